@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+std::string temporary_prefix(const fs::path& final_path) {
+  return fmt::format(".{}.part-", final_path.filename().string());
+}
+
+void sync_path(const fs::path& path, int flags) {
+  const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw IoError("'{}': cannot be opened for syncing: {}", path.string(), describe_errno(errno));
+  }
+  const int result = ::fsync(descriptor);
+  const int code = errno;
+  ::close(descriptor);
+  if (result != 0) {
+    throw IoError("'{}': cannot be synced to disk: {}", path.string(), describe_errno(code));
+  }
+}
+
+}  // namespace
+
+std::string describe_errno(int code) {
+  const std::string text = std::generic_category().message(code);
+  if (code == ENOSPC || code == EDQUOT) return text + "; free some space or write elsewhere";
+  if (code == EACCES || code == EPERM || code == EROFS) {
+    return text + "; choose a place that you may write to";
+  }
+  return text;
+}
+
+AtomicFile::AtomicFile(fs::path final_path) : final_path_(std::move(final_path)) {
+  const fs::path folder = folder_of(final_path_);
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw IoError("'{}': the folder '{}' does not exist; create it first", final_path_.string(),
+                  folder.string());
+  }
+  if (fs::is_directory(final_path_, ignored)) {
+    throw IoError("'{}': is a folder, expected the name of a file", final_path_.string());
+  }
+  temporary_ = folder / fmt::format("{}{}", temporary_prefix(final_path_), ::getpid());
+  const int descriptor = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    throw IoError("'{}': cannot be written: {}", final_path_.string(), describe_errno(errno));
+  }
+  ::close(descriptor);
+}
+
+AtomicFile::~AtomicFile() {
+  if (committed_) return;
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+}
+
+void AtomicFile::commit() {
+  sync_path(temporary_, O_RDONLY);
+  if (::rename(temporary_.c_str(), final_path_.c_str()) != 0) {
+    throw IoError("'{}': cannot be renamed from '{}': {}", final_path_.string(),
+                  temporary_.string(), describe_errno(errno));
+  }
+  committed_ = true;
+  sync_path(folder_of(final_path_), O_RDONLY | O_DIRECTORY);
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  write_file_atomically(path, [&](std::ostream& out) {
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  });
+}
+
+void write_file_atomically(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  AtomicFile file(path);
+  std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
+  errno = 0;
+  write(out);
+  out.close();
+  if (!out) {
+    throw IoError("'{}': cannot be written: {}", path.string(),
+                  describe_errno(errno != 0 ? errno : EIO));
+  }
+  file.commit();
+}
+
+void remove_stale_temporaries(const fs::path& final_path) {
+  const std::string prefix = temporary_prefix(final_path);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_of(final_path), error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    pid_t pid = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + prefix.size(), end, pid);
+    if (parsed.ec != std::errc() || parsed.ptr != end || pid <= 0) continue;
+    if (::kill(pid, 0) == 0 || errno == EPERM) continue;
+    std::error_code ignored;
+    fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace lime

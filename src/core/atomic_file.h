@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// A file that appears under its final name whole or not at all.
+///
+/// The content is written to `temporary()` in the same folder; commit() syncs it, renames it over
+/// the final name and syncs the folder. Without commit() the destructor removes the temporary.
+class AtomicFile {
+ public:
+  /// @throws IoError  if the folder does not exist or may not be written to.
+  explicit AtomicFile(std::filesystem::path final_path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// `.NAME.part-PID` beside the final file; created empty by the constructor.
+  const std::filesystem::path& temporary() const { return temporary_; }
+  const std::filesystem::path& path() const { return final_path_; }
+
+  /// @throws IoError  if syncing or renaming fails; the final file is then as it was.
+  void commit();
+
+ private:
+  std::filesystem::path final_path_;
+  std::filesystem::path temporary_;
+  bool committed_ = false;
+};
+
+/// Writes `content` to `path` whole or not at all. @throws IoError
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Calls `write` with a stream whose content then becomes `path`, whole or not at all.
+/// @throws IoError  also when the stream went bad (no space left).
+void write_file_atomically(const std::filesystem::path& path,
+                           const std::function<void(std::ostream&)>& write);
+
+/// Removes what killed runs left behind: `.NAME.part-*` of processes that no longer exist.
+void remove_stale_temporaries(const std::filesystem::path& final_path);
+
+/// Text of errno `code`, with a hint for "no space" and "permission denied".
+std::string describe_errno(int code);
+
+}  // namespace lime

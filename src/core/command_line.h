@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// The command line of one program, built from options structs.
+///
+///   CommandLine line("lime-metrics", "Turns captures into numbers.");
+///   CommandLine& entropy = line.add_command("entropy", "Entropy per layer.");
+///   entropy.add_options(options);
+///   entropy.add_positional("captures", paths, "capture files");
+///   entropy.set_examples("lime-metrics entropy --layer all");
+///   entropy.on_run([&] { ... });
+///   return run_program(line, argc, argv);
+///
+/// Options given must outlive parse().
+class CommandLine {
+ public:
+  CommandLine(std::string name, std::string description);
+  ~CommandLine();
+  CommandLine(CommandLine&&) noexcept;
+  CommandLine& operator=(CommandLine&&) noexcept;
+
+  /// A command of its own below this one, as `info` in `lime-capture info`. Stays owned here.
+  CommandLine& add_command(std::string name, std::string description);
+
+  /// Every field as `--name-with-dashes`; lists take several values or comma-separated ones.
+  template <DescribedOptions T>
+  void add_options(T& options) {
+    for (OptionField& field : option_fields(options)) add_field(std::move(field));
+  }
+  void add_field(OptionField field);
+
+  template <typename T>
+  void add_positional(std::string name, T& target, std::string help, bool required = false) {
+    OptionList list;
+    list.add(std::move(name), target, std::move(help));
+    add_positional_field(list.fields().front(), required);
+  }
+
+  /// Shown at the end of `--help`.
+  void set_examples(std::string examples);
+  /// Called by run() if this command was chosen; returns the exit status.
+  void on_run(std::function<int()> action);
+
+  /// Parses, then calls the action of the chosen command.
+  /// Exit status 2 with one line on stderr where the usage is wrong, 0 after --help or --version.
+  int run(int argc, const char* const* argv);
+
+ private:
+  struct Impl;
+  explicit CommandLine(std::unique_ptr<Impl> impl);
+  void add_positional_field(OptionField field, bool required);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lime

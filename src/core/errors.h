@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace lime {
+
+/// Base of every exception that the toolkit throws on purpose.
+///
+/// The text reads `where: what must hold, got value; remedy`, in lower case and without a full
+/// stop, and is shown to the user as it is.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+
+  template <typename First, typename... Rest>
+  Error(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest)
+      : std::runtime_error(
+            fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+};
+
+/// An argument or option is outside what its documentation allows.
+class InvalidArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A file was read, but what it holds is not what its format promises.
+class FormatError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The operating system refused: missing file, permission, space.
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A calculation left the finite numbers or did not converge.
+class NumericalError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The user asked to stop; what is finished is kept. The programs exit with status 130.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace lime

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/json.h"
+
+namespace lime {
+
+/// One field of an options struct, as the command line, a form and a results file see it.
+struct OptionField {
+  std::string name;      ///< snake_case as in the struct; `--max-per-class` on the command line
+  std::string help;      ///< meaning, unit and range in one sentence
+  std::string type;      ///< "NUMBER", "INT", "TEXT", "PATH", or the choices "full|average"
+  bool is_flag = false;  ///< given without a value
+  bool is_list = false;  ///< takes several values
+  std::vector<std::string> choices;                             ///< empty unless an enumeration
+  std::function<void(const std::vector<std::string>&)> assign;  ///< throws InvalidArgument
+  std::function<Json()> value;                                  ///< the present value
+};
+
+/// Names of the enumerators of an option, to be specialised beside the enumeration:
+///
+///   template <> struct EnumNames<Rows> {
+///     static constexpr std::array<std::pair<Rows, std::string_view>, 2> kNames = {{...}};
+///   };
+template <typename Enum>
+struct EnumNames;
+
+template <typename T>
+concept NamedEnum = std::is_enum_v<T> && requires {
+  EnumNames<T>::kNames;
+};
+
+/// Name of an enumerator as the command line and the files spell it.
+template <NamedEnum Enum>
+std::string_view enum_name(Enum value) {
+  for (const auto& [enumerator, name] : EnumNames<Enum>::kNames) {
+    if (enumerator == value) return name;
+  }
+  return "unknown";
+}
+
+/// The enumerator called `name`. @throws InvalidArgument that lists the names; `what` says of what.
+template <NamedEnum Enum>
+Enum enum_value(std::string_view name, std::string_view what) {
+  std::string known;
+  for (const auto& [enumerator, spelled] : EnumNames<Enum>::kNames) {
+    if (spelled == name) return enumerator;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", spelled);
+  }
+  throw InvalidArgument("{}: expected one of {}, got '{}'", what, known, name);
+}
+
+/// How one type is read from text, written to JSON and called in help.
+template <typename T>
+struct OptionCodec;
+
+template <typename T>
+requires std::is_arithmetic_v<T> &&(!std::same_as<T, bool>)struct OptionCodec<T> {
+  static std::string type() { return std::is_integral_v<T> ? "INT" : "NUMBER"; }
+  static T parse(const std::string& text, const std::string& name) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) {
+      throw InvalidArgument("{}: expected {}, got '{}'", name,
+                            std::is_integral_v<T> ? "a whole number" : "a number", text);
+    }
+    return value;
+  }
+  static Json to_json(const T& value) {
+    // JSON has no infinity; alpha = inf is written as the word that the command line takes.
+    if constexpr (std::is_floating_point_v<T>) {
+      if (value - value != T{0}) return fmt::format("{}", value);
+    }
+    return value;
+  }
+};
+
+template <>
+struct OptionCodec<bool> {
+  static std::string type() { return "true|false"; }
+  static bool parse(const std::string& text, const std::string& name) {
+    if (text == "true" || text == "1") return true;
+    if (text == "false" || text == "0") return false;
+    throw InvalidArgument("{}: expected true or false, got '{}'", name, text);
+  }
+  static Json to_json(bool value) { return value; }
+};
+
+template <>
+struct OptionCodec<std::string> {
+  static std::string type() { return "TEXT"; }
+  static std::string parse(const std::string& text, const std::string&) { return text; }
+  static Json to_json(const std::string& value) { return value; }
+};
+
+template <>
+struct OptionCodec<std::filesystem::path> {
+  static std::string type() { return "PATH"; }
+  static std::filesystem::path parse(const std::string& text, const std::string&) { return text; }
+  static Json to_json(const std::filesystem::path& value) { return value.string(); }
+};
+
+template <NamedEnum T>
+struct OptionCodec<T> {
+  static std::string type() {
+    std::string names;
+    for (const auto& [value, name] : EnumNames<T>::kNames) {
+      names += fmt::format("{}{}", names.empty() ? "" : "|", name);
+    }
+    return names;
+  }
+  static T parse(const std::string& text, const std::string& name) {
+    return enum_value<T>(text, name);
+  }
+  static Json to_json(const T& value) { return std::string(enum_name(value)); }
+};
+
+template <typename T>
+struct OptionCodec<std::optional<T>> {
+  static std::string type() { return OptionCodec<T>::type(); }
+  static std::optional<T> parse(const std::string& text, const std::string& name) {
+    return OptionCodec<T>::parse(text, name);
+  }
+  static Json to_json(const std::optional<T>& value) {
+    return value ? OptionCodec<T>::to_json(*value) : Json(nullptr);
+  }
+};
+
+/// Collects the fields of an options struct. The struct offers
+///
+///   void describe(OptionList& list) { list.add("alpha", alpha, "order of the entropy, > 0"); }
+///
+/// and that one description serves the command line, forms and results files.
+class OptionList {
+ public:
+  template <typename T>
+  void add(std::string name, T& target, std::string help) {
+    OptionField field;
+    field.help = std::move(help);
+    field.type = OptionCodec<T>::type();
+    field.is_flag = std::same_as<T, bool>;
+    if constexpr (NamedEnum<T>) {
+      for (const auto& entry : EnumNames<T>::kNames) field.choices.emplace_back(entry.second);
+    }
+    field.assign = [&target, name](const std::vector<std::string>& texts) {
+      target = OptionCodec<T>::parse(texts.empty() ? "true" : texts.back(), name);
+    };
+    field.value = [&target] { return OptionCodec<T>::to_json(target); };
+    field.name = std::move(name);
+    fields_.push_back(std::move(field));
+  }
+
+  template <typename T>
+  void add(std::string name, std::vector<T>& target, std::string help) {
+    OptionField field;
+    field.help = std::move(help);
+    field.type = OptionCodec<T>::type();
+    field.is_list = true;
+    field.assign = [&target, name](const std::vector<std::string>& texts) {
+      target.clear();
+      for (const std::string& text : texts) target.push_back(OptionCodec<T>::parse(text, name));
+    };
+    field.value = [&target] {
+      Json values = Json::array();
+      for (const T& value : target) values.push_back(OptionCodec<T>::to_json(value));
+      return values;
+    };
+    field.name = std::move(name);
+    fields_.push_back(std::move(field));
+  }
+
+  const std::vector<OptionField>& fields() const { return fields_; }
+
+ private:
+  std::vector<OptionField> fields_;
+};
+
+template <typename T>
+concept DescribedOptions = requires(T options, OptionList list) {
+  options.describe(list);
+};
+
+/// The fields of `options`; they refer to it and must not outlive it.
+template <DescribedOptions T>
+std::vector<OptionField> option_fields(T& options) {
+  OptionList list;
+  options.describe(list);
+  return list.fields();
+}
+
+/// All fields as one JSON object, as results and captures store them.
+template <DescribedOptions T>
+Json options_to_json(T options) {
+  Json object = Json::object();
+  for (const OptionField& field : option_fields(options)) object[field.name] = field.value();
+  return object;
+}
+
+}  // namespace lime

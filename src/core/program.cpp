@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <new>
+#include <string_view>
+#include <thread>
+
+#include "core/command_line.h"
+#include "core/errors.h"
+#include "core/version.h"
+
+namespace lime {
+namespace {
+
+std::stop_source& interrupt_source() {
+  static std::stop_source source;
+  return source;
+}
+
+std::string& command_storage() {
+  static std::string command;
+  return command;
+}
+
+std::string quote_for_shell(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string quoted = "'";
+  for (const char letter : word) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + "'";
+}
+
+/// Waits for SIGINT and SIGTERM on a thread of its own: std::stop_source takes locks, which a
+/// signal handler must not. Blocks the signals in every thread started afterwards.
+void watch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    int received = 0;
+    sigwait(&signals, &received);
+    interrupt_source().request_stop();
+    sigwait(&signals, &received);
+    ::_exit(kExitInterrupted);
+  }).detach();
+}
+
+int report(std::string_view program, std::string_view text, int status) {
+  fmt::print(stderr, "{}: {}\n", program, text);
+  return status;
+}
+
+}  // namespace
+
+int run_program(CommandLine& line, int argc, const char* const* argv) {
+  std::string_view program = argc > 0 ? argv[0] : "lime";
+  program = program.substr(program.rfind('/') + 1);
+  std::string& command = command_storage();
+  command = std::string(program);
+  for (int i = 1; i < argc; ++i) command += " " + quote_for_shell(argv[i]);
+  watch_signals();
+  try {
+    return line.run(argc, argv);
+  } catch (const Interrupted& error) {
+    return report(program, error.what(), kExitInterrupted);
+  } catch (const std::bad_alloc&) {
+    return report(program, "out of memory; ask for fewer rows, layers or threads", kExitFailed);
+  } catch (const std::exception& error) {
+    return report(program, error.what(), kExitFailed);
+  }
+}
+
+std::stop_token interrupt_token() { return interrupt_source().get_token(); }
+
+std::string tool_version() { return std::string("lime ") + kVersion; }
+
+const std::string& program_command() { return command_storage(); }
+
+std::string utc_timestamp() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+}  // namespace lime

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+namespace lime {
+
+class CommandLine;
+
+/// Exit statuses of all programs.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitInterrupted = 130;
+
+/// Runs `line` as main() does: shows an exception as `NAME: what()` on standard error and turns it
+/// into an exit status. Ctrl-C and SIGTERM request the stop of interrupt_token(); a second one ends
+/// the process at once.
+int run_program(CommandLine& line, int argc, const char* const* argv);
+
+/// Requested when the user presses Ctrl-C or the batch system sends SIGTERM.
+std::stop_token interrupt_token();
+
+/// "lime 0.1.0 (abc1234)": stored with every file that a program writes.
+std::string tool_version();
+
+/// The command line that this process was started with, quoted for a shell.
+const std::string& program_command();
+
+/// The present time as "2026-11-21T04:10:33Z".
+std::string utc_timestamp();
+
+}  // namespace lime

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace lime {
+
+/// How far a long call has come.
+struct Progress {
+  std::int64_t done = 0;
+  std::int64_t total = 0;  ///< 0 where it is not known
+  std::string note;        ///< what is under way, e.g. "layer 7"; may be empty
+};
+
+/// Called now and then from the thread that made the long call; must return quickly.
+using ProgressFn = std::function<void(const Progress&)>;
+
+/// Shows progress on standard error: one line that is redrawn on a terminal (count, rate, time
+/// left), a plain line every `log_interval` otherwise, nothing with `quiet`.
+class ProgressLine {
+ public:
+  struct Options {
+    std::string label;  ///< e.g. "capture"
+    std::string unit;   ///< e.g. "tokens"
+    bool quiet = false;
+    std::chrono::seconds log_interval{30};
+  };
+
+  explicit ProgressLine(Options options);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void update(const Progress& progress);
+  /// Ends the line on the terminal, so that what is printed next starts on a line of its own.
+  void finish();
+  /// A callback that refers to this object.
+  ProgressFn callback();
+
+ private:
+  std::string format(const Progress& progress, double seconds) const;
+
+  Options options_;
+  bool on_terminal_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+/// 1234567 -> "1.23 M"; for rates and counts in messages.
+std::string human_count(double value);
+/// 1536 -> "1.5 KiB".
+std::string human_bytes(double bytes);
+/// 3725 -> "1 h 02 min", 42 -> "42 s".
+std::string human_duration(double seconds);
+
+}  // namespace lime

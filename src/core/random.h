@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace lime {
+
+/// Generates the same stream of numbers on every machine and standard library for a given seed.
+///
+/// xoshiro256** (Blackman & Vigna 2018), seeded through splitmix64 as its authors advise.
+/// Satisfies UniformRandomBitGenerator, but pair it with the methods below and not with the
+/// distributions of `<random>`, which differ between standard libraries.
+/// Not thread-safe: give each thread a `fork()` of its own.
+class Random {
+ public:
+  using result_type = std::uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return ~result_type{0}; }
+
+  explicit Random(std::uint64_t seed);
+
+  /// Next 64 random bits.
+  result_type operator()();
+  /// Uniform in [0, 1) with 53 bits.
+  double uniform();
+  /// Uniform in [low, high).
+  double uniform(double low, double high);
+  /// Uniform integer in [0, bound); bound > 0. Unbiased (Lemire 2019).
+  std::uint64_t below(std::uint64_t bound);
+  /// Standard normal variate (Marsaglia's polar method).
+  double normal();
+  /// An independent generator that depends on this seed and `stream` only, not on how many
+  /// numbers were drawn: the way to give the i-th work item its own stream.
+  Random fork(std::uint64_t stream) const;
+
+  /// Permutes `items` uniformly (Fisher-Yates from the back).
+  template <typename T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i > 1; --i) {
+      std::swap(items[i - 1], items[static_cast<std::size_t>(below(i))]);
+    }
+  }
+
+  /// The full state, for files that resume a run.
+  struct State {
+    std::uint64_t seed = 0;
+    std::array<std::uint64_t, 4> words{};
+    double spare_normal = 0.0;
+    bool has_spare_normal = false;
+  };
+  const State& state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
+
+ private:
+  State state_;
+};
+
+}  // namespace lime

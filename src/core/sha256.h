@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// Accumulates a SHA-256 digest. Not thread-safe.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  void update(std::span<const std::byte> bytes);
+  void update(std::string_view text);
+  /// 64 lower-case hexadecimal digits; the object is spent afterwards.
+  std::string hex_digest();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_of(std::string_view text);
+/// @throws IoError
+std::string sha256_of_file(const std::filesystem::path& path);
+
+}  // namespace lime

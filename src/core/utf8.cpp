@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/utf8.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace lime {
+namespace {
+
+/// Length of the well-formed character at the start of `text`, 0 if there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return i < text.size() && byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : 0xBF;
+    return continues(1, low, high) && continues(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::uint64_t block = 0;
+    while (i + sizeof(block) <= text.size()) {
+      std::memcpy(&block, text.data() + i, sizeof(block));
+      if ((block & kHighBits) != 0) break;
+      i += sizeof(block);
+    }
+    if (i >= text.size()) break;
+    const std::size_t length = character_length(text.substr(i));
+    if (length == 0) return i;
+    i += length;
+  }
+  return std::nullopt;
+}
+
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  std::string result;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const std::size_t length = character_length(text.substr(i));
+    const auto byte = static_cast<unsigned char>(text[i]);
+    std::string piece(text.substr(i, length == 0 ? 1 : length));
+    if (piece == "\n") {
+      piece = "\\n";
+    } else if (piece == "\t") {
+      piece = "\\t";
+    } else if (length == 0 || byte < 0x20 || byte == 0x7F) {
+      piece = fmt::format("\\x{:02x}", byte);
+    }
+    if (result.size() + piece.size() > max_bytes) return result + "...";
+    result += piece;
+    i += length == 0 ? 1 : length;
+  }
+  return result;
+}
+
+}  // namespace lime

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// Byte offset of the first byte that is not part of well-formed UTF-8 (RFC 3629: no surrogates,
+/// no overlong forms, nothing above U+10FFFF), or nothing where the whole text is well formed.
+std::optional<std::size_t> first_invalid_utf8(std::string_view text);
+
+/// Cuts `text` to at most `max_bytes` without splitting a character, and escapes line breaks and
+/// other control characters, for showing it inside one line.
+std::string printable(std::string_view text, std::size_t max_bytes = 60);
+
+}  // namespace lime
