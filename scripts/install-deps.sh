@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the build needs from Debian's packages (12 or newer); says nothing if all is there.
+set -euo pipefail
+
+packages=(
+  build-essential cmake ninja-build ccache pkg-config
+  libtorch-dev libopenblas-openmp-dev libopenblas0-openmp
+  libeigen3-dev libspectra-dev libhdf5-dev
+  libsentencepiece-dev libpcre2-dev libutf8proc-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+# For the checks alone: the linters, and h5py as a second reader of our files.
+test_packages=(clang-format clang-tidy python3 python3-numpy python3-h5py)
+if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "install-deps: this is not Debian; install these packages' equivalents by hand and run again:" >&2
+  echo "  ${packages[*]}" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = "installed" ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "install-deps: these packages are missing; ask an administrator to install them:" >&2
+    echo "  apt-get install ${missing[*]}" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+log=$(mktemp)
+if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "install-deps: apt-get failed; the last lines are above, all of them in $log" >&2
+  exit 1
+fi
+rm -f "$log"

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Who may include whom, besides itself and core: docs/architecture.md has the same table.
+const std::map<std::string, std::set<std::string>>& allowed_modules() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"core", {}},
+      {"checkpoint", {}},
+      {"store", {}},
+      {"metrics", {}},
+      {"model", {"checkpoint"}},
+      {"train", {"model", "checkpoint"}},
+      {"capture", {"model", "checkpoint", "store"}},
+      {"analysis", {"checkpoint", "store", "metrics"}},
+      {"viz", {"analysis"}},
+  };
+  return table;
+}
+
+/// Headers of libraries that stay behind one module's walls.
+struct Walled {
+  std::string pattern;
+  std::set<std::string> modules;
+};
+
+const std::vector<Walled>& walled_libraries() {
+  static const std::vector<Walled> libraries = {
+      {R"(<(torch|ATen|c10)/)", {"model", "train", "capture"}},
+      {R"(<hdf5(_hl)?\.h>)", {"store"}},
+      {R"(<CLI/)", {"core"}},
+      {R"(<openssl/)", {"core"}},
+      {R"(<sentencepiece)", {"checkpoint"}},
+      {R"(<Q[A-Z])", {"viz"}},
+      {R"(<faiss/)", {"metrics"}},
+  };
+  return libraries;
+}
+
+std::vector<fs::path> sources_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".h" || extension == ".cpp") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Calls `visit` with each #include line of `file`.
+template <typename Visitor>
+void for_each_include(const fs::path& file, Visitor&& visit) {
+  std::ifstream stream(file);
+  std::string line;
+  while (std::getline(stream, line)) {
+    if (line.starts_with("#include")) visit(line);
+  }
+}
+
+TEST(LayersTest, ModulesIncludeOnlyWhatTheTableAllows) {
+  const fs::path root = testing::source_file("src");
+  const std::regex own_header("#include \"([a-z]+)/.*\"");
+  for (const fs::path& file : sources_below(root)) {
+    const std::string module = fs::relative(file, root).begin()->string();
+    ASSERT_TRUE(allowed_modules().contains(module)) << module << " is missing in the layer table";
+    for_each_include(file, [&](const std::string& line) {
+      std::smatch match;
+      if (!std::regex_match(line, match, own_header)) return;
+      const std::string included = match[1];
+      EXPECT_TRUE(included == module || included == "core" ||
+                  allowed_modules().at(module).contains(included))
+          << file << " may not include " << included << ": " << line;
+    });
+  }
+}
+
+TEST(LayersTest, LibrariesStayBehindTheirModules) {
+  const fs::path root = testing::source_file("src");
+  for (const fs::path& file : sources_below(root)) {
+    const std::string module = fs::relative(file, root).begin()->string();
+    for_each_include(file, [&](const std::string& line) {
+      for (const Walled& library : walled_libraries()) {
+        if (!std::regex_search(line, std::regex(library.pattern))) continue;
+        EXPECT_TRUE(library.modules.contains(module)) << file << " may not have " << line;
+      }
+    });
+  }
+}
+
+TEST(LayersTest, ProgramsWithoutLibTorchIncludeNoTorchModule) {
+  const std::regex torch_module("#include (\"(model|train|capture)/|<torch/)");
+  for (const std::string program : {"lime-metrics", "lime-figure", "explorer"}) {
+    const fs::path folder = testing::source_file("app/" + program);
+    if (!fs::exists(folder)) continue;
+    for (const fs::path& file : sources_below(folder)) {
+      for_each_include(file, [&](const std::string& line) {
+        EXPECT_FALSE(std::regex_search(line, torch_module)) << file << " may not have " << line;
+      });
+    }
+  }
+}
+
+TEST(LayersTest, EverySourceFileStatesItsLicence) {
+  for (const char* const folder : {"src", "app", "tests", "bench"}) {
+    for (const fs::path& file : sources_below(testing::source_file(folder))) {
+      std::ifstream stream(file);
+      std::string first_line;
+      std::getline(stream, first_line);
+      EXPECT_EQ(first_line, "// SPDX-License-Identifier: Apache-2.0") << file;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lime
