@@ -44,7 +44,7 @@ void sync_path(const fs::path& path, int flags) {
 }  // namespace
 
 std::string describe_errno(int code) {
-  const std::string text = std::generic_category().message(code);
+  std::string text = std::generic_category().message(code);
   if (code == ENOSPC || code == EDQUOT) return text + "; free some space or write elsewhere";
   if (code == EACCES || code == EPERM || code == EROFS) {
     return text + "; choose a place that you may write to";
