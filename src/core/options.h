@@ -27,8 +27,12 @@ struct OptionField {
   std::string help;      ///< meaning, unit and range in one sentence
   std::string type;      ///< "NUMBER", "INT", "TEXT", "PATH", or the choices "full|average"
   bool is_flag = false;  ///< given without a value
-  bool is_list = false;  ///< takes several values
-  std::vector<std::string> choices;                             ///< empty unless an enumeration
+  bool is_list = false;  ///< takes several values, e.g. comma-separated
+  bool takes_several = false;        ///< a list that also takes the arguments that follow it
+  bool splits_commas = true;         ///< a list whose values are cut at commas
+  char short_name = '\0';            ///< 'o' for `-o`; every field called `output` has it
+  std::string group;                 ///< heading in the help; empty for the first group
+  std::vector<std::string> choices;  ///< empty unless an enumeration
   std::function<void(const std::vector<std::string>&)> assign;  ///< throws InvalidArgument
   std::function<Json()> value;                                  ///< the present value
 };
@@ -150,8 +154,13 @@ struct OptionCodec<std::optional<T>> {
 /// and that one description serves the command line, forms and results files.
 class OptionList {
  public:
+  /// Puts the fields that follow below a heading of their own in the help, e.g. "Output".
+  void group(std::string title) { group_ = std::move(title); }
+
+  /// Adds one field and returns it, so that it can be refined:
+  ///   list.add("label", labels, "names of the captures").takes_several = true;
   template <typename T>
-  void add(std::string name, T& target, std::string help) {
+  OptionField& add(std::string name, T& target, std::string help) {
     OptionField field;
     field.help = std::move(help);
     field.type = OptionCodec<T>::type();
@@ -163,12 +172,11 @@ class OptionList {
       target = OptionCodec<T>::parse(texts.empty() ? "true" : texts.back(), name);
     };
     field.value = [&target] { return OptionCodec<T>::to_json(target); };
-    field.name = std::move(name);
-    fields_.push_back(std::move(field));
+    return push_back(std::move(field), std::move(name));
   }
 
   template <typename T>
-  void add(std::string name, std::vector<T>& target, std::string help) {
+  OptionField& add(std::string name, std::vector<T>& target, std::string help) {
     OptionField field;
     field.help = std::move(help);
     field.type = OptionCodec<T>::type();
@@ -182,14 +190,22 @@ class OptionList {
       for (const T& value : target) values.push_back(OptionCodec<T>::to_json(value));
       return values;
     };
-    field.name = std::move(name);
-    fields_.push_back(std::move(field));
+    return push_back(std::move(field), std::move(name));
   }
 
   const std::vector<OptionField>& fields() const { return fields_; }
 
  private:
+  OptionField& push_back(OptionField field, std::string name) {
+    if (name == "output") field.short_name = 'o';
+    field.name = std::move(name);
+    field.group = group_;
+    fields_.push_back(std::move(field));
+    return fields_.back();
+  }
+
   std::vector<OptionField> fields_;
+  std::string group_;
 };
 
 template <typename T>

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// Which layers to take, as a user writes it: `all`, or layers and ranges as in `0,3,8-15`.
+/// Layers count from 0.
+class LayerSelection {
+ public:
+  /// All layers.
+  LayerSelection() = default;
+
+  /// @throws InvalidArgument  if `text` is not such a list; `where` names it in the message.
+  static LayerSelection parse(std::string_view text, std::string_view where = "layers");
+
+  bool is_all() const { return ranges_.empty(); }
+  bool contains(int layer) const;
+
+  /// The chosen ones of `available` (ascending), in ascending order and without repetition.
+  /// @throws InvalidArgument  if a chosen layer is not among them; says which and what there is.
+  std::vector<int> choose_from(const std::vector<int>& available, std::string_view where) const;
+
+  /// The text that parse() reads back, e.g. "0,3,8-15".
+  std::string to_string() const;
+
+ private:
+  std::vector<std::pair<int, int>> ranges_;  // first and last layer, as they were written
+};
+
+/// Shortest text for a list of ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if empty.
+std::string layers_to_string(const std::vector<int>& layers);
+
+template <>
+struct OptionCodec<LayerSelection> {
+  static std::string type() { return "LAYERS"; }
+  static LayerSelection parse(const std::string& text, const std::string& name) {
+    return LayerSelection::parse(text, name);
+  }
+  static Json to_json(const LayerSelection& value) { return value.to_string(); }
+};
+
+}  // namespace lime

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// Number of single-character insertions, deletions, substitutions and swaps of neighbours that
+/// turn one word into the other (optimal string alignment distance).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate closest to `word` if it is close enough to be a slip of the finger (at most one
+/// edit in three letters), else an empty string.
+std::string closest_word(std::string_view word, std::span<const std::string> candidates);
+
+/// "a, b, c"; "none" where there is nothing to list.
+std::string join_words(std::span<const std::string> words);
+
+}  // namespace lime
