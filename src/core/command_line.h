@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/options.h"
@@ -21,7 +22,12 @@ namespace lime {
 ///   entropy.on_run([&] { ... });
 ///   return run_program(line, argc, argv);
 ///
-/// Options given must outlive parse().
+/// Options given must outlive run(). How values are written:
+/// - a list takes comma-separated values, kept with their spaces (`\,` is a comma), and may be
+///   given again; where the command has no positional arguments, or the field `takes_several`, it
+///   also takes the arguments that follow, as the shell's `*` makes them. A path that names an
+///   existing file is never cut;
+/// - `--name=value` and `--name value` are the same; `--` ends the options.
 class CommandLine {
  public:
   CommandLine(std::string name, std::string description);
@@ -32,10 +38,14 @@ class CommandLine {
   /// A command of its own below this one, as `info` in `lime-capture info`. Stays owned here.
   CommandLine& add_command(std::string name, std::string description);
 
-  /// Every field as `--name-with-dashes`; lists take several values or comma-separated ones.
+  /// Every field as `--name-with-dashes`. Where the struct has a `validate()` without arguments,
+  /// what that refuses (InvalidArgument) counts as wrong usage.
   template <DescribedOptions T>
   void add_options(T& options) {
     for (OptionField& field : option_fields(options)) add_field(std::move(field));
+    if constexpr (requires { std::as_const(options).validate(); }) {
+      add_check([&options] { std::as_const(options).validate(); });
+    }
   }
   void add_field(OptionField field);
 
@@ -46,7 +56,11 @@ class CommandLine {
     add_positional_field(list.fields().front(), required);
   }
 
-  /// Shown at the end of `--help`.
+  /// Called after the values are assigned, if this command was chosen; an InvalidArgument that it
+  /// throws counts as wrong usage.
+  void add_check(std::function<void()> check);
+
+  /// Shown at the end of `--help`, one command per line.
   void set_examples(std::string examples);
   /// Called by run() if this command was chosen; returns the exit status.
   void on_run(std::function<int()> action);

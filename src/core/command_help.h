@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// A positional argument as the help shows it.
+struct PositionalHelp {
+  OptionField field;
+  bool required = false;
+};
+
+/// What the help of one command is made of.
+struct CommandHelp {
+  std::string name;  ///< as typed, e.g. "lime-metrics entropy"
+  std::string description;
+  std::string examples;  ///< one command per line; may be empty
+  std::vector<PositionalHelp> positionals;
+  std::vector<OptionField> options;
+  std::vector<std::pair<std::string, std::string>> commands;  ///< name and description
+  bool runs_alone = true;    ///< does something without one of `commands`
+  bool has_version = false;  ///< offers --version
+};
+
+/// `--max-per-class` for the field max_per_class.
+std::string option_name(const OptionField& field);
+
+/// Usage, arguments, grouped options with their defaults, commands and examples, wrapped at 100
+/// columns.
+std::string format_help(const CommandHelp& help);
+
+}  // namespace lime
