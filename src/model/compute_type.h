@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// The arithmetic of a forward pass; `--dtype`.
+enum class ComputeType { kFloat32, kFloat64, kBfloat16, kFloat16 };
+
+template <>
+struct EnumNames<ComputeType> {
+  static constexpr std::array<std::pair<ComputeType, std::string_view>, 4> kNames = {
+      {{ComputeType::kFloat32, "float32"},
+       {ComputeType::kFloat64, "float64"},
+       {ComputeType::kBfloat16, "bfloat16"},
+       {ComputeType::kFloat16, "float16"}}};
+};
+
+c10::ScalarType scalar_type(ComputeType type);
+
+/// The device that `--device` names.
+///
+/// @param name  "auto" (the first GPU where this LibTorch has one, else the processor), "cpu",
+///              "cuda" or "cuda:1".
+/// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
+c10::Device parse_device(const std::string& name);
+
+}  // namespace lime

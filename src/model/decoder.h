@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/model_config.h"
+#include "core/options.h"
+#include "model/compute_type.h"
+#include "model/hooks.h"
+#include "model/key_value_cache.h"
+#include "model/workspace.h"
+
+namespace lime {
+
+/// Where RMSNorm rounds to the compute type; the same for float32 and float64.
+enum class RmsNormCast {
+  kBeforeWeight,  ///< w * cast(x / rms(x)): Hugging Face's LlamaRMSNorm
+  kAfterWeight,   ///< cast(w * x / rms(x)): the LIMe code's fix_llama_rmsnorm_cast
+};
+
+template <>
+struct EnumNames<RmsNormCast> {
+  static constexpr std::array<std::pair<RmsNormCast, std::string_view>, 2> kNames = {
+      {{RmsNormCast::kBeforeWeight, "before-weight"}, {RmsNormCast::kAfterWeight, "after-weight"}}};
+};
+
+struct DecoderOptions {
+  c10::Device device = c10::Device(c10::kCPU);
+  ComputeType dtype = ComputeType::kFloat32;
+  RmsNormCast rms_norm_cast = RmsNormCast::kBeforeWeight;
+};
+
+/// For which tokens the output projection is computed.
+enum class LogitsFor { kNone, kLastToken, kAllTokens };
+
+struct ForwardOptions {
+  /// Listeners; nullptr for none.
+  const HookSet* hooks = nullptr;
+  /// Ends the pass after this layer (from 0): no later layer, no final norm, no logits.
+  std::optional<int> stop_after_layer = std::nullopt;
+  LogitsFor logits = LogitsFor::kAllTokens;
+  /// Tokens seen before; `ids` then go on from there. Inference only.
+  KeyValueCache* cache = nullptr;
+  /// Memory to reuse from pass to pass; nullptr allocates anew.
+  Workspace* workspace = nullptr;
+};
+
+struct ForwardResult {
+  /// [batch, seq, vocab], or [batch, 1, vocab] for kLastToken; undefined where not computed.
+  at::Tensor logits;
+  /// [batch, seq, hidden]: the residual stream after the last layer that ran, before the final
+  /// norm.
+  at::Tensor hidden;
+};
+
+/// A weight under its canonical (Hugging Face) name.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+/// A LLaMA-type decoder, with Layer-Integrated Memory where the config has it (LIMe).
+///
+///   x <- x + W_O attention(rms_norm(x)),    x <- x + W_down (silu(W_gate h) * W_up h), h =
+///   rms_norm(x)
+///
+/// LIMe (Gerasimov et al. 2025, arXiv:2502.09245): layer l appends its un-rotated keys and values
+/// to a buffer of all layers, mixes the buffer by its router R_l [kv_heads, (l + 1) * kv_heads]
+/// into kv_heads routed heads, rotates the routed keys and attends. Layer 0 has no router.
+///
+/// Where gradients are enabled and a parameter requires them, forward() builds the autograd graph;
+/// else it runs without one, in reused memory. Right-padded batches need no mask: with causal
+/// attention no token sees what stands behind it. forward() is thread-safe for different
+/// workspaces, caches and hook sets.
+class Decoder {
+ public:
+  /// Random weights for training: normal(0, initializer_range) for matrices, 0 for biases, 1 for
+  /// gains; routers the identity on the own layer and uniform(-b, b) elsewhere,
+  /// b = sqrt(3 / ((l + 1) * kv_heads)). The same seed gives the same weights on every machine.
+  Decoder(const ModelConfig& config, std::uint64_t seed, const DecoderOptions& options = {});
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  const ModelConfig& config() const;
+  const DecoderOptions& options() const;
+
+  /// The weights by canonical name, in a fixed order; a tied lm_head is not listed twice. The
+  /// tensors share memory with the decoder: change them in place (under NoGradGuard) to train.
+  /// They are leaves and can require gradients.
+  const std::vector<NamedTensor>& parameters() const;
+  /// @throws InvalidArgument  if there is no such parameter.
+  const at::Tensor& parameter(std::string_view name) const;
+  void set_requires_grad(bool requires_grad);
+
+  /// Runs the decoder.
+  /// @param ids  int64 [batch, seq], on any device, each in [0, vocab_size).
+  /// @throws InvalidArgument  for ids outside the vocabulary (the first offender and its place),
+  ///         an empty input, a stop_after_layer that the model lacks, or a cache with gradients.
+  ForwardResult forward(const at::Tensor& ids, const ForwardOptions& options = {}) const;
+
+ private:
+  struct Impl;
+  explicit Decoder(std::unique_ptr<Impl> impl);
+  friend Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Loads the weights of a checkpoint: each tensor is converted and moved on its own, so the whole
+/// model is never in memory twice.
+/// @throws FormatError  if a tensor is missing, left over, or has a shape at odds with the config.
+Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {});
+
+}  // namespace lime

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lime {
+
+/// What an activation is, in the order in which a forward pass reaches them. The names are
+/// TransformerLens's; routed_k and routed_v are ours. Shapes:
+///
+///   embed, resid_*, attn_out, mlp_out, final_normalized   [batch, seq, hidden]
+///   q, rot_q, z                                           [batch, seq, num_heads, head_dim]
+///   k, v, routed_k, routed_v, rot_k                       [batch, seq, kv_heads, head_dim]
+///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
+///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
+enum class HookKind : std::uint8_t {
+  kEmbed,            ///< hook_embed
+  kResidPre,         ///< blocks.{l}.hook_resid_pre: input of the block
+  kQ,                ///< blocks.{l}.attn.hook_q: before the rotary embedding
+  kK,                ///< blocks.{l}.attn.hook_k: output of W_K, before router and rotation
+  kV,                ///< blocks.{l}.attn.hook_v: output of W_V, before the router; `values`
+  kRoutedK,          ///< blocks.{l}.attn.hook_routed_k: mixed by the router; LLaMA: equals k
+  kRoutedV,          ///< blocks.{l}.attn.hook_routed_v: what attention reads; `routed_values`
+  kRotQ,             ///< blocks.{l}.attn.hook_rot_q
+  kRotK,             ///< blocks.{l}.attn.hook_rot_k
+  kAttnScores,       ///< blocks.{l}.attn.hook_attn_scores: scaled and masked, before softmax
+  kPattern,          ///< blocks.{l}.attn.hook_pattern: after softmax
+  kZ,                ///< blocks.{l}.attn.hook_z: before W_O
+  kAttnOut,          ///< blocks.{l}.hook_attn_out
+  kResidMid,         ///< blocks.{l}.hook_resid_mid
+  kMlpPre,           ///< blocks.{l}.mlp.hook_pre: the gate, before SiLU
+  kMlpPreLinear,     ///< blocks.{l}.mlp.hook_pre_linear: the up projection
+  kMlpPost,          ///< blocks.{l}.mlp.hook_post: silu(gate) * up
+  kMlpOut,           ///< blocks.{l}.hook_mlp_out
+  kResidPost,        ///< blocks.{l}.hook_resid_post: before any final norm; `hidden`
+  kFinalNormalized,  ///< ln_final.hook_normalized: x / rms(x), before the gain
+};
+inline constexpr int kNumHookKinds = 20;
+
+/// A place in the model where an activation can be read or replaced.
+struct HookPoint {
+  HookKind kind = HookKind::kResidPost;
+  int layer = 0;  ///< from 0; 0 for the kinds that lie outside the blocks
+
+  auto operator<=>(const HookPoint&) const = default;
+};
+
+/// True if the kind occurs once per layer: all but hook_embed and ln_final.hook_normalized.
+bool is_per_layer(HookKind kind);
+
+/// The name of a point, e.g. "blocks.3.attn.hook_v".
+std::string hook_name(const HookPoint& point);
+
+/// A short word that stands for one kind of point in every layer, as `--sites` takes it and as
+/// the capture file names its groups.
+struct HookSite {
+  std::string_view name;  ///< "values", "routed_values" or "hidden"
+  HookKind kind;
+};
+/// All short words: values = attn.hook_v, routed_values = attn.hook_routed_v,
+/// hidden = hook_resid_post.
+std::span<const HookSite> hook_sites();
+
+/// Every point of a decoder with `num_layers` layers, in the order in which a pass reaches them.
+std::vector<HookPoint> all_hook_points(int num_layers);
+
+/// The points that `pattern` names, in the order in which a pass reaches them.
+///
+/// @param pattern  a name ("blocks.3.attn.hook_v"); a name in which `*` stands for any text
+///                 ("blocks.*.attn.hook_v"); or a short word of hook_sites(), for all layers.
+/// @throws InvalidArgument  if nothing matches, e.g.
+///   "hooks: no point matches 'blocks.16.hook_resid_post', the model has layers 0 to 15".
+std::vector<HookPoint> match_hook_points(std::string_view pattern, int num_layers);
+
+/// The last layer that a pass must compute so that all of `points` are reached, for
+/// ForwardOptions::stop_after_layer. hook_embed needs layer 0 at most.
+/// @return no value if one of them lies behind the last layer (ln_final.hook_normalized) or if
+///         there are none.
+std::optional<int> last_layer_needed(std::span<const HookPoint> points);
+
+}  // namespace lime

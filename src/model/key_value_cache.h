@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace lime {
+
+/// Keys and values of the tokens that a decoder has seen, so that the next token costs one step.
+///
+/// Holds what attention reads: routed values and routed, rotated keys. So the cache of a LIMe is
+/// as large as that of the LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
+/// numbers per sequence. For inference only; not thread-safe.
+class KeyValueCache {
+ public:
+  /// Number of tokens per sequence that all layers have seen.
+  std::int64_t length() const { return length_; }
+
+  /// Forgets everything; keeps the memory.
+  void clear() { length_ = 0; }
+
+  /// Appends to one layer and returns all that this layer has seen, the new tokens included.
+  /// @param keys, values  [batch, new_tokens, kv_heads, head_dim]
+  /// @return views [batch, length + new_tokens, kv_heads, head_dim], valid until the next call.
+  std::pair<at::Tensor, at::Tensor> append(int layer, const at::Tensor& keys,
+                                           const at::Tensor& values);
+
+  /// Called once per pass, after the last layer: makes `new_tokens` part of length().
+  void advance(std::int64_t new_tokens) { length_ += new_tokens; }
+
+ private:
+  std::int64_t length_ = 0;
+  std::vector<std::pair<at::Tensor, at::Tensor>> layers_;  // [batch, kv_heads, capacity, head_dim]
+};
+
+}  // namespace lime
