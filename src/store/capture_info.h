@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/matrix.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// The schema that this build writes, and the only one that it reads.
+inline constexpr int kCaptureSchemaVersion = 1;
+
+/// What one row of a capture is.
+enum class RowKind { kTokens, kMean, kLast };
+
+template <>
+struct EnumNames<RowKind> {
+  static constexpr std::array<std::pair<RowKind, std::string_view>, 3> kNames = {
+      {{RowKind::kTokens, "tokens"}, {RowKind::kMean, "mean"}, {RowKind::kLast, "last"}}};
+};
+
+/// Number type of the activations on disk.
+enum class StorageType { kFloat32, kFloat16 };
+
+template <>
+struct EnumNames<StorageType> {
+  static constexpr std::array<std::pair<StorageType, std::string_view>, 2> kNames = {
+      {{StorageType::kFloat32, "float32"}, {StorageType::kFloat16, "float16"}}};
+};
+
+/// Where a capture came from: the attributes of the file's root group.
+struct CaptureInfo {
+  int schema_version = kCaptureSchemaVersion;
+  std::string tool;               ///< tool_version()
+  std::string command;            ///< program_command()
+  std::string created_utc;        ///< utc_timestamp() of the first run; a resumed run keeps it
+  Json config = Json::object();   ///< config.json of the checkpoint
+  Json options = Json::object();  ///< every option that decides what the file holds
+  std::string checkpoint_sha256;
+  std::string tokenizer_sha256;  ///< empty where the input was token ids
+  std::string input_sha256;
+  std::string compute_dtype = "float32";
+  StorageType storage = StorageType::kFloat32;
+  RowKind rows = RowKind::kTokens;
+  std::uint64_t seed = 0;
+  std::string prepended;                  ///< token put before each sequence, e.g. "<s>"; or empty
+  std::vector<std::int32_t> first_ids;    ///< of the first sequence, at most 16
+  std::vector<std::string> first_tokens;  ///< the same as text
+  std::vector<std::string> class_names;   ///< of RowTable::class_id; empty without classes
+  std::vector<std::string> task_names;    ///< of Sequence::task; empty without tasks
+  Json extra = Json::object();  ///< further facts by name (timings, deviations), any JSON value
+  bool complete = true;         ///< false while shards are missing; set by writer and reader
+};
+
+/// One dataset of activations: what a hook point of one layer produced.
+struct ActivationInfo {
+  std::string site;  ///< "values", "routed_values", "hidden" or another hook's name; no slash
+  int layer = 0;     ///< counted from 0
+  std::int64_t dim = 0;
+  std::string hook;  ///< full name, e.g. "blocks.3.attn.hook_v"
+};
+
+/// One input sequence (document, sentence, packed block).
+struct Sequence {
+  std::string text;        ///< UTF-8; may be empty where the input was token ids
+  std::int8_t label = -1;  ///< -1: none; minimal pairs: 1 good, 0 bad
+  std::int32_t pair = -1;  ///< number of the minimal pair, -1: none
+  std::int16_t task = -1;  ///< index into task_names, -1: none
+};
+
+/// What each row is; all vectors have one entry per row.
+struct RowTable {
+  std::vector<std::int32_t> sequence;  ///< number of the sequence, ascending
+  std::vector<std::int32_t> position;  ///< of the token in its sequence; pooled rows: of the last
+  std::vector<std::int32_t> token;     ///< id; pooled rows: of the last token
+  std::vector<std::int16_t> class_id;  ///< index into class_names; empty without classes
+
+  std::int64_t size() const { return static_cast<std::int64_t>(sequence.size()); }
+};
+
+/// Router weights per layer, [kv_heads, (layer + 1) * kv_heads]: row = target head,
+/// column = source_layer * kv_heads + source_head.
+using RouterWeights = std::map<int, MatrixF>;
+
+}  // namespace lime

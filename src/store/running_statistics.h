@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/matrix.h"
+
+namespace lime {
+
+/// Count, mean and sum of squared deviations of every dimension, gathered in one pass.
+///
+///   merge:  delta = mean_b - mean_a,  n = n_a + n_b
+///           mean = mean_a + delta n_b / n,   m2 = m2_a + m2_b + delta^2 n_a n_b / n
+///
+/// Accumulates in double; the result depends on the order of the calls only, never on threads.
+/// Not thread-safe. Source: Chan, Golub & LeVeque (1979), eq. 2.1.
+struct RunningStatistics {
+  std::int64_t count = 0;  ///< rows seen
+  VectorD mean;            ///< [dim]; empty before the first row
+  VectorD m2;              ///< [dim], sum of (x - mean)^2
+
+  /// Adds `rows`, [num_rows, dim]. @throws InvalidArgument  if dim differs from before.
+  void add(const ConstMatrixRef& rows);
+  /// Adds what `other` has seen. @throws InvalidArgument  if the dimensions differ.
+  void merge(const RunningStatistics& other);
+
+  /// Unbiased standard deviation, sqrt(m2 / (count - 1)), [dim]. NaN for fewer than two rows.
+  VectorD standard_deviation() const;
+  /// Root mean square of each head's part of a row, [num_heads]: sqrt(mean over rows and the
+  /// head's dim / num_heads dimensions of x^2). @throws InvalidArgument  if dim is not a multiple.
+  VectorD rms_per_head(std::int64_t num_heads) const;
+};
+
+}  // namespace lime
