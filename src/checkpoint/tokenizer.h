@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lime {
+
+struct EncodeOptions {
+  /// Adds the tokens that the checkpoint's files put around a text (BOS, EOS), as Hugging Face's
+  /// argument of this name does; which ones, if any: Tokenizer::prefix_ids() and suffix_ids().
+  bool add_special_tokens = false;
+  /// Cuts a special token that is spelt out in the text, such as `<|endoftext|>`, into ordinary
+  /// tokens instead of taking it for the special one (Hugging Face: `split_special_tokens`).
+  bool split_special_tokens = false;
+};
+
+struct DecodeOptions {
+  /// Leaves out BOS, EOS and the other special tokens.
+  bool skip_special_tokens = true;
+  /// The ids begin a text: tokenizers that put a space in front of every text take it away again.
+  /// False for ids that go on from earlier ones, whose leading space then stays.
+  bool at_text_start = true;
+};
+
+/// Turns text into token ids and back, as the files of a checkpoint folder say.
+///
+/// Ids are those of Hugging Face's `tokenizers` (or of libsentencepiece for tokenizer.model).
+/// All methods are const and thread-safe; encoding takes time linear in the text (times the
+/// logarithm of the longest word).
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  /// Ids of `text`, each in [0, vocab_size()); empty for an empty text without special tokens.
+  /// @throws InvalidArgument  if `text` is not UTF-8; names the byte offset.
+  virtual std::vector<std::int32_t> encode(std::string_view text,
+                                           const EncodeOptions& options = {}) const = 0;
+
+  /// The text of `ids`. Bytes that form no character become U+FFFD.
+  /// @throws InvalidArgument  if an id is unknown; names it and its place.
+  std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
+
+  /// The bytes that `id` adds to a text, which may be part of a character.
+  /// @param at_text_start  whether the token is the first: see DecodeOptions::at_text_start.
+  /// @throws InvalidArgument  if the id is unknown.
+  virtual std::string piece(std::int32_t id, bool at_text_start = false) const = 0;
+
+  /// The token for people to read: one line, control characters and broken characters escaped.
+  /// @throws InvalidArgument  if the id is unknown.
+  std::string token_text(std::int32_t id) const;
+
+  /// Id of the token that the files spell `token` (" is" is spelt "Ġis" in byte-level files; to
+  /// look up text, encode() it).
+  virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;
+
+  /// Whether `id` is a special (control) token, which decode() leaves out.
+  virtual bool is_special(std::int32_t id) const = 0;
+
+  /// One more than the largest id. The model's embedding may have more rows.
+  virtual std::int32_t vocab_size() const = 0;
+
+  /// "byte-level-bpe", "bpe" (tokenizer.json in the SentencePiece style) or "sentencepiece".
+  virtual std::string_view kind() const = 0;
+
+  /// Beginning-of-text token as tokenizer_config.json, special_tokens_map.json, tokenizer.model or
+  /// config.json names it (the first that does), if any. Encoding may still not add it.
+  std::optional<std::int32_t> bos_id() const { return bos_id_; }
+  /// End-of-text token, from the same places. The first one where config.json lists several.
+  std::optional<std::int32_t> eos_id() const { return eos_id_; }
+  /// What EncodeOptions::add_special_tokens puts before and after a text.
+  std::span<const std::int32_t> prefix_ids() const { return prefix_ids_; }
+  std::span<const std::int32_t> suffix_ids() const { return suffix_ids_; }
+
+  /// SHA-256 of the tokenizer's file; where there are two (vocab.json and merges.txt), of both
+  /// digests in that order.
+  const std::string& sha256() const { return sha256_; }
+
+ protected:
+  Tokenizer() = default;
+
+  std::optional<std::int32_t> bos_id_;
+  std::optional<std::int32_t> eos_id_;
+  std::vector<std::int32_t> prefix_ids_;
+  std::vector<std::int32_t> suffix_ids_;
+  std::string sha256_;
+};
+
+/// Decodes ids one by one, as generation makes them, and hands out whole characters only:
+///
+///   StreamingDecoder decoder(tokenizer);
+///   for (const std::int32_t id : ids) text += decoder.push(id);
+///   text += decoder.finish();   // now equal to tokenizer.decode(ids)
+///
+/// Keeps a reference to the tokenizer. Not thread-safe.
+class StreamingDecoder {
+ public:
+  explicit StreamingDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {});
+
+  /// The text that `id` completes; empty while a character is unfinished.
+  /// @throws InvalidArgument  if the id is unknown.
+  std::string push(std::int32_t id);
+  /// What is left: U+FFFD for an unfinished character. Ready for a new text afterwards.
+  std::string finish();
+
+ private:
+  const Tokenizer& tokenizer_;
+  DecodeOptions options_;
+  bool at_text_start_ = true;
+  std::string pending_;
+};
+
+/// Reads the tokenizer of a checkpoint folder: tokenizer.json if there is one, else tokenizer.model
+/// (SentencePiece), else vocab.json with merges.txt (GPT-2).
+/// @throws IoError      if the folder holds none of them.
+/// @throws FormatError  if a file is broken or needs a component that is not supported; names it.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& checkpoint_folder);
+
+}  // namespace lime
