@@ -55,7 +55,11 @@ std::string describe_errno(int code) {
 AtomicFile::AtomicFile(fs::path final_path) : final_path_(std::move(final_path)) {
   const fs::path folder = folder_of(final_path_);
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
+  std::error_code hidden;
+  if (!fs::is_directory(folder, hidden)) {
+    if (hidden == std::errc::permission_denied) {
+      throw IoError("'{}': cannot be written: {}", final_path_.string(), describe_errno(EACCES));
+    }
     throw IoError("'{}': the folder '{}' does not exist; create it first", final_path_.string(),
                   folder.string());
   }

@@ -50,7 +50,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::run_items(Job& job) {
   while (!job.abandoned.load(std::memory_order_relaxed)) {
     if (job.stop.stop_requested()) {
-      job.abandoned = true;
+      if (job.next.load() < job.count) job.abandoned = true;
       return;
     }
     const std::int64_t index = job.next.fetch_add(1);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/json.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_json(text, "x.json");
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ParseJsonTest, KeepsTheOrderOfKeys) {
+  EXPECT_EQ(parse_json(R"({"b": 1, "a": [2, 3]})", "x").dump(), R"({"b":1,"a":[2,3]})");
+}
+
+TEST(ParseJsonTest, NamesLineAndColumn) {
+  EXPECT_EQ(refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+            "x.json: is not valid JSON at line 3, column 7");
+  EXPECT_EQ(refusal("nul"),
+            "x.json: is not valid JSON at line 1, column 3; the file seems to be cut short");
+}
+
+TEST(ParseJsonTest, SaysWhereTextIsCutShortOrEmpty) {
+  EXPECT_EQ(refusal("{\"a\": [1, 2"),
+            "x.json: is not valid JSON at line 1, column 11; the file seems to be cut short");
+  EXPECT_EQ(refusal(""), "x.json: is empty, expected JSON");
+}
+
+TEST(ParseJsonTest, RefusesDeepNestingWithoutRunningOutOfStack) {
+  EXPECT_EQ(refusal(std::string(1000000, '[')), "x.json: JSON nests deeper than 512 levels");
+  EXPECT_NO_THROW(parse_json(std::string(500, '[') + std::string(500, ']'), "x"));
+}
+
+TEST(ReadJsonFileTest, NamesThePath) {
+  const testing::TemporaryFolder folder;
+  const auto path = folder / "a.json";
+  testing::write_text(path, "[1]");
+  EXPECT_EQ(read_json_file(path), Json::array({1}));
+  testing::write_text(path, "[1");
+  try {
+    read_json_file(path);
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_EQ(error.what(), "'" + path.string() +
+                                "': is not valid JSON at line 1, column 2; the file seems to be "
+                                "cut short");
+  }
+  EXPECT_THROW(read_json_file(folder / "none.json"), IoError);
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/sha256.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+// FIPS 180-4, examples of the standard.
+constexpr const char* kAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+constexpr const char* kMillion = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+
+TEST(Sha256Test, EqualsTheExamplesOfTheStandard) {
+  EXPECT_EQ(sha256_of("abc"), kAbc);
+  EXPECT_EQ(sha256_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_of(std::string(1000000, 'a')), kMillion);
+}
+
+TEST(Sha256Test, DoesNotDependOnHowTheTextIsCut) {
+  Sha256 hash;
+  hash.update("a");
+  hash.update("");
+  hash.update("bc");
+  EXPECT_EQ(hash.hex_digest(), kAbc);
+}
+
+TEST(Sha256Test, HashesFiles) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a", "abc");
+  EXPECT_EQ(sha256_of_file(folder / "a"), kAbc);
+  EXPECT_THROW(sha256_of_file(folder / "none"), IoError);
+}
+
+}  // namespace
+}  // namespace lime
