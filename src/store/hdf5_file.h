@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -68,8 +69,9 @@ class Hdf5File {
 };
 
 /// Writes a small HDF5 file, whole or not at all: nothing stands under the final name before
-/// commit(). Groups on the way to a name are made as needed; every dataset carries Fletcher-32
-/// checksums. Thread-safe in the same way as Hdf5File, but meant for one thread.
+/// commit(). Groups on the way to a name are made as needed; numbers carry Fletcher-32
+/// checksums, which HDF5 does not offer for text. Thread-safe in the same way as Hdf5File, but
+/// meant for one thread.
 class Hdf5Writer {
  public:
   /// @throws IoError
@@ -95,7 +97,10 @@ class Hdf5Writer {
                      const std::string& object = "/");
   void set_attribute(const std::string& name, std::span<const std::string> texts,
                      const std::string& object = "/");
-  void set_attribute(const std::string& name, std::int64_t value, const std::string& object = "/");
+  template <std::integral T>
+  void set_attribute(const std::string& name, T value, const std::string& object = "/") {
+    set_int_attribute(name, static_cast<std::int64_t>(value), object);
+  }
   void set_attribute(const std::string& name, double value, const std::string& object = "/");
 
   /// Closes, syncs and renames the file to its final name. @throws IoError
@@ -103,6 +108,7 @@ class Hdf5Writer {
 
  private:
   friend class Hdf5Access;
+  void set_int_attribute(const std::string& name, std::int64_t value, const std::string& object);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store: the C library's handles, its one lock and its errors.
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/hdf5_file.h"
+
+namespace lime::hdf5 {
+
+/// Held around every call into HDF5, which Debian builds without thread safety. Recursive, so that
+/// functions that hold it may call each other. The first one made sets the library up: no error
+/// printing, no filter plug-ins, no work at exit.
+class Lock {
+ public:
+  Lock();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+};
+
+/// Owns a handle. Closes it under the lock.
+class Id {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Id() = default;
+  Id(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Id() { reset(); }
+  Id(Id&& other) noexcept;
+  Id& operator=(Id&& other) noexcept;
+
+  hid_t get() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+  /// Closes now; false if HDF5 reports an error.
+  bool reset();
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Turn HDF5's error stack into an exception "store: 'PATH': what: detail" and clear it: IoError
+/// where the operating system refused, else FormatError while reading, IoError while writing.
+[[noreturn]] void fail_reading(const std::filesystem::path& path, std::string_view what);
+[[noreturn]] void fail_writing(const std::filesystem::path& path, std::string_view what);
+
+/// Opens an existing file for reading. @throws IoError, FormatError  (missing, foreign, cut short)
+Id open_file(const std::filesystem::path& path);
+/// Creates a file in the format of HDF5 1.10, whose structures carry checksums of their own.
+/// Equal calls give equal bytes: no times are stored.
+Id create_file(const std::filesystem::path& path);
+/// Closes a file that could not be written, without writing any further: HDF5 would otherwise try
+/// again for ever to flush what did not fit.
+void discard_file(Id& file);
+
+/// Opens `name`, each part of which must be a plain (hard) link: others could lead out of the file.
+Id open_object(const Hdf5File& file, const std::string& name);
+Id open_dataset(const Hdf5File& file, const std::string& name);
+/// The same, but the data must lie in this file: no external files, no virtual layout.
+Id open_plain_dataset(const Hdf5File& file, const std::string& name);
+
+std::vector<std::int64_t> shape_of(hid_t dataset);
+/// binary16 as h5py's np.float16 writes it.
+Id half_type();
+bool is_half(hid_t type);
+
+/// Native memory type of T.
+template <typename T>
+hid_t native_type();
+
+/// Creation properties of datasets and groups: no times; groups on the way are made.
+Id dataset_properties();
+Id link_properties();
+
+}  // namespace lime::hdf5
+
+namespace lime {
+
+/// Gives src/store the handles of the public wrappers.
+class Hdf5Access {
+ public:
+  static hid_t id(const Hdf5File& file);
+  static hid_t id(const Hdf5Writer& file);
+  /// The name to show in errors: the final one.
+  static const std::filesystem::path& path(const Hdf5Writer& file);
+};
+
+}  // namespace lime
