@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "checkpoint/safetensors.h"
+
+namespace lime {
+
+/// Writes a checkpoint folder that Checkpoint::open() and transformers read: config.json,
+/// model.safetensors and copies of `extra_files` (tokenizer.json, ...).
+///
+/// Each file appears whole or not at all, config.json last: a folder with a config.json is a whole
+/// checkpoint. Into a folder that exists, other files are left alone; a config.json that says
+/// something else is removed before the weights are replaced, so that it never stands beside
+/// weights of another model.
+///
+/// @param folder   made if it does not exist; its parent must exist.
+/// @param tensors  those of parameter_specs(config), by name, in any order and weight dtype.
+/// @throws InvalidArgument  if the tensors are not those of the config; nothing is written then.
+/// @throws IoError          if the disk refuses.
+void write_checkpoint(const std::filesystem::path& folder, const ModelConfig& config,
+                      std::span<const TensorView> tensors,
+                      const std::vector<std::filesystem::path>& extra_files = {});
+
+}  // namespace lime

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "checkpoint/safetensors.h"
+
+namespace lime {
+
+/// Converts `from` (unaligned, little-endian elements of a weight dtype) to `to`, looking for NaN
+/// and infinity in the same pass over the source.
+/// @return index of the first element that is not finite, or nothing.
+std::optional<std::size_t> convert_weights(Dtype dtype, std::span<const std::byte> from,
+                                           std::span<float> to);
+std::optional<std::size_t> convert_weights(Dtype dtype, std::span<const std::byte> from,
+                                           std::span<double> to);
+
+}  // namespace lime
