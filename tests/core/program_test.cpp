@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <new>
+#include <regex>
+#include <thread>
+
+#include "core/command_line.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// Runs `action` as main() of a program called with its path; in a child process, because
+/// run_program() changes how the process takes signals.
+int run_as_main(const std::function<int()>& action) {
+  CommandLine line("tool", "");
+  line.on_run(action);
+  const char* const arguments[] = {"/usr/bin/tool"};
+  return run_program(line, 1, arguments);
+}
+
+TEST(RunProgramDeathTest, TurnsExceptionsIntoOneLineAndAStatus) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(::_exit(run_as_main([]() -> int { throw FormatError("'x': is odd"); })),
+              ::testing::ExitedWithCode(kExitFailed), "^tool: 'x': is odd\n$");
+  EXPECT_EXIT(::_exit(run_as_main([]() -> int { throw Interrupted("stopped"); })),
+              ::testing::ExitedWithCode(kExitInterrupted), "^tool: stopped\n$");
+  EXPECT_EXIT(::_exit(run_as_main([]() -> int { throw std::bad_alloc(); })),
+              ::testing::ExitedWithCode(kExitFailed), "^tool: out of memory; .*\n$");
+  EXPECT_EXIT(::_exit(run_as_main([] { return 5; })), ::testing::ExitedWithCode(5), "^$");
+}
+
+TEST(RunProgramDeathTest, ASignalRequestsTheStopAndASecondOneEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto wait_for_stop = [] {
+    while (!interrupt_token().stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  for (const int signal : {SIGINT, SIGTERM}) {
+    EXPECT_EXIT(::_exit(run_as_main([&]() -> int {
+                  ::kill(::getpid(), signal);
+                  wait_for_stop();
+                  throw Interrupted("stopped on request");
+                })),
+                ::testing::ExitedWithCode(kExitInterrupted), "tool: stopped on request");
+  }
+  EXPECT_EXIT(::_exit(run_as_main([&] {
+                ::kill(::getpid(), SIGINT);
+                wait_for_stop();
+                ::kill(::getpid(), SIGINT);
+                std::this_thread::sleep_for(std::chrono::seconds(20));
+                return 0;
+              })),
+              ::testing::ExitedWithCode(kExitInterrupted), "");
+}
+
+TEST(ProgramTest, TimestampsAreUtcInSeconds) {
+  EXPECT_TRUE(std::regex_match(utc_timestamp(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")));
+  EXPECT_TRUE(tool_version().starts_with("lime "));
+}
+
+TEST(ProgramTest, TheCommandIsQuotedForAShell) {
+  CommandLine line("tool", "");
+  std::vector<std::string> words;
+  line.add_positional("words", words, "");
+  std::string command;
+  line.on_run([&] {
+    command = program_command();
+    return 0;
+  });
+  const char* const arguments[] = {"bin/tool", "a b", "it's", "", "x.h5"};
+  EXPECT_EQ(run_program(line, 5, arguments), 0);
+  EXPECT_EQ(command, R"(tool 'a b' 'it'\''s' '' x.h5)");
+}
+
+}  // namespace
+}  // namespace lime
