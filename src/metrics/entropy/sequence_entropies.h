@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "core/matrix.h"
+#include "core/progress.h"
+#include "core/thread_pool.h"
+#include "metrics/entropy/entropy_options.h"
+#include "metrics/entropy/standardize.h"
+
+namespace lime {
+
+/// Sequences that are read when their turn comes, so that only as many as there are threads lie
+/// in memory.
+struct SequenceSource {
+  std::int64_t count = 0;
+  /// Puts the representations of sequence `index` into `rows`, [num_tokens, dim]. Called from
+  /// several threads at once; `rows` still holds an earlier sequence, so that its memory can serve
+  /// again (`rows.resize(...)`).
+  std::function<void(std::int64_t index, MatrixF& rows)> read;
+};
+
+/// Entropies of several sequences, in the unit of the preset (entropy_unit()).
+struct SequenceEntropies {
+  std::vector<double> alpha;             ///< orders, [num_orders]
+  std::vector<std::int64_t> num_tokens;  ///< [num_sequences]
+  std::int64_t dim = 0;
+  /// [num_sequences, num_orders]; with top_k the middle of `lower` and `upper`.
+  MatrixD values;
+  /// With top_k: rigorous bounds of each value, [num_sequences, num_orders]; else empty.
+  MatrixD lower;
+  MatrixD upper;
+  /// With top_k: the part of the trace that the eigenvalues left out hold, in [0, 1],
+  /// [num_sequences]; else empty.
+  std::vector<double> left_out;
+
+  /// Values of one order over the sequences, as summarize() takes them.
+  std::vector<double> of_order(std::size_t order) const;
+};
+
+/// Computes the matrix-based Renyi entropy of each sequence of a data set.
+///
+/// @param sequences        read on the pool's threads; each has >= 2 tokens and the same dim.
+/// @param standardization  needed by the preset lime-code and ignored by the others.
+/// @param options          preset and orders; validated here.
+/// @param pool             sequences run side by side on its threads; each is computed by one
+///                         thread, so that the bits do not depend on their number.
+/// @param on_progress      counts sequences.
+/// @throws InvalidArgument  if a sequence is empty, of one token, all zero or not finite; names
+///                          the sequence, and for NaN or infinity the first token and dimension.
+/// @throws Interrupted      if `stop` was requested first.
+///
+/// In double throughout. Memory: per thread one matrix in double and the smaller Gram matrix.
+SequenceEntropies sequence_entropies(const SequenceSource& sequences,
+                                     const std::optional<Standardization>& standardization,
+                                     const EntropyOptions& options, ThreadPool& pool,
+                                     const ProgressFn& on_progress = {},
+                                     std::stop_token stop = {});
+
+/// The same for sequences that lie in memory.
+SequenceEntropies sequence_entropies(std::span<const ConstMatrixRef> sequences,
+                                     const std::optional<Standardization>& standardization,
+                                     const EntropyOptions& options, ThreadPool& pool,
+                                     const ProgressFn& on_progress = {},
+                                     std::stop_token stop = {});
+
+}  // namespace lime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// How sure a mean is said to be.
+struct SummaryOptions {
+  /// Probability that the interval is meant to cover, in (0, 1).
+  double confidence = 0.95;
+  /// Bootstrap resamples, >= 100; 0 gives no interval.
+  std::int64_t resamples = 10000;
+  /// Seed of the resampling. Not described: programs have one `--seed` for everything.
+  std::uint64_t seed = 0;
+
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Mean of a sample with its spread and a bootstrap interval of the mean.
+struct Summary {
+  std::int64_t n = 0;
+  double mean = 0.0;
+  double std = 0.0;      ///< population form (ddof 0), as the LIMe code prints it
+  double ci_low = 0.0;   ///< NaN where n < 2 or no resamples were asked for
+  double ci_high = 0.0;  ///< likewise
+};
+
+/// Computes mean, standard deviation and the percentile bootstrap interval of the mean.
+///
+/// Resample r draws n values with replacement from its own stream Random(seed).fork(r); the ends
+/// are the (1 -+ confidence) / 2 quantiles of the resampled means, interpolated linearly as
+/// numpy.percentile does. Deterministic for given values, order and seed.
+///
+/// @throws InvalidArgument  if `values` is empty or holds a value that is not finite.
+/// Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13.
+Summary summarize(std::span<const double> values, const SummaryOptions& options = {});
+
+}  // namespace lime
