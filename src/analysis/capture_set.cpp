@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/capture_set.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/sha256.h"
+#include "core/suggest.h"
+#include "core/thread_pool.h"
+#include "core/utf8.h"
+#include "store/capture_tools.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+bool all_distinct(const std::vector<std::string>& names) {
+  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
+}
+
+CaptureReader open_capture(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw IoError("{}: there is no such file; name a capture, or write one with lime-capture",
+                  quoted(path));
+  }
+  return CaptureReader(path);
+}
+
+std::vector<ChosenCapture::Part> choose_parts(const CaptureReader& reader,
+                                              const CaptureSetOptions& options) {
+  const std::vector<std::string>& there = reader.sites();
+  std::vector<ChosenCapture::Part> parts;
+  for (const std::string& site : options.site.empty() ? there : options.site) {
+    if (std::find(there.begin(), there.end(), site) == there.end()) {
+      throw InvalidArgument("{}: has no site '{}'; it has {}", quoted(reader.path()),
+                            printable(site), join_words(there));
+    }
+    const std::string where = fmt::format("{}: site '{}'", quoted(reader.path()), site);
+    parts.push_back({site, options.layer.choose_from(reader.layers(site), where)});
+  }
+  return parts;
+}
+
+}  // namespace
+
+void CaptureSetOptions::describe(OptionList& list) {
+  list.add("layer", layer, "layers, counted from 0: all, or a list as 0,3,8-15");
+  list.add("site", site, "sites, e.g. values,hidden; all sites of the capture if not given");
+  list.add("label", label,
+           "names of the captures in tables and results, in their order; from the files' names if "
+           "not given")
+      .takes_several = true;
+}
+
+void CaptureSetOptions::validate() const {
+  if (captures.empty()) throw InvalidArgument("captures: at least one is needed");
+  if (label.empty()) return;
+  if (label.size() != captures.size()) {
+    throw InvalidArgument(
+        "label: must have one name per capture, got {} ({}) for {} capture{}; put the captures "
+        "before --label",
+        label.size(), join_words(label), captures.size(), captures.size() == 1 ? "" : "s");
+  }
+  if (!all_distinct(label))
+    throw InvalidArgument("label: names must differ, got {}", join_words(label));
+}
+
+std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {
+  std::vector<std::string> labels;
+  for (const fs::path& path : paths) {
+    const bool plain_name = path.stem() == "capture";
+    std::error_code ignored;
+    const fs::path folder = fs::weakly_canonical(path, ignored).parent_path().filename();
+    labels.push_back(plain_name && !folder.empty() ? folder.string() : path.stem().string());
+  }
+  if (all_distinct(labels)) return labels;
+  labels.clear();
+  for (const fs::path& path : paths) labels.push_back(path.string());
+  if (all_distinct(labels)) return labels;
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] += fmt::format(" ({})", i + 1);
+  return labels;
+}
+
+std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
+  options.validate();
+  const std::vector<std::string> labels =
+      options.label.empty() ? default_labels(options.captures) : options.label;
+  std::vector<ChosenCapture> captures;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    CaptureReader reader = open_capture(options.captures[i]);
+    std::vector<ChosenCapture::Part> parts = choose_parts(reader, options);
+    captures.push_back({labels[i], std::move(reader), std::move(parts)});
+  }
+  return captures;
+}
+
+std::vector<ResultsInput> hash_captures(const std::vector<ChosenCapture>& captures,
+                                        ThreadPool& pool, std::stop_token stop) {
+  std::vector<std::vector<fs::path>> files;
+  std::vector<std::pair<std::size_t, std::size_t>> work;
+  for (const ChosenCapture& capture : captures) {
+    const fs::path& path = capture.reader.path();
+    files.push_back({path});
+    for (const fs::path& shard : summarize_capture(path).shards) files.back().push_back(shard);
+    for (std::size_t i = 0; i < files.back().size(); ++i) work.emplace_back(files.size() - 1, i);
+  }
+  std::vector<std::string> hashes(work.size());
+  pool.parallel_for(
+      static_cast<std::int64_t>(work.size()),
+      [&](std::int64_t i) {
+        const auto [capture, file] = work[static_cast<std::size_t>(i)];
+        hashes[static_cast<std::size_t>(i)] = sha256_of_file(files[capture][file]);
+      },
+      std::move(stop));
+
+  std::vector<ResultsInput> inputs;
+  auto hash = hashes.begin();
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    const auto end = hash + static_cast<std::ptrdiff_t>(files[i].size());
+    const std::string digest =
+        files[i].size() == 1 ? *hash : sha256_of(fmt::format("{}", fmt::join(hash, end, "\n")));
+    inputs.push_back({captures[i].reader.path().string(), digest, captures[i].label});
+    hash = end;
+  }
+  return inputs;
+}
+
+}  // namespace lime

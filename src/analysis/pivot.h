@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/results_file.h"
+
+namespace lime {
+
+/// Which columns of a metric's rows become what in a table for people: a block per site, a line
+/// per layer, the captures side by side.
+struct TableLayout {
+  std::string block = "site";
+  std::string line = "layer";
+  std::string series = "label";
+  std::string value = "mean";
+  std::string spread = "std";       ///< printed behind +-; empty: none
+  std::string low = "ci_low";       ///< ends of the interval; empty: none
+  std::string high = "ci_high";     ///< as low
+  std::string ceiling = "ceiling";  ///< largest possible value, for the bars; empty: no bars
+  int digits = 3;                   ///< after the decimal point
+  /// What stands above a block, made of its rows; the name alone where it is empty.
+  std::function<std::string(const std::string& name, const std::vector<const Json*>& rows)> heading;
+};
+
+/// The rows of one block. Points into the results that it was made of.
+struct PivotBlock {
+  std::string heading;
+  std::vector<std::string> lines;
+  std::vector<std::vector<const Json*>> cells;  ///< [line][series]; null where there is no row
+};
+
+struct Pivot {
+  std::vector<std::string> series;
+  std::vector<PivotBlock> blocks;
+};
+
+/// Sorts the rows of `results` into blocks, lines and series, in the order in which they first
+/// appear; lines that are numbers ascend.
+/// @throws InvalidArgument  if two rows fall into the same cell, or a row lacks a column.
+Pivot pivot_results(const Results& results, const TableLayout& layout);
+
+}  // namespace lime

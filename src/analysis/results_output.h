@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/pivot.h"
+#include "analysis/text_table.h"
+#include "core/atomic_file.h"
+#include "core/options.h"
+#include "store/results_file.h"
+
+namespace lime {
+
+enum class ResultsFormat { kTable, kCsv, kJson, kLatex };
+
+template <>
+struct EnumNames<ResultsFormat> {
+  static constexpr std::array<std::pair<ResultsFormat, std::string_view>, 4> kNames = {
+      {{ResultsFormat::kTable, "table"},
+       {ResultsFormat::kCsv, "csv"},
+       {ResultsFormat::kJson, "json"},
+       {ResultsFormat::kLatex, "latex"}}};
+};
+
+/// Results with everything that is needed to print them.
+struct Report {
+  Results results;
+  TableLayout layout;
+  std::vector<std::string> notes;  ///< lines that stand above the table: what it shows
+};
+
+/// `report` as one text in `format`.
+std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
+
+/// Where results go and in which format.
+struct OutputOptions {
+  /// Format of standard output, or of all files of `output`; not given: table, or what the name of
+  /// each file says (.json, .csv, .tex, .txt).
+  std::optional<ResultsFormat> format;
+  std::vector<std::filesystem::path> output;  ///< empty: standard output only
+  bool quiet = false;                         ///< no progress; with files, no table either
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  if the format of a file cannot be told from its name, or a file is
+  ///                          named twice.
+  void validate() const;
+};
+
+/// The output files of one command: opened before the work starts, so that a wrong path does not
+/// cost an hour, and under their final names whole or not at all.
+class OutputFiles {
+ public:
+  /// @throws IoError          if a file cannot be written.
+  /// @throws InvalidArgument  if an output is one of `inputs`.
+  OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs);
+
+  /// Writes `report` to every file. @throws IoError
+  void write(const Report& report);
+
+ private:
+  struct File {
+    std::unique_ptr<AtomicFile> file;
+    ResultsFormat format;
+  };
+  std::vector<File> files_;
+};
+
+}  // namespace lime

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace lime {
+namespace {
+
+constexpr int kBarWidth = 12;
+constexpr const char* kFullBlock = "\u2588";
+constexpr const char* kMiddleDot = "\u00b7";
+constexpr const char* kDash = "\u2013";
+constexpr const char* kPlusMinus = "\u00b1 ";
+
+/// How much of a cell is shown, from all to the value alone.
+enum class Detail { kBar, kInterval, kSpread, kValue };
+
+/// One line of cells; the last cells of a line may be missing.
+using Cells = std::vector<std::string>;
+
+std::string number(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
+
+std::string bar(double share, bool unicode) {
+  share = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
+  if (!unicode) {
+    const auto filled = static_cast<std::size_t>(std::lround(share * kBarWidth));
+    return std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+  }
+  // Blocks of one to seven eighths, U+258F down to U+2589.
+  static constexpr std::array<const char*, 8> kEighths = {"",       "\u258f", "\u258e", "\u258d",
+                                                          "\u258c", "\u258b", "\u258a", "\u2589"};
+  const auto eighths = static_cast<std::size_t>(std::lround(share * kBarWidth * 8));
+  std::string text;
+  for (std::size_t i = 0; i < eighths / 8; ++i) text += kFullBlock;
+  text += kEighths[eighths % 8];
+  std::size_t shown = eighths / 8 + (eighths % 8 == 0 ? 0 : 1);
+  for (; shown < kBarWidth; ++shown) text += kMiddleDot;
+  return text;
+}
+
+/// The value's parts as columns of their own, so that they align over the lines.
+Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool unicode) {
+  if (row == nullptr) return {unicode ? kDash : "-"};
+  const auto read = [&](const std::string& column) { return results_number(*row, column); };
+  Cells parts = {number(read(layout.value), layout.digits)};
+  if (detail <= Detail::kSpread && !layout.spread.empty()) {
+    parts.push_back((unicode ? kPlusMinus : "+- ") + number(read(layout.spread), layout.digits));
+  }
+  if (detail <= Detail::kInterval && !layout.low.empty()) {
+    parts.push_back(fmt::format("[{}, {}]", number(read(layout.low), layout.digits),
+                                number(read(layout.high), layout.digits)));
+  }
+  if (detail == Detail::kBar && !layout.ceiling.empty()) {
+    parts.push_back(bar(read(layout.value) / read(layout.ceiling), unicode));
+  }
+  return parts;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
+  const std::string space(width - std::min(width, display_width(text)), ' ');
+  return to_the_right ? space + text : text + space;
+}
+
+/// Pads `lines` of equal roles to common widths and joins the parts with one space.
+std::vector<std::string> align(const std::vector<Cells>& lines) {
+  std::vector<std::size_t> widths;
+  for (const Cells& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()), 0);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(line[i]));
+    }
+  }
+  std::vector<std::string> joined;
+  for (const Cells& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::string part = i < line.size() ? line[i] : "";
+      text += (i == 0 ? "" : " ") + padded(part, widths[i], true);
+    }
+    joined.push_back(std::move(text));
+  }
+  return joined;
+}
+
+std::string without_trailing_spaces(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string format_block(const PivotBlock& block, const Pivot& pivot, const TableLayout& layout,
+                         const TextStyle& style, Detail detail) {
+  std::vector<std::string> lines = {layout.line};
+  lines.insert(lines.end(), block.lines.begin(), block.lines.end());
+  std::size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, display_width(line));
+  for (std::string& line : lines) line = padded(line, width, true);
+  for (std::size_t series = 0; series < pivot.series.size(); ++series) {
+    std::vector<Cells> cells;
+    for (const auto& line : block.cells) {
+      cells.push_back(parts_of(line[series], layout, detail, style.unicode));
+    }
+    const std::vector<std::string> column = align(cells);
+    const std::string& head = pivot.series[series];
+    width = display_width(head);
+    for (const std::string& text : column) width = std::max(width, display_width(text));
+    lines[0] += "   " + padded(head, width, false);
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      lines[i + 1] += "   " + padded(column[i], width, false);
+    }
+  }
+  std::string text;
+  for (std::string& line : lines) text += without_trailing_spaces(std::move(line)) + "\n";
+  return text;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    widest = std::max(widest, display_width(text.substr(start, end - start)));
+    start = end + 1;
+  }
+  return widest;
+}
+
+std::string format_all(const Pivot& pivot, const TableLayout& layout, const TextStyle& style,
+                       Detail detail) {
+  std::string text;
+  for (const PivotBlock& block : pivot.blocks) {
+    text += (text.empty() ? "" : "\n") + block.heading + "\n";
+    text += format_block(block, pivot, layout, style, detail);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char letter) {
+    return (static_cast<unsigned char>(letter) & 0xC0) != 0x80;
+  }));
+}
+
+std::string results_to_text(const Results& results, const TableLayout& layout,
+                            const TextStyle& style) {
+  const Pivot pivot = pivot_results(results, layout);
+  std::string text;
+  for (const Detail detail : {Detail::kBar, Detail::kInterval, Detail::kSpread, Detail::kValue}) {
+    text = format_all(pivot, layout, style, detail);
+    if (widest_line(text) <= static_cast<std::size_t>(style.width)) break;
+  }
+  return text;
+}
+
+}  // namespace lime

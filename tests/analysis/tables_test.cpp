@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "analysis/latex_table.h"
+#include "analysis/pivot.h"
+#include "analysis/text_table.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Json row(const std::string& label, const std::string& site, int layer, double mean) {
+  return {{"label", label},
+          {"site", site},
+          {"layer", layer},
+          {"mean", mean},
+          {"std", 0.125},
+          {"ci_low", mean - 0.0625},
+          {"ci_high", mean + 0.0625},
+          {"ceiling", 4.0}};
+}
+
+/// Two captures; the second has no hidden states and fewer layers, and its rows come in any order.
+Results example() {
+  Results results;
+  results.metric = "entropy";
+  results.rows = {row("llama", "values", 0, 2.0),  row("llama", "values", 1, 1.0),
+                  row("llama", "values", 10, 3.5), row("llama", "hidden", 0, 4.0),
+                  row("lime", "values", 10, 3.75), row("lime", "values", 0, 2.25)};
+  return results;
+}
+
+TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
+  Results results = example();
+  std::swap(results.rows[0], results.rows[2]);
+  const Pivot pivot = pivot_results(results, {});
+  EXPECT_THAT(pivot.series, ElementsAre("llama", "lime"));
+  ASSERT_EQ(pivot.blocks.size(), 2u);
+  EXPECT_EQ(pivot.blocks[0].heading, "values");
+  EXPECT_THAT(pivot.blocks[0].lines, ElementsAre("0", "1", "10"));
+  EXPECT_EQ(pivot.blocks[0].cells[1][1], nullptr);
+  EXPECT_EQ(pivot.blocks[0].cells[2][1]->at("mean"), 3.75);
+  EXPECT_THAT(pivot.blocks[1].lines, ElementsAre("0"));
+}
+
+TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
+  Results results = example();
+  results.rows.push_back(results.rows.front());
+  EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
+  results.rows = {Json{{"label", "x"}}};
+  EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
+}
+
+TEST(TextTableTest, ShowsValueSpreadIntervalAndBar) {
+  const std::string snapshot = testing::read_text(testing::golden_file("analysis/table.txt"));
+  EXPECT_EQ(results_to_text(example(), {}), snapshot);
+}
+
+TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
+  const Results results = example();
+  const auto first_line = [&](int width) {
+    const std::string text = results_to_text(results, {}, {.width = width, .unicode = false});
+    for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
+      end = text.find('\n', start);
+      EXPECT_LE(end - start, static_cast<std::size_t>(width));
+    }
+    const std::size_t start = text.find("    0");
+    return text.substr(start, text.find('\n', start) - start);
+  };
+  EXPECT_EQ(first_line(100),
+            "    0   2.000 +- 0.125 [1.938, 2.062] ######......   2.250 +- 0.125 [2.188, 2.312] "
+            "#######.....");
+  EXPECT_EQ(first_line(80),
+            "    0   2.000 +- 0.125 [1.938, 2.062]   2.250 +- 0.125 [2.188, 2.312]");
+  EXPECT_EQ(first_line(45), "    0   2.000 +- 0.125   2.250 +- 0.125");
+  EXPECT_EQ(first_line(25), "    0   2.000   2.250");
+}
+
+TEST(TextTableTest, IsAsciiWhereAskedFor) {
+  const std::string text = results_to_text(example(), {}, {.unicode = false});
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char letter) { return letter > 0; }));
+}
+
+TEST(TextTableTest, AlignsNumbersOfDifferentWidthAndLabelsInUtf8) {
+  Results results;
+  results.rows = {row("mod\u00e8le", "values", 0, 10.0), row("mod\u00e8le", "values", 1, 9.0)};
+  const TableLayout layout = {.spread = "", .low = "", .high = "", .ceiling = "", .digits = 1};
+  EXPECT_EQ(results_to_text(results, layout),
+            "values\n"
+            "layer   mod\u00e8le\n"
+            "    0   10.0\n"
+            "    1    9.0\n");
+}
+
+TEST(TextTableTest, ShowsWhatIsNotANumber) {
+  Results results;
+  results.rows = {row("a", "values", 0, std::numeric_limits<double>::quiet_NaN())};
+  EXPECT_THAT(results_to_text(results, {}),
+              HasSubstr("0   nan \u00b1 0.125 [nan, nan] \u00b7\u00b7"));
+}
+
+TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
+  EXPECT_EQ(results_to_latex(example(), {}, {"alpha 0.5", "two\nlines"}),
+            "% needs \\usepackage{booktabs}\n"
+            "% alpha 0.5\n"
+            "% two lines\n"
+            "\\begin{tabular}{rcc}\n"
+            "\\toprule\n"
+            "layer & llama & lime \\\\\n"
+            "\\midrule\n"
+            "\\multicolumn{3}{l}{\\emph{values}} \\\\\n"
+            "0 & $2.000 \\pm 0.125$ & $2.250 \\pm 0.125$ \\\\\n"
+            "1 & $1.000 \\pm 0.125$ & -- \\\\\n"
+            "10 & $3.500 \\pm 0.125$ & $3.750 \\pm 0.125$ \\\\\n"
+            "\\midrule\n"
+            "\\multicolumn{3}{l}{\\emph{hidden}} \\\\\n"
+            "0 & $4.000 \\pm 0.125$ & -- \\\\\n"
+            "\\bottomrule\n"
+            "\\end{tabular}\n");
+}
+
+TEST(LatexTableTest, EscapesEveryInput) {
+  EXPECT_EQ(latex_escaped("a_b & 50% #1 {x} $y$ ~ ^ \\"),
+            "a\\_b \\& 50\\% \\#1 \\{x\\} \\$y\\$ \\textasciitilde{} \\textasciicircum{} "
+            "\\textbackslash{}");
+  Results results;
+  results.rows = {row("routed_values & 50%", "routed_values", 0, 1.0)};
+  const std::string text = results_to_latex(results, {});
+  EXPECT_THAT(text, HasSubstr("layer & routed\\_values \\& 50\\% \\\\"));
+  EXPECT_THAT(text, HasSubstr("\\emph{routed\\_values}"));
+}
+
+TEST(LatexTableTest, WritesInfinitiesAsMathematics) {
+  Results results;
+  results.rows = {row("a", "values", 0, std::numeric_limits<double>::infinity())};
+  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$\\infty \\pm 0.125$"));
+}
+
+TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
+  TableLayout layout;
+  layout.heading = [](const std::string& name, const std::vector<const Json*>& rows) {
+    return fmt::format("{}, {} rows", name, rows.size());
+  };
+  EXPECT_THAT(results_to_text(example(), layout), HasSubstr("values, 5 rows\n"));
+  EXPECT_THAT(results_to_latex(example(), layout), HasSubstr("\\emph{hidden, 1 rows}"));
+}
+
+}  // namespace
+}  // namespace lime
