@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/results_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+constexpr std::string_view kFamily = "lime-results/";
+constexpr std::string_view kSchema = "lime-results/1";
+
+/// JSON has neither NaN nor infinities, and a null would not tell them from an absent value.
+Json with_words_for_infinities(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    return fmt::format("{}", value.get<double>());
+  }
+  if (!value.is_structured()) return value;
+  Json copy = value;
+  for (Json& item : copy) item = with_words_for_infinities(item);
+  return copy;
+}
+
+void check_row(const Json& row, std::size_t index, std::string_view where) {
+  if (!row.is_object()) throw FormatError("{}: rows[{}] must be an object", where, index);
+  for (const auto& [key, value] : row.items()) {
+    if (value.is_structured()) {
+      throw FormatError("{}: rows[{}].{} must be a number, text, true, false or null", where, index,
+                        key);
+    }
+  }
+}
+
+std::string text_member(const Json& object, const std::string& key, std::string_view where) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    throw FormatError("{}: '{}' must be a text", where, key);
+  }
+  return found->get<std::string>();
+}
+
+const Json& object_member(const Json& object, const std::string& key, std::string_view where) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) {
+    throw FormatError("{}: '{}' must be an object", where, key);
+  }
+  return *found;
+}
+
+const Json& array_member(const Json& object, const std::string& key, std::string_view where) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) {
+    throw FormatError("{}: '{}' must be a list", where, key);
+  }
+  return *found;
+}
+
+void check_schema(const Json& document, std::string_view where) {
+  const bool has_schema = document.is_object() && document.contains("schema") &&
+                          document["schema"].is_string() &&
+                          document["schema"].get<std::string>().starts_with(kFamily);
+  if (!has_schema) {
+    throw FormatError("{}: is not a results file (no schema 'lime-results/...')", where);
+  }
+  const auto schema = document["schema"].get<std::string>();
+  if (schema != kSchema) {
+    throw FormatError("{}: has schema version {}, this build reads 1; compute it again or update",
+                      where, schema.substr(kFamily.size()));
+  }
+}
+
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return value.dump();
+  auto text = value.get<std::string>();
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string results_to_json(const Results& results) {
+  Json document;
+  document["schema"] = kSchema;
+  document["metric"] = results.metric;
+  document["inputs"] = Json::array();
+  for (const ResultsInput& input : results.inputs) {
+    document["inputs"].push_back(
+        {{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}});
+  }
+  document["options"] = with_words_for_infinities(results.options);
+  document["provenance"] = with_words_for_infinities(results.provenance);
+  // One row per line: as easy on the eye and on diff as a table.
+  const auto dump = [](const Json& value, int indent) {
+    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string text = dump(document, 1);
+  text.resize(text.size() - 2);
+  text += ",\n \"rows\": [";
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    text += i == 0 ? "\n  " : ",\n  ";
+    text += dump(with_words_for_infinities(results.rows[i]), -1);
+  }
+  return text + "\n ]\n}\n";
+}
+
+void write_results(const std::filesystem::path& path, const Results& results) {
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    try {
+      check_row(results.rows[i], i, "results");
+    } catch (const FormatError& error) {
+      throw InvalidArgument("{}", error.what());
+    }
+  }
+  write_file_atomically(path, results_to_json(results));
+}
+
+Results read_results(const std::filesystem::path& path) {
+  const std::string where = "results: '" + path.string() + "'";
+  const Json document = read_json_file(path);
+  check_schema(document, where);
+  Results results;
+  results.metric = text_member(document, "metric", where);
+  for (const Json& input : array_member(document, "inputs", where)) {
+    results.inputs.push_back({text_member(input, "path", where + ": inputs"),
+                              text_member(input, "sha256", where + ": inputs"),
+                              text_member(input, "label", where + ": inputs")});
+  }
+  results.options = object_member(document, "options", where);
+  results.provenance = object_member(document, "provenance", where);
+  for (const Json& row : array_member(document, "rows", where)) {
+    check_row(row, results.rows.size(), where);
+    results.rows.push_back(row);
+  }
+  return results;
+}
+
+std::vector<std::string> results_columns(const Results& results) {
+  std::vector<std::string> columns;
+  std::unordered_set<std::string> seen;
+  for (const Json& row : results.rows) {
+    for (const auto& item : row.items()) {
+      if (seen.insert(item.key()).second) columns.push_back(item.key());
+    }
+  }
+  return columns;
+}
+
+std::string results_to_csv(const Results& results) {
+  const std::vector<std::string> columns = results_columns(results);
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += (i == 0 ? "" : ",") + csv_cell(columns[i]);
+  }
+  text += '\n';
+  for (const Json& row : results.rows) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i > 0) text += ',';
+      const auto cell = row.find(columns[i]);
+      if (cell != row.end()) text += csv_cell(with_words_for_infinities(*cell));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+double results_number(const Json& row, const std::string& key) {
+  const auto found = row.find(key);
+  if (found == row.end()) throw FormatError("results: a row has no '{}'", key);
+  if (found->is_number()) return found->get<double>();
+  if (*found == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (*found == "inf") return std::numeric_limits<double>::infinity();
+  if (*found == "-inf") return -std::numeric_limits<double>::infinity();
+  throw FormatError("results: '{}' must be a number, got {}", key, found->dump());
+}
+
+}  // namespace lime

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/running_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// Rows that are summed in two passes before they are merged; small enough to stay in the cache.
+constexpr Eigen::Index kBlockRows = 128;
+
+/// Mean and sum of squared deviations of a few rows, the textbook's two passes.
+RunningStatistics of_block(const ConstMatrixRef& rows, Eigen::Index first, Eigen::Index count) {
+  const Eigen::Index dim = rows.cols();
+  RunningStatistics block;
+  block.count = count;
+  block.mean = VectorD::Zero(dim);
+  block.m2 = VectorD::Zero(dim);
+  double* const mean = block.mean.data();
+  double* const m2 = block.m2.data();
+  for (Eigen::Index r = 0; r < count; ++r) {
+    const float* const row = rows.data() + (first + r) * rows.outerStride();
+    for (Eigen::Index j = 0; j < dim; ++j) mean[j] += static_cast<double>(row[j]);
+  }
+  block.mean /= static_cast<double>(count);
+  for (Eigen::Index r = 0; r < count; ++r) {
+    const float* const row = rows.data() + (first + r) * rows.outerStride();
+    for (Eigen::Index j = 0; j < dim; ++j) {
+      const double deviation = static_cast<double>(row[j]) - mean[j];
+      m2[j] += deviation * deviation;
+    }
+  }
+  return block;
+}
+
+}  // namespace
+
+void RunningStatistics::add(const ConstMatrixRef& rows) {
+  if (count > 0 && rows.cols() != mean.size()) {
+    throw InvalidArgument("statistics: rows must have {} dimensions as before, got {}", mean.size(),
+                          rows.cols());
+  }
+  for (Eigen::Index first = 0; first < rows.rows(); first += kBlockRows) {
+    merge(of_block(rows, first, std::min(kBlockRows, rows.rows() - first)));
+  }
+}
+
+void RunningStatistics::merge(const RunningStatistics& other) {
+  if (other.count == 0) return;
+  if (count == 0) {
+    *this = other;
+    return;
+  }
+  if (other.mean.size() != mean.size()) {
+    throw InvalidArgument("statistics: both must have {} dimensions, got {}", mean.size(),
+                          other.mean.size());
+  }
+  const auto n_a = static_cast<double>(count);
+  const auto n_b = static_cast<double>(other.count);
+  const double n = n_a + n_b;
+  const VectorD delta = other.mean - mean;
+  mean += delta * (n_b / n);
+  m2 += other.m2 + delta.cwiseAbs2() * (n_a * n_b / n);
+  count += other.count;
+}
+
+VectorD RunningStatistics::standard_deviation() const {
+  if (count < 2) {
+    return VectorD::Constant(mean.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  VectorD deviation(m2.size());
+  for (Eigen::Index j = 0; j < m2.size(); ++j) {
+    deviation[j] = std::sqrt(m2[j] / static_cast<double>(count - 1));
+  }
+  return deviation;
+}
+
+VectorD RunningStatistics::rms_per_head(std::int64_t num_heads) const {
+  if (num_heads < 1 || mean.size() % num_heads != 0) {
+    throw InvalidArgument("statistics: {} dimensions must split evenly into {} heads", mean.size(),
+                          num_heads);
+  }
+  const Eigen::Index head_dim = mean.size() / num_heads;
+  VectorD rms = VectorD::Zero(num_heads);
+  if (count == 0) return rms;
+  for (Eigen::Index j = 0; j < mean.size(); ++j) {
+    rms[j / head_dim] += m2[j] / static_cast<double>(count) + mean[j] * mean[j];
+  }
+  for (double& value : rms) value = std::sqrt(value / static_cast<double>(head_dim));
+  return rms;
+}
+
+}  // namespace lime
