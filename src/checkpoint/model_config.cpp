@@ -1,2 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/model_config.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxLayers = 10000;
+constexpr std::int64_t kMaxHeads = 65536;
+
+void require_size(std::string_view where, const char* key, std::int64_t value,
+                  std::int64_t maximum = kMaxSize) {
+  if (value >= 1 && value <= maximum) return;
+  throw FormatError("{}: '{}' must be from 1 to {}, got {}", where, key, maximum, value);
+}
+
+void require_positive(std::string_view where, const char* key, double value) {
+  if (std::isfinite(value) && value > 0.0) return;
+  throw FormatError("{}: '{}' must be a positive number, got {}", where, key, value);
+}
+
+void validate_rope(const ModelConfig& config, std::string_view where) {
+  require_positive(where, "rope_theta", config.rope_theta);
+  const RopeScaling& scaling = config.rope_scaling;
+  if (scaling.kind == RopeScalingKind::kNone) return;
+  const std::string place = fmt::format("{}: 'rope_scaling'", where);
+  require_positive(place, "factor", scaling.factor);
+  if (scaling.kind != RopeScalingKind::kLlama3) return;
+  require_positive(place, "low_freq_factor", scaling.low_freq_factor);
+  require_positive(place, "high_freq_factor", scaling.high_freq_factor);
+  if (scaling.high_freq_factor <= scaling.low_freq_factor) {
+    throw FormatError("{}: 'high_freq_factor' must be above low_freq_factor = {}, got {}", place,
+                      scaling.low_freq_factor, scaling.high_freq_factor);
+  }
+  require_size(place, "original_max_position_embeddings", scaling.original_max_position_embeddings);
+}
+
+Json rope_scaling_to_json(const RopeScaling& scaling) {
+  if (scaling.kind == RopeScalingKind::kNone) return nullptr;
+  Json json = {{"rope_type", enum_name(scaling.kind)}, {"factor", scaling.factor}};
+  if (scaling.kind == RopeScalingKind::kLlama3) {
+    json["low_freq_factor"] = scaling.low_freq_factor;
+    json["high_freq_factor"] = scaling.high_freq_factor;
+    json["original_max_position_embeddings"] = scaling.original_max_position_embeddings;
+  }
+  return json;
+}
+
+void add_sliding_window(const ModelConfig& config, Json& json) {
+  const bool slides = config.sliding_window.has_value();
+  if (config.decoder == DecoderKind::kMistral) {
+    json["sliding_window"] = slides ? Json(*config.sliding_window) : Json(nullptr);
+  }
+  if (config.decoder != DecoderKind::kQwen2) return;
+  json["use_sliding_window"] = slides;
+  if (!slides) return;
+  json["sliding_window"] = *config.sliding_window;
+  json["layer_types"] = Json::array();
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    json["layer_types"].push_back(config.window_of_layer(layer) ? "sliding_attention"
+                                                                : "full_attention");
+  }
+}
+
+Json lime_to_json(const LimeConfig& lime) {
+  return {{"router", enum_name(lime.router)},
+          {"j", lime.j},
+          {"head_mixing", lime.head_mixing},
+          {"per_dimension", lime.per_dimension},
+          {"dynamic", lime.dynamic}};
+}
+
+std::string architecture_name(DecoderKind decoder) {
+  switch (decoder) {
+    case DecoderKind::kLlama:
+      return "LlamaForCausalLM";
+    case DecoderKind::kMistral:
+      return "MistralForCausalLM";
+    case DecoderKind::kQwen2:
+      return "Qwen2ForCausalLM";
+    case DecoderKind::kLime:
+      break;
+  }
+  return "LimeForCausalLM";
+}
+
+}  // namespace
+
+std::optional<std::int64_t> ModelConfig::window_of_layer(std::int64_t layer) const {
+  const auto index = static_cast<std::size_t>(layer);
+  return sliding_layers.empty() || sliding_layers.at(index) ? sliding_window : std::nullopt;
+}
+
+void ModelConfig::validate(std::string_view where) const {
+  require_size(where, "vocab_size", vocab_size);
+  require_size(where, "hidden_size", hidden_size);
+  require_size(where, "intermediate_size", intermediate_size);
+  require_size(where, "num_hidden_layers", num_hidden_layers, kMaxLayers);
+  require_size(where, "num_attention_heads", num_attention_heads, kMaxHeads);
+  require_size(where, "num_key_value_heads", num_key_value_heads, num_attention_heads);
+  require_size(where, "head_dim", head_dim);
+  require_size(where, "max_position_embeddings", max_position_embeddings);
+  if (num_attention_heads % num_key_value_heads != 0) {
+    throw FormatError(
+        "{}: 'num_attention_heads' must be a multiple of num_key_value_heads = {}, "
+        "got {}",
+        where, num_key_value_heads, num_attention_heads);
+  }
+  if (head_dim % 2 != 0) {
+    throw FormatError("{}: 'head_dim' must be even for rotary embeddings, got {}", where, head_dim);
+  }
+  if (hidden_act != "silu") {
+    throw FormatError("{}: 'hidden_act' must be silu, got '{}'", where, printable(hidden_act));
+  }
+  if (!std::isfinite(rms_norm_eps) || rms_norm_eps < 0.0) {
+    throw FormatError("{}: 'rms_norm_eps' must be at least 0, got {}", where, rms_norm_eps);
+  }
+  validate_rope(*this, where);
+  if (sliding_window) require_size(where, "sliding_window", *sliding_window);
+  if (!sliding_layers.empty() &&
+      sliding_layers.size() != static_cast<std::size_t>(num_hidden_layers)) {
+    throw FormatError("{}: 'layer_types' must have one entry for each of {} layers, got {}", where,
+                      num_hidden_layers, sliding_layers.size());
+  }
+  if (lime.j < 0) throw FormatError("{}: 'lime.j' must be at least 0, got {}", where, lime.j);
+}
+
+Json model_config_to_json(const ModelConfig& config) {
+  config.validate("model config");
+  const bool llama_like =
+      config.decoder == DecoderKind::kLlama || config.decoder == DecoderKind::kLime;
+  Json json = {{"architectures", Json::array({architecture_name(config.decoder)})},
+               {"model_type", enum_name(config.decoder)},
+               {"vocab_size", config.vocab_size},
+               {"hidden_size", config.hidden_size},
+               {"intermediate_size", config.intermediate_size},
+               {"num_hidden_layers", config.num_hidden_layers},
+               {"num_attention_heads", config.num_attention_heads},
+               {"num_key_value_heads", config.num_key_value_heads},
+               {"head_dim", config.head_dim},
+               {"hidden_act", config.hidden_act},
+               {"max_position_embeddings", config.max_position_embeddings},
+               {"rms_norm_eps", config.rms_norm_eps},
+               {"rope_theta", config.rope_theta},
+               {"rope_scaling", rope_scaling_to_json(config.rope_scaling)},
+               {"tie_word_embeddings", config.tie_word_embeddings}};
+  if (llama_like) {
+    json["attention_bias"] = config.qkv_bias;
+    json["mlp_bias"] = config.mlp_bias;
+  }
+  add_sliding_window(config, json);
+  if (config.bos_token_id) json["bos_token_id"] = *config.bos_token_id;
+  if (config.eos_token_ids.size() == 1) json["eos_token_id"] = config.eos_token_ids.front();
+  if (config.eos_token_ids.size() > 1) json["eos_token_id"] = config.eos_token_ids;
+  if (!config.torch_dtype.empty()) json["torch_dtype"] = config.torch_dtype;
+  if (config.decoder == DecoderKind::kLime) json["lime"] = lime_to_json(config.lime);
+  return json;
+}
+
+}  // namespace lime

@@ -36,6 +36,8 @@ enum class Dtype {
 
 /// The name in the file, e.g. "BF16".
 std::string_view dtype_name(Dtype dtype);
+/// The dtype that a file calls `name`, or nothing.
+std::optional<Dtype> find_dtype(std::string_view name);
 /// Bytes per element.
 std::size_t dtype_size(Dtype dtype);
 /// True for F64, F32, F16 and BF16.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime {
+
+/// Typed access to the keys of one JSON object; null counts as absent, as in transformers.
+///
+/// Every member throws FormatError, `where: 'key' must be ..., got ...`, if the value has another
+/// type. The object must outlive the reader.
+class KeyReader {
+ public:
+  /// @throws FormatError  if `object` is no JSON object.
+  KeyReader(const Json& object, std::string where);
+
+  /// The value of `key`, or null where it is absent or null.
+  const Json* find(const char* key) const;
+  /// True also where the value is null.
+  bool contains(const char* key) const { return object_.contains(key); }
+  const std::string& where() const { return where_; }
+
+  std::optional<std::int64_t> integer(const char* key) const;
+  std::int64_t required_integer(const char* key) const;
+  std::optional<double> number(const char* key) const;
+  double required_number(const char* key) const;
+  bool boolean(const char* key, bool otherwise) const;
+  std::optional<std::string> text(const char* key) const;
+  /// A list of whole numbers, which may be given as one number; empty where absent.
+  std::vector<std::int64_t> integers(const char* key) const;
+
+  /// Throws FormatError: `key` must be `expected`, got `got`.
+  [[noreturn]] void fail(const char* key, std::string_view expected, const Json& got) const;
+
+ private:
+  std::int64_t to_integer(const Json& value, const char* key) const;
+
+  const Json& object_;
+  std::string where_;
+};
+
+}  // namespace lime

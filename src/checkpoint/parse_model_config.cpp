@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading of model_config.h: what transformers writes into config.json, and its defaults.
+#include <string>
+
+#include "checkpoint/key_reader.h"
+#include "checkpoint/model_config.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+/// What transformers fills in where config.json is silent, from its configuration_*.py.
+struct DecoderDefaults {
+  std::int64_t num_key_value_heads;  ///< 0: as many as num_attention_heads
+  std::int64_t max_position_embeddings;
+};
+
+DecoderDefaults defaults_of(DecoderKind decoder) {
+  switch (decoder) {
+    case DecoderKind::kMistral:
+      return {.num_key_value_heads = 8, .max_position_embeddings = 4096 * 32};
+    case DecoderKind::kQwen2:
+      return {.num_key_value_heads = 32, .max_position_embeddings = 32768};
+    case DecoderKind::kLlama:
+    case DecoderKind::kLime:
+      break;
+  }
+  return {.num_key_value_heads = 0, .max_position_embeddings = 2048};
+}
+
+template <NamedEnum Enum>
+std::string names_of() {
+  std::string names;
+  for (const auto& [value, name] : EnumNames<Enum>::kNames) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+template <NamedEnum Enum>
+std::optional<Enum> find_enum(std::string_view name) {
+  for (const auto& [value, spelled] : EnumNames<Enum>::kNames) {
+    if (spelled == name) return value;
+  }
+  return std::nullopt;
+}
+
+DecoderKind read_decoder(const KeyReader& keys) {
+  const auto name = keys.text("model_type");
+  if (!name) {
+    throw FormatError("{}: 'model_type' is missing; it names the decoder, one of {}", keys.where(),
+                      names_of<DecoderKind>());
+  }
+  const auto decoder = find_enum<DecoderKind>(*name);
+  if (!decoder) {
+    throw FormatError("{}: unknown decoder '{}' in model_type; this build knows {}", keys.where(),
+                      printable(*name), names_of<DecoderKind>());
+  }
+  return *decoder;
+}
+
+/// transformers 4 writes `rope_theta` and `rope_scaling`; transformers 5 writes `rope_parameters`
+/// with `rope_theta` inside. A `rope_scaling` that is not empty wins there, and here.
+void read_rope(const KeyReader& keys, ModelConfig& config) {
+  config.rope_theta = keys.number("rope_theta").value_or(config.rope_theta);
+  const char* key = "rope_scaling";
+  const Json* object = keys.find(key);
+  if (object == nullptr || object->empty()) {
+    key = "rope_parameters";
+    object = keys.find(key);
+  }
+  if (object == nullptr || object->empty()) return;
+
+  const KeyReader rope(*object, fmt::format("{}: '{}'", keys.where(), key));
+  if (rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr) {
+    throw FormatError("{}: must be the same for all layers, got one for each kind of layer",
+                      rope.where());
+  }
+  config.rope_theta = rope.number("rope_theta").value_or(config.rope_theta);
+  if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0) {
+    rope.fail("partial_rotary_factor", "1", *rope.find("partial_rotary_factor"));
+  }
+  const auto old_name = rope.text("type");
+  const auto name = rope.text("rope_type").value_or(old_name.value_or("default"));
+  if (name == "default") return;
+  RopeScaling& scaling = config.rope_scaling;
+  if (name != "linear" && name != "llama3") {
+    throw FormatError("{}: unknown rope kind '{}'; this build knows default, linear, llama3",
+                      rope.where(), printable(name));
+  }
+  scaling.kind = *find_enum<RopeScalingKind>(name);
+  scaling.factor = rope.required_number("factor");
+  if (scaling.kind != RopeScalingKind::kLlama3) return;
+  scaling.low_freq_factor = rope.required_number("low_freq_factor");
+  scaling.high_freq_factor = rope.required_number("high_freq_factor");
+  const char* const original = "original_max_position_embeddings";
+  const auto outer = keys.integer(original);
+  const auto inner = rope.integer(original);
+  scaling.original_max_position_embeddings =
+      outer ? *outer : inner.value_or(config.max_position_embeddings);
+}
+
+void read_sliding_window(const KeyReader& keys, ModelConfig& config) {
+  if (config.decoder == DecoderKind::kMistral) {
+    config.sliding_window = keys.integer("sliding_window");
+    if (!keys.contains("sliding_window")) config.sliding_window = 4096;  // MistralConfig's default
+    return;
+  }
+  if (config.decoder != DecoderKind::kQwen2 || !keys.boolean("use_sliding_window", false)) return;
+  config.sliding_window = keys.integer("sliding_window");
+  if (!keys.contains("sliding_window")) config.sliding_window = 4096;  // Qwen2Config's default
+  if (!config.sliding_window) return;
+
+  if (const Json* const types = keys.find("layer_types")) {
+    if (!types->is_array()) keys.fail("layer_types", "a list with one entry per layer", *types);
+    for (const Json& type : *types) {
+      if (type != "full_attention" && type != "sliding_attention") {
+        keys.fail("layer_types", "a list of full_attention and sliding_attention", type);
+      }
+      config.sliding_layers.push_back(type == "sliding_attention");
+    }
+    return;
+  }
+  const std::int64_t first = keys.integer("max_window_layers").value_or(28);
+  config.sliding_layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    config.sliding_layers[static_cast<std::size_t>(layer)] = layer >= first;
+  }
+}
+
+void read_biases(const KeyReader& keys, ModelConfig& config) {
+  switch (config.decoder) {
+    case DecoderKind::kLlama:
+    case DecoderKind::kLime:
+      config.qkv_bias = keys.boolean("attention_bias", false);
+      config.o_bias = config.qkv_bias;
+      config.mlp_bias = keys.boolean("mlp_bias", false);
+      break;
+    case DecoderKind::kQwen2:
+      config.qkv_bias = true;
+      break;
+    case DecoderKind::kMistral:
+      break;
+  }
+}
+
+LimeConfig read_lime(const KeyReader& keys) {
+  LimeConfig lime;
+  const Json* const object = keys.find("lime");
+  if (object == nullptr) return lime;
+  const KeyReader inner(*object, fmt::format("{}: 'lime'", keys.where()));
+  if (const auto name = inner.text("router")) {
+    const auto router = find_enum<RouterKind>(*name);
+    if (!router) {
+      throw FormatError("{}: unknown router '{}'; this build knows {}", inner.where(),
+                        printable(*name), names_of<RouterKind>());
+    }
+    lime.router = *router;
+  }
+  lime.j = inner.integer("j").value_or(lime.j);
+  lime.head_mixing = inner.boolean("head_mixing", lime.head_mixing);
+  lime.per_dimension = inner.boolean("per_dimension", lime.per_dimension);
+  lime.dynamic = inner.boolean("dynamic", lime.dynamic);
+  return lime;
+}
+
+void refuse_what_we_lack(const KeyReader& keys) {
+  if (keys.find("quantization_config") != nullptr) {
+    throw FormatError(
+        "{}: 'quantization_config' must be absent, got quantised weights; use the checkpoint with "
+        "full weights",
+        keys.where());
+  }
+  if (keys.number("partial_rotary_factor").value_or(1.0) != 1.0) {
+    keys.fail("partial_rotary_factor", "1", *keys.find("partial_rotary_factor"));
+  }
+}
+
+/// Asked before the sizes are validated, so it must hold for any numbers.
+std::int64_t derived_head_dim(const KeyReader& keys, const ModelConfig& config) {
+  if (config.num_attention_heads < 1) return 0;
+  if (config.hidden_size % config.num_attention_heads == 0) {
+    return config.hidden_size / config.num_attention_heads;
+  }
+  throw FormatError(
+      "{}: 'hidden_size' must be a multiple of num_attention_heads = {} where head_dim is not "
+      "given, got {}",
+      keys.where(), config.num_attention_heads, config.hidden_size);
+}
+
+}  // namespace
+
+ModelConfig parse_model_config(const Json& json, std::string_view where) {
+  const KeyReader keys(json, std::string(where));
+  ModelConfig config;
+  config.raw = json;
+  config.decoder = read_decoder(keys);
+  refuse_what_we_lack(keys);
+  const DecoderDefaults defaults = defaults_of(config.decoder);
+
+  config.vocab_size = keys.required_integer("vocab_size");
+  config.hidden_size = keys.required_integer("hidden_size");
+  config.intermediate_size = keys.required_integer("intermediate_size");
+  config.num_hidden_layers = keys.required_integer("num_hidden_layers");
+  config.num_attention_heads = keys.required_integer("num_attention_heads");
+  const bool silent = !keys.contains("num_key_value_heads") && defaults.num_key_value_heads > 0;
+  config.num_key_value_heads =
+      keys.integer("num_key_value_heads")
+          .value_or(silent ? defaults.num_key_value_heads : config.num_attention_heads);
+  const auto head_dim = keys.integer("head_dim");
+  config.head_dim = head_dim ? *head_dim : derived_head_dim(keys, config);
+  config.max_position_embeddings =
+      keys.integer("max_position_embeddings").value_or(defaults.max_position_embeddings);
+  const std::string activation = keys.text("hidden_act").value_or("silu");
+  config.hidden_act = activation == "swish" ? "silu" : activation;
+  config.rms_norm_eps = keys.number("rms_norm_eps").value_or(config.rms_norm_eps);
+  config.tie_word_embeddings = keys.boolean("tie_word_embeddings", false);
+  read_rope(keys, config);
+  read_biases(keys, config);
+  config.bos_token_id = keys.integer("bos_token_id");
+  config.eos_token_ids = keys.integers("eos_token_id");
+  config.torch_dtype = keys.text("dtype").value_or(keys.text("torch_dtype").value_or(""));
+  if (config.decoder == DecoderKind::kLime) config.lime = read_lime(keys);
+  config.validate(where);  // before anything is sized by num_hidden_layers
+  read_sliding_window(keys, config);
+  config.validate(where);
+  return config;
+}
+
+ModelConfig read_model_config(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw IoError("'{}': there is no such checkpoint folder", path.string());
+  }
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path file = is_folder ? path / "config.json" : path;
+  if (!std::filesystem::exists(file, ignored)) {
+    throw IoError("'{}': the folder holds no config.json, expected a Hugging Face checkpoint",
+                  path.string());
+  }
+  return parse_model_config(read_json_file(file), "'" + file.string() + "'");
+}
+
+}  // namespace lime

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/safetensors_header.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+/// Sorted keys: an ordered object would search its keys one by one.
+using HeaderJson = nlohmann::json;
+
+constexpr std::size_t kPrefixBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // as the reference implementation
+constexpr int kMaxDepth = 4;                            // { tensor: { shape: [ number
+
+std::string name_text(const std::string& name) { return printable(name, 120); }
+
+std::uint64_t read_little_endian(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = kPrefixBytes; i-- > 0;) {
+    value = value << 8U | std::to_integer<std::uint64_t>(bytes[i]);
+  }
+  return value;
+}
+
+std::string_view header_text(std::span<const std::byte> file, std::string_view where) {
+  if (file.size() < kPrefixBytes) {
+    throw FormatError(
+        "'{}': a safetensors file must have at least {} bytes, got {}; it seems to be cut short",
+        where, kPrefixBytes, file.size());
+  }
+  const std::uint64_t length = read_little_endian(file.first(kPrefixBytes));
+  if (length > kMaxHeaderBytes) {
+    throw FormatError(
+        "'{}': the safetensors header must have at most {} bytes, got the length {}; this seems to "
+        "be no safetensors file",
+        where, kMaxHeaderBytes, length);
+  }
+  const std::size_t rest = file.size() - kPrefixBytes;
+  if (length > rest) {
+    throw FormatError(
+        "'{}': the safetensors header says that it has {} bytes, but the file has only {} after "
+        "it; it seems to be cut short",
+        where, length, rest);
+  }
+  return {reinterpret_cast<const char*>(file.data()) + kPrefixBytes,
+          static_cast<std::size_t>(length)};
+}
+
+/// Refuses duplicate keys and deep nesting while the parser runs.
+class HeaderGuard {
+ public:
+  explicit HeaderGuard(std::string_view where) : where_(where) {}
+
+  bool operator()(int depth, HeaderJson::parse_event_t event, HeaderJson& parsed) {
+    using Event = HeaderJson::parse_event_t;
+    if (depth > kMaxDepth) {
+      throw FormatError("'{}': the safetensors header nests too deeply", where_);
+    }
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
+      throw FormatError("'{}': the safetensors header names '{}' twice", where_,
+                        name_text(parsed.get<std::string>()));
+    }
+    return true;
+  }
+
+ private:
+  std::string_view where_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+HeaderJson parse_header(std::string_view text, std::string_view where) {
+  if (text.empty() || text.front() != '{') {
+    throw FormatError("'{}': the safetensors header must begin with '{{', got '{}'", where,
+                      printable(text, 20));
+  }
+  HeaderGuard guard(where);
+  const auto callback = [&](int depth, HeaderJson::parse_event_t event, HeaderJson& parsed) {
+    return guard(depth, event, parsed);
+  };
+  try {
+    return HeaderJson::parse(text.begin(), text.end(), callback);
+  } catch (const nlohmann::json::exception&) {
+    throw FormatError("'{}': the safetensors header is not valid JSON", where);
+  }
+}
+
+/// One entry of the header, before its offsets are compared with those of the others.
+struct Entry {
+  TensorView tensor;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Reads the entries of a header of one file.
+class EntryReader {
+ public:
+  EntryReader(std::string_view where, std::span<const std::byte> data)
+      : where_(where), data_(data) {}
+
+  Entry read(const std::string& name, const HeaderJson& json) const {
+    Entry entry;
+    entry.tensor.name = name;
+    if (!json.is_object() || json.size() != 3 || !json.contains("dtype") ||
+        !json.contains("shape") || !json.contains("data_offsets")) {
+      throw FormatError("{} must have dtype, shape and data_offsets, got {}", place(name),
+                        printable(json.dump()));
+    }
+    entry.tensor.dtype = read_dtype(name, json.at("dtype"));
+    entry.tensor.shape = read_shape(name, json.at("shape"));
+    read_offsets(json.at("data_offsets"), entry);
+    entry.tensor.bytes = data_.subspan(static_cast<std::size_t>(entry.begin),
+                                       static_cast<std::size_t>(entry.end - entry.begin));
+    return entry;
+  }
+
+ private:
+  std::string place(const std::string& name) const {
+    return fmt::format("'{}': tensor '{}'", where_, name_text(name));
+  }
+
+  Dtype read_dtype(const std::string& name, const HeaderJson& json) const {
+    if (json.is_string()) {
+      if (const auto dtype = find_dtype(json.get_ref<const std::string&>())) return *dtype;
+    }
+    throw FormatError("{} has the unknown dtype {}; known are F64, F32, F16, BF16 and integers",
+                      place(name), printable(json.dump()));
+  }
+
+  std::uint64_t read_number(const std::string& name, const char* what,
+                            const HeaderJson& json) const {
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (json.is_number_unsigned() && json.get<std::uint64_t>() <= kMax) {
+      return json.get<std::uint64_t>();
+    }
+    throw FormatError("{}: {} must hold whole numbers from 0 to 2^63 - 1, got {}", place(name),
+                      what, printable(json.dump()));
+  }
+
+  Shape read_shape(const std::string& name, const HeaderJson& json) const {
+    if (!json.is_array()) {
+      throw FormatError("{}: shape must be a list, got {}", place(name), printable(json.dump()));
+    }
+    Shape shape;
+    for (const HeaderJson& size : json) {
+      shape.push_back(static_cast<std::int64_t>(read_number(name, "shape", size)));
+    }
+    return shape;
+  }
+
+  void read_offsets(const HeaderJson& json, Entry& entry) const {
+    const std::string& name = entry.tensor.name;
+    if (!json.is_array() || json.size() != 2) {
+      throw FormatError("{}: data_offsets must be two numbers, got {}", place(name),
+                        printable(json.dump()));
+    }
+    entry.begin = read_number(name, "data_offsets", json[0]);
+    entry.end = read_number(name, "data_offsets", json[1]);
+    if (entry.begin > entry.end) {
+      throw FormatError("{}: data_offsets must not run backwards, got [{}, {}]", place(name),
+                        entry.begin, entry.end);
+    }
+    if (entry.end > data_.size()) {
+      throw FormatError(
+          "{}: data_offsets [{}, {}] lie beyond the {} bytes of data; the file seems to be cut "
+          "short",
+          place(name), entry.begin, entry.end, data_.size());
+    }
+    check_size(entry);
+  }
+
+  void check_size(const Entry& entry) const {
+    std::uint64_t bytes = dtype_size(entry.tensor.dtype);
+    bool overflow = false;
+    for (const std::int64_t size : entry.tensor.shape) {
+      overflow |= __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
+    }
+    // A zero after an overflow would hide it, so an overflow is refused in any case.
+    if (overflow) {
+      throw FormatError("{}: the shape {} is too large for memory", place(entry.tensor.name),
+                        shape_text(entry.tensor.shape));
+    }
+    if (bytes != entry.end - entry.begin) {
+      throw FormatError("{}: {} {} needs {} bytes, but data_offsets [{}, {}] hold {}",
+                        place(entry.tensor.name), dtype_name(entry.tensor.dtype),
+                        shape_text(entry.tensor.shape), bytes, entry.begin, entry.end,
+                        entry.end - entry.begin);
+    }
+  }
+
+  std::string_view where_;
+  std::span<const std::byte> data_;
+};
+
+/// The tensors, in order of their offsets, must tile the data.
+void check_tiling(const std::vector<Entry>& entries, std::uint64_t data_size,
+                  std::string_view where) {
+  std::uint64_t covered = 0;
+  const Entry* previous = nullptr;
+  for (const Entry& entry : entries) {
+    if (entry.begin < covered) {
+      throw FormatError("'{}': the data of the tensors '{}' and '{}' overlap", where,
+                        name_text(previous->tensor.name), name_text(entry.tensor.name));
+    }
+    if (entry.begin > covered) {
+      throw FormatError("'{}': {} bytes before the data of tensor '{}' belong to no tensor", where,
+                        entry.begin - covered, name_text(entry.tensor.name));
+    }
+    covered = entry.end;
+    previous = &entry;
+  }
+  if (covered != data_size) {
+    throw FormatError("'{}': {} bytes at the end of the file belong to no tensor", where,
+                      data_size - covered);
+  }
+}
+
+std::map<std::string, std::string> read_metadata(const HeaderJson& json, std::string_view where) {
+  std::map<std::string, std::string> metadata;
+  if (!json.is_object()) {
+    throw FormatError("'{}': __metadata__ must be an object of strings, got {}", where,
+                      printable(json.dump()));
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) {
+      throw FormatError("'{}': __metadata__ must hold strings, got {} for '{}'", where,
+                        printable(value.dump()), name_text(key));
+    }
+    metadata.emplace(key, value.get<std::string>());
+  }
+  return metadata;
+}
+
+}  // namespace
+
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
+                                           std::string_view where) {
+  const std::string_view text = header_text(file, where);
+  const std::span<const std::byte> data = file.subspan(kPrefixBytes + text.size());
+  const HeaderJson json = parse_header(text, where);
+
+  SafetensorsHeader header;
+  const EntryReader reader(where, data);
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "__metadata__") {
+      header.metadata = read_metadata(value, where);
+    } else {
+      entries.push_back(reader.read(name, value));
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  check_tiling(entries, data.size(), where);
+  for (Entry& entry : entries) header.tensors.push_back(std::move(entry.tensor));
+  return header;
+}
+
+}  // namespace lime
