@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "checkpoint/model_config.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_sources.h"
+#include "checkpoint/weight_files.h"
 #include "core/matrix.h"
 
 namespace lime {
@@ -18,29 +17,6 @@ namespace lime {
 struct CheckpointOptions {
   /// Read weights that hold NaN or infinity as they are instead of refusing them.
   bool allow_nan = false;
-};
-
-/// How the tensors lie in the files; the names and shapes that this class shows do not depend on
-/// it.
-enum class WeightLayout {
-  kHuggingFace,   ///< separate k_proj and v_proj, as transformers and we write
-  kLimeOfficial,  ///< fused, interleaved kv_proj_weight of the paper's released code
-};
-
-template <>
-struct EnumNames<WeightLayout> {
-  static constexpr std::array<std::pair<WeightLayout, std::string_view>, 2> kNames = {{
-      {WeightLayout::kHuggingFace, "huggingface"},
-      {WeightLayout::kLimeOfficial, "lime-official"},
-  }};
-};
-
-/// What is known of a tensor without reading it.
-struct TensorInfo {
-  std::string name;         ///< canonical, as in parameter_specs()
-  std::string stored_name;  ///< in the file, with prefixes; the fused tensor for its keys or values
-  Dtype dtype = Dtype::kF32;
-  Shape shape;
 };
 
 /// A checkpoint folder: config.json and the weights under their Hugging Face names.
@@ -73,11 +49,11 @@ class Checkpoint {
 
   const ModelConfig& config() const { return config_; }
   const std::filesystem::path& path() const { return folder_; }
-  WeightLayout weight_layout() const { return layout_; }
+  WeightLayout weight_layout() const { return sources_.layout; }
 
   /// Canonical names in the order of parameter_specs().
-  const std::vector<std::string>& tensor_names() const { return names_; }
-  bool has(std::string_view name) const { return sources_.contains(name); }
+  const std::vector<std::string>& tensor_names() const { return sources_.names; }
+  bool has(std::string_view name) const { return sources_.by_name.contains(name); }
   /// @throws InvalidArgument  if there is no tensor `name`.
   const TensorInfo& tensor(std::string_view name) const;
 
@@ -98,27 +74,16 @@ class Checkpoint {
   const std::string& sha256() const;
 
  private:
-  /// Where a tensor lies.
-  struct Source {
-    TensorInfo info;
-    std::span<const std::byte> bytes;
-    /// Number of interleaved heads: element row h * (rows / heads) + c of the tensor is row
-    /// c * heads + h of `bytes`. 1 for a tensor stored as it is shown.
-    std::int64_t interleaved_heads = 1;
-  };
-  friend class CheckpointReader;
-
   Checkpoint() = default;
-  const Source& source(std::string_view name) const;
+  const TensorSource& source(std::string_view name) const;
+  template <typename T>
+  void read_into(std::string_view name, std::span<T> to) const;
 
   std::filesystem::path folder_;
   CheckpointOptions options_;
   ModelConfig config_;
-  WeightLayout layout_ = WeightLayout::kHuggingFace;
-  std::vector<SafetensorsFile> files_;
-  std::vector<std::filesystem::path> hashed_files_;
-  std::vector<std::string> names_;
-  std::map<std::string, Source, std::less<>> sources_;
+  WeightFiles weights_;
+  TensorSources sources_;
   mutable std::string sha256_;
 };
 

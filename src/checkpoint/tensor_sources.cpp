@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tensor_sources.h"
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+#include "checkpoint/parameters.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
+constexpr std::string_view kOutput = "lm_head.weight";
+constexpr std::string_view kRouter = ".self_attn.lime_router.";
+/// Names that the released LIMe code has had for the fused keys and values.
+constexpr std::array<std::string_view, 4> kFusedNames = {
+    "self_attn.kv_proj_weight", "self_attn.kv_proj.weight", "self_attn.lime_kv_proj",
+    "self_attn.lime_kv_proj.weight"};
+
+using StoredTensors = std::map<std::string, TensorSource, std::less<>>;
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// Buffers that older versions of transformers saved and that follow from the config.
+bool is_derived_buffer(std::string_view name) { return contains(name, ".rotary_emb."); }
+
+bool is_fused(std::string_view name) {
+  return std::any_of(kFusedNames.begin(), kFusedNames.end(),
+                     [&](std::string_view fused) { return name.ends_with(fused); });
+}
+
+/// Up to five names, and how many there are.
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string text = fmt::format("{} (", names.size());
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(names[i], 120));
+  }
+  return text + (names.size() > kShown ? ", ...)" : ")");
+}
+
+/// The steps of locate_tensors(), which share the tensors not yet accounted for.
+class Locator {
+ public:
+  Locator(ModelConfig& config, std::string_view where) : config_(config), where_(where) {}
+
+  void collect(std::span<const TensorView> stored);
+  void recognise_lime();
+  void split_fused();
+  void resolve_tied_embeddings();
+  TensorSources match() &&;
+
+ private:
+  void add(TensorSource source);
+  void split(const TensorSource& fused, const std::string& prefix);
+  void check_shape(const TensorSource& source, const Shape& expected) const;
+  std::string head_hint(const TensorSource& source) const;
+
+  ModelConfig& config_;
+  std::string_view where_;
+  StoredTensors stored_;
+  WeightLayout layout_ = WeightLayout::kHuggingFace;
+};
+
+void Locator::add(TensorSource source) {
+  const std::string name = source.info.name;
+  const std::string stored_name = source.info.stored_name;
+  const auto [place, is_new] = stored_.emplace(name, std::move(source));
+  if (is_new) return;
+  throw FormatError("'{}': the tensors '{}' and '{}' both stand for '{}'", where_,
+                    printable(place->second.info.stored_name, 120), printable(stored_name, 120),
+                    printable(name, 120));
+}
+
+void Locator::collect(std::span<const TensorView> stored) {
+  for (const TensorView& tensor : stored) {
+    std::string name = canonical_tensor_name(tensor.name);
+    if (is_derived_buffer(name)) continue;
+    add({.info = {.name = std::move(name),
+                  .stored_name = tensor.name,
+                  .dtype = tensor.dtype,
+                  .shape = tensor.shape},
+         .bytes = tensor.bytes});
+  }
+}
+
+/// The released code saves a LIMe under a plain LlamaConfig; its tensors tell.
+void Locator::recognise_lime() {
+  bool is_lime = false;
+  for (const auto& [name, source] : stored_) {
+    if (contains(name, "self_attn.dynamic_proj")) {
+      throw FormatError(
+          "'{}': tensor '{}' belongs to a dynamic LIMe router, which this build has "
+          "not",
+          where_, printable(name, 120));
+    }
+    is_lime |= is_fused(name) || contains(name, kRouter);
+  }
+  if (is_lime && config_.decoder == DecoderKind::kLlama) {
+    config_.decoder = DecoderKind::kLime;
+    config_.lime = LimeConfig{};
+  }
+}
+
+void Locator::split_fused() {
+  std::vector<std::string> fused;
+  for (const auto& [name, source] : stored_) {
+    if (is_fused(name)) fused.push_back(name);
+  }
+  if (fused.empty()) return;
+  layout_ = WeightLayout::kLimeOfficial;
+  for (const std::string& name : fused) {
+    const auto node = stored_.extract(name);
+    constexpr std::string_view kModule = "self_attn.";
+    split(node.mapped(), name.substr(0, name.rfind(kModule) + kModule.size()));
+  }
+}
+
+/// The first half of the rows are keys, the second values; in each half the head runs fastest.
+void Locator::split(const TensorSource& fused, const std::string& prefix) {
+  const std::int64_t rows = config_.num_key_value_heads * config_.head_dim;
+  check_shape(fused, {2 * rows, config_.hidden_size});
+  const std::size_t half = fused.bytes.size() / 2;
+  TensorSource part = fused;
+  part.info.shape = {rows, config_.hidden_size};
+  part.interleaved_heads = config_.num_key_value_heads;
+  part.info.name = prefix + "k_proj.weight";
+  part.bytes = fused.bytes.first(half);
+  add(part);
+  part.info.name = prefix + "v_proj.weight";
+  part.bytes = fused.bytes.last(half);
+  add(part);
+}
+
+void Locator::resolve_tied_embeddings() {
+  if (!config_.tie_word_embeddings) return;
+  const auto output = stored_.find(kOutput);
+  if (output == stored_.end()) return;
+  const auto embedding = stored_.find(kEmbedding);
+  if (embedding == stored_.end()) {
+    TensorSource source = output->second;
+    source.info.name = kEmbedding;
+    stored_.erase(output);
+    add(std::move(source));
+    return;
+  }
+  const TensorSource& a = embedding->second;
+  const TensorSource& b = output->second;
+  if (a.info.dtype == b.info.dtype && std::ranges::equal(a.bytes, b.bytes)) {
+    stored_.erase(output);
+  } else {
+    config_.tie_word_embeddings = false;
+  }
+}
+
+/// For a tensor whose rows depend on num_key_value_heads: which number its shape would fit. The
+/// released train.py trains with as many key-value heads as heads, whatever its config said.
+std::string Locator::head_hint(const TensorSource& source) const {
+  const std::string& name = source.info.name;
+  const Shape& shape = source.info.shape;
+  if (shape.size() != 2 || shape.back() != config_.hidden_size) return "";
+  const bool separate = name.ends_with("k_proj.weight") || name.ends_with("v_proj.weight");
+  if (!separate && !is_fused(name)) return "";
+  const std::int64_t per_head = (is_fused(name) ? 2 : 1) * config_.head_dim;
+  if (shape.front() % per_head != 0) return "";
+  return fmt::format("; it would fit num_key_value_heads = {}, config.json has {}",
+                     shape.front() / per_head, config_.num_key_value_heads);
+}
+
+void Locator::check_shape(const TensorSource& source, const Shape& expected) const {
+  if (source.info.shape == expected) return;
+  throw FormatError("'{}': tensor '{}' must have the shape {} by config.json, got {}{}", where_,
+                    printable(source.info.stored_name, 120), shape_text(expected),
+                    shape_text(source.info.shape), head_hint(source));
+}
+
+TensorSources Locator::match() && {
+  TensorSources found;
+  found.layout = layout_;
+  std::vector<std::string> missing;
+  for (const ParameterSpec& spec : parameter_specs(config_)) {
+    auto node = stored_.extract(spec.name);
+    if (node.empty()) {
+      missing.push_back(spec.name);
+      continue;
+    }
+    const TensorInfo& info = node.mapped().info;
+    check_shape(node.mapped(), spec.shape);
+    if (!is_weight_dtype(info.dtype)) {
+      throw FormatError("'{}': tensor '{}' must be F64, F32, F16 or BF16, got {}", where_,
+                        info.stored_name, dtype_name(info.dtype));
+    }
+    found.names.push_back(spec.name);
+    found.by_name.insert(std::move(node));
+  }
+  std::vector<std::string> unexpected;
+  for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
+  if (missing.empty() && unexpected.empty()) return found;
+  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
+                    missing.empty() ? "" : " missing " + list_names(missing),
+                    missing.empty() || unexpected.empty() ? "" : " and",
+                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
+}
+
+}  // namespace
+
+std::string canonical_tensor_name(std::string_view stored_name) {
+  constexpr std::string_view kCompiled = "_orig_mod.";
+  constexpr std::string_view kParallel = "module.";
+  std::string name;
+  for (std::string_view rest = stored_name; !rest.empty();) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view part = rest.substr(0, dot == rest.npos ? dot : dot + 1);
+    rest.remove_prefix(part.size());
+    const bool dropped = part == kCompiled || (part == kParallel && name.empty());
+    if (!dropped) name += part;
+  }
+  return name;
+}
+
+TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& config,
+                             std::string_view where) {
+  Locator locator(config, where);
+  locator.collect(stored);
+  locator.recognise_lime();
+  locator.split_fused();
+  locator.resolve_tied_embeddings();
+  return std::move(locator).match();
+}
+
+}  // namespace lime

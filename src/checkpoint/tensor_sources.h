@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "checkpoint/safetensors.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// How the tensors lie in the files; the names and shapes that a Checkpoint shows do not depend on
+/// it.
+enum class WeightLayout {
+  kHuggingFace,   ///< separate k_proj and v_proj, as transformers and we write
+  kLimeOfficial,  ///< fused, interleaved kv_proj_weight of the paper's released code
+};
+
+template <>
+struct EnumNames<WeightLayout> {
+  static constexpr std::array<std::pair<WeightLayout, std::string_view>, 2> kNames = {{
+      {WeightLayout::kHuggingFace, "huggingface"},
+      {WeightLayout::kLimeOfficial, "lime-official"},
+  }};
+};
+
+/// What is known of a tensor without reading it.
+struct TensorInfo {
+  std::string name;         ///< canonical, as in parameter_specs()
+  std::string stored_name;  ///< in the file, with prefixes; the fused tensor for its keys or values
+  Dtype dtype = Dtype::kF32;
+  Shape shape;
+};
+
+/// Where the elements of a tensor lie.
+struct TensorSource {
+  TensorInfo info;
+  std::span<const std::byte> bytes;
+  /// Heads whose rows alternate in `bytes`: with d = rows / interleaved_heads, row h * d + c of the
+  /// tensor is row c * interleaved_heads + h of `bytes`. 1: stored as shown.
+  std::int64_t interleaved_heads = 1;
+};
+
+/// The tensors of a decoder, found among those of its files.
+struct TensorSources {
+  WeightLayout layout = WeightLayout::kHuggingFace;
+  std::vector<std::string> names;  ///< canonical, in the order of parameter_specs()
+  std::map<std::string, TensorSource, std::less<>> by_name;
+};
+
+/// The Hugging Face name of a tensor: prefixes `module.` and components `_orig_mod.`, which
+/// DistributedDataParallel and torch.compile leave behind, are dropped.
+std::string canonical_tensor_name(std::string_view stored_name);
+
+/// Finds every tensor of the config among `stored`, as Checkpoint describes: drops prefixes and
+/// buffers, recognises a LIMe, splits fused keys and values, resolves tied embeddings, and checks
+/// names, shapes and dtypes. Touches no weights unless both tied tensors are stored.
+///
+/// @param stored  what the files hold.
+/// @param config  corrected where the tensors know better: `decoder` of an official LIMe,
+///                `tie_word_embeddings` where lm_head differs from the embedding.
+/// @param where   path of the folder, for errors.
+/// @throws FormatError  that names the tensors which are missing, unexpected or misshapen.
+TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& config,
+                             std::string_view where);
+
+}  // namespace lime

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/weight_files.h"
+
+#include <map>
+#include <string>
+
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+bool file_exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// Names of the tensors of each shard, by the shard's file name.
+using ShardMap = std::map<std::string, std::vector<std::string>>;
+
+ShardMap read_index(const fs::path& path) {
+  const Json json = read_json_file(path);
+  const auto map = json.is_object() ? json.find("weight_map") : json.end();
+  if (map == json.end() || !map->is_object() || map->empty()) {
+    throw FormatError("'{}': must have an object 'weight_map' from tensors to shards",
+                      path.string());
+  }
+  ShardMap shards;
+  for (const auto& [tensor, shard] : map->items()) {
+    const std::string name = shard.is_string() ? shard.get<std::string>() : "";
+    const bool stays = !name.empty() && name != ".." && name != "." &&
+                       name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+    if (!stays) {
+      throw FormatError("'{}': the shard of tensor '{}' must be a file beside the index, got {}",
+                        path.string(), printable(tensor, 120), printable(shard.dump()));
+    }
+    shards[name].push_back(tensor);
+  }
+  return shards;
+}
+
+WeightFiles open_shards(const fs::path& folder) {
+  WeightFiles weights;
+  weights.index = folder / kIndexFile;
+  const ShardMap shards = read_index(*weights.index);
+  for (const auto& [name, tensors] : shards) {
+    if (!file_exists(folder / name)) {
+      throw IoError("'{}': the shard '{}' named by {} is missing; copy it into the folder",
+                    folder.string(), printable(name, 120), kIndexFile);
+    }
+  }
+  for (const auto& [name, tensors] : shards) {
+    const SafetensorsFile& shard = weights.files.emplace_back(folder / name);
+    for (const std::string& tensor : tensors) {
+      const TensorView* const found = shard.find(tensor);
+      if (found == nullptr) {
+        throw FormatError("'{}': must hold tensor '{}' by {}, but does not", shard.path().string(),
+                          printable(tensor, 120), kIndexFile);
+      }
+      weights.tensors.push_back(*found);
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+WeightFiles open_weight_files(const fs::path& folder) {
+  if (file_exists(folder / kSingleFile)) {
+    WeightFiles weights;
+    weights.tensors = weights.files.emplace_back(folder / kSingleFile).tensors();
+    return weights;
+  }
+  if (file_exists(folder / kIndexFile)) return open_shards(folder);
+  const bool pickled = file_exists(folder / "pytorch_model.bin") ||
+                       file_exists(folder / "pytorch_model.bin.index.json");
+  throw IoError(
+      "'{}': the folder holds no {} and no {}{}", folder.string(), kSingleFile, kIndexFile,
+      pickled ? ", only pytorch_model.bin; save the model with safe_serialization=True" : "");
+}
+
+}  // namespace lime
