@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/activation_collector.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+bool is_key_or_value(HookKind kind) {
+  return kind == HookKind::kK || kind == HookKind::kV || kind == HookKind::kRoutedK ||
+         kind == HookKind::kRoutedV;
+}
+
+HookKind kind_of(const std::string& site, const std::vector<CaptureSite>& sites) {
+  const auto entry = std::find_if(sites.begin(), sites.end(), [&](const CaptureSite& candidate) {
+    return candidate.name == site;
+  });
+  return entry->kind;
+}
+
+}  // namespace
+
+std::int64_t CaptureBatch::num_tokens() const {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
+                                         const std::vector<ActivationInfo>& activations,
+                                         const ModelConfig& config, const Settings& settings,
+                                         ShardWriterThread& writer)
+    : settings_(settings), writer_(writer) {
+  const auto target_of = [&](HookKind kind, const std::string& site, int layer) {
+    Target target{.point = {kind, layer}, .statistics = {.site = site, .layer = layer}};
+    if (is_key_or_value(kind)) target.statistics.num_heads = config.num_key_value_heads;
+    return target;
+  };
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    const ActivationInfo& info = activations[i];
+    Target target = target_of(kind_of(info.site, sites), info.site, info.layer);
+    target.activation = i;
+    last_layer_ = std::max(last_layer_, info.layer);
+    targets_.push_back(std::move(target));
+  }
+  for (const auto& [kind, site] :
+       {std::pair(HookKind::kK, kKeysSite), std::pair(HookKind::kV, kValuesSite)}) {
+    for (int layer = 0; layer <= last_layer_; ++layer) {
+      const HookPoint point{kind, layer};
+      const bool is_there =
+          std::any_of(targets_.begin(), targets_.end(),
+                      [&](const Target& target) { return target.point == point; });
+      if (!is_there) targets_.push_back(target_of(kind, site, layer));
+    }
+  }
+  // From here on the targets stay where they are.
+  for (Target& target : targets_) {
+    registrations_.push_back(
+        hooks_.read(target.point, [this, &target](const HookPoint&, const at::Tensor& activation) {
+          receive(target, activation);
+        }));
+  }
+}
+
+void ActivationCollector::begin_batch(const CaptureBatch& batch) { batch_ = &batch; }
+
+std::vector<SiteStatistics> ActivationCollector::take_statistics() {
+  std::vector<SiteStatistics> all;
+  for (Target& target : targets_) {
+    all.push_back(target.statistics);
+    target.statistics.statistics = RunningStatistics();
+  }
+  return all;
+}
+
+void ActivationCollector::receive(Target& target, const at::Tensor& activation) {
+  const ActivationRows rows(activation);
+  const bool keeps_rows = target.activation && batch_->rows.size() > 0;
+  RowBuffers::Buffer buffer;
+  if (keeps_rows) {
+    buffer = writer_.buffers().take(static_cast<std::size_t>(batch_->rows.size() * rows.dim()));
+  }
+  float* const copy = keeps_rows && settings_.keeps_all_tokens ? buffer.data() : nullptr;
+  accumulator_.add(rows, batch_->lengths, copy, target.statistics.statistics);
+  if (!settings_.allow_nan) check_finite(target);
+  if (keeps_rows) send_rows(target, rows, std::move(buffer));
+}
+
+void ActivationCollector::send_rows(const Target& target, const ActivationRows& rows,
+                                    RowBuffers::Buffer buffer) {
+  if (settings_.rows == RowKind::kMean) {
+    mean_rows(rows, batch_->counts, buffer.data());
+  } else if (!settings_.keeps_all_tokens) {
+    std::vector<std::int32_t> sequences = batch_->rows.sequence;
+    for (std::int32_t& sequence : sequences) {
+      sequence -= static_cast<std::int32_t>(batch_->first_sequence);
+    }
+    gather_rows(rows, sequences, batch_->rows.position, buffer.data());
+  }
+  writer_.push(AppendRows{.activation = *target.activation,
+                          .num_rows = batch_->rows.size(),
+                          .dim = rows.dim(),
+                          .values = std::move(buffer)});
+}
+
+void ActivationCollector::check_finite(const Target& target) const {
+  const RunningStatistics& statistics = target.statistics.statistics;
+  if (statistics.mean.allFinite() && statistics.m2.allFinite()) return;
+  throw NumericalError(
+      "capture: {} must be finite, it is not in sequences {} to {}; look at the "
+      "weights, choose a wider --dtype, or pass --allow-nan",
+      hook_name(target.point), batch_->first_sequence,
+      batch_->first_sequence + static_cast<std::int64_t>(batch_->lengths.size()) - 1);
+}
+
+}  // namespace lime

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/activation_rows.h"
+#include "capture/row_selection.h"
+#include "capture/shard_writer_thread.h"
+#include "capture/sites.h"
+#include "checkpoint/model_config.h"
+#include "model/hooks.h"
+
+namespace lime {
+
+/// The sequences of one forward pass and what is kept of them.
+struct CaptureBatch {
+  std::int64_t first_sequence = 0;
+  std::vector<std::int64_t> lengths;  ///< tokens of each sequence; the rest is padding
+  RowTable rows;                      ///< what is kept, in order; sequences from first_sequence on
+  /// For rows as means: per sequence and token 1 where the token counts; else empty.
+  std::vector<std::vector<std::uint8_t>> counts;
+
+  std::int64_t num_tokens() const;
+};
+
+/// Listens to a forward pass: keeps statistics of every token and hands the chosen rows to the
+/// writer.
+///
+/// Call begin_batch(), then run the pass with hooks(). Statistics gather from batch to batch until
+/// take_statistics(). Not thread-safe.
+class ActivationCollector {
+ public:
+  struct Settings {
+    RowKind rows = RowKind::kTokens;
+    bool keeps_all_tokens = true;
+    bool allow_nan = false;
+  };
+
+  /// @param sites        those that `activations` come from.
+  /// @param activations  of the plan, in its order.
+  ActivationCollector(const std::vector<CaptureSite>& sites,
+                      const std::vector<ActivationInfo>& activations, const ModelConfig& config,
+                      const Settings& settings, ShardWriterThread& writer);
+
+  const HookSet& hooks() const { return hooks_; }
+  /// The last layer that a pass must compute.
+  int last_layer() const { return last_layer_; }
+
+  /// @param batch  must outlive the pass.
+  void begin_batch(const CaptureBatch& batch);
+  /// What was gathered since the last call.
+  std::vector<SiteStatistics> take_statistics();
+
+ private:
+  /// What one hook point feeds.
+  struct Target {
+    HookPoint point;
+    SiteStatistics statistics;
+    std::optional<std::size_t> activation =
+        std::nullopt;  ///< index in the plan; none: statistics only
+  };
+
+  void receive(Target& target, const at::Tensor& activation);
+  void send_rows(const Target& target, const ActivationRows& rows, RowBuffers::Buffer buffer);
+  void check_finite(const Target& target) const;
+
+  Settings settings_;
+  ShardWriterThread& writer_;
+  int last_layer_ = 0;
+  const CaptureBatch* batch_ = nullptr;
+  RowAccumulator accumulator_;
+  std::vector<Target> targets_;
+  HookSet hooks_;
+  std::vector<ScopedHook> registrations_;
+};
+
+}  // namespace lime

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "store/running_statistics.h"
+
+namespace lime {
+
+/// One row per token of a hook's activation, without a copy where the memory allows.
+class ActivationRows {
+ public:
+  /// @param activation  [batch, seq, dim] or [batch, seq, heads, head_dim], any dtype and device.
+  explicit ActivationRows(const at::Tensor& activation);
+
+  std::int64_t batch() const { return batch_; }
+  std::int64_t seq() const { return seq_; }
+  std::int64_t dim() const { return dim_; }
+  const float* row(std::int64_t sequence, std::int64_t position) const {
+    return data_ + sequence * sequence_stride_ + position * row_stride_;
+  }
+  /// Numbers from one row to the next of the same sequence.
+  std::int64_t row_stride() const { return row_stride_; }
+
+ private:
+  at::Tensor tensor_;  // keeps the memory
+  const float* data_ = nullptr;
+  std::int64_t batch_ = 0;
+  std::int64_t seq_ = 0;
+  std::int64_t dim_ = 0;
+  std::int64_t sequence_stride_ = 0;
+  std::int64_t row_stride_ = 0;
+};
+
+/// Adds rows to running statistics and copies them, in one pass over memory.
+///
+/// The rows are cut into tiles of at most 128 rows of one sequence. Per tile, with the first row
+/// as shift s: mean = s + sum(x - s) / n, m2 = sum((x - s)^2) - sum(x - s)^2 / n, in double; the
+/// tiles are then merged in order (RunningStatistics::merge). So the bits do not depend on the
+/// number of threads. Keeps its scratch memory; not thread-safe, uses LibTorch's threads inside.
+class RowAccumulator {
+ public:
+  /// @param lengths  tokens of each sequence; what stands behind them is padding and left out.
+  /// @param copy     receives the rows one after the other, [sum of lengths, dim]; null for none.
+  void add(const ActivationRows& rows, std::span<const std::int64_t> lengths, float* copy,
+           RunningStatistics& statistics);
+
+ private:
+  struct Tile {
+    std::int64_t sequence = 0;
+    std::int64_t position = 0;
+    std::int64_t count = 0;
+    std::int64_t row = 0;  // in the copy
+  };
+  std::vector<Tile> tiles_;
+  std::vector<double> moments_;  // per tile mean and m2
+};
+
+/// Copies single rows: row i of `to` becomes the token at (sequences[i], positions[i]).
+void gather_rows(const ActivationRows& rows, std::span<const std::int32_t> sequences,
+                 std::span<const std::int32_t> positions, float* to);
+
+/// Averages the tokens of each sequence whose weight is not 0, in double.
+/// @param counts  [sequence][position], 1 for tokens that count; at least one per sequence.
+/// @param to      [batch, dim]
+void mean_rows(const ActivationRows& rows, std::span<const std::vector<std::uint8_t>> counts,
+               float* to);
+
+}  // namespace lime

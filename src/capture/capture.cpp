@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "capture/activation_collector.h"
+#include "capture/capture_setup.h"
+#include "core/errors.h"
+#include "core/thread_pool.h"
+#include "model/decoder.h"
+
+namespace lime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Ids of the batch's sequences, padded with 0 to the longest: causal attention lets no token see
+/// what stands behind it.
+at::Tensor batch_ids(const CaptureInput& input, const CaptureBatch& batch) {
+  const std::int64_t longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
+  const auto count = static_cast<std::int64_t>(batch.lengths.size());
+  at::Tensor ids = at::zeros({count, longest}, at::kLong);
+  for (std::int64_t s = 0; s < count; ++s) {
+    const auto from = input.ids_of(batch.first_sequence + s);
+    std::copy(from.begin(), from.end(), ids.data_ptr<std::int64_t>() + s * longest);
+  }
+  return ids;
+}
+
+CaptureBatch make_batch(const CaptureSetup& setup, SequenceRange range) {
+  CaptureBatch batch;
+  batch.first_sequence = range.first;
+  batch.rows = setup.selection->rows_of(range.first, range.count);
+  for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+    batch.lengths.push_back(setup.input.length(s));
+    if (setup.selection->kind() != RowKind::kMean) continue;
+    const auto prepended = setup.input.is_prepended_of(s);
+    std::vector<std::uint8_t>& counts = batch.counts.emplace_back();
+    for (const std::uint8_t is_prepended : prepended) counts.push_back(is_prepended == 0 ? 1 : 0);
+    // A sequence of nothing else is its own mean.
+    if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.assign(counts.size(), 1);
+  }
+  return batch;
+}
+
+std::int64_t tokens_of(const CaptureInput& input, SequenceRange range) {
+  return input.offsets[static_cast<std::size_t>(range.first + range.count)] -
+         input.offsets[static_cast<std::size_t>(range.first)];
+}
+
+/// Runs the model over the missing shards.
+class CaptureRun {
+ public:
+  CaptureRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer,
+             const CaptureTuning& tuning)
+      : setup_(setup),
+        decoder_(decoder),
+        writer_(writer),
+        thread_(writer, tuning.queue_bytes),
+        collector_(setup.sites, setup.plan.activations, setup.config,
+                   {.rows = setup.plan.info.rows,
+                    .keeps_all_tokens = setup.selection->keeps_all(),
+                    .allow_nan = setup.allow_nan},
+                   thread_) {}
+
+  /// @return false if it was asked to stop; the shard under way is then dropped.
+  bool run(const ProgressFn& on_progress, const std::stop_token& stop) {
+    const at::NoGradGuard no_grad;
+    const Clock::time_point start = Clock::now();
+    const std::vector<int> shards = writer_.missing_shards();
+    for (const int shard : shards) progress_.total += tokens_of(setup_.input, range_of(shard));
+    for (const int shard : shards) {
+      if (!run_shard(shard, on_progress, stop)) return false;
+    }
+    thread_.finish();
+    result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result_.num_tokens = progress_.done;
+    result_.compute_waited_seconds = thread_.compute_waited_seconds();
+    result_.writer_waited_seconds = thread_.writer_waited_seconds();
+    return true;
+  }
+
+  const CaptureResult& result() const { return result_; }
+
+ private:
+  SequenceRange range_of(int shard) const { return setup_.shards[static_cast<std::size_t>(shard)]; }
+
+  bool run_shard(int shard, const ProgressFn& on_progress, const std::stop_token& stop) {
+    const SequenceRange range = range_of(shard);
+    const auto begin = setup_.input.sequences.begin() + range.first;
+    thread_.push(BeginShard{
+        .shard = shard, .first_sequence = range.first, .sequences = {begin, begin + range.count}});
+    for (std::int64_t done = 0; done < range.count; done += setup_.batch_size) {
+      if (stop.stop_requested()) return false;
+      run_batch({range.first + done, std::min(setup_.batch_size, range.count - done)});
+      if (on_progress) on_progress(progress_);
+    }
+    thread_.push(EndShard{collector_.take_statistics()});
+    return true;
+  }
+
+  void run_batch(SequenceRange range) {
+    const CaptureBatch batch = make_batch(setup_, range);
+    if (batch.rows.size() > 0) thread_.push(AppendTable{batch.rows});
+    collector_.begin_batch(batch);
+    const at::Tensor ids = batch_ids(setup_.input, batch).to(decoder_.options().device);
+    decoder_.forward(ids, {.hooks = &collector_.hooks(),
+                           .stop_after_layer = collector_.last_layer(),
+                           .logits = LogitsFor::kNone,
+                           .workspace = &workspace_});
+    progress_.done += batch.num_tokens();
+    result_.bytes_written += batch.rows.size() * setup_.bytes_per_row;
+  }
+
+  const CaptureSetup& setup_;
+  const Decoder& decoder_;
+  CaptureWriter& writer_;
+  ShardWriterThread thread_;
+  ActivationCollector collector_;
+  Workspace workspace_;
+  Progress progress_;
+  CaptureResult result_;
+};
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// Ends an interrupted run: what is finished becomes readable.
+[[noreturn]] void interrupted(const CaptureOptions& options, CaptureWriter& writer) {
+  const std::size_t left = writer.missing_shards().size();
+  if (options.shard.num_processes == 1) writer.finish_partial();
+  throw Interrupted(
+      "capture: interrupted with {} of {} shards still to do; finished ones are kept, "
+      "the same command with --resume goes on",
+      left, writer.plan().num_shards);
+}
+
+}  // namespace
+
+CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks,
+                          std::stop_token stop, const CaptureTuning& tuning) {
+  options.validate();
+  at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
+  const Checkpoint checkpoint =
+      Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
+  const std::unique_ptr<const CaptureSetup> setup_owner =
+      prepare_capture(options, checkpoint, tuning.shard);
+  const CaptureSetup& setup = *setup_owner;
+  const Decoder decoder =
+      load_decoder(checkpoint, {.device = parse_device(options.device), .dtype = options.dtype});
+  CaptureWriter writer(options.output, setup.plan,
+                       {.if_exists = options.resume ? IfExists::kResume : IfExists::kRefuse,
+                        .process = options.shard.process,
+                        .num_processes = options.shard.num_processes});
+  if (callbacks.on_start) {
+    CaptureOutlook outlook = setup.outlook;
+    outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());
+    callbacks.on_start(outlook);
+  }
+  CaptureResult result;
+  {
+    CaptureRun run(setup, decoder, writer, tuning);
+    const bool is_done = run.run(callbacks.on_progress, stop);
+    result = run.result();
+    result.complete = is_done;
+  }
+  if (!result.complete) interrupted(options, writer);
+  result.complete = writer.finish();
+  result.peak_memory_bytes = peak_memory_bytes();
+  return result;
+}
+
+}  // namespace lime

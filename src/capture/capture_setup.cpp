@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_setup.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "capture/token_classes.h"
+#include "checkpoint/parameters.h"
+#include "core/errors.h"
+#include "core/program.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownIds = 16;
+constexpr std::int64_t kTableBytesPerRow = 12;  // sequence, position, token
+
+/// The folder's tokenizer, or null where it holds none and token ids can do without.
+std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
+  if (options.tokens.empty() || !options.only.empty()) return load_tokenizer(options.checkpoint);
+  try {
+    return load_tokenizer(options.checkpoint);
+  } catch (const IoError&) {
+    return nullptr;
+  }
+}
+
+std::optional<std::int32_t> bos_token_of(const ModelConfig& config) {
+  if (!config.bos_token_id) return std::nullopt;
+  return static_cast<std::int32_t>(*config.bos_token_id);
+}
+
+std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const CaptureInput& input,
+                                          const std::vector<TokenClass>& classes) {
+  if (options.only.empty()) return std::make_unique<RowSelection>(input, options.rows);
+  auto selection = std::make_unique<RowSelection>(input, classes, options.max_per_class);
+  if (selection->num_rows() == 0) {
+    throw InvalidArgument(
+        "only: none of the tokens occurs in the input; give more text or other "
+        "words");
+  }
+  return selection;
+}
+
+RouterWeights read_router(const Checkpoint& checkpoint) {
+  RouterWeights router;
+  for (int layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
+    const std::string name = layer_parameter(layer, "self_attn.lime_router.static_weights");
+    if (checkpoint.has(name)) router.emplace(layer, checkpoint.read_matrix(name));
+  }
+  return router;
+}
+
+std::string tokens_text(std::span<const std::int32_t> ids, const Tokenizer* tokenizer) {
+  std::string text;
+  for (const std::int32_t id : ids) {
+    text += tokenizer != nullptr ? tokenizer->token_text(id) : std::to_string(id);
+  }
+  return text;
+}
+
+/// The first ids of the input as people read them; empty without a fitting tokenizer.
+std::vector<std::string> token_texts(std::span<const std::int32_t> ids,
+                                     const Tokenizer* tokenizer) {
+  std::vector<std::string> texts;
+  if (tokenizer == nullptr) return texts;
+  for (const std::int32_t id : ids) {
+    texts.push_back(id < tokenizer->vocab_size() ? tokenizer->token_text(id) : "?");
+  }
+  return texts;
+}
+
+Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) {
+  Json content = content_options(options);
+  Json sites = Json::array();
+  for (const CaptureSite& site : setup.sites) sites.push_back(site.name);
+  content["sites"] = std::move(sites);
+  content["batch_size"] = setup.batch_size;
+  if (options.pairs.empty()) content["seq_len"] = setup.input.longest();
+  return content;
+}
+
+CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& setup,
+                             const Checkpoint& checkpoint, const Tokenizer* tokenizer) {
+  const CaptureOutlook& outlook = setup.outlook;
+  CaptureInfo info;
+  info.tool = tool_version();
+  info.command = program_command();
+  info.created_utc = utc_timestamp();
+  info.config = setup.config.raw;
+  info.options = resolved_options(options, setup);
+  info.checkpoint_sha256 = checkpoint.sha256();
+  if (tokenizer != nullptr) info.tokenizer_sha256 = tokenizer->sha256();
+  info.input_sha256 = setup.input.sha256();
+  info.compute_dtype = enum_name(options.dtype);
+  info.storage = options.store;
+  info.rows = options.rows;
+  info.seed = options.seed;
+  info.prepended = outlook.prepended;
+  info.first_ids = outlook.first_ids;
+  info.first_tokens = outlook.first_tokens;
+  for (const auto& entry : outlook.classes) info.class_names.push_back(entry.text);
+  info.task_names = setup.input.task_names;
+  info.extra["dropped_tokens"] = setup.input.dropped_tokens;
+  info.extra["mean_counts_prepended"] = false;
+  return info;
+}
+
+void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& classes,
+                 const Tokenizer* tokenizer, CaptureSetup& setup) {
+  const CaptureInput& input = setup.input;
+  CaptureOutlook& outlook = setup.outlook;
+  outlook.num_rows = setup.selection->num_rows();
+  outlook.num_sequences = input.num_sequences();
+  outlook.num_tokens = input.num_tokens();
+  outlook.dropped_tokens = input.dropped_tokens;
+  outlook.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
+  outlook.bytes = outlook.num_rows * (setup.bytes_per_row + kTableBytesPerRow);
+  for (const ActivationInfo& info : setup.plan.activations) {
+    outlook.last_layer = std::max<std::int64_t>(outlook.last_layer, info.layer);
+  }
+  std::error_code error;
+  const fs::path folder = options.output.has_parent_path() ? options.output.parent_path() : ".";
+  const fs::space_info space = fs::space(folder, error);
+  outlook.free_bytes = error ? -1 : static_cast<std::int64_t>(space.available);
+  outlook.batch_size = setup.batch_size;
+  outlook.num_shards = static_cast<int>(setup.shards.size());
+  outlook.prepended = tokens_text(input.prepended_ids, tokenizer);
+  const auto first = input.ids_of(0);
+  const auto shown = first.first(std::min(first.size(), kShownIds));
+  outlook.first_ids.assign(shown.begin(), shown.end());
+  outlook.first_tokens = token_texts(shown, tokenizer);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    outlook.classes.push_back(
+        {classes[c].text, classes[c].id, setup.selection->rows_per_class()[c]});
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
+                                                    const Checkpoint& checkpoint,
+                                                    const ShardLimits& limits) {
+  auto setup = std::make_unique<CaptureSetup>();
+  setup->config = checkpoint.config();
+  setup->allow_nan = options.allow_nan;
+  setup->sites = find_sites(options.sites);
+  setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
+
+  const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options);
+  std::vector<TokenClass> classes;
+  if (!options.only.empty()) classes = find_token_classes(options.only, *tokenizer);
+  setup->input =
+      read_input(options, {.tokenizer = tokenizer.get(),
+                           .vocab_size = setup->config.vocab_size,
+                           .max_position_embeddings = setup->config.max_position_embeddings,
+                           .bos_token_id = bos_token_of(setup->config)});
+  setup->selection = select_rows(options, setup->input, classes);
+  setup->input.truncate(setup->selection->num_sequences());
+
+  for (const ActivationInfo& info : setup->plan.activations) {
+    setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);
+  }
+  setup->batch_size = choose_batch_size(options.batch_size, setup->input.longest());
+  setup->shards = plan_shards({.num_sequences = setup->input.num_sequences(),
+                               .num_tokens = setup->input.num_tokens(),
+                               .num_rows = setup->selection->num_rows(),
+                               .bytes_per_row = setup->bytes_per_row},
+                              setup->batch_size, limits);
+  set_outlook(options, classes, tokenizer.get(), *setup);
+  setup->plan.num_shards = static_cast<int>(setup->shards.size());
+  setup->plan.router = read_router(checkpoint);
+  setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
+  return setup;
+}
+
+}  // namespace lime

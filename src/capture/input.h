@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/options.h"
+#include "checkpoint/tokenizer.h"
+#include "store/capture_info.h"
+
+namespace lime {
+
+/// What the model is run on: token ids, sequence after sequence.
+struct CaptureInput {
+  std::vector<std::int32_t> ids;            ///< of all sequences, one after the other
+  std::vector<std::int64_t> offsets = {0};  ///< first token of each sequence, and the end
+  std::vector<Sequence> sequences;          ///< text, label, pair and task of each
+  std::vector<std::string> task_names;      ///< of Sequence::task
+  std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if it was put before a text
+  std::vector<std::int32_t> prepended_ids;  ///< what was put before each document or sentence
+  std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence
+
+  std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences.size()); }
+  std::int64_t num_tokens() const { return static_cast<std::int64_t>(ids.size()); }
+  std::int64_t length(std::int64_t sequence) const {
+    const auto index = static_cast<std::size_t>(sequence);
+    return offsets[index + 1] - offsets[index];
+  }
+  std::span<const std::int32_t> ids_of(std::int64_t sequence) const {
+    return std::span(ids).subspan(
+        static_cast<std::size_t>(offsets[static_cast<std::size_t>(sequence)]),
+        static_cast<std::size_t>(length(sequence)));
+  }
+  std::span<const std::uint8_t> is_prepended_of(std::int64_t sequence) const {
+    return std::span(is_prepended)
+        .subspan(static_cast<std::size_t>(offsets[static_cast<std::size_t>(sequence)]),
+                 static_cast<std::size_t>(length(sequence)));
+  }
+  /// Tokens of the longest sequence.
+  std::int64_t longest() const;
+
+  /// Adds one sequence. @param num_prepended  how many of the first ids were put before the text.
+  void add(std::span<const std::int32_t> sequence_ids, std::size_t num_prepended, Sequence about);
+  /// Leaves out all sequences from `count` on.
+  void truncate(std::int64_t count);
+  /// SHA-256 of what the model sees and of how it is labelled: per sequence the number of tokens
+  /// (int64), the ids (int32), label (int8), pair (int32) and task (int16), little-endian.
+  std::string sha256() const;
+};
+
+/// What the model and its tokenizer allow, for reading an input.
+struct InputContext {
+  const Tokenizer* tokenizer = nullptr;  ///< null where the checkpoint has none; ids need none
+  std::int64_t vocab_size = 0;
+  std::int64_t max_position_embeddings = 0;
+  std::optional<std::int32_t> bos_token_id = std::nullopt;  ///< of config.json
+};
+
+/// Reads the input that `options` name.
+/// @throws InvalidArgument, FormatError, IoError  as the functions below; for a sequence longer
+///         than max_position_embeddings; for an id outside the vocabulary (the first, and where).
+CaptureInput read_input(const CaptureOptions& options, const InputContext& context);
+
+}  // namespace lime

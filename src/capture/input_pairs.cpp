@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/input_pairs.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/mapped_file.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+/// Adds pairs to an input.
+class PairCollector {
+ public:
+  PairCollector(const Tokenizer& tokenizer, const InputShape& shape)
+      : tokenizer_(tokenizer),
+        bos_(shape.bos),
+        max_pairs_(shape.max_sequences ? *shape.max_sequences / 2
+                                       : std::numeric_limits<std::int32_t>::max()) {
+    input_.prepended_ids = prepended_tokens(tokenizer, shape.bos);
+  }
+
+  bool is_full() const { return num_pairs_ >= max_pairs_; }
+
+  void add(std::string_view line, const std::string& default_task, const std::string& where) {
+    const Json object = parse_json(line, where);
+    if (!object.is_object()) throw FormatError("{}: must be a JSON object", where);
+    const std::string task =
+        object.contains("UID") ? text_field(object, "UID", where) : default_task;
+    Sequence about;
+    about.pair = static_cast<std::int32_t>(num_pairs_);
+    about.task = task_index(task, where);
+    for (const auto& [field, label] :
+         {std::pair("sentence_good", 1), std::pair("sentence_bad", 0)}) {
+      about.text = text_field(object, field, where);
+      about.label = static_cast<std::int8_t>(label);
+      add_sentence(about, where);
+    }
+    ++num_pairs_;
+  }
+
+  CaptureInput take() { return std::move(input_); }
+
+ private:
+  static std::string text_field(const Json& object, const char* field, const std::string& where) {
+    if (!object.contains(field) || !object[field].is_string()) {
+      throw FormatError("{}: must have the text '{}'; expected minimal pairs in BLiMP's form",
+                        where, field);
+    }
+    return object[field].get<std::string>();
+  }
+
+  std::int16_t task_index(const std::string& task, const std::string& where) {
+    const auto [entry, is_new] = tasks_.try_emplace(task, tasks_.size());
+    if (is_new) {
+      if (tasks_.size() > std::size_t{std::numeric_limits<std::int16_t>::max()}) {
+        throw FormatError("{}: there must be at most 32767 tasks", where);
+      }
+      input_.task_names.push_back(task);
+    }
+    return static_cast<std::int16_t>(entry->second);
+  }
+
+  void add_sentence(const Sequence& about, const std::string& where) {
+    const std::vector<std::int32_t> sentence = tokenizer_.encode(about.text);
+    if (sentence.empty()) throw FormatError("{}: a sentence must not be empty", where);
+    refuse_double_bos(sentence, input_.prepended_ids, bos_, where);
+    std::vector<std::int32_t> ids = input_.prepended_ids;
+    ids.insert(ids.end(), sentence.begin(), sentence.end());
+    input_.add(ids, input_.prepended_ids.size(), about);
+  }
+
+  const Tokenizer& tokenizer_;
+  BosPolicy bos_;
+  std::int64_t max_pairs_;
+  std::int64_t num_pairs_ = 0;
+  std::map<std::string, std::size_t> tasks_;
+  CaptureInput input_;
+};
+
+void read_file(const std::filesystem::path& file, PairCollector& collector) {
+  const MappedFile mapped(file);
+  std::string_view rest = mapped.text();
+  if (const auto byte = first_invalid_utf8(rest)) {
+    throw FormatError("'{}': must be UTF-8, byte {} is not", file.string(), *byte);
+  }
+  bool has_pairs = false;
+  for (std::int64_t line_number = 1; !rest.empty() && !collector.is_full(); ++line_number) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    collector.add(line, file.stem().string(),
+                  fmt::format("'{}' line {}", file.string(), line_number));
+    has_pairs = true;
+  }
+  if (!has_pairs && !collector.is_full()) {
+    throw FormatError("'{}': holds no minimal pairs", file.string());
+  }
+}
+
+}  // namespace
+
+CaptureInput read_pair_input(const std::vector<std::filesystem::path>& files,
+                             const Tokenizer& tokenizer, const InputShape& shape) {
+  PairCollector collector(tokenizer, shape);
+  for (const std::filesystem::path& file : files) read_file(file, collector);
+  return collector.take();
+}
+
+}  // namespace lime

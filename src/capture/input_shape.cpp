@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/input_shape.h"
+
+#include "core/errors.h"
+
+namespace lime {
+
+std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy bos) {
+  switch (bos) {
+    case BosPolicy::kNever:
+      return {};
+    case BosPolicy::kAlways:
+      if (!tokenizer.bos_id()) {
+        throw InvalidArgument(
+            "bos: the tokenizer names no beginning-of-sequence token; choose "
+            "auto or never");
+      }
+      return {*tokenizer.bos_id()};
+    case BosPolicy::kAuto:
+      break;
+  }
+  return {tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end()};
+}
+
+void refuse_double_bos(std::span<const std::int32_t> text_ids,
+                       std::span<const std::int32_t> prepended, BosPolicy bos,
+                       std::string_view where) {
+  if (bos == BosPolicy::kAlways || prepended.empty() || text_ids.empty()) return;
+  if (text_ids.front() != prepended.back()) return;
+  throw InvalidArgument(
+      "{}: starts with the beginning-of-sequence token already, and --bos auto "
+      "would put a second one before it; choose --bos never, or always to force "
+      "two",
+      where);
+}
+
+}  // namespace lime

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/options.h"
+
+#include <set>
+
+#include "core/errors.h"
+
+namespace lime {
+
+ShardOfProcesses OptionCodec<ShardOfProcesses>::parse(const std::string& text,
+                                                      const std::string& name) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw InvalidArgument("{}: expected I/N as in 0/4, got '{}'", name, text);
+  }
+  ShardOfProcesses shard;
+  shard.process = OptionCodec<int>::parse(text.substr(0, slash), name);
+  shard.num_processes = OptionCodec<int>::parse(text.substr(slash + 1), name);
+  if (shard.num_processes < 1 || shard.process < 0 || shard.process >= shard.num_processes) {
+    throw InvalidArgument("{}: I/N must have 0 <= I < N, got '{}'", name, text);
+  }
+  return shard;
+}
+
+void CaptureOptions::describe(OptionList& list) {
+  list.group("Input");
+  list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
+  list.add("text", text, "text files in UTF-8, each one document");
+  list.add("tokens", tokens,
+           "token ids as .npy: 2-D, a sequence per row, or 1-D, cut to --seq-len");
+  list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP's form, a sequence per sentence");
+  list.add("bos", bos,
+           "beginning-of-sequence token before each document or sentence; auto: as the tokenizer "
+           "says");
+  list.add("seq_len", seq_len, "tokens per sequence; 2048 or what the model takes");
+  list.add("max_sequences", max_sequences, "take the first so many sequences");
+  list.group("What to keep");
+  list.add("sites", sites,
+           "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z");
+  list.add("layers", layers, "all, or layers and ranges from 0, e.g. 0,3,8-15");
+  list.add("rows", rows, "a row per token, or one per sequence: the mean or the last token");
+  list.add("only", only,
+           "keep the rows of these tokens only, spaces included, e.g. ' is, are, was, were'");
+  list.add("max_per_class", max_per_class, "rows per token of --only, the first in the text");
+  list.group("Output");
+  list.add("output", output, "the capture file; shards lie beside it until packed");
+  list.add("store", store, "number type on disk");
+  list.add("resume", resume, "go on after the last finished shard");
+  list.add("shard", shard, "this process is the I-th (from 0) of N that write one capture");
+  list.group("Run");
+  list.add("batch_size", batch_size,
+           "sequences per forward pass; 8, or as many as make up 4096 tokens");
+  list.add("device", device, "auto, cpu, cuda or cuda:I");
+  list.add("dtype", dtype, "arithmetic of the forward pass");
+  list.add("allow_nan", allow_nan, "run although weights or activations are not finite");
+  list.add("threads", threads, "threads of the forward pass; 0: one per processor");
+  list.add("seed", seed, "stored with the capture; nothing in it is random so far");
+  list.add("quiet", quiet, "print errors only");
+}
+
+void CaptureOptions::validate() const {
+  if (checkpoint.empty()) {
+    throw InvalidArgument("checkpoint: a folder must be given with --checkpoint");
+  }
+  const int inputs = int(!text.empty()) + int(!tokens.empty()) + int(!pairs.empty());
+  if (inputs != 1) {
+    throw InvalidArgument(
+        "input: exactly one of --text, --tokens and --pairs must be given, got {}", inputs);
+  }
+  const auto at_least_one = [](const char* name, std::int64_t value) {
+    if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
+  };
+  if (seq_len) at_least_one("seq_len", *seq_len);
+  if (seq_len && !pairs.empty()) {
+    throw InvalidArgument("seq_len: sentences of --pairs are not packed; leave --seq-len out");
+  }
+  if (max_sequences) at_least_one("max_sequences", *max_sequences);
+  if (max_sequences && !pairs.empty()) {
+    if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
+  }
+  if (batch_size) at_least_one("batch_size", *batch_size);
+  at_least_one("max_per_class", max_per_class);
+  if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+  if (sites.empty()) throw InvalidArgument("sites: at least one must be given");
+  if (!only.empty() && rows != RowKind::kTokens) {
+    throw InvalidArgument("only: chooses tokens, but --rows {} makes one row per sequence",
+                          enum_name(rows));
+  }
+  const std::set<std::string> distinct(only.begin(), only.end());
+  if (distinct.size() != only.size()) {
+    throw InvalidArgument("only: every token must be given once");
+  }
+  if (output.empty() || !output.has_filename()) {
+    throw InvalidArgument("output: must name a file, got '{}'", output.string());
+  }
+}
+
+Json content_options(const CaptureOptions& options) {
+  Json content = options_to_json(options);
+  for (const char* const name :
+       {"checkpoint", "text", "tokens", "pairs", "output", "resume", "shard", "threads", "quiet"}) {
+    content.erase(name);
+  }
+  return content;
+}
+
+}  // namespace lime

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/layer_selection.h"
+#include "core/options.h"
+#include "model/compute_type.h"
+#include "store/capture_info.h"
+
+namespace lime {
+
+/// Whether the beginning-of-sequence token is put before each document or sentence.
+enum class BosPolicy {
+  kAuto,    ///< as the tokenizer's files say; token files are taken as they are
+  kAlways,  ///< always, even where the text starts with one already
+  kNever,
+};
+
+template <>
+struct EnumNames<BosPolicy> {
+  static constexpr std::array<std::pair<BosPolicy, std::string_view>, 3> kNames = {
+      {{BosPolicy::kAuto, "auto"}, {BosPolicy::kAlways, "always"}, {BosPolicy::kNever, "never"}}};
+};
+
+/// Which of several processes this is; written `i/n`, i from 0.
+struct ShardOfProcesses {
+  int process = 0;
+  int num_processes = 1;
+};
+
+template <>
+struct OptionCodec<ShardOfProcesses> {
+  static std::string type() { return "I/N"; }
+  static ShardOfProcesses parse(const std::string& text, const std::string& name);
+  static Json to_json(const ShardOfProcesses& value) {
+    return fmt::format("{}/{}", value.process, value.num_processes);
+  }
+};
+
+/// Which activations of which tokens of which input go into which file.
+struct CaptureOptions {
+  /// Folder of the checkpoint, as Hugging Face writes it.
+  std::filesystem::path checkpoint = {};
+  /// The input, exactly one of the three: documents; token ids (.npy, 1-D or 2-D); minimal pairs.
+  std::vector<std::filesystem::path> text = {};
+  std::filesystem::path tokens = {};
+  std::vector<std::filesystem::path> pairs = {};
+  BosPolicy bos = BosPolicy::kAuto;
+  /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for pairs.
+  /// Without a value: 2048, or max_position_embeddings where that is less.
+  std::optional<std::int64_t> seq_len = std::nullopt;
+  /// Takes the first so many sequences, >= 1; of pairs, only whole ones.
+  std::optional<std::int64_t> max_sequences = std::nullopt;
+
+  /// `values`, `routed_values`, `hidden`, `keys`, or another hook of a layer, e.g. `attn.hook_z`.
+  std::vector<std::string> sites = {"values", "hidden"};
+  LayerSelection layers = {};
+  RowKind rows = RowKind::kTokens;
+  /// Keeps the rows of these tokens only, each text exactly one token; their order numbers the
+  /// classes.
+  std::vector<std::string> only = {};
+  /// Rows per class of `only`, the first in the order of the text, >= 1.
+  std::int64_t max_per_class = 1668;
+
+  std::filesystem::path output = "capture.h5";
+  StorageType store = StorageType::kFloat32;
+  bool resume = false;
+  ShardOfProcesses shard = {};
+
+  /// Sequences per forward pass, >= 1. Without a value: 8, and for short sequences as many as make
+  /// up 4096 tokens.
+  std::optional<std::int64_t> batch_size = std::nullopt;
+  std::string device = "auto";
+  ComputeType dtype = ComputeType::kFloat32;
+  /// Runs although weights or activations are not finite.
+  bool allow_nan = false;
+  /// Threads of the forward pass; 0: one per processor.
+  int threads = 0;
+  /// Stored with the capture. Nothing in a capture is random so far.
+  std::uint64_t seed = 0;
+  bool quiet = false;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  that names the first field that is unfit or at odds with another.
+  void validate() const;
+};
+
+/// The options that decide what the file holds: equal between the runs that make one capture.
+Json content_options(const CaptureOptions& options);
+
+}  // namespace lime

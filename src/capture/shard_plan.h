@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lime {
+
+/// Consecutive sequences.
+struct SequenceRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  bool operator==(const SequenceRange&) const = default;
+};
+
+/// How much goes into one shard, which is what a killed run loses and what the writer syncs at
+/// once.
+struct ShardLimits {
+  std::int64_t tokens = 32768;
+  std::int64_t bytes = std::int64_t{1} << 30;
+};
+
+/// Sizes of a capture.
+struct CaptureSize {
+  std::int64_t num_sequences = 0;
+  std::int64_t num_tokens = 0;
+  std::int64_t num_rows = 0;
+  std::int64_t bytes_per_row = 0;  ///< of activations on disk
+};
+
+/// Cuts the sequences into shards of whole batches, as many batches as the limits allow, at least
+/// one. Depends on the input and its options only, not on how many processes share the work.
+std::vector<SequenceRange> plan_shards(const CaptureSize& size, std::int64_t batch_size,
+                                       const ShardLimits& limits);
+
+/// Sequences per pass: `asked` if given, else 8, and for short sequences as many as make up 4096
+/// tokens. @param longest  tokens of the longest sequence, >= 1.
+std::int64_t choose_batch_size(std::optional<std::int64_t> asked, std::int64_t longest);
+
+}  // namespace lime

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/shard_writer_thread.h"
+
+#include <utility>
+
+#include "core/matrix.h"
+
+namespace lime {
+namespace {
+
+std::size_t bytes_of(const WriterTask& task) {
+  const auto* const rows = std::get_if<AppendRows>(&task);
+  return rows == nullptr ? 0 : rows->values.size() * sizeof(float);
+}
+
+}  // namespace
+
+RowBuffers::Buffer RowBuffers::take(std::size_t size) {
+  Buffer buffer;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Buffer& candidate : free_) {
+      if (candidate.size() < size) continue;
+      buffer = std::move(candidate);
+      candidate = std::move(free_.back());
+      free_.pop_back();
+      return buffer;
+    }
+    // None is large enough: let one grow instead of keeping the small ones forever.
+    if (!free_.empty()) {
+      buffer = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  buffer.resize(size);
+  return buffer;
+}
+
+void RowBuffers::give_back(Buffer buffer) {
+  const std::scoped_lock lock(mutex_);
+  free_.push_back(std::move(buffer));
+}
+
+ShardWriterThread::ShardWriterThread(CaptureWriter& writer, std::size_t max_waiting_bytes)
+    : writer_(writer), queue_(max_waiting_bytes), thread_([this] { write(); }) {}
+
+ShardWriterThread::~ShardWriterThread() {
+  queue_.close_and_clear();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ShardWriterThread::push(WriterTask task) {
+  const std::size_t bytes = bytes_of(task);
+  if (!queue_.push(std::move(task), bytes)) rethrow();
+}
+
+void ShardWriterThread::finish() {
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+  if (error_) std::rethrow_exception(error_);
+}
+
+void ShardWriterThread::rethrow() {
+  if (thread_.joinable()) thread_.join();
+  std::rethrow_exception(error_);
+}
+
+void ShardWriterThread::write() {
+  try {
+    while (std::optional<WriterTask> task = queue_.pop()) perform(*task);
+  } catch (...) {
+    error_ = std::current_exception();
+    queue_.close_and_clear();
+  }
+  shard_.reset();
+}
+
+void ShardWriterThread::perform(WriterTask& task) {
+  if (auto* const begin = std::get_if<BeginShard>(&task)) {
+    shard_.emplace(writer_.begin_shard(begin->shard, begin->first_sequence));
+    shard_->add_sequences(begin->sequences);
+  } else if (auto* const table = std::get_if<AppendTable>(&task)) {
+    shard_->append_rows(table->rows);
+  } else if (auto* const rows = std::get_if<AppendRows>(&task)) {
+    const Eigen::Map<const MatrixF> values(rows->values.data(), rows->num_rows, rows->dim);
+    shard_->append(rows->activation, values);
+    buffers_.give_back(std::move(rows->values));
+  } else if (auto* const end = std::get_if<EndShard>(&task)) {
+    for (const SiteStatistics& entry : end->statistics) {
+      shard_->set_statistics(entry.site, entry.layer, entry.statistics, entry.num_heads);
+    }
+    shard_->finish();
+    shard_.reset();
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/sites.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "core/errors.h"
+#include "core/suggest.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr std::string_view kBlockPrefix = "blocks.0.";
+
+/// Every site there is: short words first, then the other hooks of a layer that have rows.
+std::vector<CaptureSite> all_sites() {
+  std::vector<CaptureSite> sites;
+  for (const HookSite& site : hook_sites()) sites.push_back({std::string(site.name), site.kind});
+  sites.push_back({kKeysSite, HookKind::kK});
+  for (int k = 0; k < kNumHookKinds; ++k) {
+    const auto kind = static_cast<HookKind>(k);
+    if (!is_per_layer(kind) || kind == HookKind::kAttnScores || kind == HookKind::kPattern)
+      continue;
+    sites.push_back({hook_name({kind, 0}).substr(kBlockPrefix.size()), kind});
+  }
+  return sites;
+}
+
+}  // namespace
+
+std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
+  const std::vector<CaptureSite> known = all_sites();
+  std::vector<CaptureSite> sites;
+  for (const std::string& name : names) {
+    const auto entry = std::find_if(known.begin(), known.end(),
+                                    [&](const CaptureSite& site) { return site.name == name; });
+    if (entry == known.end()) {
+      std::vector<std::string> words;
+      for (const CaptureSite& site : known) words.push_back(site.name);
+      throw InvalidArgument("sites: there is no '{}'; there are {}", printable(name),
+                            join_words(words));
+    }
+    // The first of the same kind is its short word.
+    const auto first = std::find_if(known.begin(), known.end(), [&](const CaptureSite& site) {
+      return site.kind == entry->kind;
+    });
+    if (std::find(sites.begin(), sites.end(), *first) != sites.end()) {
+      throw InvalidArgument("sites: '{}' is given twice", first->name);
+    }
+    sites.push_back(*first);
+  }
+  return sites;
+}
+
+std::int64_t site_dim(HookKind kind, const ModelConfig& config) {
+  switch (kind) {
+    case HookKind::kQ:
+    case HookKind::kRotQ:
+    case HookKind::kZ:
+      return config.num_attention_heads * config.head_dim;
+    case HookKind::kK:
+    case HookKind::kV:
+    case HookKind::kRoutedK:
+    case HookKind::kRoutedV:
+    case HookKind::kRotK:
+      return config.num_key_value_heads * config.head_dim;
+    case HookKind::kMlpPre:
+    case HookKind::kMlpPreLinear:
+    case HookKind::kMlpPost:
+      return config.intermediate_size;
+    default:
+      return config.hidden_size;
+  }
+}
+
+std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sites,
+                                             const LayerSelection& layers,
+                                             const ModelConfig& config) {
+  std::vector<int> available(static_cast<std::size_t>(config.num_hidden_layers));
+  std::iota(available.begin(), available.end(), 0);
+  const std::vector<int> chosen = layers.choose_from(available, "layers");
+  std::vector<ActivationInfo> activations;
+  for (const CaptureSite& site : sites) {
+    for (const int layer : chosen) {
+      activations.push_back({.site = site.name,
+                             .layer = layer,
+                             .dim = site_dim(site.kind, config),
+                             .hook = hook_name({site.kind, layer})});
+    }
+  }
+  return activations;
+}
+
+}  // namespace lime

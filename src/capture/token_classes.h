@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/tokenizer.h"
+
+namespace lime {
+
+/// A text that is one token of the vocabulary, as `--only` names it.
+struct TokenClass {
+  std::string text;     ///< as given, the leading space included
+  std::int32_t id = 0;  ///< the token whose bytes are exactly this text
+};
+
+/// Finds the token of each text: the one that adds exactly these bytes in the middle of a text.
+///
+/// So ` is` and `is` are different tokens, with SentencePiece too, whose encoding of a lone `is`
+/// would give the token of ` is`.
+/// @throws InvalidArgument  for a text that is no token: names the first and its pieces.
+std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts,
+                                           const Tokenizer& tokenizer);
+
+}  // namespace lime
