@@ -8,11 +8,19 @@
 namespace lime {
 namespace {
 
-/// Text of a cell that names something: `7` and `"7"` read the same.
+/// Text of a cell that names something, whether number or text.
 std::string name_of(const Json& row, const std::string& column) {
   const auto found = row.find(column);
   if (found == row.end()) throw InvalidArgument("table: a row has no column '{}'", column);
   return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string block_name(const Json& row, const TableLayout& layout) {
+  std::string name;
+  for (const std::string& column : layout.block) {
+    name += (name.empty() ? "" : ", ") + name_of(row, column);
+  }
+  return name;
 }
 
 std::size_t index_of(std::vector<std::string>& names, const std::string& name) {
@@ -51,10 +59,12 @@ Pivot pivot_results(const Results& results, const TableLayout& layout) {
   for (const Json& row : results.rows) all.push_back(&row);
   Pivot pivot;
   pivot.series = distinct(all, layout.series);
-  for (const std::string& name : distinct(all, layout.block)) {
+  std::vector<std::string> names;
+  for (const Json* row : all) index_of(names, block_name(*row, layout));
+  for (const std::string& name : names) {
     std::vector<const Json*> rows;
     std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
-                 [&](const Json* row) { return name_of(*row, layout.block) == name; });
+                 [&](const Json* row) { return block_name(*row, layout) == name; });
     PivotBlock block{
         layout.heading ? layout.heading(name, rows) : name, distinct(rows, layout.line), {}};
     block.cells.assign(block.lines.size(), std::vector<const Json*>(pivot.series.size(), nullptr));
@@ -63,8 +73,8 @@ Pivot pivot_results(const Results& results, const TableLayout& layout) {
       const std::string series = name_of(*row, layout.series);
       const Json*& cell = block.cells[index_of(block.lines, line)][index_of(pivot.series, series)];
       if (cell != nullptr) {
-        throw InvalidArgument("table: two rows for {} '{}', {} {}, {} '{}'", layout.block, name,
-                              layout.line, line, layout.series, series);
+        throw InvalidArgument("table: two rows for '{}', {} {}, {} '{}'", name, layout.line, line,
+                              layout.series, series);
       }
       cell = row;
     }

@@ -12,7 +12,7 @@ namespace lime {
 /// Which columns of a metric's rows become what in a table for people: a block per site, a line
 /// per layer, the captures side by side.
 struct TableLayout {
-  std::string block = "site";
+  std::vector<std::string> block = {"site"};  ///< one block per combination of these columns
   std::string line = "layer";
   std::string series = "label";
   std::string value = "mean";

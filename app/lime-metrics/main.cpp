@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+#include "core/program.h"
+
+int main(int argc, char** argv) {
+  lime::CommandLine line("lime-metrics",
+                         "Turns captures of lime-capture into numbers with error bars.");
+  lime::add_entropy_command(line);
+  line.set_examples(
+      "lime-metrics entropy --layer all\n"
+      "lime-metrics entropy llama.h5 lime.h5 -o entropy.json");
+  return lime::run_program(line, argc, argv);
+}

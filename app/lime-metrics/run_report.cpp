@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_report.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/errors.h"
+#include "core/program.h"
+
+namespace lime {
+namespace {
+
+std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Whether the locale, as the C library would choose it, writes UTF-8.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment(name);
+    if (value.empty()) continue;
+    for (const std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (value.find(spelling) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+TextStyle style_of_terminal() {
+  TextStyle style;
+  style.unicode = locale_is_utf8();
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = size.ws_col;
+  } else {
+    const std::string_view columns = environment("COLUMNS");
+    int width = 0;
+    std::from_chars(columns.data(), columns.data() + columns.size(), width);
+    if (width > 0) style.width = width;
+  }
+  return style;
+}
+
+void print(const std::string& text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    throw IoError("standard output: cannot be written: {}",
+                  describe_errno(errno != 0 ? errno : EIO));
+  }
+}
+
+}  // namespace
+
+int run_report(const ReportJob& job) {
+  OutputFiles files(job.output, job.inputs);
+  ProgressLine progress({.label = job.progress_label,
+                         .unit = job.progress_unit,
+                         .quiet = job.output.quiet,
+                         .log_interval = std::chrono::seconds(30)});
+  const Report report = job.analyze(progress.callback(), interrupt_token());
+  progress.finish();
+  const bool to_files = !job.output.output.empty();
+  if (to_files) files.write(report);
+  if (!to_files || !job.output.quiet) {
+    const ResultsFormat format =
+        to_files ? ResultsFormat::kTable : job.output.format.value_or(ResultsFormat::kTable);
+    print(format_report(report, format, style_of_terminal()));
+  }
+  return kExitDone;
+}
+
+}  // namespace lime

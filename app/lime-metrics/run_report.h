@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "analysis/results_output.h"
+#include "core/progress.h"
+
+namespace lime {
+
+/// What the commands have in common around their analysis.
+struct ReportJob {
+  OutputOptions output;
+  std::vector<std::filesystem::path> inputs;  ///< never overwritten
+  std::string progress_label;                 ///< e.g. "entropy"
+  std::string progress_unit;                  ///< e.g. "sequences"
+  std::function<Report(const ProgressFn&, std::stop_token)> analyze;
+};
+
+/// Opens the output files, computes with a progress line, writes the files and prints.
+/// @return the exit status.
+int run_report(const ReportJob& job);
+
+}  // namespace lime

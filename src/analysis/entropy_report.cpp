@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/entropy_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/progress.h"
+
+namespace lime {
+namespace {
+
+std::string_view preprocessing(EntropyPreset preset) {
+  switch (preset) {
+    case EntropyPreset::kLimeCode:
+      return "dimensions standardised over all rows of the capture";
+    case EntropyPreset::kRaw:
+    case EntropyPreset::kSeqVcr:
+      return "representations as they are";
+    case EntropyPreset::kLayerByLayer:
+      return "centred, unit rows, negative similarities set to 0";
+    case EntropyPreset::kMatrixEntropy:
+    case EntropyPreset::kDiffErank:
+      return "centred, unit rows";
+  }
+  return "";
+}
+
+std::string what_is_shown(const EntropyOptions& options) {
+  const std::vector<double> orders = options.orders();
+  const std::string_view unit = entropy_unit(options);
+  std::string text = unit == "rank" ? "effective rank, the exponential of the matrix entropy"
+                                    : "matrix-based Renyi entropy";
+  text += fmt::format(" of each sequence; preset {} ({}); alpha {}; ", enum_name(options.preset),
+                      preprocessing(options.preset), fmt::join(orders, ", "));
+  if (unit == "ratio") return text + "divided by the preset's logarithm";
+  return text + (unit == "rank" ? "a number of dimensions" : "nats");
+}
+
+std::string what_cells_are(const EntropyAnalysisOptions& options) {
+  std::string text = "cells: mean, standard deviation over the sequences";
+  if (options.entropy.top_k) {
+    return text + fmt::format(", [bounds of the mean from the {} leading eigenvalues]",
+                              *options.entropy.top_k);
+  }
+  if (options.summary.resamples > 0) {
+    text += fmt::format(", [{:g} % bootstrap interval of the mean]",
+                        options.summary.confidence * 100.0);
+  }
+  return text;
+}
+
+std::string describe_capture(const ChosenCapture& capture, const EntropyAnalysisOptions& options) {
+  const CaptureReader& reader = capture.reader;
+  std::int64_t count = reader.num_sequences();
+  if (options.max_sequences) count = std::min(count, *options.max_sequences);
+  const std::int64_t tokens = reader.offsets()[static_cast<std::size_t>(count)];
+  std::string text = fmt::format("{}: {} sequences, {} tokens, {}", capture.label, count, tokens,
+                                 reader.path().string());
+  if (count < reader.num_sequences()) {
+    text += fmt::format(" (the first of {} sequences)", reader.num_sequences());
+  }
+  if (!reader.complete()) text += " (incomplete: the capture was interrupted)";
+  return text;
+}
+
+/// One number, or mean and smallest where the sequences differ.
+std::string mean_and_min(const Json& row, const std::string& name, int digits) {
+  const double mean = results_number(row, name);
+  const double min = results_number(row, name + "_min");
+  const std::string text =
+      fmt::format("{} {:.{}f}", name, mean, mean == min ? digits : std::max(digits, 1));
+  return mean == min ? text : fmt::format("{} (min {:.{}f})", text, min, digits);
+}
+
+std::string describe_size(const Json& row) {
+  return fmt::format("dim {}, {}, {}", row.at("dim").dump(), mean_and_min(row, "tokens", 0),
+                     mean_and_min(row, "ceiling", 3));
+}
+
+/// "values (dim 32, tokens 64, ceiling 3.466)"; per capture where they differ.
+std::string block_heading(const std::vector<const Json*>& rows, bool names_order) {
+  std::vector<std::pair<std::string, std::string>> sizes;
+  for (const Json* row : rows) {
+    std::pair<std::string, std::string> entry = {row->at("label"), describe_size(*row)};
+    if (std::find(sizes.begin(), sizes.end(), entry) == sizes.end()) {
+      sizes.push_back(std::move(entry));
+    }
+  }
+  std::string text = rows.front()->at("site");
+  if (names_order) {
+    const Json& alpha = rows.front()->at("alpha");
+    text += ", alpha " + (alpha.is_string() ? alpha.get<std::string>() : alpha.dump());
+  }
+  const auto same_size = [&](const auto& entry) { return entry.second == sizes.front().second; };
+  if (std::all_of(sizes.begin(), sizes.end(), same_size)) {
+    return fmt::format("{} ({})", text, sizes.front().second);
+  }
+  std::string list;
+  for (const auto& [label, size] : sizes) {
+    list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", label, size);
+  }
+  return fmt::format("{} ({})", text, list);
+}
+
+}  // namespace
+
+Report make_entropy_report(Results results, const std::vector<ChosenCapture>& captures,
+                           const EntropyAnalysisOptions& options) {
+  Report report;
+  const bool several_orders = options.entropy.orders().size() > 1;
+  report.layout.block = {"site"};
+  if (several_orders) report.layout.block.emplace_back("alpha");
+  report.layout.heading = [several_orders](const std::string&,
+                                           const std::vector<const Json*>& rows) {
+    return block_heading(rows, several_orders);
+  };
+  if (options.entropy.top_k) {
+    report.layout.low = "lower";
+    report.layout.high = "upper";
+  } else if (options.summary.resamples == 0) {
+    report.layout.low.clear();
+    report.layout.high.clear();
+  }
+  report.notes.push_back(what_is_shown(options.entropy));
+  for (const ChosenCapture& capture : captures) {
+    report.notes.push_back(describe_capture(capture, options));
+  }
+  report.notes.push_back(what_cells_are(options));
+  if (options.entropy.top_k && !results.rows.empty()) {
+    double most = 0.0;
+    double widest = 0.0;
+    for (const Json& row : results.rows) {
+      most = std::max(most, results_number(row, "left_out"));
+      widest = std::max(widest, results_number(row, "upper") - results_number(row, "lower"));
+    }
+    report.notes.push_back(
+        fmt::format("left out: eigenvalues with at most {:.2g} % of the trace; the bounds are at "
+                    "most {:.3g} apart",
+                    most * 100.0, widest));
+  }
+  report.results = std::move(results);
+  return report;
+}
+
+}  // namespace lime

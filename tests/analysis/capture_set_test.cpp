@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/capture_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analysis/write_capture.h"
+#include "core/errors.h"
+#include "core/sha256.h"
+#include "core/thread_pool.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::example_capture;
+using testing::TemporaryFolder;
+using testing::write_capture;
+
+std::string refusal(const CaptureSetOptions& options) {
+  try {
+    open_captures(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DefaultLabelsTest, TakesTheNameOfTheFileOrOfItsFolder) {
+  EXPECT_THAT(default_labels({"out/llama.h5", "out/lime.h5"}), ElementsAre("llama", "lime"));
+  EXPECT_THAT(default_labels({"/x/llama/capture.h5", "/x/lime/capture.h5"}),
+              ElementsAre("llama", "lime"));
+  EXPECT_THAT(default_labels({"a/x.h5", "b/x.h5"}), ElementsAre("a/x.h5", "b/x.h5"));
+  EXPECT_THAT(default_labels({"x.h5", "x.h5"}), ElementsAre("x.h5 (1)", "x.h5 (2)"));
+}
+
+TEST(CaptureSetOptionsTest, LabelsMustFitTheCaptures) {
+  CaptureSetOptions options;
+  options.captures = {"a.h5", "b.h5"};
+  options.label = {"one"};
+  EXPECT_EQ(refusal(options),
+            "label: must have one name per capture, got 1 (one) for 2 captures; put the captures "
+            "before --label");
+  options.label = {"one", "one"};
+  EXPECT_EQ(refusal(options), "label: names must differ, got one, one");
+}
+
+TEST(OpenCapturesTest, ChoosesSitesAndLayers) {
+  const TemporaryFolder folder;
+  write_capture(folder / "a.h5", example_capture());
+  CaptureSetOptions options;
+  options.captures = {folder / "a.h5"};
+  auto captures = open_captures(options);
+  ASSERT_EQ(captures.size(), 1u);
+  EXPECT_EQ(captures[0].label, "a");
+  ASSERT_EQ(captures[0].parts.size(), 2u);
+  EXPECT_EQ(captures[0].parts[0].site, "values");
+  EXPECT_THAT(captures[0].parts[1].layers, ElementsAre(0, 1));
+
+  options.site = {"hidden"};
+  options.layer = LayerSelection::parse("1");
+  captures = open_captures(options);
+  ASSERT_EQ(captures[0].parts.size(), 1u);
+  EXPECT_EQ(captures[0].parts[0].site, "hidden");
+  EXPECT_THAT(captures[0].parts[0].layers, ElementsAre(1));
+}
+
+TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  write_capture(path, example_capture());
+  CaptureSetOptions options;
+  options.captures = {path};
+  options.site = {"keys"};
+  EXPECT_EQ(refusal(options), "'" + path + "': has no site 'keys'; it has values, hidden");
+  options.site = {"hidden"};
+  options.layer = LayerSelection::parse("0,5");
+  EXPECT_EQ(refusal(options), "'" + path + "': site 'hidden': has no layer 5; it has 0-1");
+  options.captures = {folder / "none.h5"};
+  EXPECT_EQ(refusal(options),
+            "'" + (folder / "none.h5").string() +
+                "': there is no such file; name a capture, or write one with lime-capture");
+}
+
+TEST(HashCapturesTest, ChangesWithTheContentAndNotWithTheThreads) {
+  const TemporaryFolder folder;
+  write_capture(folder / "a.h5", example_capture(1));
+  write_capture(folder / "b.h5", example_capture(2));
+  CaptureSetOptions options;
+  options.captures = {folder / "a.h5", folder / "b.h5"};
+  const auto captures = open_captures(options);
+  ThreadPool one(1);
+  ThreadPool three(3);
+  const auto inputs = hash_captures(captures, one);
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[1].label, "b");
+  EXPECT_EQ(inputs[1].path, (folder / "b.h5").string());
+  EXPECT_NE(inputs[0].sha256, inputs[1].sha256);
+  const auto again = hash_captures(captures, three);
+  EXPECT_EQ(inputs[0].sha256, again[0].sha256);
+  EXPECT_EQ(inputs[1].sha256, again[1].sha256);
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/results_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::read_text;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+Report example() {
+  Report report;
+  report.results.metric = "entropy";
+  report.results.rows = {Json{{"label", "a"},
+                              {"site", "values"},
+                              {"layer", 0},
+                              {"mean", 0.1},
+                              {"std", 0.0},
+                              {"ci_low", 0.1},
+                              {"ci_high", 0.1},
+                              {"ceiling", 1.0}}};
+  report.notes = {"what it shows"};
+  return report;
+}
+
+bool is_empty(const std::filesystem::path& folder) {
+  return std::filesystem::directory_iterator(folder) == std::filesystem::directory_iterator();
+}
+
+TEST(OutputOptionsTest, RefusesNamesThatSayNoFormat) {
+  OutputOptions options;
+  options.output = {"a.json", "b.dat"};
+  try {
+    options.validate();
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "output: the name must end in .json, .csv, .tex or .txt, got 'b.dat'; or say "
+                 "--format");
+  }
+  options.format = ResultsFormat::kCsv;
+  EXPECT_NO_THROW(options.validate());
+  options.output = {"a.csv", "a.csv"};
+  EXPECT_THROW(options.validate(), InvalidArgument);
+}
+
+TEST(OutputFilesTest, WritesEachFileInTheFormatOfItsName) {
+  const TemporaryFolder folder;
+  OutputOptions options;
+  options.output = {folder / "a.json", folder / "a.csv", folder / "a.tex", folder / "a.txt"};
+  OutputFiles(options, {}).write(example());
+  EXPECT_THAT(read_text(folder / "a.json"), StartsWith("{"));
+  EXPECT_THAT(read_text(folder / "a.csv"), StartsWith("label,site,layer,mean,std,"));
+  EXPECT_THAT(read_text(folder / "a.tex"), HasSubstr("\\toprule"));
+  EXPECT_THAT(read_text(folder / "a.txt"), StartsWith("what it shows\n\nvalues\n"));
+}
+
+TEST(OutputFilesTest, TheGivenFormatHoldsForAllFiles) {
+  const TemporaryFolder folder;
+  OutputOptions options;
+  options.output = {folder / "a.json"};
+  options.format = ResultsFormat::kCsv;
+  OutputFiles(options, {}).write(example());
+  EXPECT_THAT(read_text(folder / "a.json"), StartsWith("label,"));
+}
+
+TEST(OutputFilesTest, LeavesNothingWhereTheWorkFails) {
+  const TemporaryFolder folder;
+  OutputOptions options;
+  options.output = {folder / "a.json"};
+  { const OutputFiles files(options, {}); }
+  EXPECT_TRUE(is_empty(folder.path()));
+}
+
+TEST(OutputFilesTest, RefusesAFolderThatIsMissingBeforeAnyWork) {
+  const TemporaryFolder folder;
+  OutputOptions options;
+  options.output = {folder / "a.json", folder / "none/a.csv"};
+  EXPECT_THROW(OutputFiles(options, {}), IoError);
+  EXPECT_TRUE(is_empty(folder.path()));
+}
+
+TEST(OutputFilesTest, NeverOverwritesAnInput) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.json", "precious");
+  OutputOptions options;
+  options.output = {folder.path() / "." / "a.json"};
+  EXPECT_THROW(OutputFiles(options, {folder / "a.json"}), InvalidArgument);
+  EXPECT_EQ(read_text(folder / "a.json"), "precious");
+}
+
+}  // namespace
+}  // namespace lime

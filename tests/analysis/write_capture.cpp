@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/write_capture.h"
+
+#include <numeric>
+#include <utility>
+
+#include "core/random.h"
+#include "store/capture_writer.h"
+#include "store/running_statistics.h"
+
+namespace lime::testing {
+namespace {
+
+RowTable row_table(const SmallCapture& capture) {
+  RowTable table;
+  for (std::size_t sequence = 0; sequence < capture.lengths.size(); ++sequence) {
+    for (std::int64_t position = 0; position < capture.lengths[sequence]; ++position) {
+      const auto row = static_cast<std::int32_t>(table.sequence.size());
+      table.sequence.push_back(static_cast<std::int32_t>(sequence));
+      table.position.push_back(static_cast<std::int32_t>(position));
+      table.token.push_back(capture.first_token + row);
+      if (!capture.class_names.empty()) table.class_id.push_back(0);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+void write_capture(const std::filesystem::path& path, const SmallCapture& capture) {
+  CapturePlan plan;
+  plan.info.tool = "test";
+  plan.info.rows = capture.rows;
+  plan.info.class_names = capture.class_names;
+  for (const auto& [site, layer, rows] : capture.activations) {
+    plan.activations.push_back(
+        {site, layer, rows.cols(), "blocks." + std::to_string(layer) + "." + site});
+  }
+  CaptureWriter writer(path, plan);
+  ShardWriter shard = writer.begin_shard(0, 0);
+  shard.add_sequences(std::vector<Sequence>(capture.lengths.size()));
+  shard.append_rows(row_table(capture));
+  for (std::size_t i = 0; i < capture.activations.size(); ++i) {
+    const auto& [site, layer, rows] = capture.activations[i];
+    shard.append(i, rows);
+    RunningStatistics statistics;
+    statistics.add(rows);
+    shard.set_statistics(site, layer, statistics);
+  }
+  shard.finish();
+  writer.finish();
+}
+
+MatrixF random_matrix(std::int64_t num_rows, std::int64_t dim, std::uint64_t seed) {
+  Random random(seed);
+  return MatrixF::NullaryExpr(num_rows, dim, [&] { return static_cast<float>(random.normal()); });
+}
+
+SmallCapture example_capture(std::uint64_t seed) {
+  SmallCapture capture;
+  capture.lengths = {5, 8, 3};
+  const std::int64_t num_rows =
+      std::accumulate(capture.lengths.begin(), capture.lengths.end(), std::int64_t{0});
+  const Random random(seed);
+  std::uint64_t stream = 0;
+  for (const auto& [site, dim] : {std::pair("values", 4), std::pair("hidden", 6)}) {
+    for (const int layer : {0, 1}) {
+      capture.activations.push_back(
+          {site, layer, random_matrix(num_rows, dim, random.fork(stream++)())});
+    }
+  }
+  return capture;
+}
+
+}  // namespace lime::testing
