@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lime {
+
+enum class ArithmeticOperation : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide };
+
+/// The tokens of the operations, in the order of the enumerators.
+inline constexpr std::string_view kArithmeticOperationTokens[] = {"+", "-", "x", "/"};
+
+/// The integers from `min` to `max`, both included.
+struct IntegerRange {
+  int min = 0;
+  int max = 0;
+
+  bool contains(std::int64_t value) const { return value >= min && value <= max; }
+};
+
+/// An expression of +, -, x, / over integers, e.g. `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`.
+///
+/// x and / bind before + and -, operations of equal rank are taken from left to right. In its text
+/// every token (integer, operation, bracket) is a word between single spaces, so that `-3` is an
+/// integer and `- 3` subtracts. Immutable; copies share their parts; thread-safe.
+class ArithmeticExpression {
+ public:
+  explicit ArithmeticExpression(int value);
+  ArithmeticExpression(ArithmeticOperation operation, const ArithmeticExpression& left,
+                       const ArithmeticExpression& right);
+
+  /// Reads text() or the same with brackets that are not needed.
+  /// @throws FormatError  that names the first word that does not fit, and its place.
+  static ArithmeticExpression parse(std::string_view text);
+
+  /// The shortest text of the same value: brackets only around a sum inside a product, and around
+  /// the right operand of - and / where it has an operation of the same rank. So a + (b - c) reads
+  /// `a + b - c`; parse(text()) then groups it from the left.
+  std::string text() const;
+
+  bool is_number() const;
+  int num_operands() const;
+
+  /// @throws NumericalError  for a division by zero or with a remainder.
+  std::int64_t value() const;
+
+  /// True if every operand and every intermediate result is in `range` and no division is by zero
+  /// or leaves a remainder.
+  bool is_exact_within(const IntegerRange& range) const;
+
+  /// Does the operation that comes first: the leftmost one whose operands are both numbers.
+  /// @throws InvalidArgument  if this is a number already.
+  /// @throws NumericalError   as value() does, or if the result does not fit in an int.
+  ArithmeticExpression simplified() const;
+
+  /// This expression and what each step makes of it; the last one is a number. For the example of
+  /// Gerasimov et al. (2025), arXiv:2502.09245:
+  ///   `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`, `12 / ( 6 + 4 x 3 - 2 x 7 )`, ..., `12 / 4`, `3`
+  std::vector<ArithmeticExpression> steps() const;
+
+  /// The texts of steps() with `=` between them.
+  std::string solution() const;
+
+  struct Node;
+
+ private:
+  explicit ArithmeticExpression(std::shared_ptr<const Node> node);
+
+  std::shared_ptr<const Node> node_;
+};
+
+}  // namespace lime

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+#include "core/options.h"
+#include "core/progress.h"
+#include "train/arithmetic_task.h"
+#include "train/model_options.h"
+#include "train/trainer.h"
+#include "train/training_run.h"
+
+namespace lime {
+
+/// Which tokens a model of the task learns to predict.
+enum class LossOn {
+  kSolution,  ///< what follows the first `=`
+  kAll,       ///< the expression too, which is random
+};
+
+template <>
+struct EnumNames<LossOn> {
+  static constexpr std::array<std::pair<LossOn, std::string_view>, 2> kNames = {
+      {{LossOn::kSolution, "solution"}, {LossOn::kAll, "all"}}};
+};
+
+/// A run on the Arithmetic Expression Task.
+struct ArithmeticRunOptions {
+  ArithmeticTaskOptions task;
+  /// Different training expressions per number of operands, >= 1; the paper's number.
+  std::int64_t train_samples = 50000;
+  /// Different held-out expressions per number of operands, >= 1.
+  std::int64_t test_samples = 1000;
+  LossOn loss_on = LossOn::kSolution;
+  /// Of the weights at the start, the expressions and their order.
+  std::uint64_t seed = 0;
+  ModelOptions model;
+  TrainingOptions training;
+  TrainingRunOptions run;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  that names the first field out of range.
+  void validate() const;
+};
+
+/// Generates the expressions, trains a decoder on their solutions and measures its accuracy on
+/// expressions that were never in training: TrainingOutcome::evaluation has one object per number
+/// of operands, see accuracy_to_json().
+/// @throws as run_training() does.
+TrainingOutcome train_on_arithmetic(const ArithmeticRunOptions& options,
+                                    const ProgressFn& on_progress = {}, std::stop_token stop = {});
+
+}  // namespace lime

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/arithmetic_task.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+constexpr int kMinOperands = 2;
+constexpr int kMaxOperands = 10;
+constexpr int kLimit = 1000;
+constexpr std::uint64_t kTestShare = 10;
+constexpr int kMaxDrawsInARow = 10000;
+
+constexpr ArithmeticOperation kOperations[] = {
+    ArithmeticOperation::kAdd, ArithmeticOperation::kSubtract, ArithmeticOperation::kMultiply,
+    ArithmeticOperation::kDivide};
+
+/// FNV-1a, then the mixer of MurmurHash3 so that the low bits depend on every byte.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  }
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;
+  hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return hash ^ (hash >> 33);
+}
+
+bool is_trivial(ArithmeticOperation operation, int left, int right) {
+  if (operation == ArithmeticOperation::kMultiply) return left == 1 || right == 1;
+  return operation == ArithmeticOperation::kDivide && right == 1;
+}
+
+}  // namespace
+
+void ArithmeticTaskOptions::describe(OptionList& list) {
+  list.group("Arithmetic expressions");
+  list.add("operands", operands, "numbers of operands of the expressions, each from 2 to 10");
+  list.add("min_value", min_value, "smallest operand and intermediate result");
+  list.add("max_value", max_value, "largest operand and intermediate result");
+}
+
+void ArithmeticTaskOptions::validate() const {
+  if (operands.empty()) throw InvalidArgument("operands: must name at least one number, got none");
+  for (const int count : operands) {
+    if (count < kMinOperands || count > kMaxOperands) {
+      throw InvalidArgument("operands: must be from {} to {}, got {}", kMinOperands, kMaxOperands,
+                            count);
+    }
+    if (std::count(operands.begin(), operands.end(), count) > 1) {
+      throw InvalidArgument("operands: must be different numbers, got {} twice", count);
+    }
+  }
+  if (min_value < -kLimit || min_value > 0) {
+    throw InvalidArgument("min_value: must be from {} to 0, got {}", -kLimit, min_value);
+  }
+  if (max_value < 10 || max_value > kLimit) {
+    throw InvalidArgument("max_value: must be from 10 to {}, got {}", kLimit, max_value);
+  }
+}
+
+TaskSplit split_of(const ArithmeticExpression& expression) {
+  return hash_of(expression.text()) % kTestShare == 0 ? TaskSplit::kTest : TaskSplit::kTraining;
+}
+
+ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, std::uint64_t seed)
+    : options_(options), seed_(seed) {
+  options_.validate();
+  const auto num_values = static_cast<std::size_t>(options_.max_value - options_.min_value + 1);
+  operations_.resize(num_values);
+  for (const ArithmeticOperation operation : kOperations) {
+    auto& of_operation = splits_.emplace_back();
+    for (std::size_t i = 0; i < num_values; ++i) {
+      of_operation.push_back(splits_of(operation, options_.min_value + static_cast<int>(i)));
+      const auto& pairs = of_operation.back();
+      const bool has_proper = std::any_of(pairs.begin(), pairs.end(), [&](const Split& pair) {
+        return !is_trivial(operation, pair.left, pair.right);
+      });
+      if (has_proper) operations_[i].push_back(operation);
+    }
+  }
+}
+
+std::vector<ArithmeticGenerator::Split> ArithmeticGenerator::splits_of(
+    ArithmeticOperation operation, int value) const {
+  const IntegerRange range = options_.range();
+  std::vector<Split> pairs;
+  for (int known = range.min; known <= range.max; ++known) {
+    // `known` is the left operand of a sum or product, the right one of their inverses.
+    switch (operation) {
+      case ArithmeticOperation::kAdd:
+        if (range.contains(value - known)) pairs.push_back({known, value - known});
+        break;
+      case ArithmeticOperation::kSubtract:
+        if (range.contains(value + known)) pairs.push_back({value + known, known});
+        break;
+      case ArithmeticOperation::kMultiply:
+        if (known == 0) {
+          for (int right = range.min; value == 0 && right <= range.max; ++right) {
+            pairs.push_back({0, right});
+          }
+        } else if (value % known == 0 && range.contains(value / known)) {
+          pairs.push_back({known, value / known});
+        }
+        break;
+      case ArithmeticOperation::kDivide:
+        if (known != 0 && range.contains(std::int64_t{value} * known)) {
+          pairs.push_back({value * known, known});
+        }
+        break;
+    }
+  }
+  return pairs;
+}
+
+ArithmeticExpression ArithmeticGenerator::expand(int num_operands, int value,
+                                                 Random& random) const {
+  if (num_operands == 1) return ArithmeticExpression(value);
+  const auto index = static_cast<std::size_t>(value - options_.min_value);
+  const auto& operations = operations_[index];
+  const ArithmeticOperation operation = operations[random.below(operations.size())];
+  const auto& pairs = splits_[static_cast<std::size_t>(operation)][index];
+  const Split pair = pairs[random.below(pairs.size())];
+  // Replacing operands one by one, each chosen uniformly, makes all sizes equally likely.
+  const int left_size =
+      1 + static_cast<int>(random.below(static_cast<std::uint64_t>(num_operands - 1)));
+  const ArithmeticExpression left = expand(left_size, pair.left, random);
+  return {operation, left, expand(num_operands - left_size, pair.right, random)};
+}
+
+ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split,
+                                               std::int64_t index) const {
+  const auto kind = static_cast<std::uint64_t>(2 * num_operands + static_cast<int>(split));
+  Random random = Random(seed_).fork(kind).fork(static_cast<std::uint64_t>(index));
+  const IntegerRange range = options_.range();
+  const auto num_values = static_cast<std::uint64_t>(range.max - range.min + 1);
+  while (true) {
+    const int value = range.min + static_cast<int>(random.below(num_values));
+    const ArithmeticExpression drawn = expand(num_operands, value, random);
+    // Without the brackets that its value does not need, it may group otherwise.
+    const ArithmeticExpression expression = ArithmeticExpression::parse(drawn.text());
+    if (expression.is_exact_within(range) && split_of(expression) == split) return expression;
+  }
+}
+
+std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(int num_operands,
+                                                                     TaskSplit split,
+                                                                     std::int64_t count,
+                                                                     std::stop_token stop) const {
+  std::vector<ArithmeticExpression> expressions;
+  std::unordered_set<std::string> seen;
+  int draws_in_a_row = 0;
+  for (std::int64_t index = 0; static_cast<std::int64_t>(expressions.size()) < count; ++index) {
+    if (stop.stop_requested()) throw Interrupted("arithmetic task: stopped while drawing samples");
+    ArithmeticExpression expression = draw(num_operands, split, index);
+    if (seen.insert(expression.text()).second) {
+      expressions.push_back(std::move(expression));
+      draws_in_a_row = 0;
+    } else if (++draws_in_a_row == kMaxDrawsInARow) {
+      throw InvalidArgument(
+          "arithmetic task: {} different expressions of {} operands are needed, found {} from {} "
+          "to {}; ask for fewer or widen the range",
+          count, num_operands, expressions.size(), options_.min_value, options_.max_value);
+    }
+  }
+  return expressions;
+}
+
+}  // namespace lime

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace lime {
+
+/// What one forward pass of training reads.
+struct TokenBatch {
+  /// int64 [batch, seq], padded on the right.
+  at::Tensor ids;
+  /// int64 [batch, seq]: the token after each of `ids`; kIgnoredTarget where no loss is wanted
+  /// (padding, prompt).
+  at::Tensor targets;
+  /// Number of targets that are not ignored, > 0.
+  std::int64_t num_targets = 0;
+};
+
+inline constexpr std::int64_t kIgnoredTarget = -100;
+
+/// Training data, in an order that is fixed by a seed: batch(epoch, index) is the same whenever it
+/// is asked for, so that a resumed run needs to know nothing but its step.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  BatchSource() = default;
+  BatchSource(const BatchSource&) = delete;
+  BatchSource& operator=(const BatchSource&) = delete;
+
+  virtual std::int64_t batches_per_epoch() const = 0;
+  /// @param epoch  from 0. @param index  from 0 to batches_per_epoch() - 1.
+  virtual TokenBatch batch(std::int64_t epoch, std::int64_t index) = 0;
+};
+
+/// One training sequence.
+struct TokenSequence {
+  std::vector<std::int32_t> ids;
+  /// Only tokens from this place on are targets; >= 1, as the first token has none before it.
+  std::int64_t first_target = 1;
+};
+
+/// Batches of whole sequences of similar length, so that little is padding.
+///
+/// Each epoch shuffles all sequences, sorts stretches of 32 batches by length, cuts them into
+/// batches and shuffles the batches. The last batch of an epoch may be smaller.
+class SequenceBatches final : public BatchSource {
+ public:
+  struct Options {
+    std::int64_t batch_size = 128;  ///< sequences per batch, >= 1
+    std::uint64_t seed = 0;
+    std::int32_t pad_id = 0;  ///< any token: padding is behind all that attention can see
+    bool shuffle = true;      ///< false: in the order given, sorted by length within stretches
+  };
+
+  /// @throws InvalidArgument  if there are no sequences, or one has no target.
+  SequenceBatches(std::vector<TokenSequence> sequences, const Options& options);
+
+  std::int64_t batches_per_epoch() const override;
+  TokenBatch batch(std::int64_t epoch, std::int64_t index) override;
+
+  std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences_.size()); }
+
+ private:
+  void arrange(std::int64_t epoch);
+
+  std::vector<TokenSequence> sequences_;
+  Options options_;
+  std::int64_t arranged_epoch_ = -1;
+  std::vector<std::vector<std::int64_t>> batches_;  // of the arranged epoch
+};
+
+}  // namespace lime

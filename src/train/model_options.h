@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "checkpoint/model_config.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// The decoder to be trained, with the names of config.json. The defaults are the paper's model of
+/// the Arithmetic Expression Task.
+struct ModelOptions {
+  DecoderKind decoder = DecoderKind::kLlama;
+  /// Of `lime`: which earlier layers its routers read.
+  RouterKind router = RouterKind::kFull;
+  std::int64_t num_hidden_layers = 4;
+  std::int64_t num_attention_heads = 4;
+  /// Heads of keys and values, a divisor of num_attention_heads; all of them if not given.
+  std::optional<std::int64_t> num_key_value_heads = std::nullopt;
+  std::int64_t hidden_size = 32;
+  /// Width of the SwiGLU block; 4 * hidden_size if not given, as in the paper's models.
+  std::optional<std::int64_t> intermediate_size = std::nullopt;
+  /// Longest sequence; config.json's max_position_embeddings.
+  std::int64_t max_position_embeddings = 512;
+  /// Use the embedding as output projection too, as the paper's models do.
+  bool tie_word_embeddings = true;
+
+  void describe(OptionList& list);
+
+  /// The configuration for a tokenizer with `vocab_size` tokens.
+  /// @throws FormatError  that names the first size that cannot be, e.g. heads that do not divide.
+  ModelConfig config(std::int64_t vocab_size, std::int64_t bos_token_id,
+                     std::int64_t eos_token_id) const;
+};
+
+}  // namespace lime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/errors.h"
+
+namespace lime {
+
+void ScheduleOptions::describe(OptionList& list) {
+  list.add("schedule", schedule, "how the learning rate goes down after the warm-up");
+  list.add("warmup_steps", warmup_steps, "steps in which the learning rate rises to its peak");
+  list.add("final_learning_rate", final_learning_rate,
+           "share of the peak learning rate that is left at the end, from 0 to 1");
+}
+
+void ScheduleOptions::validate() const {
+  if (warmup_steps < 0) {
+    throw InvalidArgument("warmup_steps: must be >= 0, got {}", warmup_steps);
+  }
+  if (!(final_learning_rate >= 0.0 && final_learning_rate <= 1.0)) {
+    throw InvalidArgument("final_learning_rate: must be from 0 to 1, got {}", final_learning_rate);
+  }
+}
+
+double learning_rate_share(const ScheduleOptions& options, std::int64_t step,
+                           std::int64_t total_steps) {
+  const std::int64_t warmup = options.warmup_steps;
+  if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
+  const double progress =
+      std::min(1.0, static_cast<double>(step - warmup) /
+                        static_cast<double>(std::max<std::int64_t>(total_steps - warmup, 1)));
+  const double left = options.final_learning_rate;
+  switch (options.schedule) {
+    case ScheduleKind::kConstant:
+      return 1.0;
+    case ScheduleKind::kLinear:
+      return 1.0 - (1.0 - left) * progress;
+    case ScheduleKind::kCosine:
+      return left + (1.0 - left) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+  }
+  return 1.0;
+}
+
+}  // namespace lime

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/train_log.h"
+
+#include <cerrno>
+#include <string>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// True if the line is whole and belongs to the steps up to `step`.
+bool is_kept(const std::string& line, std::int64_t step) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto found = json.find("step");
+  return found == json.end() || (found->is_number_integer() && found->get<std::int64_t>() <= step);
+}
+
+}  // namespace
+
+TrainLog::TrainLog(const std::filesystem::path& path)
+    : path_(path), stream_(path, std::ios::binary | std::ios::app) {
+  if (!stream_) {
+    throw IoError("'{}': cannot be written: {}", path.string(), describe_errno(errno));
+  }
+}
+
+TrainLog TrainLog::create(const std::filesystem::path& path) {
+  write_file_atomically(path, std::string_view());
+  return TrainLog(path);
+}
+
+TrainLog TrainLog::resume(const std::filesystem::path& path, std::int64_t step) {
+  std::ifstream old(path, std::ios::binary);
+  std::string kept;
+  for (std::string line; std::getline(old, line);) {
+    if (is_kept(line, step)) kept += line + "\n";
+  }
+  write_file_atomically(path, kept);
+  return TrainLog(path);
+}
+
+void TrainLog::write(const Json& line) {
+  errno = 0;
+  stream_ << line.dump() << '\n' << std::flush;
+  if (!stream_) {
+    throw IoError("'{}': cannot be written: {}", path_.string(),
+                  describe_errno(errno != 0 ? errno : EIO));
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// The parameter that a user should look at when training has left the finite numbers: the first
+/// with a weight or a gradient that is not finite, else the one with the largest weight.
+std::string suspect_parameter(const Decoder& decoder) {
+  const at::NoGradGuard no_grad;
+  std::string largest;
+  double largest_weight = -1.0;
+  for (const auto& [name, tensor] : decoder.parameters()) {
+    const auto weight = tensor.abs().max().item<double>();
+    if (!std::isfinite(weight)) return fmt::format("'{}' holds {}", name, weight);
+    if (weight > largest_weight) {
+      largest_weight = weight;
+      largest = name;
+    }
+  }
+  if (largest_weight > 1e3) {
+    return fmt::format("'{}' has grown to {:.3g}", largest, largest_weight);
+  }
+  for (const auto& [name, tensor] : decoder.parameters()) {
+    if (!tensor.grad().defined()) continue;
+    const auto gradient = tensor.grad().abs().max().item<double>();
+    if (!std::isfinite(gradient)) return fmt::format("'{}' has a gradient of {}", name, gradient);
+  }
+  return fmt::format("'{}' has the largest weight, {:.3g}", largest, largest_weight);
+}
+
+void require_finite(double value, std::string_view what, std::int64_t step,
+                    const Decoder& decoder) {
+  if (std::isfinite(value)) return;
+  throw NumericalError(
+      "training: the {} must stay finite, got {} in step {}, where parameter {}; lower "
+      "--learning-rate or raise --warmup-steps",
+      what, value, step, suspect_parameter(decoder));
+}
+
+}  // namespace
+
+void TrainingOptions::describe(OptionList& list) {
+  list.group("Training");
+  list.add("epochs", epochs, "passes over the training data, >= 1");
+  list.add("steps", steps, "optimiser steps, >= 1; what --epochs make if not given");
+  list.add("batch_size", batch_size, "sequences per optimiser step, >= 1");
+  list.add("micro_batch_size", micro_batch_size,
+           "sequences per forward pass, >= 1; less memory, the same step; all if not given");
+  optimizer.describe(list);
+  schedule.describe(list);
+}
+
+void TrainingOptions::validate() const {
+  const auto require_positive = [](std::int64_t value, const char* name) {
+    if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
+  };
+  require_positive(epochs, "epochs");
+  require_positive(steps.value_or(1), "steps");
+  require_positive(batch_size, "batch_size");
+  require_positive(micro_batch_size.value_or(1), "micro_batch_size");
+  optimizer.validate();
+  schedule.validate();
+}
+
+Trainer::Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& options)
+    : decoder_(decoder),
+      data_(data),
+      options_(options),
+      optimizer_(decoder.parameters(), options.optimizer),
+      total_steps_(options.steps.value_or(options.epochs * data.batches_per_epoch())) {
+  options_.validate();
+  decoder_.set_requires_grad(true);
+}
+
+StepRecord Trainer::step() {
+  const std::int64_t done = steps_done();
+  StepRecord record;
+  record.step = done + 1;
+  record.epoch = done / data_.batches_per_epoch();
+  const double share = learning_rate_share(options_.schedule, done, total_steps_);
+  record.learning_rate = options_.optimizer.learning_rate * share;
+
+  const TokenBatch batch = data_.batch(record.epoch, done % data_.batches_per_epoch());
+  record.num_targets = batch.num_targets;
+  optimizer_.zero_gradients();
+  record.loss = accumulate_gradients(batch);
+  require_finite(record.loss, "loss", record.step, decoder_);
+  record.gradient_norm = optimizer_.gradient_norm();
+  require_finite(record.gradient_norm, "gradient norm", record.step, decoder_);
+
+  const double limit = options_.optimizer.max_gradient_norm;
+  if (limit > 0.0 && record.gradient_norm > limit) {
+    optimizer_.scale_gradients(limit / record.gradient_norm);
+  }
+  optimizer_.step(share);
+  return record;
+}
+
+double Trainer::accumulate_gradients(const TokenBatch& batch) const {
+  const std::int64_t rows = batch.ids.size(0);
+  const std::int64_t rows_per_pass = std::min(options_.micro_batch_size.value_or(rows), rows);
+  double loss = 0.0;
+  for (std::int64_t begin = 0; begin < rows; begin += rows_per_pass) {
+    const std::int64_t count = std::min(rows_per_pass, rows - begin);
+    const at::Tensor part = summed_cross_entropy(decoder_, batch.ids.narrow(0, begin, count),
+                                                 batch.targets.narrow(0, begin, count)) /
+                            static_cast<double>(batch.num_targets);
+    part.backward();
+    loss += part.item<double>();
+  }
+  return loss;
+}
+
+at::Tensor summed_cross_entropy(const Decoder& decoder, const at::Tensor& ids,
+                                const at::Tensor& targets) {
+  const c10::Device device = decoder.options().device;
+  const at::Tensor logits = decoder.forward(ids.to(device)).logits;
+  return at::cross_entropy_loss(logits.flatten(0, 1), targets.to(device).flatten(), {},
+                                at::Reduction::Sum, kIgnoredTarget);
+}
+
+double mean_loss(const Decoder& decoder, BatchSource& data) {
+  const at::NoGradGuard no_grad;
+  double sum = 0.0;
+  std::int64_t targets = 0;
+  for (std::int64_t i = 0; i < data.batches_per_epoch(); ++i) {
+    const TokenBatch batch = data.batch(0, i);
+    sum += summed_cross_entropy(decoder, batch.ids, batch.targets).item<double>();
+    targets += batch.num_targets;
+  }
+  return sum / static_cast<double>(targets);
+}
+
+}  // namespace lime

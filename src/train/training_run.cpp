@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/training_run.h"
+
+#include <chrono>
+#include <cmath>
+#include <system_error>
+
+#include "checkpoint/checkpoint_writer.h"
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "core/program.h"
+#include "train/tensor_bytes.h"
+#include "train/train_log.h"
+#include "train/training_state.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kStateFile = "training_state.safetensors";
+constexpr const char* kOptionsFile = "training_options.json";
+constexpr const char* kLogFile = "training_log.jsonl";
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The value at `path` ("model.hidden_size") of nested objects.
+std::string value_at(const Json& object, const std::string& path) {
+  const Json* value = &object;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    const auto found = value->find(path.substr(begin, end - begin));
+    if (found == value->end()) return "nothing";
+    value = &*found;
+    begin = end + 1;
+  }
+  return value->dump();
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error || !fs::is_directory(folder)) {
+    throw IoError("'{}': the folder cannot be made: {}", folder.string(),
+                  describe_errno(error ? error.value() : ENOTDIR));
+  }
+}
+
+/// One run: the steps of run_training().
+class Run {
+ public:
+  Run(const TrainingJob& job, const TrainingRunOptions& options, const ProgressFn& on_progress,
+      std::stop_token stop)
+      : job_(job),
+        options_(options),
+        on_progress_(on_progress),
+        stop_(std::move(stop)),
+        description_(job.description),
+        trainer_(job.decoder, job.data, job.options),
+        state_path_(options.output / kStateFile) {
+    description_["model"] = model_config_to_json(job.decoder.config());
+    description_["training"] = options_to_json(job.options);
+  }
+
+  TrainingOutcome run() {
+    make_folder(options_.output);
+    restore();
+    write_descriptions();
+    train();
+    save();
+    evaluate();
+    log_->write({{"event", "end"}, {"time", utc_timestamp()}, {"seconds", outcome_.seconds}});
+    return outcome_;
+  }
+
+ private:
+  /// Continues the run in the folder, or begins one.
+  void restore() {
+    remove_stale_temporaries(state_path_);
+    const bool has_state = fs::exists(state_path_);
+    if (!options_.resume && (has_state || fs::exists(options_.output / "config.json"))) {
+      throw InvalidArgument(
+          "training: '{}' must not hold a model yet; add --resume to go on with it or choose "
+          "another folder",
+          options_.output.string());
+    }
+    if (!has_state) {
+      log_ = TrainLog::create(options_.output / kLogFile);
+      log_->write({{"event", "start"},
+                   {"time", utc_timestamp()},
+                   {"tool", tool_version()},
+                   {"command", program_command()},
+                   {"parameters", parameter_count()},
+                   {"total_steps", trainer_.total_steps()},
+                   {"run", description_}});
+      return;
+    }
+    const Json stored = read_training_run(state_path_);
+    const std::string difference = first_difference(stored, description_);
+    if (!difference.empty()) {
+      throw InvalidArgument(
+          "training: the run in '{}' has {} = {}, got {}; resume with the options that it was "
+          "begun with (training_options.json) or choose another folder",
+          options_.output.string(), difference, value_at(stored, difference),
+          value_at(description_, difference));
+    }
+    restore_training_state(state_path_, trainer_);
+    outcome_.resumed_from = saved_step_ = trainer_.steps_done();
+    has_saved_ = true;
+    log_ = TrainLog::resume(options_.output / kLogFile, saved_step_);
+    log_->write({{"event", "resume"},
+                 {"time", utc_timestamp()},
+                 {"command", program_command()},
+                 {"step", saved_step_}});
+  }
+
+  void write_descriptions() {
+    for (const auto& [name, content] : job_.files) {
+      write_file_atomically(options_.output / name, content);
+    }
+    write_file_atomically(options_.output / kOptionsFile, description_.dump(2) + "\n");
+  }
+
+  void train() {
+    const Clock::time_point start = Clock::now();
+    const std::int64_t total = trainer_.total_steps();
+    while (trainer_.steps_done() < total) {
+      const StepRecord record = step();
+      targets_ += record.num_targets;
+      outcome_.seconds = seconds_since(start);
+      const double rate = static_cast<double>(targets_) / outcome_.seconds;
+      if (record.step % options_.log_every == 0 || record.step == total) log(record, rate);
+      report(record, rate);
+      if (stop_.stop_requested() && record.step < total) interrupt();
+      if (record.step % options_.validate_every == 0 || record.step == total) validate();
+      if (record.step % options_.save_every == 0 && record.step < total) save();
+    }
+    outcome_.steps = trainer_.steps_done();
+  }
+
+  StepRecord step() {
+    try {
+      return trainer_.step();
+    } catch (const NumericalError& error) {
+      log_->write({{"event", "failed"},
+                   {"time", utc_timestamp()},
+                   {"after_step", trainer_.steps_done()},
+                   {"error", error.what()}});
+      const std::string kept = has_saved_ ? fmt::format("'{}' keeps the state of step {}",
+                                                        options_.output.string(), saved_step_)
+                                          : std::string("no state had been saved yet");
+      throw NumericalError("{}; {}", error.what(), kept);
+    }
+  }
+
+  void log(const StepRecord& record, double targets_per_second) {
+    log_->write({{"event", "step"},
+                 {"step", record.step},
+                 {"epoch", record.epoch},
+                 {"loss", record.loss},
+                 {"perplexity", std::exp(record.loss)},
+                 {"learning_rate", record.learning_rate},
+                 {"gradient_norm", record.gradient_norm},
+                 {"targets", record.num_targets},
+                 {"targets_per_second", std::round(targets_per_second)},
+                 {"seconds", std::round(outcome_.seconds * 1e3) / 1e3}});
+  }
+
+  void report(const StepRecord& record, double targets_per_second) const {
+    if (!on_progress_) return;
+    on_progress_({.done = record.step - outcome_.resumed_from,
+                  .total = trainer_.total_steps() - outcome_.resumed_from,
+                  .note = fmt::format(
+                      "step {}: loss {:.4f}, perplexity {:.3f}, learning rate {:.2e}, gradient "
+                      "norm {:.2f}, {} targets/s",
+                      record.step, record.loss, std::exp(record.loss), record.learning_rate,
+                      record.gradient_norm, human_count(std::round(targets_per_second)))});
+  }
+
+  void validate() {
+    if (job_.validation == nullptr) return;
+    outcome_.validation_loss = mean_loss(job_.decoder, *job_.validation);
+    log_->write({{"event", "validation"},
+                 {"step", trainer_.steps_done()},
+                 {"loss", *outcome_.validation_loss},
+                 {"perplexity", std::exp(*outcome_.validation_loss)}});
+  }
+
+  void save() {
+    write_training_state(state_path_, trainer_, description_);
+    const std::vector<NamedTensor> weights = tensors_on_cpu(job_.decoder.parameters());
+    write_checkpoint(options_.output, job_.decoder.config(), tensor_views(weights));
+    saved_step_ = trainer_.steps_done();
+    has_saved_ = true;
+    log_->write({{"event", "save"}, {"time", utc_timestamp()}, {"step", saved_step_}});
+  }
+
+  [[noreturn]] void interrupt() {
+    save();
+    log_->write({{"event", "interrupted"}, {"time", utc_timestamp()}, {"step", saved_step_}});
+    throw Interrupted(
+        "training: stopped after step {} of {}, '{}' holds the state; go on with "
+        "--resume",
+        saved_step_, trainer_.total_steps(), options_.output.string());
+  }
+
+  void evaluate() {
+    if (!job_.evaluate) return;
+    outcome_.evaluation = job_.evaluate(on_progress_, stop_);
+    log_->write({{"event", "evaluation"},
+                 {"step", trainer_.steps_done()},
+                 {"result", outcome_.evaluation}});
+  }
+
+  std::int64_t parameter_count() const {
+    std::int64_t count = 0;
+    for (const NamedTensor& parameter : job_.decoder.parameters())
+      count += parameter.tensor.numel();
+    return count;
+  }
+
+  const TrainingJob& job_;
+  const TrainingRunOptions& options_;
+  const ProgressFn& on_progress_;
+  std::stop_token stop_;
+  Json description_;
+  Trainer trainer_;
+  fs::path state_path_;
+  std::optional<TrainLog> log_;
+  TrainingOutcome outcome_;
+  std::int64_t saved_step_ = 0;
+  bool has_saved_ = false;
+  std::int64_t targets_ = 0;
+};
+
+}  // namespace
+
+void TrainingRunOptions::describe(OptionList& list) {
+  list.group("Output");
+  list.add("output", output, "folder of the trained model, made if its parent exists");
+  list.add("resume", resume, "go on with the run that the folder holds; begin if it holds none");
+  list.add("save_every", save_every, "steps between two saved states, >= 1");
+  list.add("log_every", log_every, "steps between two lines of the log, >= 1");
+  list.add("validate_every", validate_every,
+           "steps between two measurements of the loss on held-out data, >= 1");
+}
+
+void TrainingRunOptions::validate() const {
+  if (output.empty()) throw InvalidArgument("output: must name a folder, got none; add -o DIR");
+  const auto require_positive = [](std::int64_t value, const char* name) {
+    if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
+  };
+  require_positive(save_every, "save_every");
+  require_positive(log_every, "log_every");
+  require_positive(validate_every, "validate_every");
+}
+
+TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
+                             const ProgressFn& on_progress, std::stop_token stop) {
+  options.validate();
+  return Run(job, options, on_progress, std::move(stop)).run();
+}
+
+std::string first_difference(const Json& a, const Json& b) {
+  if (!a.is_object() || !b.is_object()) return "";
+  const auto find_in = [](const Json& from, const Json& other) -> std::string {
+    for (const auto& [key, value] : from.items()) {
+      const auto found = other.find(key);
+      if (found != other.end() && *found == value) continue;
+      if (found == other.end() || !value.is_object() || !found->is_object()) return key;
+      return key + "." + first_difference(value, *found);
+    }
+    return "";
+  };
+  const std::string difference = find_in(a, b);
+  return difference.empty() ? find_in(b, a) : difference;
+}
+
+}  // namespace lime
