@@ -90,4 +90,14 @@ struct RowTable {
 /// column = source_layer * kv_heads + source_head.
 using RouterWeights = std::map<int, MatrixF>;
 
+/// Everything about a capture that is known before its first row.
+struct CapturePlan {
+  CaptureInfo info;
+  std::vector<ActivationInfo> activations;  ///< one per dataset, in the order of the batches
+  RouterWeights router;                     ///< empty for plain transformers
+  /// Shards of the whole capture, over all processes. How sequences fall into shards must depend
+  /// on the input and the options only, so that any number of processes gives the same file.
+  int num_shards = 1;
+};
+
 }  // namespace lime

@@ -15,16 +15,6 @@
 
 namespace lime {
 
-/// Everything about a capture that is known before its first row.
-struct CapturePlan {
-  CaptureInfo info;
-  std::vector<ActivationInfo> activations;  ///< one per dataset, in the order of the batches
-  RouterWeights router;                     ///< empty for plain transformers
-  /// Shards of the whole capture, over all processes. How sequences fall into shards must depend
-  /// on the input and the options only, so that any number of processes gives the same file.
-  int num_shards = 1;
-};
-
 /// What to do when the output is there already.
 enum class IfExists {
   kRefuse,   ///< throw InvalidArgument that says how to go on
@@ -37,7 +27,7 @@ struct CaptureWriterOptions {
   /// This process writes shards s with s % num_processes == process; both 0-based.
   int process = 0;
   int num_processes = 1;
-  /// Bytes of one chunk of activations on disk, 64 KiB to 4 MiB. 1 MiB is what HDF5's readers
+  /// Bytes of one chunk of activations on disk, 1 KiB to 4 MiB. 1 MiB is what HDF5's readers
   /// keep in their cache.
   std::int64_t chunk_bytes = std::int64_t{1} << 20;
 

@@ -178,7 +178,7 @@ void discard_file(Id& file) {
   H5Eclear2(H5E_DEFAULT);
 }
 
-Id open_object(const Hdf5File& file, const std::string& name) {
+Id find_object(const Hdf5File& file, const std::string& name) {
   const Lock lock;
   Id current(H5Oopen(Hdf5Access::id(file), "/", H5P_DEFAULT), H5Oclose);
   if (!current) fail_reading(file.path(), "its root group cannot be read");
@@ -191,13 +191,20 @@ Id open_object(const Hdf5File& file, const std::string& name) {
     const bool is_group = H5Iget_type(current.get()) == H5I_GROUP;
     if (part == "." || part == ".." || !is_group || !is_hard_link(current.get(), part)) {
       H5Eclear2(H5E_DEFAULT);
-      throw FormatError("store: '{}' has no '{}'; {}", file.path().string(), name,
-                        list_members(file, name));
+      return {};
     }
     current = Id(H5Oopen(current.get(), part.c_str(), H5P_DEFAULT), H5Oclose);
     if (!current) fail_reading(file.path(), fmt::format("'{}' cannot be read", name));
   }
   return current;
+}
+
+Id open_object(const Hdf5File& file, const std::string& name) {
+  const Lock lock;
+  Id object = find_object(file, name);
+  if (object) return object;
+  throw FormatError("store: '{}' has no '{}'; {}", file.path().string(), name,
+                    list_members(file, name));
 }
 
 Id open_dataset(const Hdf5File& file, const std::string& name) {

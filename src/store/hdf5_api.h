@@ -63,6 +63,8 @@ void discard_file(Id& file);
 
 /// Opens `name`, each part of which must be a plain (hard) link: others could lead out of the file.
 Id open_object(const Hdf5File& file, const std::string& name);
+/// The same, but an empty Id if there is no such object.
+Id find_object(const Hdf5File& file, const std::string& name);
 Id open_dataset(const Hdf5File& file, const std::string& name);
 /// The same, but the data must lie in this file: no external files, no virtual layout.
 Id open_plain_dataset(const Hdf5File& file, const std::string& name);

@@ -137,22 +137,7 @@ Hdf5File& Hdf5File::operator=(Hdf5File&&) noexcept = default;
 const std::filesystem::path& Hdf5File::path() const { return impl_->path; }
 
 bool Hdf5File::has(const std::string& name) const {
-  const Lock lock;
-  std::string group = "/";
-  std::size_t start = 0;
-  while (start < name.size()) {
-    const std::size_t end = std::min(name.find('/', start), name.size());
-    const std::string part = name.substr(start, end - start);
-    start = end + 1;
-    if (part.empty()) continue;
-    const std::vector<std::string> inner = groups(group);
-    group += (group == "/" ? "" : "/") + part;
-    if (std::binary_search(inner.begin(), inner.end(), part)) continue;
-    const std::string parent = group.substr(0, group.size() - part.size());
-    const std::vector<std::string> leaves = datasets(parent);
-    return start >= name.size() && std::binary_search(leaves.begin(), leaves.end(), part);
-  }
-  return true;
+  return static_cast<bool>(hdf5::find_object(*this, name));
 }
 
 std::vector<std::string> Hdf5File::groups(const std::string& group) const {
@@ -279,6 +264,10 @@ std::vector<std::string> Hdf5File::strings_attribute(const std::string& name,
 
 std::int64_t Hdf5File::int_attribute(const std::string& name, const std::string& object) const {
   return numeric_attribute<std::int64_t>(*this, name, object);
+}
+
+std::uint64_t Hdf5File::uint_attribute(const std::string& name, const std::string& object) const {
+  return numeric_attribute<std::uint64_t>(*this, name, object);
 }
 
 double Hdf5File::double_attribute(const std::string& name, const std::string& object) const {

@@ -60,6 +60,7 @@ class Hdf5File {
   std::vector<std::string> strings_attribute(const std::string& name,
                                              const std::string& object = "/") const;
   std::int64_t int_attribute(const std::string& name, const std::string& object = "/") const;
+  std::uint64_t uint_attribute(const std::string& name, const std::string& object = "/") const;
   double double_attribute(const std::string& name, const std::string& object = "/") const;
 
  private:
@@ -99,7 +100,11 @@ class Hdf5Writer {
                      const std::string& object = "/");
   template <std::integral T>
   void set_attribute(const std::string& name, T value, const std::string& object = "/") {
-    set_int_attribute(name, static_cast<std::int64_t>(value), object);
+    if constexpr (std::same_as<T, std::uint64_t>) {
+      set_uint_attribute(name, value, object);
+    } else {
+      set_int_attribute(name, static_cast<std::int64_t>(value), object);
+    }
   }
   void set_attribute(const std::string& name, double value, const std::string& object = "/");
 
@@ -108,6 +113,7 @@ class Hdf5Writer {
 
  private:
   friend class Hdf5Access;
+  void set_uint_attribute(const std::string& name, std::uint64_t value, const std::string& object);
   void set_int_attribute(const std::string& name, std::int64_t value, const std::string& object);
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -67,6 +67,17 @@ Id create_attribute(const Id& owner, const std::string& name, hid_t type, const 
           H5Aclose};
 }
 
+template <typename T>
+void set_number(const Hdf5Writer& file, const std::string& object, const std::string& name,
+                T value) {
+  const Lock lock;
+  const Id owner = open_for_attribute(file, object);
+  const Id attribute = create_attribute(owner, name, hdf5::native_type<T>(), nullptr);
+  if (H5Awrite(attribute.get(), hdf5::native_type<T>(), &value) < 0) {
+    hdf5::fail_writing(Hdf5Access::path(file), fmt::format("'{}' cannot be written", name));
+  }
+}
+
 template <typename Matrix, typename Ref>
 void write_matrix_as(Hdf5Writer& writer, const std::string& dataset, const Ref& matrix) {
   const Matrix values = matrix;
@@ -117,6 +128,9 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const T> values,
     const std::vector<hsize_t> chunk = chunk_of(dims, sizeof(T));
     H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
     H5Pset_fletcher32(properties.get());
+  } else {
+    // Lies in the object's header, which has a checksum.
+    H5Pset_layout(properties.get(), H5D_COMPACT);
   }
   const Id links = hdf5::link_properties();
   Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), hdf5::native_type<T>(), space.get(),
@@ -200,17 +214,16 @@ void Hdf5Writer::set_attribute(const std::string& name, std::span<const std::str
 
 void Hdf5Writer::set_int_attribute(const std::string& name, std::int64_t value,
                                    const std::string& object) {
-  const Lock lock;
-  const Id owner = open_for_attribute(*this, object);
-  const Id attribute = create_attribute(owner, name, H5T_STD_I64LE, nullptr);
-  impl_->check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value), name);
+  set_number(*this, object, name, value);
+}
+
+void Hdf5Writer::set_uint_attribute(const std::string& name, std::uint64_t value,
+                                    const std::string& object) {
+  set_number(*this, object, name, value);
 }
 
 void Hdf5Writer::set_attribute(const std::string& name, double value, const std::string& object) {
-  const Lock lock;
-  const Id owner = open_for_attribute(*this, object);
-  const Id attribute = create_attribute(owner, name, H5T_IEEE_F64LE, nullptr);
-  impl_->check(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &value), name);
+  set_number(*this, object, name, value);
 }
 
 void Hdf5Writer::commit() {

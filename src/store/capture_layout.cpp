@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/capture_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/errors.h"
+#include "core/sha256.h"
+
+namespace lime {
+namespace {
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <typename T>
+T member(const Json& json, const char* key, const std::string& where) {
+  const auto found = json.find(key);
+  if (found == json.end()) throw FormatError("{}: has no '{}'", where, key);
+  try {
+    return found->get<T>();
+  } catch (const nlohmann::json::exception&) {
+    throw FormatError("{}: '{}' is of an unexpected type ({})", where, key, found->type_name());
+  }
+}
+
+Json to_json(const std::vector<ActivationInfo>& activations) {
+  Json list = Json::array();
+  for (const ActivationInfo& one : activations) {
+    list.push_back(
+        {{"site", one.site}, {"layer", one.layer}, {"dim", one.dim}, {"hook", one.hook}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string activation_path(const std::string& site, int layer) {
+  return fmt::format("activations/{}/{:03}", site, layer);
+}
+
+std::string statistics_path(const std::string& site, int layer) {
+  return fmt::format("statistics/{}/{:03}", site, layer);
+}
+
+std::string router_path(int layer) { return fmt::format("router/{:03}", layer); }
+
+std::optional<int> layer_of_name(const std::string& name) {
+  int layer = -1;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, layer);
+  if (parsed.ec != std::errc() || parsed.ptr != end || layer < 0) return std::nullopt;
+  if (fmt::format("{:03}", layer) != name) return std::nullopt;
+  return layer;
+}
+
+std::size_t bytes_per_value(StorageType storage) {
+  return storage == StorageType::kFloat16 ? 2 : 4;
+}
+
+Json to_json(const ShardRecord& record) {
+  return {{"shard", record.shard},
+          {"file", record.file},
+          {"first_sequence", record.first_sequence},
+          {"num_sequences", record.num_sequences},
+          {"num_rows", record.num_rows},
+          {"bytes", record.bytes}};
+}
+
+ShardRecord shard_record_from_json(const Json& json, const std::string& where) {
+  ShardRecord record;
+  record.shard = member<int>(json, "shard", where);
+  record.file = member<std::string>(json, "file", where);
+  record.first_sequence = member<std::int64_t>(json, "first_sequence", where);
+  record.num_sequences = member<std::int64_t>(json, "num_sequences", where);
+  record.num_rows = member<std::int64_t>(json, "num_rows", where);
+  record.bytes = member<std::int64_t>(json, "bytes", where);
+  constexpr std::int64_t kLimit = std::int64_t{1} << 60;
+  for (const std::int64_t number : {record.first_sequence, record.num_sequences, record.num_rows}) {
+    if (number < 0 || number > kLimit) {
+      throw FormatError("{}: shard {} has an impossible size, {}", where, record.shard, number);
+    }
+  }
+  return record;
+}
+
+Json capture_identity(const CapturePlan& plan) {
+  const CaptureInfo& info = plan.info;
+  return {{"options", info.options},
+          {"checkpoint_sha256", info.checkpoint_sha256},
+          {"tokenizer_sha256", info.tokenizer_sha256},
+          {"input_sha256", info.input_sha256},
+          {"compute_dtype", info.compute_dtype},
+          {"storage_dtype", enum_name(info.storage)},
+          {"rows", enum_name(info.rows)},
+          {"seed", info.seed},
+          {"class_names", info.class_names},
+          {"task_names", info.task_names},
+          {"activations", to_json(plan.activations)},
+          {"num_shards", plan.num_shards}};
+}
+
+std::string identity_text(const CapturePlan& plan) { return dump(capture_identity(plan)); }
+
+std::string identity_digest(const CapturePlan& plan) { return sha256_of(identity_text(plan)); }
+
+Json to_json(const CaptureInfo& info) {
+  return {{"schema_version", info.schema_version},
+          {"tool", info.tool},
+          {"command", info.command},
+          {"created_utc", info.created_utc},
+          {"config", info.config},
+          {"options", info.options},
+          {"checkpoint_sha256", info.checkpoint_sha256},
+          {"tokenizer_sha256", info.tokenizer_sha256},
+          {"input_sha256", info.input_sha256},
+          {"compute_dtype", info.compute_dtype},
+          {"storage_dtype", enum_name(info.storage)},
+          {"rows", enum_name(info.rows)},
+          {"seed", info.seed},
+          {"prepended", info.prepended},
+          {"first_ids", info.first_ids},
+          {"first_tokens", info.first_tokens},
+          {"class_names", info.class_names},
+          {"task_names", info.task_names},
+          {"extra", info.extra},
+          {"complete", info.complete}};
+}
+
+CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
+  const auto text = [&](const char* key) { return member<std::string>(json, key, where); };
+  const auto texts = [&](const char* key) {
+    return member<std::vector<std::string>>(json, key, where);
+  };
+  CaptureInfo info;
+  info.schema_version = member<int>(json, "schema_version", where);
+  info.tool = text("tool");
+  info.command = text("command");
+  info.created_utc = text("created_utc");
+  info.config = member<Json>(json, "config", where);
+  info.options = member<Json>(json, "options", where);
+  info.checkpoint_sha256 = text("checkpoint_sha256");
+  info.tokenizer_sha256 = text("tokenizer_sha256");
+  info.input_sha256 = text("input_sha256");
+  info.compute_dtype = text("compute_dtype");
+  try {
+    info.storage = enum_value<StorageType>(text("storage_dtype"), where + ": storage_dtype");
+    info.rows = enum_value<RowKind>(text("rows"), where + ": rows");
+  } catch (const InvalidArgument& error) {
+    throw FormatError("{}", error.what());
+  }
+  info.seed = member<std::uint64_t>(json, "seed", where);
+  info.prepended = text("prepended");
+  info.first_ids = member<std::vector<std::int32_t>>(json, "first_ids", where);
+  info.first_tokens = texts("first_tokens");
+  info.class_names = texts("class_names");
+  info.task_names = texts("task_names");
+  info.extra = member<Json>(json, "extra", where);
+  info.complete = member<bool>(json, "complete", where);
+  return info;
+}
+
+std::string attributes_digest(const CaptureTables& tables) {
+  Json document = to_json(tables.info);
+  document["activations"] = to_json(tables.activations);
+  document["identity_sha256"] = tables.identity_sha256;
+  document["shards"] = Json::array();
+  for (const ShardRecord& record : tables.shards) document["shards"].push_back(to_json(record));
+  return sha256_of(dump(document));
+}
+
+std::string text_digest(const std::vector<Sequence>& sequences) {
+  Sha256 hash;
+  for (const Sequence& sequence : sequences) {
+    hash.update(sequence.text);
+    hash.update(std::string_view("\0", 1));
+  }
+  return hash.hex_digest();
+}
+
+}  // namespace lime

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store: names and small tables of the capture file (docs/capture_format.md).
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "store/capture_info.h"
+#include "store/hdf5_file.h"
+#include "store/running_statistics.h"
+
+namespace lime {
+
+inline constexpr std::string_view kCaptureFormat = "lime-capture";
+inline constexpr std::string_view kShardFormat = "lime-capture-shard";
+
+std::string activation_path(const std::string& site, int layer);
+std::string statistics_path(const std::string& site, int layer);
+std::string router_path(int layer);
+/// "003" -> 3; nothing for other names.
+std::optional<int> layer_of_name(const std::string& name);
+std::size_t bytes_per_value(StorageType storage);
+
+/// One finished shard, as its record beside it and the master's attribute `shards` hold it.
+struct ShardRecord {
+  int shard = 0;
+  std::string file;  ///< "capture.shards/00003.h5", relative to the master
+  std::int64_t first_sequence = 0;
+  std::int64_t num_sequences = 0;
+  std::int64_t num_rows = 0;
+  std::int64_t bytes = 0;  ///< size of the file
+};
+Json to_json(const ShardRecord& record);
+/// @throws FormatError
+ShardRecord shard_record_from_json(const Json& json, const std::string& where);
+
+/// Statistics of one site and layer, with the number of heads of keys and values.
+struct SiteStatistics {
+  RunningStatistics running;
+  std::int64_t num_heads = 0;  ///< 0: no rms per head
+};
+using StatisticsTable = std::map<std::pair<std::string, int>, SiteStatistics>;
+
+/// Everything of a capture but its rows and activations; small enough for memory.
+struct CaptureTables {
+  CaptureInfo info;
+  std::vector<ActivationInfo> activations;
+  std::vector<Sequence> sequences;
+  std::vector<std::int64_t> offsets;  ///< [num_sequences + 1]
+  StatisticsTable statistics;
+  RouterWeights router;
+  std::string identity_sha256;      ///< see capture_identity()
+  std::vector<ShardRecord> shards;  ///< empty in a packed file
+};
+
+/// What two runs must share for their shards to belong together: options, inputs, datasets.
+Json capture_identity(const CapturePlan& plan);
+/// The same as it stands in files, and its SHA-256.
+std::string identity_text(const CapturePlan& plan);
+std::string identity_digest(const CapturePlan& plan);
+
+Json to_json(const CaptureInfo& info);
+/// @throws FormatError
+CaptureInfo capture_info_from_json(const Json& json, const std::string& where);
+
+void write_attributes(Hdf5Writer& file, const CaptureTables& tables);
+/// Checks format and version, then reads what write_attributes() wrote and lists the activations.
+/// @throws FormatError
+CaptureTables read_attributes(const Hdf5File& file);
+/// Digest of everything that the attributes say, stored as attribute `attributes_sha256`.
+std::string attributes_digest(const CaptureTables& tables);
+
+void write_sequences(Hdf5Writer& file, const CaptureTables& tables);
+std::vector<Sequence> read_sequences(const Hdf5File& file);
+/// Digest of the texts, stored as attribute `text_sha256` of the group `sequences`.
+std::string text_digest(const std::vector<Sequence>& sequences);
+
+void write_rows(Hdf5Writer& file, const RowTable& rows,
+                const std::vector<std::string>& class_names);
+/// Appends the rows of `file` to `rows`.
+void read_rows_into(const Hdf5File& file, RowTable& rows);
+
+void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics);
+/// Sites and layers with statistics, without reading them.
+std::vector<std::pair<std::string, int>> list_statistics(const Hdf5File& file);
+SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, int layer);
+
+void write_router(Hdf5Writer& file, const RouterWeights& router);
+
+}  // namespace lime

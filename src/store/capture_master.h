@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "store/capture_layout.h"
+
+namespace lime {
+
+/// Gathers sequences, statistics and attributes of the shards in `records`, in their order.
+/// Sequences of shards that are missing between them become empty ones without rows.
+/// @throws FormatError  if a shard belongs to another capture or overlaps another.
+CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,
+                            const CaptureInfo& info, const std::vector<ShardRecord>& records);
+
+/// Writes the master: tables, and virtual datasets over the shards. @throws IoError
+void write_master(const std::filesystem::path& capture, const CaptureTables& tables);
+
+/// Throws FormatError unless `file` is shard `record.shard` of the capture of that identity.
+void check_shard(const Hdf5File& file, const ShardRecord& record,
+                 const std::string& identity_sha256);
+
+}  // namespace lime

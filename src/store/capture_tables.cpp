@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
+
+#include "core/errors.h"
+#include "store/capture_layout.h"
+
+namespace lime {
+namespace {
+
+template <typename T>
+void write_column(Hdf5Writer& file, const std::string& name, const std::vector<T>& values) {
+  file.write<T>(name, values, {static_cast<std::int64_t>(values.size())});
+}
+
+/// How a member of to_json(CaptureInfo) lies in the file. The names of classes and tasks lie with
+/// their datasets.
+enum class Kind { kText, kTexts, kJson, kInt, kUint, kBool };
+
+struct Attribute {
+  const char* name;
+  Kind kind;
+};
+
+constexpr Attribute kAttributes[] = {
+    {"schema_version", Kind::kInt},
+    {"tool", Kind::kText},
+    {"command", Kind::kText},
+    {"created_utc", Kind::kText},
+    {"config", Kind::kJson},
+    {"options", Kind::kJson},
+    {"checkpoint_sha256", Kind::kText},
+    {"tokenizer_sha256", Kind::kText},
+    {"input_sha256", Kind::kText},
+    {"compute_dtype", Kind::kText},
+    {"storage_dtype", Kind::kText},
+    {"rows", Kind::kText},
+    {"seed", Kind::kUint},
+    {"prepended", Kind::kText},
+    {"first_ids", Kind::kJson},
+    {"first_tokens", Kind::kTexts},
+    {"extra", Kind::kJson},
+    {"complete", Kind::kBool},
+};
+
+void write_attribute(Hdf5Writer& file, const Attribute& attribute, const Json& value) {
+  switch (attribute.kind) {
+    case Kind::kText:
+      return file.set_attribute(attribute.name, value.get<std::string>());
+    case Kind::kTexts:
+      return file.set_attribute(attribute.name, value.get<std::vector<std::string>>());
+    case Kind::kJson:
+      return file.set_attribute(attribute.name,
+                                value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    case Kind::kInt:
+      return file.set_attribute(attribute.name, value.get<std::int64_t>());
+    case Kind::kUint:
+      return file.set_attribute(attribute.name, value.get<std::uint64_t>());
+    case Kind::kBool:
+      return file.set_attribute(attribute.name, std::int64_t{value.get<bool>() ? 1 : 0});
+  }
+}
+
+Json read_attribute(const Hdf5File& file, const Attribute& attribute) {
+  switch (attribute.kind) {
+    case Kind::kText:
+      return file.string_attribute(attribute.name);
+    case Kind::kTexts:
+      return file.strings_attribute(attribute.name);
+    case Kind::kJson:
+      return parse_json(
+          file.string_attribute(attribute.name),
+          fmt::format("store: '{}': attribute '{}'", file.path().string(), attribute.name));
+    case Kind::kInt:
+      return file.int_attribute(attribute.name);
+    case Kind::kUint:
+      return file.uint_attribute(attribute.name);
+    case Kind::kBool:
+      return file.int_attribute(attribute.name) != 0;
+  }
+  return {};
+}
+
+std::vector<std::string> names_of(const Hdf5File& file, const std::string& dataset) {
+  if (!file.has(dataset) || !file.has_attribute("names", dataset)) return {};
+  return file.strings_attribute("names", dataset);
+}
+
+/// Sites in the order of the capture, each with its layers ascending.
+std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
+  std::vector<ActivationInfo> activations;
+  for (const std::string& site : file.strings_attribute("sites")) {
+    const auto first = static_cast<std::ptrdiff_t>(activations.size());
+    for (const std::string& name : file.datasets("activations/" + site)) {
+      const std::optional<int> layer = layer_of_name(name);
+      const std::string path = "activations/" + site + "/" + name;
+      const std::vector<std::int64_t> shape = file.shape(path);
+      if (!layer || shape.size() != 2) {
+        throw FormatError("store: '{}': '{}' must be [rows, dim] and named after its layer",
+                          file.path().string(), path);
+      }
+      activations.push_back({site, *layer, shape[1], file.string_attribute("hook", path)});
+    }
+    std::sort(activations.begin() + first, activations.end(),
+              [](const ActivationInfo& a, const ActivationInfo& b) { return a.layer < b.layer; });
+  }
+  return activations;
+}
+
+void check_format(const Hdf5File& file) {
+  const std::string path = file.path().string();
+  const bool has_format = file.has_attribute("format");
+  const std::string format = has_format ? file.string_attribute("format") : "";
+  if (format == kShardFormat) {
+    throw FormatError("store: '{}' is one shard of a capture; open the capture itself", path);
+  }
+  if (format != kCaptureFormat) {
+    throw FormatError("store: '{}' is not a capture but another program's HDF5 file", path);
+  }
+  const std::int64_t version = file.int_attribute("schema_version");
+  if (version != kCaptureSchemaVersion) {
+    throw FormatError(
+        "store: '{}' has schema version {}, this build reads {}; capture it again or update", path,
+        version, kCaptureSchemaVersion);
+  }
+}
+
+template <typename T>
+std::vector<T> read_optional_column(const Hdf5File& file, const std::string& name, std::size_t size,
+                                    T absent) {
+  if (!file.has(name)) return std::vector<T>(size, absent);
+  std::vector<T> column = file.read<T>(name);
+  if (column.size() != size) {
+    throw FormatError("store: '{}': '{}' must have {} entries, got {}", file.path().string(), name,
+                      size, column.size());
+  }
+  return column;
+}
+
+/// HDF5 ends a text at its first NUL; keep what follows by putting U+FFFD there.
+std::string without_nul(const std::string& text) {
+  std::string clean;
+  for (const char letter : text) {
+    if (letter == '\0') {
+      clean += "\xef\xbf\xbd";
+    } else {
+      clean += letter;
+    }
+  }
+  return clean;
+}
+
+}  // namespace
+
+void write_attributes(Hdf5Writer& file, const CaptureTables& tables) {
+  file.set_attribute("format", kCaptureFormat);
+  const Json info = to_json(tables.info);
+  for (const Attribute& attribute : kAttributes) {
+    write_attribute(file, attribute, info[attribute.name]);
+  }
+  std::vector<std::string> sites;
+  for (const ActivationInfo& activation : tables.activations) {
+    if (std::find(sites.begin(), sites.end(), activation.site) == sites.end()) {
+      sites.push_back(activation.site);
+    }
+  }
+  file.set_attribute("sites", sites);
+  Json shards = Json::array();
+  for (const ShardRecord& record : tables.shards) shards.push_back(to_json(record));
+  file.set_attribute("shards", shards.dump());
+  file.set_attribute("identity_sha256", tables.identity_sha256);
+  file.set_attribute("attributes_sha256", attributes_digest(tables));
+}
+
+CaptureTables read_attributes(const Hdf5File& file) {
+  check_format(file);
+  const std::string where = "store: '" + file.path().string() + "'";
+  Json info = Json::object();
+  for (const Attribute& attribute : kAttributes) {
+    info[attribute.name] = read_attribute(file, attribute);
+  }
+  info["class_names"] = names_of(file, "rows/class");
+  info["task_names"] = names_of(file, "sequences/task");
+  CaptureTables tables;
+  tables.info = capture_info_from_json(info, where);
+  tables.activations = list_activations(file);
+  tables.identity_sha256 = file.string_attribute("identity_sha256");
+  const Json shards = parse_json(file.string_attribute("shards"), where + ": attribute 'shards'");
+  if (!shards.is_array()) throw FormatError("{}: attribute 'shards' must be a list", where);
+  for (const Json& record : shards) {
+    tables.shards.push_back(shard_record_from_json(record, where + ": attribute 'shards'"));
+  }
+  return tables;
+}
+
+void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
+  std::vector<std::string> texts;
+  std::vector<std::int8_t> labels;
+  std::vector<std::int32_t> pairs;
+  std::vector<std::int16_t> tasks;
+  for (const Sequence& sequence : tables.sequences) {
+    texts.push_back(without_nul(sequence.text));
+    labels.push_back(sequence.label);
+    pairs.push_back(sequence.pair);
+    tasks.push_back(sequence.task);
+  }
+  const auto used = [](const auto& column) {
+    return std::any_of(column.begin(), column.end(), [](auto value) { return value >= 0; });
+  };
+  write_column(file, "sequences/offset", tables.offsets);
+  file.write_strings("sequences/text", texts);
+  if (used(labels)) write_column(file, "sequences/label", labels);
+  if (used(pairs)) write_column(file, "sequences/pair", pairs);
+  if (used(tasks) || !tables.info.task_names.empty()) {
+    write_column(file, "sequences/task", tasks);
+    file.set_attribute("names", tables.info.task_names, "sequences/task");
+  }
+  std::vector<Sequence> written(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) written[i].text = std::move(texts[i]);
+  file.set_attribute("text_sha256", text_digest(written), "sequences");
+}
+
+std::vector<Sequence> read_sequences(const Hdf5File& file) {
+  std::vector<std::string> texts = file.read_strings("sequences/text");
+  const std::size_t count = texts.size();
+  const auto labels = read_optional_column<std::int8_t>(file, "sequences/label", count, -1);
+  const auto pairs = read_optional_column<std::int32_t>(file, "sequences/pair", count, -1);
+  const auto tasks = read_optional_column<std::int16_t>(file, "sequences/task", count, -1);
+  std::vector<Sequence> sequences(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    sequences[i] = {std::move(texts[i]), labels[i], pairs[i], tasks[i]};
+  }
+  return sequences;
+}
+
+void write_rows(Hdf5Writer& file, const RowTable& rows,
+                const std::vector<std::string>& class_names) {
+  write_column(file, "rows/sequence", rows.sequence);
+  write_column(file, "rows/position", rows.position);
+  write_column(file, "rows/token", rows.token);
+  if (class_names.empty()) return;
+  write_column(file, "rows/class", rows.class_id);
+  file.set_attribute("names", class_names, "rows/class");
+}
+
+void read_rows_into(const Hdf5File& file, RowTable& rows) {
+  const auto append = [&](const char* name, auto& column) {
+    using T = typename std::remove_reference_t<decltype(column)>::value_type;
+    const std::vector<T> values = file.read<T>(name);
+    column.insert(column.end(), values.begin(), values.end());
+  };
+  append("rows/sequence", rows.sequence);
+  append("rows/position", rows.position);
+  append("rows/token", rows.token);
+  if (file.has("rows/class")) append("rows/class", rows.class_id);
+  if (rows.position.size() != rows.sequence.size() || rows.token.size() != rows.sequence.size() ||
+      (!rows.class_id.empty() && rows.class_id.size() != rows.sequence.size())) {
+    throw FormatError("store: '{}': the columns of 'rows' must have the same length",
+                      file.path().string());
+  }
+}
+
+void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics) {
+  for (const auto& [key, entry] : statistics) {
+    const std::string path = statistics_path(key.first, key.second);
+    const auto write_vector = [&](const std::string& name, const VectorD& values) {
+      file.write<double>(path + "/" + name,
+                         std::span(values.data(), static_cast<std::size_t>(values.size())),
+                         {values.size()});
+    };
+    file.write<std::int64_t>(path + "/count", std::span(&entry.running.count, 1), {});
+    write_vector("mean", entry.running.mean);
+    write_vector("m2", entry.running.m2);
+    if (entry.num_heads > 0 && entry.running.count > 0) {
+      write_vector("rms", entry.running.rms_per_head(entry.num_heads));
+    }
+  }
+}
+
+std::vector<std::pair<std::string, int>> list_statistics(const Hdf5File& file) {
+  std::vector<std::pair<std::string, int>> list;
+  if (!file.has("statistics")) return list;
+  for (const std::string& site : file.groups("statistics")) {
+    for (const std::string& name : file.groups("statistics/" + site)) {
+      if (const auto layer = layer_of_name(name)) list.emplace_back(site, *layer);
+    }
+  }
+  return list;
+}
+
+SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, int layer) {
+  const std::string path = statistics_path(site, layer);
+  SiteStatistics statistics;
+  const std::vector<std::int64_t> count = file.read<std::int64_t>(path + "/count");
+  const std::vector<double> mean = file.read<double>(path + "/mean");
+  const std::vector<double> m2 = file.read<double>(path + "/m2");
+  if (count.size() != 1 || count[0] < 0 || mean.size() != m2.size()) {
+    throw FormatError("store: '{}': '{}' must hold one count and as many means as deviations",
+                      file.path().string(), path);
+  }
+  statistics.running.count = count[0];
+  statistics.running.mean =
+      Eigen::Map<const VectorD>(mean.data(), static_cast<Eigen::Index>(mean.size()));
+  statistics.running.m2 =
+      Eigen::Map<const VectorD>(m2.data(), static_cast<Eigen::Index>(m2.size()));
+  if (file.has(path + "/rms")) statistics.num_heads = file.shape(path + "/rms").at(0);
+  return statistics;
+}
+
+void write_router(Hdf5Writer& file, const RouterWeights& router) {
+  for (const auto& [layer, weights] : router) file.write_matrix(router_path(layer), weights);
+}
+
+}  // namespace lime

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/capture_writer.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "store/capture_layout.h"
+#include "store/capture_master.h"
+#include "store/shard_folder.h"
+#include "store/shard_writer_impl.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_site_name(const std::string& site) {
+  const bool good = !site.empty() && site.front() != '.' && site.size() <= 100 &&
+                    std::all_of(site.begin(), site.end(), [](char letter) {
+                      return letter > ' ' && letter < 127 && letter != '/';
+                    });
+  if (!good) {
+    throw InvalidArgument("store: a site must be a word without slashes, got '{}'", site);
+  }
+}
+
+void check_plan(const CapturePlan& plan) {
+  if (plan.num_shards < 1) {
+    throw InvalidArgument("store: num_shards must be at least 1, got {}", plan.num_shards);
+  }
+  std::set<std::pair<std::string, int>> seen;
+  for (const ActivationInfo& activation : plan.activations) {
+    check_site_name(activation.site);
+    if (activation.layer < 0 || activation.dim < 1) {
+      throw InvalidArgument("store: {} must have layer >= 0 and dim >= 1, got {} and {}",
+                            activation.site, activation.layer, activation.dim);
+    }
+    if (!seen.emplace(activation.site, activation.layer).second) {
+      throw InvalidArgument("store: {} of layer {} stands twice in the plan", activation.site,
+                            activation.layer);
+    }
+  }
+}
+
+/// True if `path` may be removed as an old capture: never somebody else's file.
+bool is_capture(const fs::path& path) {
+  try {
+    const Hdf5File file(path);
+    return file.has_attribute("format") && file.string_attribute("format") == kCaptureFormat;
+  } catch (const FormatError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void CaptureWriterOptions::validate() const {
+  if (num_processes < 1 || process < 0 || process >= num_processes) {
+    throw InvalidArgument("store: process must be in [0, num_processes), got {} of {}", process,
+                          num_processes);
+  }
+  constexpr std::int64_t kMin = std::int64_t{1} << 10;
+  constexpr std::int64_t kMax = std::int64_t{4} << 20;
+  if (chunk_bytes < kMin || chunk_bytes > kMax) {
+    throw InvalidArgument("store: chunk_bytes must be in [{}, {}], got {}", kMin, kMax,
+                          chunk_bytes);
+  }
+  if (if_exists == IfExists::kReplace && num_processes > 1) {
+    throw InvalidArgument(
+        "store: a capture that several processes write cannot be replaced, because one would "
+        "remove what the others have written; remove it first");
+  }
+}
+
+struct CaptureWriter::Impl {
+  fs::path path;
+  CapturePlan plan;
+  CaptureWriterOptions options;
+  ShardFolder folder;
+  Json identity;
+  std::string identity_sha256;
+
+  bool is_mine(int shard) const { return shard % options.num_processes == options.process; }
+  void prepare();
+  void remove_old();
+  void check_may_start(const Json* manifest) const;
+  std::vector<ShardRecord> finished_shards() const;
+  /// Info of the run that began the capture, which may have been another process.
+  CaptureInfo common_info() const;
+};
+
+void CaptureWriter::Impl::prepare() {
+  if (options.if_exists == IfExists::kReplace) remove_old();
+  const std::optional<Json> manifest = folder.read_manifest();
+  check_may_start(manifest ? &*manifest : nullptr);
+  if (manifest) {
+    const std::string difference = first_difference((*manifest)["identity"], identity);
+    if (difference.empty()) return;
+    const bool resumable = options.if_exists == IfExists::kResume || options.num_processes > 1 ||
+                           !finished_shards().empty();
+    if (resumable) {
+      throw InvalidArgument(
+          "store: '{}' was begun with other options: {}; use the same ones, replace it or choose "
+          "another name",
+          path.string(), difference);
+    }
+  }
+  // Fails before any folder is made if the place cannot be written to.
+  { const AtomicFile probe(path); }
+  folder.write_manifest(identity, plan.info);
+}
+
+void CaptureWriter::Impl::remove_old() {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    if (!is_capture(path) && !folder.read_manifest()) {
+      throw InvalidArgument(
+          "store: '{}' is not a capture and will not be replaced; choose another "
+          "name or remove it",
+          path.string());
+    }
+    if (!fs::remove(path, error) || error) {
+      throw IoError("store: '{}' cannot be removed: {}", path.string(),
+                    describe_errno(error.value()));
+    }
+  }
+  folder.remove_all();
+}
+
+void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
+  std::error_code error;
+  const bool exists = fs::exists(path, error);
+  if (options.if_exists == IfExists::kResume) {
+    if (exists && manifest == nullptr) {
+      throw InvalidArgument(
+          "store: '{}' is one file without shards, so that there is nothing to resume; replace it "
+          "or choose another name",
+          path.string());
+    }
+    return;
+  }
+  if (exists) {
+    throw InvalidArgument(
+        "store: '{}' exists already; resume it, replace it or choose another name", path.string());
+  }
+  if (manifest == nullptr) return;
+  for (int shard = 0; shard < plan.num_shards; ++shard) {
+    if (is_mine(shard) && folder.finished(shard)) {
+      throw InvalidArgument(
+          "store: '{}' holds finished shards of an earlier run; resume it, replace it or choose "
+          "another name",
+          folder.path().string());
+    }
+  }
+}
+
+std::vector<ShardRecord> CaptureWriter::Impl::finished_shards() const {
+  std::vector<ShardRecord> records;
+  for (int shard = 0; shard < plan.num_shards; ++shard) {
+    if (std::optional<ShardRecord> record = folder.finished(shard)) {
+      records.push_back(std::move(*record));
+    }
+  }
+  return records;
+}
+
+CaptureInfo CaptureWriter::Impl::common_info() const {
+  const std::optional<Json> manifest = folder.read_manifest();
+  if (!manifest) {
+    throw IoError("store: '{}' has lost its manifest.json; capture it again",
+                  folder.path().string());
+  }
+  return capture_info_from_json((*manifest)["info"],
+                                "store: '" + (folder.path() / "manifest.json").string() + "'");
+}
+
+CaptureWriter::CaptureWriter(const fs::path& path, CapturePlan plan, CaptureWriterOptions options) {
+  options.validate();
+  check_plan(plan);
+  if (path.filename().empty() || path.stem().empty()) {
+    throw InvalidArgument("store: '{}' must be the name of a file", path.string());
+  }
+  impl_ = std::make_unique<Impl>(
+      Impl{path, std::move(plan), options, ShardFolder(path), Json(), std::string()});
+  impl_->identity = parse_json(identity_text(impl_->plan), "identity");
+  impl_->identity_sha256 = identity_digest(impl_->plan);
+  impl_->prepare();
+}
+
+CaptureWriter::~CaptureWriter() = default;
+CaptureWriter::CaptureWriter(CaptureWriter&&) noexcept = default;
+CaptureWriter& CaptureWriter::operator=(CaptureWriter&&) noexcept = default;
+
+const CapturePlan& CaptureWriter::plan() const { return impl_->plan; }
+
+std::vector<int> CaptureWriter::missing_shards() const {
+  std::vector<int> missing;
+  for (int shard = 0; shard < impl_->plan.num_shards; ++shard) {
+    if (impl_->is_mine(shard) && !is_finished(shard)) missing.push_back(shard);
+  }
+  return missing;
+}
+
+bool CaptureWriter::is_finished(int shard) const {
+  return impl_->folder.finished(shard).has_value();
+}
+
+ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
+  if (shard < 0 || shard >= impl_->plan.num_shards || !impl_->is_mine(shard)) {
+    throw InvalidArgument("store: shard {} of {} is not for process {} of {}", shard,
+                          impl_->plan.num_shards, impl_->options.process,
+                          impl_->options.num_processes);
+  }
+  if (first_sequence < 0) {
+    throw InvalidArgument("store: first_sequence must be >= 0, got {}", first_sequence);
+  }
+  return ShardWriter(std::make_unique<ShardWriter::Impl>(
+      impl_->folder, impl_->plan, ShardStart{shard, first_sequence, impl_->identity_sha256},
+      impl_->options.chunk_bytes));
+}
+
+bool CaptureWriter::finish() {
+  const std::vector<ShardRecord> records = impl_->finished_shards();
+  if (records.size() != static_cast<std::size_t>(impl_->plan.num_shards)) return false;
+  finish_partial();
+  return true;
+}
+
+int CaptureWriter::finish_partial() {
+  const std::vector<ShardRecord> records = impl_->finished_shards();
+  if (records.empty()) return 0;
+  remove_stale_temporaries(impl_->path);
+  write_master(impl_->path, gather_tables(impl_->path, impl_->plan, impl_->common_info(), records));
+  return static_cast<int>(records.size());
+}
+
+}  // namespace lime

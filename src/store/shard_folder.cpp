@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/shard_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <system_error>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kManifestSchema = "lime-shards/1";
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+/// "00000.h5", "00000.json", "manifest.json" and what a killed run left of them.
+bool is_ours(std::string_view name) {
+  if (name.starts_with('.')) {
+    const std::size_t end = name.find(".part-");
+    if (end == std::string_view::npos) return false;
+    name = name.substr(1, end - 1);
+  }
+  if (name == "manifest.json") return true;
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string_view suffix = name.substr(dot);
+  return is_digits(name.substr(0, dot)) && (suffix == ".h5" || suffix == ".json");
+}
+
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string short_text(const Json& json) {
+  std::string text = dump(json, -1);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  std::replace(text.begin(), text.end(), '"', '\'');
+  return text;
+}
+
+}  // namespace
+
+ShardFolder::ShardFolder(const fs::path& capture)
+    : path_(capture.parent_path() / (capture.stem().string() + ".shards")) {}
+
+fs::path ShardFolder::shard_path(int shard) const { return path_ / fmt::format("{:05}.h5", shard); }
+
+fs::path ShardFolder::record_path(int shard) const {
+  return path_ / fmt::format("{:05}.json", shard);
+}
+
+std::string ShardFolder::shard_name(int shard) const {
+  return fmt::format("{}/{:05}.h5", path_.filename().string(), shard);
+}
+
+std::optional<Json> ShardFolder::read_manifest() const {
+  const fs::path file = path_ / "manifest.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return std::nullopt;
+  Json manifest = read_json_file(file);
+  const bool known = manifest.is_object() && manifest.value("schema", "") == kManifestSchema &&
+                     manifest.contains("identity") && manifest.contains("info");
+  if (!known) {
+    throw FormatError(
+        "store: '{}' is not a manifest of schema '{}'; remove the folder to start anew",
+        file.string(), kManifestSchema);
+  }
+  return manifest;
+}
+
+void ShardFolder::write_manifest(const Json& identity, const CaptureInfo& info) const {
+  std::error_code error;
+  fs::create_directory(path_, error);
+  if (error) {
+    throw IoError("store: '{}': the folder cannot be created: {}", path_.string(),
+                  describe_errno(error.value()));
+  }
+  const Json manifest = {
+      {"schema", kManifestSchema}, {"identity", identity}, {"info", to_json(info)}};
+  write_file_atomically(path_ / "manifest.json", dump(manifest, 1) + "\n");
+}
+
+std::optional<ShardRecord> ShardFolder::finished(int shard) const {
+  std::error_code error;
+  const fs::path file = record_path(shard);
+  if (!fs::exists(file, error)) return std::nullopt;
+  ShardRecord record =
+      shard_record_from_json(read_json_file(file), "store: '" + file.string() + "'");
+  const auto bytes = fs::file_size(shard_path(shard), error);
+  if (error || static_cast<std::int64_t>(bytes) != record.bytes || record.shard != shard) {
+    return std::nullopt;
+  }
+  record.file = shard_name(shard);
+  return record;
+}
+
+void ShardFolder::write_record(const ShardRecord& record) const {
+  write_file_atomically(record_path(record.shard), dump(to_json(record), 1) + "\n");
+}
+
+void ShardFolder::remove_all() const {
+  std::error_code error;
+  std::vector<fs::path> ours;
+  for (const auto& entry : fs::directory_iterator(path_, error)) {
+    if (is_ours(entry.path().filename().string())) ours.push_back(entry.path());
+  }
+  for (const fs::path& file : ours) {
+    if (!fs::remove(file, error) && error) {
+      throw IoError("store: '{}' cannot be removed: {}", file.string(),
+                    describe_errno(error.value()));
+    }
+  }
+  fs::remove(path_, error);
+}
+
+bool is_shard_name(const std::string& name) {
+  constexpr std::string_view kFolder = ".shards/";
+  constexpr std::string_view kSuffix = ".h5";
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || name.starts_with('.') || name.find('\0') != name.npos) {
+    return false;
+  }
+  const std::string_view folder = std::string_view(name).substr(0, slash + 1);
+  const std::string_view file = std::string_view(name).substr(slash + 1);
+  return folder.size() > kFolder.size() && folder.ends_with(kFolder) && file.ends_with(kSuffix) &&
+         is_digits(file.substr(0, file.size() - kSuffix.size()));
+}
+
+std::string first_difference(const Json& before, const Json& now, const std::string& where) {
+  if (before == now) return "";
+  if (before.is_object() && now.is_object()) {
+    for (const auto& [key, value] : now.items()) {
+      const std::string inner = where.empty() ? key : where + "." + key;
+      if (!before.contains(key)) return fmt::format("{} is new, {}", inner, short_text(value));
+      const std::string difference = first_difference(before[key], value, inner);
+      if (!difference.empty()) return difference;
+    }
+    for (const auto& [key, value] : before.items()) {
+      const std::string inner = where.empty() ? key : where + "." + key;
+      if (!now.contains(key)) {
+        return fmt::format("{} was {}, now absent", inner, short_text(value));
+      }
+    }
+    return "";  // only the order of the keys
+  }
+  return fmt::format("{} was {}, now {}", where, short_text(before), short_text(now));
+}
+
+}  // namespace lime

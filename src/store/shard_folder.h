@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "store/capture_layout.h"
+
+namespace lime {
+
+/// The folder `STEM.shards` beside a capture `STEM.h5`, and the manifest in it:
+///
+///   manifest.json   what the shards have in common: identity and info of the capture
+///   00000.h5        a shard
+///   00000.json      its record; written last, so that a shard with a record is finished
+///
+/// Processes that write different shards share nothing but manifest.json, which all of them would
+/// write alike.
+class ShardFolder {
+ public:
+  explicit ShardFolder(const std::filesystem::path& capture);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path shard_path(int shard) const;
+  /// As the master names it: "STEM.shards/00000.h5".
+  std::string shard_name(int shard) const;
+
+  /// What manifest.json holds, or nothing if there is none. @throws FormatError
+  std::optional<Json> read_manifest() const;
+  /// Creates the folder if need be. @throws IoError
+  void write_manifest(const Json& identity, const CaptureInfo& info) const;
+
+  /// The record of a finished shard; nothing if it is not finished, or if the file it describes
+  /// is missing or of another size. @throws FormatError
+  std::optional<ShardRecord> finished(int shard) const;
+  void write_record(const ShardRecord& record) const;
+
+  /// Removes the shards and manifest files, and the folder if it is empty then.
+  void remove_all() const;
+
+ private:
+  std::filesystem::path record_path(int shard) const;
+
+  std::filesystem::path path_;
+};
+
+/// True for names that a master may refer to: one folder "*.shards" beside it, and in it
+/// "NNNNN.h5".
+bool is_shard_name(const std::string& name);
+
+/// Where two JSON values first differ, as "options.layers was 'all', now '0-3'"; empty if equal.
+std::string first_difference(const Json& before, const Json& now, const std::string& where = "");
+
+}  // namespace lime

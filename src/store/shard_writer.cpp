@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "store/shard_writer_impl.h"
+
+namespace lime {
+
+ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capture_plan,
+                        const ShardStart& start, std::int64_t chunk_bytes)
+    : folder(shard_folder),
+      class_names(capture_plan.info.class_names),
+      first_sequence(start.first_sequence),
+      shard(start.shard) {
+  remove_stale_temporaries(folder.shard_path(shard));
+  file.emplace(folder.shard_path(shard));
+  tables.info = capture_plan.info;
+  file->set_attribute("format", kShardFormat);
+  file->set_attribute("schema_version", kCaptureSchemaVersion);
+  file->set_attribute("shard", shard);
+  file->set_attribute("first_sequence", first_sequence);
+  file->set_attribute("identity_sha256", start.identity_sha256);
+  chunks.reserve(capture_plan.activations.size());
+  for (const ActivationInfo& activation : capture_plan.activations) {
+    chunks.emplace_back(*file, activation, capture_plan.info.storage, chunk_bytes);
+  }
+}
+
+ShardWriter::ShardWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ShardWriter::~ShardWriter() = default;
+ShardWriter::ShardWriter(ShardWriter&&) noexcept = default;
+ShardWriter& ShardWriter::operator=(ShardWriter&&) noexcept = default;
+
+void ShardWriter::add_sequences(std::span<const Sequence> sequences) {
+  auto& all = impl_->tables.sequences;
+  all.insert(all.end(), sequences.begin(), sequences.end());
+}
+
+void ShardWriter::append_rows(const RowTable& rows) {
+  const std::size_t size = rows.sequence.size();
+  const std::size_t classes = impl_->class_names.empty() ? 0 : size;
+  if (rows.position.size() != size || rows.token.size() != size ||
+      rows.class_id.size() != classes) {
+    throw InvalidArgument(
+        "store: rows must have as many positions, tokens{} as sequences, {}, got {}, {} and {} "
+        "classes",
+        classes > 0 ? " and classes" : "", size, rows.position.size(), rows.token.size(),
+        rows.class_id.size());
+  }
+  std::int64_t last = impl_->rows.size() > 0 ? impl_->rows.sequence.back() : impl_->first_sequence;
+  for (const std::int32_t sequence : rows.sequence) {
+    if (sequence < last) {
+      throw InvalidArgument(
+          "store: rows must come in the order of their sequences, got {} after {}", sequence, last);
+    }
+    last = sequence;
+  }
+  const auto append = [](auto& all, const auto& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  append(impl_->rows.sequence, rows.sequence);
+  append(impl_->rows.position, rows.position);
+  append(impl_->rows.token, rows.token);
+  append(impl_->rows.class_id, rows.class_id);
+}
+
+void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows) {
+  if (index >= impl_->chunks.size()) {
+    throw InvalidArgument("store: the capture has {} activations, got number {}",
+                          impl_->chunks.size(), index);
+  }
+  ChunkWriter& chunk = impl_->chunks[index];
+  if (rows.cols() != chunk.activation().dim) {
+    throw InvalidArgument("store: rows of {} in layer {} must have dim {}, got {}",
+                          chunk.activation().site, chunk.activation().layer, chunk.activation().dim,
+                          rows.cols());
+  }
+  chunk.append(rows);
+  impl_->bytes_written +=
+      rows.size() * static_cast<std::int64_t>(bytes_per_value(impl_->tables.info.storage));
+}
+
+void ShardWriter::set_statistics(const std::string& site, int layer,
+                                 const RunningStatistics& statistics, std::int64_t num_heads) {
+  if (num_heads > 0 && statistics.mean.size() % num_heads != 0) {
+    throw InvalidArgument("store: {} of layer {} has {} dimensions, not a multiple of {} heads",
+                          site, layer, statistics.mean.size(), num_heads);
+  }
+  impl_->tables.statistics[{site, layer}] = {statistics, num_heads};
+}
+
+std::int64_t ShardWriter::num_rows() const { return impl_->rows.size(); }
+std::int64_t ShardWriter::bytes_written() const { return impl_->bytes_written; }
+
+void ShardWriter::Impl::check_complete() const {
+  for (const ChunkWriter& chunk : chunks) {
+    if (chunk.num_rows() != rows.size()) {
+      throw InvalidArgument("store: {} of layer {} must have {} rows as announced, got {}",
+                            chunk.activation().site, chunk.activation().layer, rows.size(),
+                            chunk.num_rows());
+    }
+  }
+  const auto end = first_sequence + static_cast<std::int64_t>(tables.sequences.size());
+  if (rows.size() > 0 && rows.sequence.back() >= end) {
+    throw InvalidArgument(
+        "store: the last row is of sequence {}, but the shard's sequences end at {}",
+        rows.sequence.back(), end);
+  }
+}
+
+void ShardWriter::finish() {
+  if (!impl_->file) throw InvalidArgument("store: a shard must be finished once");
+  impl_->check_complete();
+  impl_->tables.offsets =
+      sequence_offsets(impl_->rows.sequence, impl_->first_sequence, impl_->tables.sequences.size());
+  for (ChunkWriter& chunk : impl_->chunks) chunk.finish();
+  impl_->chunks.clear();
+  write_rows(*impl_->file, impl_->rows, impl_->class_names);
+  write_sequences(*impl_->file, impl_->tables);
+  write_statistics(*impl_->file, impl_->tables.statistics);
+  impl_->file->commit();
+  impl_->file.reset();
+  ShardRecord record;
+  record.shard = impl_->shard;
+  record.file = impl_->folder.shard_name(impl_->shard);
+  record.first_sequence = impl_->first_sequence;
+  record.num_sequences = static_cast<std::int64_t>(impl_->tables.sequences.size());
+  record.num_rows = impl_->rows.size();
+  record.bytes =
+      static_cast<std::int64_t>(std::filesystem::file_size(impl_->folder.shard_path(impl_->shard)));
+  impl_->folder.write_record(record);
+}
+
+std::vector<std::int64_t> sequence_offsets(const std::vector<std::int32_t>& row_sequences,
+                                           std::int64_t first_sequence, std::size_t num_sequences) {
+  std::vector<std::int64_t> offsets(num_sequences + 1, 0);
+  for (const std::int32_t sequence : row_sequences) {
+    ++offsets[static_cast<std::size_t>(sequence - first_sequence) + 1];
+  }
+  for (std::size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
+  return offsets;
+}
+
+}  // namespace lime
