@@ -22,7 +22,8 @@ struct TableLayout {
   std::string ceiling = "ceiling";  ///< largest possible value, for the bars; empty: no bars
   int digits = 3;                   ///< after the decimal point
   /// What stands above a block, made of its rows; the name alone where it is empty.
-  std::function<std::string(const std::string& name, const std::vector<const Json*>& rows)> heading;
+  std::function<std::string(const std::string& name, const std::vector<const Json*>& rows)>
+      heading = nullptr;
 };
 
 /// The rows of one block. Points into the results that it was made of.

@@ -34,10 +34,6 @@ Report example() {
   return report;
 }
 
-bool is_empty(const std::filesystem::path& folder) {
-  return std::filesystem::directory_iterator(folder) == std::filesystem::directory_iterator();
-}
-
 TEST(OutputOptionsTest, RefusesNamesThatSayNoFormat) {
   OutputOptions options;
   options.output = {"a.json", "b.dat"};
@@ -80,7 +76,7 @@ TEST(OutputFilesTest, LeavesNothingWhereTheWorkFails) {
   OutputOptions options;
   options.output = {folder / "a.json"};
   { const OutputFiles files(options, {}); }
-  EXPECT_TRUE(is_empty(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(OutputFilesTest, RefusesAFolderThatIsMissingBeforeAnyWork) {
@@ -88,7 +84,7 @@ TEST(OutputFilesTest, RefusesAFolderThatIsMissingBeforeAnyWork) {
   OutputOptions options;
   options.output = {folder / "a.json", folder / "none/a.csv"};
   EXPECT_THROW(OutputFiles(options, {}), IoError);
-  EXPECT_TRUE(is_empty(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(OutputFilesTest, NeverOverwritesAnInput) {
