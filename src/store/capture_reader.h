@@ -72,7 +72,7 @@ class CaptureReader {
   /// Text, label, pair and task of every sequence; read at the first call.
   const std::vector<Sequence>& sequences() const;
 
-  /// Sites and layers that have statistics; more than those with activations.
+  /// True for more sites and layers than have activations.
   bool has_statistics(const std::string& site, int layer) const;
   /// Over all rows that the model computed, also those not kept.
   /// @throws FormatError  if there are none; lists those there are.

@@ -23,8 +23,8 @@ std::vector<std::string> verify_capture(const std::filesystem::path& path,
                                         const ProgressFn& on_progress = {},
                                         std::stop_token stop = {});
 
-/// Copies a capture into one plain file, whole or not at all, in memory of a few chunks.
-/// Chunks that align are copied as they lie. Tests every checksum on the way.
+/// Copies a capture into one plain file, whole or not at all, in memory of a few chunks beside the
+/// rows' and sequences' tables. Tests every checksum on the way.
 /// @throws InvalidArgument  if `out` is the capture itself.
 /// @throws IoError, FormatError, Interrupted
 void pack_capture(const std::filesystem::path& path, const std::filesystem::path& out,

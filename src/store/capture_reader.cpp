@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/capture_reader.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "core/errors.h"
+#include "core/layer_selection.h"
+#include "core/suggest.h"
+#include "store/capture_layout.h"
+#include "store/data_files.h"
+
+namespace lime {
+namespace {
+
+CaptureTables open_tables(const std::filesystem::path& path, const Hdf5File& file) {
+  CaptureTables tables = read_attributes(file);
+  check_shards_exist(path, tables);
+  tables.offsets = file.read<std::int64_t>("sequences/offset");
+  return tables;
+}
+
+}  // namespace
+
+struct CaptureReader::Impl {
+  std::filesystem::path path;
+  Hdf5File file;
+  CaptureTables tables;
+  std::vector<std::string> sites;
+  mutable DataFiles data;
+  mutable std::mutex mutex;
+  mutable std::optional<RowTable> rows;
+  mutable std::optional<std::vector<Sequence>> sequences;
+
+  explicit Impl(const std::filesystem::path& capture)
+      : path(capture), file(capture), tables(open_tables(capture, file)), data(capture, tables) {
+    for (const ActivationInfo& activation : tables.activations) {
+      if (sites.empty() || sites.back() != activation.site) sites.push_back(activation.site);
+    }
+    const std::vector<std::int64_t>& offsets = tables.offsets;
+    if (offsets.empty() || offsets.front() != 0 || offsets.back() != data.num_rows() ||
+        !std::is_sorted(offsets.begin(), offsets.end())) {
+      throw FormatError("store: '{}': 'sequences/offset' must ascend from 0 to the {} rows",
+                        path.string(), data.num_rows());
+    }
+  }
+
+  /// The parts with rows of [first, first + count), each opened and its shape tested.
+  struct Piece {
+    std::shared_ptr<DataFile> file;
+    const ChunkReader* reader;
+    std::int64_t first;  ///< in the part
+    std::int64_t count;
+    std::int64_t offset;  ///< of its first row in the result
+  };
+  std::vector<Piece> pieces(const ActivationInfo& what, std::int64_t first,
+                            std::int64_t count) const;
+
+  const ActivationInfo* find(const std::string& site, int layer) const {
+    for (const ActivationInfo& activation : tables.activations) {
+      if (activation.site == site && activation.layer == layer) return &activation;
+    }
+    return nullptr;
+  }
+};
+
+CaptureReader::CaptureReader(const std::filesystem::path& path)
+    : impl_(std::make_unique<Impl>(path)) {}
+CaptureReader::~CaptureReader() = default;
+CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
+CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
+
+const std::filesystem::path& CaptureReader::path() const { return impl_->path; }
+const CaptureInfo& CaptureReader::info() const { return impl_->tables.info; }
+const std::vector<std::string>& CaptureReader::sites() const { return impl_->sites; }
+
+std::vector<int> CaptureReader::layers(const std::string& site) const {
+  std::vector<int> layers;
+  for (const ActivationInfo& activation : impl_->tables.activations) {
+    if (activation.site == site) layers.push_back(activation.layer);
+  }
+  if (layers.empty()) {
+    throw FormatError("store: '{}' has no site '{}'; it holds {}", path().string(), site,
+                      join_words(sites()));
+  }
+  return layers;
+}
+
+bool CaptureReader::has(const std::string& site, int layer) const {
+  return impl_->find(site, layer) != nullptr;
+}
+
+const ActivationInfo& CaptureReader::activation(const std::string& site, int layer) const {
+  const ActivationInfo* const found = impl_->find(site, layer);
+  if (found != nullptr) return *found;
+  throw FormatError("store: '{}' has no layer {} of site '{}'; it holds layers {}", path().string(),
+                    layer, site, layers_to_string(layers(site)));
+}
+
+std::int64_t CaptureReader::num_rows() const { return impl_->data.num_rows(); }
+
+std::int64_t CaptureReader::num_sequences() const {
+  return static_cast<std::int64_t>(offsets().size()) - 1;
+}
+
+std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const ActivationInfo& what,
+                                                                    std::int64_t first,
+                                                                    std::int64_t count) const {
+  const std::int64_t rows_there = data.num_rows();
+  if (first < 0 || count < 0 || first > rows_there || count > rows_there - first) {
+    throw InvalidArgument("store: {} rows from row {} must lie in the {} rows of '{}'", count,
+                          first, rows_there, path.string());
+  }
+  std::vector<Piece> list;
+  for (std::size_t i = 0; i < data.parts().size(); ++i) {
+    const DataFiles::Part& part = data.parts()[i];
+    const std::int64_t begin = std::max(first, part.first_row);
+    const std::int64_t end = std::min(first + count, part.first_row + part.num_rows);
+    if (begin >= end) continue;
+    std::shared_ptr<DataFile> source = data.open(i);
+    const ChunkReader& reader = source->activation(what.site, what.layer);
+    if (reader.num_rows() != part.num_rows || reader.dim() != what.dim) {
+      throw FormatError("store: '{}': {} of layer {} must be [{}, {}], got [{}, {}]",
+                        part.path.string(), what.site, what.layer, part.num_rows, what.dim,
+                        reader.num_rows(), reader.dim());
+    }
+    list.push_back(
+        {std::move(source), &reader, begin - part.first_row, end - begin, begin - first});
+  }
+  return list;
+}
+
+MatrixF CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
+                                 std::int64_t count) const {
+  const ActivationInfo& what = activation(site, layer);
+  // Opened before the memory is asked for: what a damaged file claims is tested then.
+  const auto pieces = impl_->pieces(what, first, count);
+  MatrixF matrix(count, what.dim);
+  for (const auto& piece : pieces) {
+    piece.reader->read(piece.first, piece.count, matrix.data() + piece.offset * what.dim);
+  }
+  return matrix;
+}
+
+void CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
+                              std::int64_t count, std::span<float> out) const {
+  const ActivationInfo& what = activation(site, layer);
+  const auto pieces = impl_->pieces(what, first, count);
+  if (static_cast<std::int64_t>(out.size()) != count * what.dim) {
+    throw InvalidArgument("store: the buffer must hold {} x {} values, got {}", count, what.dim,
+                          out.size());
+  }
+  for (const auto& piece : pieces) {
+    piece.reader->read(piece.first, piece.count, out.data() + piece.offset * what.dim);
+  }
+}
+
+MatrixF CaptureReader::read_sequence(const std::string& site, int layer,
+                                     std::int64_t sequence) const {
+  if (sequence < 0 || sequence >= num_sequences()) {
+    throw InvalidArgument("store: sequence must be in [0, {}), got {}", num_sequences(), sequence);
+  }
+  const std::int64_t first = offsets()[static_cast<std::size_t>(sequence)];
+  const std::int64_t end = offsets()[static_cast<std::size_t>(sequence) + 1];
+  return read_rows(site, layer, first, end - first);
+}
+
+const RowTable& CaptureReader::rows() const {
+  const std::lock_guard guard(impl_->mutex);
+  if (!impl_->rows) {
+    RowTable rows;
+    for (std::size_t i = 0; i < impl_->data.parts().size(); ++i) {
+      read_rows_into(impl_->data.open(i)->file(), rows);
+    }
+    const std::size_t classes = info().class_names.empty() ? 0 : rows.sequence.size();
+    if (rows.size() != num_rows() || rows.class_id.size() != classes) {
+      throw FormatError("store: '{}': 'rows' must have {} entries, got {} and {} classes",
+                        path().string(), num_rows(), rows.size(), rows.class_id.size());
+    }
+    impl_->rows = std::move(rows);
+  }
+  return *impl_->rows;
+}
+
+const std::vector<std::int64_t>& CaptureReader::offsets() const { return impl_->tables.offsets; }
+
+const std::vector<Sequence>& CaptureReader::sequences() const {
+  const std::lock_guard guard(impl_->mutex);
+  if (!impl_->sequences) {
+    std::vector<Sequence> sequences = read_sequences(impl_->file);
+    if (static_cast<std::int64_t>(sequences.size()) != num_sequences()) {
+      throw FormatError("store: '{}': 'sequences/text' must have {} entries, got {}",
+                        path().string(), num_sequences(), sequences.size());
+    }
+    impl_->sequences = std::move(sequences);
+  }
+  return *impl_->sequences;
+}
+
+bool CaptureReader::has_statistics(const std::string& site, int layer) const {
+  return impl_->file.has(statistics_path(site, layer) + "/count");
+}
+
+RunningStatistics CaptureReader::statistics(const std::string& site, int layer) const {
+  if (has_statistics(site, layer)) return read_statistics(impl_->file, site, layer).running;
+  std::vector<std::string> there;
+  for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {
+    if (there.empty() || there.back() != known_site) there.push_back(known_site);
+  }
+  throw FormatError("store: '{}' has no statistics of '{}' in layer {}; it has those of {}",
+                    path().string(), site, layer, join_words(there));
+}
+
+VectorD CaptureReader::rms_per_head(const std::string& site, int layer) const {
+  const std::vector<double> rms = impl_->file.read<double>(statistics_path(site, layer) + "/rms");
+  return Eigen::Map<const VectorD>(rms.data(), static_cast<Eigen::Index>(rms.size()));
+}
+
+std::vector<int> CaptureReader::router_layers() const {
+  std::vector<int> layers;
+  if (!impl_->file.has("router")) return layers;
+  for (const std::string& name : impl_->file.datasets("router")) {
+    if (const std::optional<int> layer = layer_of_name(name)) layers.push_back(*layer);
+  }
+  std::sort(layers.begin(), layers.end());
+  return layers;
+}
+
+MatrixF CaptureReader::router(int layer) const {
+  if (!impl_->file.has(router_path(layer))) {
+    throw FormatError("store: '{}' has no router of layer {}; it has those of layers {}",
+                      path().string(), layer, layers_to_string(router_layers()));
+  }
+  return impl_->file.read_matrix(router_path(layer));
+}
+
+}  // namespace lime

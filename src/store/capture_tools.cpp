@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/capture_tools.h"
+
+#include <algorithm>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "store/capture_layout.h"
+#include "store/capture_reader.h"
+#include "store/chunk_writer.h"
+#include "store/data_files.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kCopyValues = std::int64_t{1} << 20;
+
+std::int64_t activation_bytes(const CaptureTables& tables, std::int64_t num_rows) {
+  std::int64_t bytes = 0;
+  for (const ActivationInfo& activation : tables.activations) {
+    bytes +=
+        num_rows * activation.dim * static_cast<std::int64_t>(bytes_per_value(tables.info.storage));
+  }
+  return bytes;
+}
+
+/// All of a capture that fits in memory.
+CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
+  CaptureTables tables = read_attributes(file);
+  tables.sequences = reader.sequences();
+  tables.offsets = reader.offsets();
+  for (const auto& [site, layer] : list_statistics(file)) {
+    tables.statistics[{site, layer}] = read_statistics(file, site, layer);
+  }
+  for (const int layer : reader.router_layers()) tables.router[layer] = reader.router(layer);
+  return tables;
+}
+
+}  // namespace
+
+void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& on_progress,
+                  std::stop_token stop) {
+  const CaptureReader reader(path);
+  std::error_code error;
+  if (fs::equivalent(path, out, error)) {
+    throw InvalidArgument("store: '{}' cannot be packed into itself; choose another name",
+                          path.string());
+  }
+  CaptureTables tables = read_tables(Hdf5File(path), reader);
+  tables.shards.clear();
+  remove_stale_temporaries(out);
+  Hdf5Writer file(out);
+  write_rows(file, reader.rows(), tables.info.class_names);
+  write_sequences(file, tables);
+  write_statistics(file, tables.statistics);
+  write_router(file, tables.router);
+  Progress progress{0, activation_bytes(tables, reader.num_rows()), ""};
+  for (const ActivationInfo& activation : tables.activations) {
+    ChunkWriter chunks(file, activation, tables.info.storage, kChunkBytes);
+    const std::int64_t step = std::max<std::int64_t>(1, kCopyValues / activation.dim);
+    progress.note = fmt::format("{} {}", activation.site, activation.layer);
+    for (std::int64_t first = 0; first < reader.num_rows(); first += step) {
+      if (stop.stop_requested()) {
+        throw Interrupted("store: packing '{}' was interrupted; nothing was written",
+                          path.string());
+      }
+      const std::int64_t count = std::min(step, reader.num_rows() - first);
+      chunks.append(reader.read_rows(activation.site, activation.layer, first, count));
+      progress.done +=
+          count * activation.dim * static_cast<std::int64_t>(bytes_per_value(tables.info.storage));
+      if (on_progress) on_progress(progress);
+    }
+    chunks.finish();
+  }
+  write_attributes(file, tables);
+  file.commit();
+}
+
+CaptureSummary summarize_capture(const fs::path& path) {
+  const CaptureReader reader(path);
+  const CaptureTables tables = read_attributes(Hdf5File(path));
+  CaptureSummary summary;
+  summary.info = reader.info();
+  summary.activations = tables.activations;
+  summary.num_rows = reader.num_rows();
+  summary.num_sequences = reader.num_sequences();
+  summary.router_layers = reader.router_layers();
+  summary.bytes_on_disk = static_cast<std::int64_t>(fs::file_size(path));
+  for (const ShardRecord& shard : tables.shards) {
+    summary.shards.push_back(path.parent_path() / shard.file);
+    summary.bytes_on_disk += shard.bytes;
+  }
+  return summary;
+}
+
+}  // namespace lime

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store.
+
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/capture_layout.h"
+#include "store/chunk_reader.h"
+#include "store/hdf5_file.h"
+
+namespace lime {
+
+/// A plain file that holds rows: a shard, or a packed capture. Thread-safe.
+class DataFile {
+ public:
+  explicit DataFile(const std::filesystem::path& path) : file_(path) {}
+
+  const Hdf5File& file() const { return file_; }
+  /// The reader of one dataset, made at the first call. @throws FormatError
+  const ChunkReader& activation(const std::string& site, int layer);
+
+ private:
+  Hdf5File file_;
+  std::mutex mutex_;
+  std::map<std::string, ChunkReader> readers_;
+};
+
+/// The plain files of one capture in row order, opened when needed and at most 64 at a time.
+/// Thread-safe.
+class DataFiles {
+ public:
+  /// @param tables  of the capture at `path`.
+  DataFiles(const std::filesystem::path& path, const CaptureTables& tables);
+
+  struct Part {
+    std::filesystem::path path;
+    std::int64_t first_row = 0;
+    std::int64_t num_rows = 0;
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+  std::int64_t num_rows() const;
+
+  /// @throws IoError      if the file is missing.
+  /// @throws FormatError  if it is cut short or belongs to another capture.
+  std::shared_ptr<DataFile> open(std::size_t part);
+
+ private:
+  std::shared_ptr<DataFile> load(std::size_t part) const;
+
+  std::vector<Part> parts_;
+  std::vector<ShardRecord> shards_;
+  std::string identity_sha256_;
+  std::mutex mutex_;
+  std::list<std::pair<std::size_t, std::shared_ptr<DataFile>>> open_;  // last used first
+};
+
+/// Throws unless every shard has a safe name, exists and has its size.
+void check_shards_exist(const std::filesystem::path& capture, const CaptureTables& tables);
+
+}  // namespace lime
