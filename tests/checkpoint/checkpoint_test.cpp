@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "checkpoint/parameters.h"
+#include "checkpoint/test_model.h"
+#include "core/errors.h"
+#include "core/sha256.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using testing::message_of;
+using testing::official_layout;
+using testing::random_model;
+using testing::read_text;
+using testing::small_config;
+using testing::TemporaryFolder;
+using testing::TestModel;
+using testing::TestTensor;
+using testing::write_text;
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  Checkpoint open(const TestModel& model, const CheckpointOptions& options = {}) const {
+    model.write(folder_.path());
+    return Checkpoint::open(folder_.path(), options);
+  }
+  /// What is said of the folder, without the path that begins the message.
+  template <typename Exception = FormatError>
+  std::string error_of_folder() const {
+    return without_path(message_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
+  }
+  std::string error_of(const TestModel& model) const {
+    model.write(folder_.path());
+    return error_of_folder();
+  }
+  std::string without_path(const std::string& message) const {
+    const std::string start = "'" + folder_.path().string() + "': ";
+    return message.starts_with(start) ? message.substr(start.size()) : message;
+  }
+  std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+std::vector<float> read(const Checkpoint& checkpoint, const std::string& name) {
+  std::vector<float> values(static_cast<std::size_t>(element_count(checkpoint.tensor(name).shape)));
+  checkpoint.read(name, values);
+  return values;
+}
+
+void expect_holds(const Checkpoint& checkpoint, const TestModel& model) {
+  for (const TestTensor& tensor : model.tensors) {
+    ASSERT_TRUE(checkpoint.has(tensor.name)) << tensor.name;
+    EXPECT_EQ(checkpoint.tensor(tensor.name).shape, tensor.shape) << tensor.name;
+    EXPECT_EQ(read(checkpoint, tensor.name), tensor.values) << tensor.name;
+  }
+}
+
+Json with(Json config, const std::string& key, const Json& value) {
+  config[key] = value;
+  return config;
+}
+
+TEST_F(CheckpointTest, ReadsEveryDecoder) {
+  for (const char* type : {"llama", "mistral", "qwen2", "lime"}) {
+    const TestModel model = random_model(small_config(type));
+    const Checkpoint checkpoint = open(model);
+    EXPECT_EQ(enum_name(checkpoint.config().decoder), type);
+    EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kHuggingFace);
+    EXPECT_EQ(checkpoint.tensor_names().size(), model.tensors.size());
+    EXPECT_EQ(checkpoint.tensor_names().front(), "model.embed_tokens.weight");
+    EXPECT_EQ(checkpoint.tensor_names().back(), "lm_head.weight");
+    expect_holds(checkpoint, model);
+  }
+}
+
+TEST_F(CheckpointTest, ReadsBiasesAndGivenHeadSizes) {
+  Json config = with(small_config("llama"), "attention_bias", true);
+  config["mlp_bias"] = true;
+  config["head_dim"] = 6;
+  const TestModel model = random_model(config);
+  const Checkpoint checkpoint = open(model);
+  EXPECT_EQ(checkpoint.tensor("model.layers.1.self_attn.q_proj.weight").shape, (Shape{24, 16}));
+  EXPECT_EQ(checkpoint.tensor("model.layers.1.self_attn.o_proj.bias").shape, (Shape{16}));
+  EXPECT_EQ(checkpoint.tensor("model.layers.1.mlp.up_proj.bias").shape, (Shape{24}));
+  expect_holds(checkpoint, model);
+  EXPECT_FALSE(
+      open(random_model(small_config("qwen2"))).has("model.layers.0.self_attn.o_proj.bias"));
+}
+
+TEST_F(CheckpointTest, ReadsRoutersAsMatrices) {
+  TestModel model = random_model(small_config("lime"));
+  const Checkpoint checkpoint = open(model);
+  EXPECT_FALSE(checkpoint.has("model.layers.0.self_attn.lime_router.static_weights"));
+  const std::string name = "model.layers.2.self_attn.lime_router.static_weights";
+  const MatrixF router = checkpoint.read_matrix(name);
+  ASSERT_EQ(router.rows(), 2);
+  ASSERT_EQ(router.cols(), 6);
+  EXPECT_EQ(router(1, 0), model.at(name).values[6]);
+}
+
+TEST_F(CheckpointTest, ReadsHalfPrecisionAndDoubles) {
+  const TestModel model = random_model(small_config("llama"));
+  std::vector<std::vector<double>> wide;
+  std::vector<TensorView> views = model.views();
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const std::vector<float>& values = model.tensors[i].values;
+    views[i].dtype = Dtype::kF64;
+    views[i].bytes = std::as_bytes(std::span(wide.emplace_back(values.begin(), values.end())));
+  }
+  write_text(file("config.json"), model.config.dump());
+  write_safetensors(file("model.safetensors"), views);
+  const Checkpoint checkpoint = Checkpoint::open(path());
+  expect_holds(checkpoint, model);
+  std::vector<double> norm(16);
+  checkpoint.read("model.norm.weight", norm);
+  EXPECT_EQ(norm, wide[wide.size() - 2]);
+}
+
+TEST_F(CheckpointTest, DropsPrefixesInAnyOrder) {
+  EXPECT_EQ(canonical_tensor_name("_orig_mod.module._orig_mod.model.norm.weight"),
+            "model.norm.weight");
+  EXPECT_EQ(canonical_tensor_name("module.model.layers.3._orig_mod.mlp.up_proj.weight"),
+            "model.layers.3.mlp.up_proj.weight");
+  EXPECT_EQ(canonical_tensor_name("model.module.weight"), "model.module.weight");
+  const TestModel model = random_model(small_config("llama"));
+  for (const char* prefix : {"_orig_mod.", "module.", "module._orig_mod.", "_orig_mod.module."}) {
+    TestModel prefixed = model;
+    for (TestTensor& tensor : prefixed.tensors) tensor.name = prefix + tensor.name;
+    const Checkpoint checkpoint = open(prefixed);
+    expect_holds(checkpoint, model);
+    EXPECT_EQ(checkpoint.tensor("model.norm.weight").stored_name,
+              std::string(prefix) + "model.norm.weight");
+  }
+}
+
+TEST_F(CheckpointTest, RefusesTwoTensorsOfOneName) {
+  TestModel model = random_model(small_config("llama"));
+  model.tensors.push_back(model.at("model.norm.weight"));
+  model.tensors.back().name = "module.model.norm.weight";
+  EXPECT_EQ(error_of(model),
+            "the tensors 'model.norm.weight' and 'module.model.norm.weight' both stand for "
+            "'model.norm.weight'");
+}
+
+TEST_F(CheckpointTest, IgnoresRotaryBuffers) {
+  TestModel model = random_model(small_config("llama"));
+  TestModel with_buffer = model;
+  with_buffer.tensors.push_back({"model.layers.0.self_attn.rotary_emb.inv_freq", {2}, {1, 2}});
+  expect_holds(open(with_buffer), model);
+}
+
+TEST_F(CheckpointTest, ReadsTheOfficialLayout) {
+  for (const int heads : {1, 2, 4}) {
+    const Json config = with(small_config("lime"), "num_key_value_heads", heads);
+    const TestModel model = random_model(config);
+    const Checkpoint checkpoint = open(official_layout(model));
+    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+    EXPECT_EQ(checkpoint.config().lime.router, RouterKind::kFull);
+    EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kLimeOfficial);
+    EXPECT_EQ(checkpoint.tensor("model.layers.1.self_attn.v_proj.weight").stored_name,
+              "model.layers.1.self_attn.kv_proj_weight");
+    expect_holds(checkpoint, model);
+  }
+}
+
+TEST_F(CheckpointTest, ReadsTheOtherNameOfTheFusedTensor) {
+  const TestModel model = random_model(small_config("lime"));
+  TestModel official = official_layout(model);
+  for (TestTensor& tensor : official.tensors) {
+    const std::size_t place = tensor.name.find("kv_proj_weight");
+    if (place != std::string::npos) tensor.name.replace(place, 14, "lime_kv_proj");
+  }
+  expect_holds(open(official), model);
+}
+
+TEST_F(CheckpointTest, RecognisesALimeOfOneLayerAndOneWithSeparateKeys) {
+  const TestModel one = random_model(with(small_config("lime"), "num_hidden_layers", 1));
+  EXPECT_EQ(open(official_layout(one)).config().decoder, DecoderKind::kLime);
+  TestModel separate = random_model(small_config("lime"));
+  separate.config["model_type"] = "llama";
+  const Checkpoint checkpoint = open(separate);
+  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kHuggingFace);
+}
+
+TEST_F(CheckpointTest, SaysWhichNumberOfKeyValueHeadsWouldFit) {
+  TestModel official =
+      official_layout(random_model(with(small_config("lime"), "num_key_value_heads", 4)));
+  official.config["num_key_value_heads"] = 2;
+  EXPECT_EQ(error_of(official),
+            "tensor 'model.layers.0.self_attn.kv_proj_weight' must have the shape [16, 16] by "
+            "config.json, got [32, 16]; it would fit num_key_value_heads = 4, config.json has 2");
+  TestModel llama = random_model(small_config("llama"));
+  llama.config["num_key_value_heads"] = 4;
+  EXPECT_EQ(error_of(llama),
+            "tensor 'model.layers.0.self_attn.k_proj.weight' must have the shape [16, 16] by "
+            "config.json, got [8, 16]; it would fit num_key_value_heads = 2, config.json has 4");
+}
+
+TEST_F(CheckpointTest, RefusesRoutersThatItHasNot) {
+  TestModel dynamic = random_model(small_config("lime"));
+  dynamic.tensors.push_back({"model.layers.1.self_attn.dynamic_proj.weight", {1}, {1}});
+  EXPECT_EQ(error_of(dynamic),
+            "tensor 'model.layers.1.self_attn.dynamic_proj.weight' belongs to a dynamic LIMe "
+            "router, which this build has not");
+  TestModel average = random_model(small_config("lime"));
+  average.config["lime"] = {{"router", "average"}};
+  EXPECT_EQ(error_of(average),
+            "lime: the router must be full with head_mixing, or none, for this build; got router "
+            "average, head_mixing true, per_dimension false, dynamic false");
+}
+
+TEST_F(CheckpointTest, NamesAShapeAtOddsWithTheConfig) {
+  TestModel model = random_model(small_config("llama"));
+  model.config["vocab_size"] = 12;
+  EXPECT_EQ(error_of(model),
+            "tensor 'model.embed_tokens.weight' must have the shape [12, 16] by config.json, got "
+            "[11, 16]");
+  TestModel lime = random_model(small_config("lime"));
+  TestTensor& router = lime.at("model.layers.2.self_attn.lime_router.static_weights");
+  router.shape = {6, 2};
+  EXPECT_EQ(error_of(lime),
+            "tensor 'model.layers.2.self_attn.lime_router.static_weights' must have the shape "
+            "[2, 6] by config.json, got [6, 2]");
+}
+
+TEST_F(CheckpointTest, NamesMissingAndUnexpectedTensors) {
+  TestModel model = random_model(small_config("llama"));
+  model.remove("model.layers.1.mlp.up_proj.weight");
+  EXPECT_EQ(error_of(model),
+            "the tensors must be those of config.json, got missing 1 "
+            "('model.layers.1.mlp.up_proj.weight')");
+  model.tensors.push_back({"model.layers.1.mlp.extra", {1}, {0}});
+  EXPECT_EQ(error_of(model),
+            "the tensors must be those of config.json, got missing 1 "
+            "('model.layers.1.mlp.up_proj.weight') and unexpected 1 ('model.layers.1.mlp.extra')");
+  TestModel shallow = random_model(small_config("llama"));
+  shallow.config["num_hidden_layers"] = 2;
+  EXPECT_EQ(error_of(shallow),
+            "the tensors must be those of config.json, got unexpected 9 "
+            "('model.layers.2.input_layernorm.weight', 'model.layers.2.mlp.down_proj.weight', "
+            "'model.layers.2.mlp.gate_proj.weight', 'model.layers.2.mlp.up_proj.weight', "
+            "'model.layers.2.post_attention_layernorm.weight', ...)");
+}
+
+TEST_F(CheckpointTest, RefusesWeightsThatAreIntegers) {
+  const TestModel model = random_model(small_config("llama"));
+  std::vector<TensorView> views = model.views();
+  views[0].dtype = Dtype::kI32;
+  write_text(file("config.json"), model.config.dump());
+  write_safetensors(file("model.safetensors"), views);
+  EXPECT_EQ(error_of_folder(),
+            "tensor 'model.embed_tokens.weight' must be F64, F32, F16 or BF16, got I32");
+}
+
+TEST_F(CheckpointTest, NamesWeightsThatAreNotFinite) {
+  TestModel model = official_layout(random_model(small_config("lime")));
+  model.at("model.norm.weight").values[3] = std::numeric_limits<float>::quiet_NaN();
+  // Row 1 of the fused tensor is dimension 0 of head 1: row 4 of k_proj.
+  model.at("model.layers.1.self_attn.kv_proj_weight").values[16 + 5] =
+      -std::numeric_limits<float>::infinity();
+  const Checkpoint checkpoint = open(model);
+  EXPECT_EQ(without_path(message_of<FormatError>([&] { read(checkpoint, "model.norm.weight"); })),
+            "tensor 'model.norm.weight' must hold finite weights, got nan at [3]; --allow-nan "
+            "reads them as they are");
+  EXPECT_EQ(without_path(message_of<FormatError>(
+                [&] { read(checkpoint, "model.layers.1.self_attn.k_proj.weight"); })),
+            "tensor 'model.layers.1.self_attn.k_proj.weight' must hold finite weights, got -inf at "
+            "[4, 5]; --allow-nan reads them as they are");
+  EXPECT_NO_THROW(read(checkpoint, "model.layers.1.self_attn.v_proj.weight"));
+  const Checkpoint allowed = open(model, {.allow_nan = true});
+  EXPECT_TRUE(std::isnan(read(allowed, "model.norm.weight")[3]));
+}
+
+TEST_F(CheckpointTest, RefusesATensorOrARoomThatDoesNotFit) {
+  const Checkpoint checkpoint = open(random_model(small_config("llama")));
+  EXPECT_EQ(without_path(message_of<InvalidArgument>([&] { checkpoint.tensor("lm_head"); })),
+            "the checkpoint has no tensor 'lm_head'");
+  std::vector<float> room(15);
+  EXPECT_EQ(without_path(
+                message_of<InvalidArgument>([&] { checkpoint.read("model.norm.weight", room); })),
+            "tensor 'model.norm.weight' [16] has 16 elements, got room for 15");
+  EXPECT_EQ(without_path(
+                message_of<InvalidArgument>([&] { checkpoint.read_matrix("model.norm.weight"); })),
+            "tensor 'model.norm.weight' must have two dimensions, got [16]");
+}
+
+class TiedCheckpointTest : public CheckpointTest {
+ protected:
+  /// A tied config beside an embedding and an output projection.
+  TestModel model_ = [] {
+    TestModel model = random_model(small_config("llama"));
+    model.config["tie_word_embeddings"] = true;
+    return model;
+  }();
+};
+
+TEST_F(TiedCheckpointTest, NeedsNoOutputProjection) {
+  model_.remove("lm_head.weight");
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+  expect_holds(checkpoint, model_);
+}
+
+TEST_F(TiedCheckpointTest, DropsAnEqualOutputProjection) {
+  model_.at("lm_head.weight").values = model_.at("model.embed_tokens.weight").values;
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+}
+
+TEST_F(TiedCheckpointTest, KeepsAnOutputProjectionThatDiffersAsTransformersDoes) {
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_FALSE(checkpoint.config().tie_word_embeddings);
+  expect_holds(checkpoint, model_);
+}
+
+TEST_F(TiedCheckpointTest, TakesTheOutputProjectionForAMissingEmbedding) {
+  const std::vector<float> values = model_.at("lm_head.weight").values;
+  model_.remove("model.embed_tokens.weight");
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_EQ(read(checkpoint, "model.embed_tokens.weight"), values);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+}
+
+TEST_F(TiedCheckpointTest, MissesTheOutputProjectionOfAnUntiedModel) {
+  model_.remove("lm_head.weight");
+  model_.config["tie_word_embeddings"] = false;
+  EXPECT_EQ(error_of(model_),
+            "the tensors must be those of config.json, got missing 1 ('lm_head.weight')");
+}
+
+TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
+  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(file("nowhere")); }),
+            "'" + file("nowhere").string() + "': there is no such checkpoint folder");
+  write_text(file("config.json"), small_config("llama").dump());
+  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
+            "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
+  EXPECT_EQ(error_of_folder<IoError>(),
+            "the folder holds no model.safetensors and no model.safetensors.index.json");
+  write_text(file("pytorch_model.bin"), "");
+  EXPECT_EQ(error_of_folder<IoError>(),
+            "the folder holds no model.safetensors and no model.safetensors.index.json, only "
+            "pytorch_model.bin; save the model with safe_serialization=True");
+}
+
+TEST_F(CheckpointTest, HasTheDigestThatSha256sumPrints) {
+  const Checkpoint checkpoint = open(random_model(small_config("llama")));
+  const std::string lines = sha256_of_file(file("config.json")) + "  config.json\n" +
+                            sha256_of_file(file("model.safetensors")) + "  model.safetensors\n";
+  EXPECT_EQ(checkpoint.sha256(), sha256_of(lines));
+}
+
+TEST_F(CheckpointTest, StaysValidWhenMoved) {
+  const TestModel model = random_model(small_config("lime"));
+  Checkpoint first = open(model);
+  const Checkpoint second = std::move(first);
+  expect_holds(second, model);
+}
+
+/// Writes the header of `specs` as float32 and leaves the data a hole in the file.
+void write_sparse(const std::filesystem::path& path, const std::vector<ParameterSpec>& specs) {
+  Json header = Json::object();
+  std::int64_t offset = 0;
+  for (const ParameterSpec& spec : specs) {
+    const std::int64_t end = offset + 4 * element_count(spec.shape);
+    header[spec.name] = {{"dtype", "F32"}, {"shape", spec.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  const std::string text = header.dump();
+  write_text(path, testing::length_prefix(text.size()) + text);
+  std::filesystem::resize_file(path, 8 + text.size() + static_cast<std::uintmax_t>(offset));
+}
+
+TEST_F(CheckpointTest, TouchesNoWeightsThatNobodyAsksFor) {
+  Json config = small_config("lime");
+  config["hidden_size"] = 1024;
+  config["intermediate_size"] = 4096;
+  config["num_hidden_layers"] = 128;
+  write_text(file("config.json"), config.dump());
+  write_sparse(file("model.safetensors"), parameter_specs(parse_model_config(config, "test")));
+  ASSERT_GT(std::filesystem::file_size(file("model.safetensors")), 5'000'000'000U);
+
+  rusage before{};
+  rusage after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  const Checkpoint checkpoint = Checkpoint::open(path());
+  const MatrixF router =
+      checkpoint.read_matrix("model.layers.127.self_attn.lime_router.static_weights");
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(router.cols(), 256);
+  // Reading it all would take at least 80,000 faults even at 64 KiB a fault.
+  EXPECT_LT(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt, 10000);
+}
+
+}  // namespace
+}  // namespace lime

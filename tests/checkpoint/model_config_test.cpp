@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/model_config.h"
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/test_model.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using testing::message_of;
+using testing::small_config;
+using testing::TemporaryFolder;
+using testing::write_text;
+
+ModelConfig parse(const Json& json) { return parse_model_config(json, "'config.json'"); }
+
+std::string error_of(const Json& json) {
+  return message_of<FormatError>([&] { parse(json); });
+}
+
+Json changed(Json json, const std::string& key, const Json& value) {
+  json[key] = value;
+  return json;
+}
+
+Json changed_llama(const std::string& key, const Json& value) {
+  return changed(small_config("llama"), key, value);
+}
+
+TEST(ModelConfigTest, ReadsSizesAndFillsInTheDefaultsOfTransformers) {
+  const ModelConfig config = parse(small_config("llama"));
+  EXPECT_EQ(config.decoder, DecoderKind::kLlama);
+  EXPECT_EQ(config.vocab_size, 11);
+  EXPECT_EQ(config.hidden_size, 16);
+  EXPECT_EQ(config.intermediate_size, 24);
+  EXPECT_EQ(config.num_hidden_layers, 3);
+  EXPECT_EQ(config.num_attention_heads, 4);
+  EXPECT_EQ(config.num_key_value_heads, 2);
+  EXPECT_EQ(config.head_dim, 4);
+  EXPECT_EQ(config.max_position_embeddings, 2048);
+  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kNone);
+  EXPECT_FALSE(config.sliding_window);
+  EXPECT_FALSE(config.bos_token_id);
+  EXPECT_TRUE(config.eos_token_ids.empty());
+  EXPECT_EQ(config.raw, small_config("llama"));
+}
+
+TEST(ModelConfigTest, TakesNullForNotGiven) {
+  Json json = small_config("llama");
+  for (const char* key : {"num_key_value_heads", "head_dim", "rope_scaling", "rope_theta",
+                          "bos_token_id", "eos_token_id", "sliding_window"}) {
+    json[key] = nullptr;
+  }
+  const ModelConfig config = parse(json);
+  EXPECT_EQ(config.num_key_value_heads, 4);
+  EXPECT_EQ(config.head_dim, 4);
+  EXPECT_EQ(config.rope_theta, 10000.0);
+}
+
+TEST(ModelConfigTest, TakesTheHeadSizeThatIsGiven) {
+  EXPECT_EQ(parse(changed_llama("head_dim", 32)).head_dim, 32);
+}
+
+TEST(ModelConfigTest, ReadsOneEndOfTextOrSeveral) {
+  EXPECT_EQ(parse(changed_llama("eos_token_id", 2)).eos_token_ids, std::vector<std::int64_t>{2});
+  EXPECT_EQ(parse(changed_llama("eos_token_id", {2, 5})).eos_token_ids,
+            (std::vector<std::int64_t>{2, 5}));
+}
+
+TEST(ModelConfigTest, KnowsTheBiasesOfEachDecoder) {
+  const ModelConfig llama = parse(changed_llama("attention_bias", true));
+  EXPECT_TRUE(llama.qkv_bias && llama.o_bias);
+  EXPECT_TRUE(parse(changed_llama("mlp_bias", true)).mlp_bias);
+  const ModelConfig qwen2 = parse(small_config("qwen2"));
+  EXPECT_TRUE(qwen2.qkv_bias);
+  EXPECT_FALSE(qwen2.o_bias || qwen2.mlp_bias);
+  const ModelConfig mistral = parse(changed(small_config("mistral"), "attention_bias", true));
+  EXPECT_FALSE(mistral.qkv_bias || mistral.o_bias);
+}
+
+TEST(ModelConfigTest, ReadsLlama3ScalingAsTransformers4WritesIt) {
+  Json json = changed_llama("rope_scaling", {{"factor", 32.0},
+                                             {"high_freq_factor", 4.0},
+                                             {"low_freq_factor", 1.0},
+                                             {"original_max_position_embeddings", 8192},
+                                             {"rope_type", "llama3"}});
+  json["rope_theta"] = 500000.0;
+  const ModelConfig config = parse(json);
+  EXPECT_EQ(config.rope_theta, 500000.0);
+  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLlama3);
+  EXPECT_EQ(config.rope_scaling.factor, 32.0);
+  EXPECT_EQ(config.rope_scaling.low_freq_factor, 1.0);
+  EXPECT_EQ(config.rope_scaling.high_freq_factor, 4.0);
+  EXPECT_EQ(config.rope_scaling.original_max_position_embeddings, 8192);
+}
+
+TEST(ModelConfigTest, ReadsRopeParametersAsTransformers5WritesThem) {
+  const ModelConfig config =
+      parse(changed_llama("rope_parameters", {{"factor", 8.0},
+                                              {"high_freq_factor", 4.0},
+                                              {"low_freq_factor", 1.0},
+                                              {"original_max_position_embeddings", 64},
+                                              {"rope_theta", 500000.0},
+                                              {"rope_type", "llama3"}}));
+  EXPECT_EQ(config.rope_theta, 500000.0);
+  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLlama3);
+  EXPECT_EQ(config.rope_scaling.original_max_position_embeddings, 64);
+  const ModelConfig plain = parse(
+      changed_llama("rope_parameters", {{"rope_theta", 1000000.0}, {"rope_type", "default"}}));
+  EXPECT_EQ(plain.rope_theta, 1000000.0);
+  EXPECT_EQ(plain.rope_scaling.kind, RopeScalingKind::kNone);
+}
+
+TEST(ModelConfigTest, ReadsLinearScalingUnderItsOldKey) {
+  const ModelConfig config =
+      parse(changed_llama("rope_scaling", {{"type", "linear"}, {"factor", 2.5}}));
+  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLinear);
+  EXPECT_EQ(config.rope_scaling.factor, 2.5);
+}
+
+TEST(ModelConfigTest, SlidesEveryLayerOfMistral) {
+  Json json = small_config("mistral");
+  EXPECT_EQ(parse(json).window_of_layer(2), 4096) << "MistralConfig's default";
+  json["sliding_window"] = 7;
+  EXPECT_EQ(parse(json).window_of_layer(0), 7);
+  json["sliding_window"] = nullptr;
+  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
+}
+
+TEST(ModelConfigTest, SlidesTheUpperLayersOfQwen2OnlyWhereAsked) {
+  Json json = changed(small_config("qwen2"), "sliding_window", 7);
+  json["max_window_layers"] = 1;
+  EXPECT_EQ(parse(json).window_of_layer(2), std::nullopt);
+  json["use_sliding_window"] = true;
+  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
+  EXPECT_EQ(parse(json).window_of_layer(1), 7);
+  json["layer_types"] = {"sliding_attention", "full_attention", "full_attention"};
+  EXPECT_EQ(parse(json).window_of_layer(0), 7);
+  EXPECT_EQ(parse(json).window_of_layer(1), std::nullopt);
+  json["layer_types"] = {"sliding_attention"};
+  EXPECT_EQ(error_of(json),
+            "'config.json': 'layer_types' must have one entry for each of 3 layers, got 1");
+}
+
+TEST(ModelConfigTest, ReadsTheRouterOfLime) {
+  EXPECT_EQ(parse(small_config("lime")).lime.router, RouterKind::kFull);
+  const ModelConfig config = parse(
+      changed(small_config("lime"), "lime", {{"router", "dilated"}, {"j", 2}, {"dynamic", true}}));
+  EXPECT_EQ(config.lime.router, RouterKind::kDilated);
+  EXPECT_EQ(config.lime.j, 2);
+  EXPECT_TRUE(config.lime.dynamic);
+  EXPECT_TRUE(config.lime.head_mixing);
+  EXPECT_EQ(error_of(changed(small_config("lime"), "lime", {{"router", "best"}})),
+            "'config.json': 'lime': unknown router 'best'; this build knows full, average, last, "
+            "first, dilated, none");
+}
+
+TEST(ModelConfigTest, WritesWhatItReadsBack) {
+  Json lime = changed(small_config("lime"), "lime", {{"router", "none"}});
+  lime["eos_token_id"] = {1, 2};
+  lime["attention_bias"] = true;
+  lime["torch_dtype"] = "bfloat16";
+  Json qwen2 = changed(small_config("qwen2"), "use_sliding_window", true);
+  qwen2["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention"};
+  const Json llama3 = changed_llama("rope_scaling", {{"rope_type", "llama3"},
+                                                     {"factor", 32.0},
+                                                     {"low_freq_factor", 1.5},
+                                                     {"high_freq_factor", 4.0},
+                                                     {"original_max_position_embeddings", 8192}});
+  for (const Json& json : {small_config("llama"), small_config("mistral"), small_config("qwen2"),
+                           lime, qwen2, llama3}) {
+    const Json written = model_config_to_json(parse(json));
+    EXPECT_EQ(model_config_to_json(parse(written)), written);
+    for (const auto& [key, value] : json.items()) {
+      if (key == "lime") continue;
+      EXPECT_EQ(written.at(key), value) << key;
+    }
+  }
+}
+
+TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
+  EXPECT_EQ(error_of(small_config("gpt2")),
+            "'config.json': unknown decoder 'gpt2' in model_type; this build knows llama, mistral, "
+            "qwen2, lime");
+  Json json = small_config("llama");
+  json.erase("model_type");
+  EXPECT_EQ(error_of(json),
+            "'config.json': 'model_type' is missing; it names the decoder, one of llama, mistral, "
+            "qwen2, lime");
+}
+
+TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {
+  Json json = small_config("llama");
+  json.erase("hidden_size");
+  EXPECT_EQ(error_of(json), "'config.json': 'hidden_size' is missing");
+  EXPECT_EQ(error_of(changed_llama("hidden_size", "16")),
+            "'config.json': 'hidden_size' must be a whole number below 2^63, got \"16\"");
+  EXPECT_EQ(error_of(changed_llama("vocab_size", 9223372036854775808ULL)),
+            "'config.json': 'vocab_size' must be a whole number below 2^63, got "
+            "9223372036854775808");
+  EXPECT_EQ(error_of(changed_llama("vocab_size", -1)),
+            "'config.json': 'vocab_size' must be from 1 to 2147483647, got -1");
+  EXPECT_EQ(error_of(changed_llama("num_hidden_layers", 1000000)),
+            "'config.json': 'num_hidden_layers' must be from 1 to 10000, got 1000000");
+  EXPECT_EQ(error_of(changed_llama("num_attention_heads", 0)),
+            "'config.json': 'num_attention_heads' must be from 1 to 65536, got 0");
+  EXPECT_EQ(error_of(changed_llama("num_attention_heads", 3)),
+            "'config.json': 'hidden_size' must be a multiple of num_attention_heads = 3 where "
+            "head_dim is not given, got 16");
+  EXPECT_EQ(error_of(changed_llama("num_key_value_heads", 3)),
+            "'config.json': 'num_attention_heads' must be a multiple of num_key_value_heads = 3, "
+            "got 4");
+  EXPECT_EQ(error_of(changed_llama("head_dim", 5)),
+            "'config.json': 'head_dim' must be even for rotary embeddings, got 5");
+  EXPECT_EQ(error_of(changed_llama("tie_word_embeddings", 1)),
+            "'config.json': 'tie_word_embeddings' must be true or false, got 1");
+  EXPECT_EQ(error_of(changed_llama("rope_theta", 0)),
+            "'config.json': 'rope_theta' must be a positive number, got 0");
+  EXPECT_EQ(error_of(Json::array()), "'config.json': must be a JSON object, got []");
+}
+
+TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
+  EXPECT_EQ(error_of(changed_llama("hidden_act", "gelu")),
+            "'config.json': 'hidden_act' must be silu, got 'gelu'");
+  EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
+            "'config.json': 'rope_scaling': unknown rope kind 'yarn'; this build knows default, "
+            "linear, llama3");
+  EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}})),
+            "'config.json': 'rope_scaling': 'factor' is missing");
+  EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}, {"factor", -2}})),
+            "'config.json': 'rope_scaling': 'factor' must be a positive number, got -2");
+  EXPECT_EQ(error_of(changed_llama("partial_rotary_factor", 0.5)),
+            "'config.json': 'partial_rotary_factor' must be 1, got 0.5");
+  EXPECT_EQ(error_of(changed_llama("quantization_config", {{"bits", 4}})),
+            "'config.json': 'quantization_config' must be absent, got quantised weights; use the "
+            "checkpoint with full weights");
+}
+
+TEST(ModelConfigTest, ReadsAFolderOrItsFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "config.json", small_config("llama").dump());
+  EXPECT_EQ(read_model_config(folder.path()).vocab_size, 11);
+  EXPECT_EQ(read_model_config(folder / "config.json").vocab_size, 11);
+}
+
+TEST(ModelConfigTest, NamesTheFileThatIsMissingOrCutShort) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "config.json").string();
+  EXPECT_EQ(message_of<IoError>([&] { read_model_config(folder / "nowhere"); }),
+            "'" + (folder / "nowhere").string() + "': there is no such checkpoint folder");
+  EXPECT_EQ(message_of<IoError>([&] { read_model_config(folder.path()); }),
+            "'" + folder.path().string() +
+                "': the folder holds no config.json, expected a Hugging Face checkpoint");
+  const std::string text = small_config("llama").dump();
+  write_text(file, text.substr(0, text.size() / 2));
+  EXPECT_EQ(message_of<FormatError>([&] { read_model_config(folder.path()); }),
+            "'" + file + "': is not valid JSON at line 1, column " +
+                std::to_string(text.size() / 2) + "; the file seems to be cut short");
+}
+
+}  // namespace
+}  // namespace lime

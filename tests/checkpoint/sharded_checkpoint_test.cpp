@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints whose weights lie in several files.
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/test_model.h"
+#include "core/errors.h"
+#include "core/sha256.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using testing::message_of;
+using testing::random_model;
+using testing::small_config;
+using testing::TemporaryFolder;
+using testing::TestModel;
+using testing::write_text;
+
+constexpr const char* kFirst = "model-00001-of-00002.safetensors";
+constexpr const char* kSecond = "model-00002-of-00002.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+class ShardedCheckpointTest : public ::testing::Test {
+ protected:
+  ShardedCheckpointTest() {
+    model_ = random_model(small_config("llama"));
+    const std::vector<TensorView> views = model_.views();
+    const std::size_t half = views.size() / 2;
+    write_text(file("config.json"), model_.config.dump());
+    write_safetensors(file(kFirst), std::span(views).first(half));
+    write_safetensors(file(kSecond), std::span(views).subspan(half));
+    index_["metadata"]["total_size"] = 1;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      index_["weight_map"][views[i].name] = i < half ? kFirst : kSecond;
+    }
+    write_index();
+  }
+
+  std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+  void write_index() const { write_text(file(kIndex), index_.dump()); }
+  Checkpoint open() const { return Checkpoint::open(folder_.path()); }
+  std::string quoted(const std::string& name) const { return "'" + file(name).string() + "'"; }
+
+  TemporaryFolder folder_;
+  TestModel model_;
+  Json index_;
+};
+
+TEST_F(ShardedCheckpointTest, ReadsTensorsFromTheirShards) {
+  const Checkpoint checkpoint = open();
+  for (const auto& tensor : model_.tensors) {
+    std::vector<float> values(tensor.values.size());
+    checkpoint.read(tensor.name, values);
+    EXPECT_EQ(values, tensor.values) << tensor.name;
+  }
+}
+
+TEST_F(ShardedCheckpointTest, HashesConfigIndexAndShards) {
+  std::string lines;
+  for (const char* name : {"config.json", kIndex, kFirst, kSecond}) {
+    lines += sha256_of_file(file(name)) + "  " + name + "\n";
+  }
+  EXPECT_EQ(open().sha256(), sha256_of(lines));
+}
+
+TEST_F(ShardedCheckpointTest, PrefersASingleFileAsTransformersDoes) {
+  TestModel other = random_model(small_config("llama"), 2);
+  write_safetensors(file("model.safetensors"), other.views());
+  std::vector<float> norm(16);
+  open().read("model.norm.weight", norm);
+  EXPECT_EQ(norm, other.at("model.norm.weight").values);
+}
+
+TEST_F(ShardedCheckpointTest, NamesAMissingShard) {
+  std::filesystem::remove(file(kSecond));
+  EXPECT_EQ(message_of<IoError>([&] { open(); }),
+            "'" + folder_.path().string() +
+                "': the shard 'model-00002-of-00002.safetensors' named by "
+                "model.safetensors.index.json is missing; copy it into the folder");
+}
+
+TEST_F(ShardedCheckpointTest, RefusesShardsOutsideTheFolder) {
+  for (const char* name : {"../model.safetensors", "/etc/passwd", "..", "a\\b", ""}) {
+    index_["weight_map"]["model.norm.weight"] = name;
+    write_index();
+    EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+              quoted(kIndex) +
+                  ": the shard of tensor 'model.norm.weight' must be a file beside the index, "
+                  "got " +
+                  Json(name).dump());
+  }
+}
+
+TEST_F(ShardedCheckpointTest, RefusesAnIndexWithoutAMap) {
+  write_text(file(kIndex), "{\"weight_map\": 3}");
+  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+            quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
+  write_text(file(kIndex), "[]");
+  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+            quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
+}
+
+TEST_F(ShardedCheckpointTest, NamesATensorThatAShardLacks) {
+  index_["weight_map"]["model.norm.weight"] = kFirst;
+  write_index();
+  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+            quoted(kFirst) +
+                ": must hold tensor 'model.norm.weight' by model.safetensors.index.json, but does "
+                "not");
+}
+
+TEST_F(ShardedCheckpointTest, NamesATensorThatTheIndexForgot) {
+  index_["weight_map"].erase("model.norm.weight");
+  write_index();
+  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+            "'" + folder_.path().string() +
+                "': the tensors must be those of config.json, got missing 1 "
+                "('model.norm.weight')");
+}
+
+}  // namespace
+}  // namespace lime

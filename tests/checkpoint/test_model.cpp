@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/test_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "checkpoint/parameters.h"
+#include "core/random.h"
+#include "support/test_data.h"
+
+namespace lime::testing {
+
+TensorView TestTensor::view() const {
+  return {name, Dtype::kF32, shape, std::as_bytes(std::span(values))};
+}
+
+TestTensor& TestModel::at(const std::string& name) {
+  for (TestTensor& tensor : tensors) {
+    if (tensor.name == name) return tensor;
+  }
+  throw std::out_of_range(name);
+}
+
+void TestModel::remove(const std::string& name) {
+  std::erase_if(tensors, [&](const TestTensor& tensor) { return tensor.name == name; });
+}
+
+std::vector<TensorView> TestModel::views() const {
+  std::vector<TensorView> views;
+  for (const TestTensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+void TestModel::write(const std::filesystem::path& folder) const {
+  write_text(folder / "config.json", config.dump(2));
+  write_safetensors(folder / "model.safetensors", views());
+}
+
+Json small_config(const std::string& model_type) {
+  return {{"model_type", model_type},    {"vocab_size", 11},       {"hidden_size", 16},
+          {"intermediate_size", 24},     {"num_hidden_layers", 3}, {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},    {"hidden_act", "silu"},   {"rms_norm_eps", 1e-5},
+          {"tie_word_embeddings", false}};
+}
+
+TestModel random_model(const Json& config, std::uint64_t seed) {
+  TestModel model{.config = config, .tensors = {}};
+  Random random(seed);
+  for (ParameterSpec& spec : parameter_specs(parse_model_config(config, "test"))) {
+    TestTensor tensor{.name = spec.name, .shape = spec.shape, .values = {}};
+    tensor.values.resize(static_cast<std::size_t>(element_count(spec.shape)));
+    for (float& value : tensor.values) value = static_cast<float>(random.normal());
+    model.tensors.push_back(std::move(tensor));
+  }
+  return model;
+}
+
+TestModel official_layout(const TestModel& lime) {
+  TestModel official = lime;
+  official.config["model_type"] = "llama";
+  official.config.erase("lime");
+  const ModelConfig config = parse_model_config(lime.config, "test");
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string keys = layer_parameter(layer, "self_attn.k_proj.weight");
+    const std::string values = layer_parameter(layer, "self_attn.v_proj.weight");
+    const std::vector<float> k = official.at(keys).values;
+    const std::vector<float> v = official.at(values).values;
+    TestTensor fused{
+        .name = layer_parameter(layer, "self_attn.kv_proj_weight"),
+        .shape = {2 * config.num_key_value_heads * config.head_dim, config.hidden_size},
+        .values = {}};
+    // Row c * heads + h holds dimension c of head h, the keys' dimensions first.
+    for (const std::vector<float>* part : {&k, &v}) {
+      for (std::int64_t c = 0; c < config.head_dim; ++c) {
+        for (std::int64_t h = 0; h < config.num_key_value_heads; ++h) {
+          const auto row = part->begin() + (h * config.head_dim + c) * config.hidden_size;
+          fused.values.insert(fused.values.end(), row, row + config.hidden_size);
+        }
+      }
+    }
+    official.remove(keys);
+    official.remove(values);
+    official.tensors.push_back(std::move(fused));
+  }
+  return official;
+}
+
+std::string length_prefix(std::uint64_t length) {
+  std::string prefix(sizeof(length), '\0');
+  std::memcpy(prefix.data(), &length, sizeof(length));
+  return prefix;
+}
+
+std::string raw_safetensors(const std::string& header, std::size_t data_bytes) {
+  return length_prefix(header.size()) + header + std::string(data_bytes, '\0');
+}
+
+}  // namespace lime::testing
