@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/errors.h"
+#include "store/capture_reader.h"
+#include "store/capture_tools.h"
+#include "store/hdf5_file.h"
+#include "store/sample_capture.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::SampleCapture;
+using testing::TemporaryFolder;
+
+/// Chunks of 1 KiB lie across shards and batches; 64 KiB hold a whole shard.
+struct Case {
+  const char* name;
+  SampleCapture sample;
+  bool packed;
+};
+
+class CaptureRoundTripTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    sample_ = GetParam().sample;
+    path_ = folder_ / "capture.h5";
+    ASSERT_TRUE(sample_.write(path_));
+    if (!GetParam().packed) return;
+    const auto packed = folder_ / "packed.h5";
+    pack_capture(path_, packed);
+    std::filesystem::remove_all(folder_ / "capture.shards");
+    std::filesystem::rename(packed, path_);
+  }
+
+  TemporaryFolder folder_;
+  SampleCapture sample_;
+  std::filesystem::path path_;
+};
+
+TEST_P(CaptureRoundTripTest, KeepsEveryRow) {
+  const CaptureReader reader(path_);
+  ASSERT_EQ(reader.num_rows(), sample_.num_rows());
+  const std::vector<ActivationInfo> activations = sample_.plan().activations;
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    const auto& [site, layer, dim, hook] = activations[i];
+    const MatrixF expected = sample_.expected(i);
+    EXPECT_EQ(reader.read_all(site, layer), expected);
+    EXPECT_EQ(reader.dim(site, layer), dim);
+    EXPECT_EQ(reader.activation(site, layer).hook, hook);
+    for (std::int64_t first = 0; first < reader.num_rows(); first += 7) {
+      const std::int64_t count = std::min<std::int64_t>(23, reader.num_rows() - first);
+      EXPECT_EQ(reader.read_rows(site, layer, first, count), expected.middleRows(first, count));
+    }
+  }
+}
+
+TEST_P(CaptureRoundTripTest, KeepsRowsAndSequences) {
+  const CaptureReader reader(path_);
+  EXPECT_EQ(reader.num_sequences(), sample_.num_sequences());
+  std::int64_t row = 0;
+  for (std::int64_t s = 0; s < sample_.num_sequences(); ++s) {
+    const auto index = static_cast<std::size_t>(s);
+    EXPECT_EQ(reader.offsets()[index], row);
+    const Sequence expected = sample_.sequence(s);
+    EXPECT_EQ(reader.sequences()[index].text, expected.text);
+    EXPECT_EQ(reader.sequences()[index].label, expected.label);
+    EXPECT_EQ(reader.sequences()[index].pair, expected.pair);
+    EXPECT_EQ(reader.sequences()[index].task, expected.task);
+    const RowTable rows = sample_.rows(s);
+    for (std::size_t i = 0; i < rows.sequence.size(); ++i, ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      EXPECT_EQ(reader.rows().sequence[r], rows.sequence[i]);
+      EXPECT_EQ(reader.rows().position[r], rows.position[i]);
+      EXPECT_EQ(reader.rows().token[r], rows.token[i]);
+      if (sample_.with_classes) {
+        EXPECT_EQ(reader.rows().class_id[r], rows.class_id[i]);
+      }
+    }
+    EXPECT_EQ(reader.read_sequence("values", 0, s).rows(), sample_.rows_of(s));
+  }
+  EXPECT_EQ(reader.offsets().back(), row);
+}
+
+TEST_P(CaptureRoundTripTest, KeepsAttributes) {
+  const CaptureReader reader(path_);
+  const CaptureInfo expected = sample_.plan().info;
+  const CaptureInfo& info = reader.info();
+  EXPECT_EQ(info.tool, expected.tool);
+  EXPECT_EQ(info.command, expected.command);
+  EXPECT_EQ(info.created_utc, expected.created_utc);
+  EXPECT_EQ(reader.config(), expected.config);
+  EXPECT_EQ(info.options, expected.options);
+  EXPECT_EQ(info.checkpoint_sha256, expected.checkpoint_sha256);
+  EXPECT_EQ(info.seed, expected.seed);
+  EXPECT_EQ(info.storage, expected.storage);
+  EXPECT_EQ(info.rows, expected.rows);
+  EXPECT_EQ(info.prepended, expected.prepended);
+  EXPECT_EQ(info.first_ids, expected.first_ids);
+  EXPECT_EQ(info.first_tokens, expected.first_tokens);
+  EXPECT_EQ(info.class_names, expected.class_names);
+  EXPECT_EQ(info.task_names, expected.task_names);
+  EXPECT_EQ(info.extra, expected.extra);
+  EXPECT_TRUE(reader.complete());
+  EXPECT_THAT(reader.sites(), ElementsAre("values", "hidden"));
+  EXPECT_THAT(reader.layers("hidden"), ElementsAre(0, 1));
+}
+
+TEST_P(CaptureRoundTripTest, KeepsStatisticsAndRouter) {
+  const CaptureReader reader(path_);
+  RunningStatistics expected;
+  for (int shard = 0; shard < sample_.num_shards; ++shard) {
+    RunningStatistics part;
+    for (int i = 0; i < sample_.sequences_per_shard; ++i) {
+      part.add(sample_.activations(1, shard * sample_.sequences_per_shard + i));
+    }
+    expected.merge(part);
+  }
+  const RunningStatistics statistics = reader.statistics("values", 1);
+  EXPECT_EQ(statistics.count, sample_.num_rows());
+  EXPECT_EQ(statistics.mean, expected.mean);
+  EXPECT_EQ(statistics.m2, expected.m2);
+  EXPECT_EQ(reader.rms_per_head("values", 1), expected.rms_per_head(2));
+  EXPECT_TRUE(reader.has_statistics("hidden", 0));
+  EXPECT_FALSE(reader.has_statistics("hidden", 7));
+  EXPECT_THAT(reader.router_layers(), ElementsAre(1));
+  EXPECT_EQ(reader.router(1), sample_.plan().router.at(1));
+}
+
+TEST_P(CaptureRoundTripTest, VerifiesAndSummarizes) {
+  EXPECT_THAT(verify_capture(path_), IsEmpty());
+  const CaptureSummary summary = summarize_capture(path_);
+  EXPECT_EQ(summary.num_rows, sample_.num_rows());
+  EXPECT_EQ(summary.num_sequences, sample_.num_sequences());
+  EXPECT_EQ(summary.activations.size(), 4U);
+  EXPECT_EQ(summary.shards.size(), GetParam().packed ? 0U : 3U);
+  EXPECT_GT(summary.bytes_on_disk, sample_.num_rows() * 40 * 2);
+}
+
+TEST_P(CaptureRoundTripTest, ReadsInManyThreads) {
+  const CaptureReader reader(path_);
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const MatrixF expected = sample_.expected(t);
+      const ActivationInfo what = sample_.plan().activations[t];
+      for (int i = 0; i < 20; ++i) {
+        if (reader.read_all(what.site, what.layer) != expected) ++wrong[t];
+        if (reader.rows().size() != sample_.num_rows()) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CaptureRoundTripTest,
+    ::testing::Values(Case{"Float32Shards", {}, false}, Case{"Float32Packed", {}, true},
+                      Case{"Float16Shards", {.storage = StorageType::kFloat16}, false},
+                      Case{"Float16Packed", {.storage = StorageType::kFloat16}, true},
+                      Case{"LargeChunks", {.with_classes = false, .chunk_bytes = 1 << 16}, false}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(CaptureReaderTest, NamesWhatThereIs) {
+  const TemporaryFolder folder;
+  const auto path = folder / "run.h5";
+  SampleCapture sample;
+  sample.write(path);
+  const CaptureReader reader(path);
+  const auto message_of = [](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no exception");
+  };
+  const std::string name = "store: '" + path.string() + "'";
+  EXPECT_EQ(message_of([&] { reader.read_all("keys", 0); }),
+            name + " has no site 'keys'; it holds values, hidden");
+  EXPECT_EQ(message_of([&] { reader.read_all("values", 9); }),
+            name + " has no layer 9 of site 'values'; it holds layers 0-1");
+  EXPECT_EQ(message_of([&] { reader.statistics("keys", 0); }),
+            name + " has no statistics of 'keys' in layer 0; it has those of hidden, values");
+  EXPECT_EQ(message_of([&] { reader.router(0); }),
+            name + " has no router of layer 0; it has those of layers 1");
+  EXPECT_THROW(reader.read_rows("values", 0, -1, 1), InvalidArgument);
+  EXPECT_THROW(reader.read_rows("values", 0, 0, reader.num_rows() + 1), InvalidArgument);
+  EXPECT_THROW(reader.read_rows("values", 0, reader.num_rows() + 5, 0), InvalidArgument);
+  std::vector<float> small(3);
+  EXPECT_THROW(reader.read_rows("values", 0, 0, 2, small), InvalidArgument);
+}
+
+TEST(CaptureReaderTest, ReadsWhatAnotherToolHasRepacked) {
+  // The same datasets contiguous, as h5repack -l CONTI writes them: no chunks to read directly.
+  const TemporaryFolder folder;
+  const auto path = folder / "run.h5";
+  SampleCapture sample;
+  sample.write(path);
+  const auto packed = folder / "packed.h5";
+  pack_capture(path, packed);
+  const auto repacked = folder / "repacked.h5";
+  const testing::ProgramRun run = testing::run_command("h5repack -f NONE -l CONTI " +
+                                                       packed.string() + " " + repacked.string());
+  if (run.status != 0) GTEST_SKIP() << "needs h5repack of hdf5-tools: " << run.errors;
+  EXPECT_EQ(CaptureReader(repacked).read_all("hidden", 1), sample.expected(3));
+}
+
+}  // namespace
+}  // namespace lime
