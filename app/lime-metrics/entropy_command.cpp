@@ -31,8 +31,9 @@ void add_entropy_command(CommandLine& line) {
   const auto command = std::make_shared<EntropyCommand>();
   CommandLine& entropy = line.add_command(
       "entropy",
-      "Matrix-based Renyi entropy of every layer: near 0 all tokens of a sequence lie on one line "
-      "(collapse), at the ceiling ln min(tokens, dim) they spread over all dimensions.");
+      "Matrix-based Renyi entropy of the representations, layer by layer.\n"
+      "Near 0 all tokens of a sequence lie on one line (representation collapse); at the ceiling, "
+      "ln min(tokens, dim), they spread evenly over all dimensions.");
   entropy.add_positional("captures", command->analysis.captures.captures,
                          "captures to compare side by side");
   entropy.add_options(command->analysis);

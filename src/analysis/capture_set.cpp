@@ -60,6 +60,9 @@ void CaptureSetOptions::describe(OptionList& list) {
 
 void CaptureSetOptions::validate() const {
   if (captures.empty()) throw InvalidArgument("captures: at least one is needed");
+  if (!all_distinct(site)) {
+    throw InvalidArgument("site: each must be named once, got {}", join_words(site));
+  }
   if (label.empty()) return;
   if (label.size() != captures.size()) {
     throw InvalidArgument(

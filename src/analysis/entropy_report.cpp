@@ -21,23 +21,42 @@ std::string_view preprocessing(EntropyPreset preset) {
     case EntropyPreset::kSeqVcr:
       return "representations as they are";
     case EntropyPreset::kLayerByLayer:
-      return "centred, unit rows, negative similarities set to 0";
+      return "tokens centred, unit length, negative similarities set to 0";
     case EntropyPreset::kMatrixEntropy:
     case EntropyPreset::kDiffErank:
-      return "centred, unit rows";
+      return "tokens centred, unit length";
   }
   return "";
 }
 
-std::string what_is_shown(const EntropyOptions& options) {
-  const std::vector<double> orders = options.orders();
-  const std::string_view unit = entropy_unit(options);
-  std::string text = unit == "rank" ? "effective rank, the exponential of the matrix entropy"
-                                    : "matrix-based Renyi entropy";
-  text += fmt::format(" of each sequence; preset {} ({}); alpha {}; ", enum_name(options.preset),
-                      preprocessing(options.preset), fmt::join(orders, ", "));
-  if (unit == "ratio") return text + "divided by the preset's logarithm";
-  return text + (unit == "rank" ? "a number of dimensions" : "nats");
+/// What the values are divided by; empty where they are in nats.
+std::string_view divisor(const EntropyOptions& options) {
+  if (options.preset == EntropyPreset::kMatrixEntropy) return "ln dim";
+  if (options.preset != EntropyPreset::kLayerByLayer) return "";
+  switch (options.normalization) {
+    case EntropyNormalization::kMaxEntropy:
+      return "min(ln tokens, ln dim)";
+    case EntropyNormalization::kLogN:
+      return "ln tokens";
+    case EntropyNormalization::kLogD:
+      return "ln dim";
+    case EntropyNormalization::kLogNLogD:
+      return "(ln tokens * ln dim)";
+    case EntropyNormalization::kRaw:
+      return "";
+  }
+  return "";
+}
+
+std::string unit(const EntropyOptions& options) {
+  if (options.preset == EntropyPreset::kDiffErank) return "exp of it: an effective rank";
+  const std::string_view by = divisor(options);
+  return by.empty() ? "nats" : fmt::format("divided by {}", by);
+}
+
+std::string what_is_measured(const EntropyOptions& options) {
+  return fmt::format("matrix-based Renyi entropy of each sequence, preset {}, alpha {}, {}",
+                     enum_name(options.preset), fmt::join(options.orders(), ", "), unit(options));
 }
 
 std::string what_cells_are(const EntropyAnalysisOptions& options) {
@@ -125,7 +144,8 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
     report.layout.low.clear();
     report.layout.high.clear();
   }
-  report.notes.push_back(what_is_shown(options.entropy));
+  report.notes.push_back(what_is_measured(options.entropy));
+  report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
   for (const ChosenCapture& capture : captures) {
     report.notes.push_back(describe_capture(capture, options));
   }

@@ -148,7 +148,9 @@ std::string format_help(const CommandHelp& help) {
   }
   if (!help.commands.empty()) {
     text += "\nCommands:\n";
-    for (const auto& [name, what] : help.commands) text += two_columns("  " + name, what);
+    for (const auto& [name, what] : help.commands) {
+      text += two_columns("  " + name, what.substr(0, what.find('\n')));
+    }
   }
   text += options_by_group(help);
   if (!help.examples.empty()) text += examples(help.examples);

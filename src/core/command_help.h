@@ -17,9 +17,9 @@ struct PositionalHelp {
 
 /// What the help of one command is made of.
 struct CommandHelp {
-  std::string name;  ///< as typed, e.g. "lime-metrics entropy"
-  std::string description;
-  std::string examples;  ///< one command per line; may be empty
+  std::string name;         ///< as typed, e.g. "lime-metrics entropy"
+  std::string description;  ///< its first line stands for it in the list of commands
+  std::string examples;     ///< one command per line; may be empty
   std::vector<PositionalHelp> positionals;
   std::vector<OptionField> options;
   std::vector<std::pair<std::string, std::string>> commands;  ///< name and description

@@ -36,6 +36,7 @@ class CommandLine {
   CommandLine& operator=(CommandLine&&) noexcept;
 
   /// A command of its own below this one, as `info` in `lime-capture info`. Stays owned here.
+  /// The first line of the description stands in the list of commands.
   CommandLine& add_command(std::string name, std::string description);
 
   /// Every field as `--name-with-dashes`. Where the struct has a `validate()` without arguments,

@@ -46,6 +46,9 @@ TEST(CaptureSetOptionsTest, LabelsMustFitTheCaptures) {
             "before --label");
   options.label = {"one", "one"};
   EXPECT_EQ(refusal(options), "label: names must differ, got one, one");
+  options.label = {"one", "two"};
+  options.site = {"values", "values"};
+  EXPECT_EQ(refusal(options), "site: each must be named once, got values, values");
 }
 
 TEST(OpenCapturesTest, ChoosesSitesAndLayers) {

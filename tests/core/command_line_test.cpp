@@ -64,7 +64,7 @@ class CommandLineTest : public ::testing::Test {
  protected:
   int run(std::vector<const char*> arguments) {
     CommandLine line("tool", "Measures things.");
-    CommandLine& measure = line.add_command("measure", "Measures one thing.");
+    CommandLine& measure = line.add_command("measure", "Measures one thing.\nIn many words.");
     measure.add_options(options_);
     measure.add_positional("captures", captures_, "files");
     measure.set_examples("tool measure --layer all");
@@ -214,6 +214,7 @@ TEST_F(CommandLineTest, HelpShowsGroupsDefaultsAndExamples) {
   EXPECT_FALSE(ran_);
   EXPECT_EQ(output_,
             "Measures one thing.\n"
+            "In many words.\n"
             "\n"
             "Usage: tool measure [OPTIONS] [CAPTURES...]\n"
             "\n"
