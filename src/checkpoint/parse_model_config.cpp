@@ -19,7 +19,7 @@ struct DecoderDefaults {
 DecoderDefaults defaults_of(DecoderKind decoder) {
   switch (decoder) {
     case DecoderKind::kMistral:
-      return {.num_key_value_heads = 8, .max_position_embeddings = 4096 * 32};
+      return {.num_key_value_heads = 8, .max_position_embeddings = 131072};
     case DecoderKind::kQwen2:
       return {.num_key_value_heads = 32, .max_position_embeddings = 32768};
     case DecoderKind::kLlama:

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/safetensors.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -55,7 +52,14 @@ bool is_weight_dtype(Dtype dtype) {
          dtype == Dtype::kBF16;
 }
 
-std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(const Shape& shape) {
+  // Not fmt::join: GCC 12 warns of an overflow inside fmt 9 there.
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  }
+  return text + "]";
+}
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
