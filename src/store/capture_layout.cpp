@@ -163,22 +163,4 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   return info;
 }
 
-std::string attributes_digest(const CaptureTables& tables) {
-  Json document = to_json(tables.info);
-  document["activations"] = to_json(tables.activations);
-  document["identity_sha256"] = tables.identity_sha256;
-  document["shards"] = Json::array();
-  for (const ShardRecord& record : tables.shards) document["shards"].push_back(to_json(record));
-  return sha256_of(dump(document));
-}
-
-std::string text_digest(const std::vector<Sequence>& sequences) {
-  Sha256 hash;
-  for (const Sequence& sequence : sequences) {
-    hash.update(sequence.text);
-    hash.update(std::string_view("\0", 1));
-  }
-  return hash.hex_digest();
-}
-
 }  // namespace lime

@@ -74,13 +74,9 @@ void write_attributes(Hdf5Writer& file, const CaptureTables& tables);
 /// Checks format and version, then reads what write_attributes() wrote and lists the activations.
 /// @throws FormatError
 CaptureTables read_attributes(const Hdf5File& file);
-/// Digest of everything that the attributes say, stored as attribute `attributes_sha256`.
-std::string attributes_digest(const CaptureTables& tables);
 
 void write_sequences(Hdf5Writer& file, const CaptureTables& tables);
 std::vector<Sequence> read_sequences(const Hdf5File& file);
-/// Digest of the texts, stored as attribute `text_sha256` of the group `sequences`.
-std::string text_digest(const std::vector<Sequence>& sequences);
 
 void write_rows(Hdf5Writer& file, const RowTable& rows,
                 const std::vector<std::string>& class_names);

@@ -120,6 +120,7 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
   tables.shards = records;
   tables.offsets = {0};
   for (const ShardRecord& record : records) {
+    check_trailer(capture.parent_path() / record.file);
     const Hdf5File file(capture.parent_path() / record.file);
     check_shard(file, record, tables.identity_sha256);
     append_sequences(tables, file, record);
@@ -136,6 +137,7 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
 void write_master(const std::filesystem::path& capture, const CaptureTables& tables) {
   const Lock lock;
   Hdf5Writer file(capture);
+  Hdf5Access::want_trailer(file);
   for (const char* const column : {"rows/sequence", "rows/position", "rows/token"}) {
     write_virtual(file, column, H5T_STD_I32LE, 0, tables.shards);
   }

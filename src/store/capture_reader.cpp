@@ -10,9 +10,15 @@
 #include "core/suggest.h"
 #include "store/capture_layout.h"
 #include "store/data_files.h"
+#include "store/trailer.h"
 
 namespace lime {
 namespace {
+
+Hdf5File open_checked(const std::filesystem::path& path) {
+  check_trailer(path);
+  return Hdf5File(path);
+}
 
 CaptureTables open_tables(const std::filesystem::path& path, const Hdf5File& file) {
   CaptureTables tables = read_attributes(file);
@@ -34,7 +40,10 @@ struct CaptureReader::Impl {
   mutable std::optional<std::vector<Sequence>> sequences;
 
   explicit Impl(const std::filesystem::path& capture)
-      : path(capture), file(capture), tables(open_tables(capture, file)), data(capture, tables) {
+      : path(capture),
+        file(open_checked(capture)),
+        tables(open_tables(capture, file)),
+        data(capture, tables) {
     for (const ActivationInfo& activation : tables.activations) {
       if (sites.empty() || sites.back() != activation.site) sites.push_back(activation.site);
     }

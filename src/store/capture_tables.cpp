@@ -169,7 +169,6 @@ void write_attributes(Hdf5Writer& file, const CaptureTables& tables) {
   for (const ShardRecord& record : tables.shards) shards.push_back(to_json(record));
   file.set_attribute("shards", shards.dump());
   file.set_attribute("identity_sha256", tables.identity_sha256);
-  file.set_attribute("attributes_sha256", attributes_digest(tables));
 }
 
 CaptureTables read_attributes(const Hdf5File& file) {
@@ -215,9 +214,6 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
     write_column(file, "sequences/task", tasks);
     file.set_attribute("names", tables.info.task_names, "sequences/task");
   }
-  std::vector<Sequence> written(texts.size());
-  for (std::size_t i = 0; i < texts.size(); ++i) written[i].text = std::move(texts[i]);
-  file.set_attribute("text_sha256", text_digest(written), "sequences");
 }
 
 std::vector<Sequence> read_sequences(const Hdf5File& file) {

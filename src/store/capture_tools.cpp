@@ -12,6 +12,8 @@
 #include "store/capture_reader.h"
 #include "store/chunk_writer.h"
 #include "store/data_files.h"
+#include "store/hdf5_api.h"
+#include "store/trailer.h"
 
 namespace lime {
 namespace {
@@ -56,6 +58,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   tables.shards.clear();
   remove_stale_temporaries(out);
   Hdf5Writer file(out);
+  Hdf5Access::want_trailer(file);
   write_rows(file, reader.rows(), tables.info.class_names);
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);

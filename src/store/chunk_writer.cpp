@@ -100,10 +100,19 @@ void ChunkWriter::write_chunk() {
   const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(num_rows_),
                                          static_cast<hsize_t>(activation_.dim)};
   const Lock lock;
-  if (H5Dset_extent(dataset_.get(), extent.data()) < 0 ||
+  hsize_t before = 0;
+  hsize_t after = 0;
+  const hid_t file = Hdf5Access::id(file_);
+  if (H5Dset_extent(dataset_.get(), extent.data()) < 0 || H5Fget_filesize(file, &before) < 0 ||
       H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, 0, offset.data(), chunk_.size(), chunk_.data()) <
-          0) {
+          0 ||
+      H5Fget_filesize(file, &after) < 0) {
     hdf5::fail_writing(Hdf5Access::path(file_), fmt::format("'{}' cannot be written", name_));
+  }
+  // The chunk is where the file grew by just its size. If it grew by anything else, HDF5 has put
+  // structures of its own there too: then the trailer's digest covers the chunk as well.
+  if (after == before + chunk_.size()) {
+    Hdf5Access::add_data(file_, {before, chunk_.size(), checksum});
   }
   first_in_chunk_ = num_rows_;
 }

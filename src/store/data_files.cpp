@@ -53,6 +53,7 @@ std::shared_ptr<DataFile> DataFiles::open(std::size_t part) {
 }
 
 std::shared_ptr<DataFile> DataFiles::load(std::size_t part) const {
+  check_trailer(parts_[part].path);
   auto file = std::make_shared<DataFile>(parts_[part].path);
   if (!shards_.empty()) check_shard(file->file(), shards_[part], identity_sha256_);
   return file;

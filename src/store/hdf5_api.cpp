@@ -68,6 +68,8 @@ Id access_properties() {
   // would only fail on file systems that have none.
   H5Pset_file_locking(properties.get(), false, true);
   H5Pset_meta_block_size(properties.get(), 32 * 1024);
+  // No pool for small data: a chunk then lies where the file grew (see ChunkWriter::write_chunk).
+  H5Pset_small_data_block_size(properties.get(), 0);
   return properties;
 }
 

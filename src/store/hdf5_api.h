@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/hdf5_file.h"
+#include "store/trailer.h"
 
 namespace lime::hdf5 {
 
@@ -93,6 +94,10 @@ class Hdf5Access {
   static hid_t id(const Hdf5Writer& file);
   /// The name to show in errors: the final one.
   static const std::filesystem::path& path(const Hdf5Writer& file);
+  /// commit() shall append a trailer; see trailer.h.
+  static void want_trailer(Hdf5Writer& file);
+  /// Says that these bytes carry a checksum of their own.
+  static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
 };
 
 }  // namespace lime

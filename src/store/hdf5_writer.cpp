@@ -19,6 +19,8 @@ using hdf5::Lock;
 struct Hdf5Writer::Impl {
   AtomicFile target;
   Id file;
+  bool wants_trailer = false;
+  std::vector<ChecksummedExtent> data;
 
   explicit Impl(const std::filesystem::path& path) : target(path) {
     file = hdf5::create_file(target.temporary());
@@ -91,6 +93,11 @@ void write_matrix_as(Hdf5Writer& writer, const std::string& dataset, const Ref& 
 hid_t Hdf5Access::id(const Hdf5Writer& file) { return file.impl_->file.get(); }
 const std::filesystem::path& Hdf5Access::path(const Hdf5Writer& file) {
   return file.impl_->target.path();
+}
+
+void Hdf5Access::want_trailer(Hdf5Writer& file) { file.impl_->wants_trailer = true; }
+void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
+  file.impl_->data.push_back(extent);
 }
 
 Hdf5Writer::Hdf5Writer(const std::filesystem::path& path) {
@@ -233,6 +240,7 @@ void Hdf5Writer::commit() {
     hdf5::fail_writing(impl_->target.path(), "cannot be written");
   }
   if (!impl_->file.reset()) hdf5::fail_writing(impl_->target.path(), "cannot be closed");
+  if (impl_->wants_trailer) append_trailer(impl_->target.temporary(), impl_->data);
   impl_->target.commit();
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "store/hdf5_api.h"
 #include "store/shard_writer_impl.h"
 
 namespace lime {
@@ -17,6 +18,7 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
       shard(start.shard) {
   remove_stale_temporaries(folder.shard_path(shard));
   file.emplace(folder.shard_path(shard));
+  Hdf5Access::want_trailer(*file);
   tables.info = capture_plan.info;
   file->set_attribute("format", kShardFormat);
   file->set_attribute("schema_version", kCaptureSchemaVersion);
