@@ -1,76 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/checkpoint.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 
+#include "checkpoint/checkpoint_fixture.h"
 #include "checkpoint/parameters.h"
-#include "checkpoint/test_model.h"
-#include "core/errors.h"
 #include "core/sha256.h"
-#include "support/test_data.h"
 
 namespace lime {
 namespace {
 
+using testing::CheckpointTest;
+using testing::expect_holds;
 using testing::message_of;
 using testing::official_layout;
 using testing::random_model;
-using testing::read_text;
+using testing::read;
 using testing::small_config;
-using testing::TemporaryFolder;
 using testing::TestModel;
 using testing::TestTensor;
+using testing::with;
 using testing::write_text;
-
-class CheckpointTest : public ::testing::Test {
- protected:
-  Checkpoint open(const TestModel& model, const CheckpointOptions& options = {}) const {
-    model.write(folder_.path());
-    return Checkpoint::open(folder_.path(), options);
-  }
-  /// What is said of the folder, without the path that begins the message.
-  template <typename Exception = FormatError>
-  std::string error_of_folder() const {
-    return without_path(message_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
-  }
-  std::string error_of(const TestModel& model) const {
-    model.write(folder_.path());
-    return error_of_folder();
-  }
-  std::string without_path(const std::string& message) const {
-    const std::string start = "'" + folder_.path().string() + "': ";
-    return message.starts_with(start) ? message.substr(start.size()) : message;
-  }
-  std::filesystem::path file(const std::string& name) const { return folder_ / name; }
-  const std::filesystem::path& path() const { return folder_.path(); }
-
- private:
-  TemporaryFolder folder_;
-};
-
-std::vector<float> read(const Checkpoint& checkpoint, const std::string& name) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(checkpoint.tensor(name).shape)));
-  checkpoint.read(name, values);
-  return values;
-}
-
-void expect_holds(const Checkpoint& checkpoint, const TestModel& model) {
-  for (const TestTensor& tensor : model.tensors) {
-    ASSERT_TRUE(checkpoint.has(tensor.name)) << tensor.name;
-    EXPECT_EQ(checkpoint.tensor(tensor.name).shape, tensor.shape) << tensor.name;
-    EXPECT_EQ(read(checkpoint, tensor.name), tensor.values) << tensor.name;
-  }
-}
-
-Json with(Json config, const std::string& key, const Json& value) {
-  config[key] = value;
-  return config;
-}
 
 TEST_F(CheckpointTest, ReadsEveryDecoder) {
   for (const char* type : {"llama", "mistral", "qwen2", "lime"}) {
@@ -99,33 +51,35 @@ TEST_F(CheckpointTest, ReadsBiasesAndGivenHeadSizes) {
       open(random_model(small_config("qwen2"))).has("model.layers.0.self_attn.o_proj.bias"));
 }
 
-TEST_F(CheckpointTest, ReadsRoutersAsMatrices) {
-  TestModel model = random_model(small_config("lime"));
-  const Checkpoint checkpoint = open(model);
-  EXPECT_FALSE(checkpoint.has("model.layers.0.self_attn.lime_router.static_weights"));
-  const std::string name = "model.layers.2.self_attn.lime_router.static_weights";
-  const MatrixF router = checkpoint.read_matrix(name);
-  ASSERT_EQ(router.rows(), 2);
-  ASSERT_EQ(router.cols(), 6);
-  EXPECT_EQ(router(1, 0), model.at(name).values[6]);
+/// Small whole numbers, which every weight dtype holds exactly.
+TestModel rounded(TestModel model) {
+  for (TestTensor& tensor : model.tensors) {
+    for (float& value : tensor.values) value = std::round(8.0F * value);
+  }
+  return model;
 }
 
 TEST_F(CheckpointTest, ReadsHalfPrecisionAndDoubles) {
-  const TestModel model = random_model(small_config("llama"));
-  std::vector<std::vector<double>> wide;
-  std::vector<TensorView> views = model.views();
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    const std::vector<float>& values = model.tensors[i].values;
-    views[i].dtype = Dtype::kF64;
-    views[i].bytes = std::as_bytes(std::span(wide.emplace_back(values.begin(), values.end())));
+  const TestModel model = rounded(random_model(small_config("lime")));
+  const TestModel official = official_layout(model);
+  write_text(file("config.json"), official.config.dump());
+  for (const Dtype dtype : {Dtype::kF64, Dtype::kF16, Dtype::kBF16}) {
+    std::vector<TensorView> views = official.views();
+    std::vector<std::vector<std::byte>> encoded(views.size());
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      encoded[i] = testing::encode_weights(dtype, official.tensors[i].values);
+      views[i].dtype = dtype;
+      views[i].bytes = encoded[i];
+    }
+    write_safetensors(file("model.safetensors"), views);
+    const Checkpoint checkpoint = Checkpoint::open(path());
+    EXPECT_EQ(checkpoint.tensor("model.norm.weight").dtype, dtype);
+    expect_holds(checkpoint, model);
+    std::vector<double> norm(16);
+    checkpoint.read("model.norm.weight", norm);
+    const std::vector<float> expected = read(checkpoint, "model.norm.weight");
+    EXPECT_EQ(norm, std::vector<double>(expected.begin(), expected.end()));
   }
-  write_text(file("config.json"), model.config.dump());
-  write_safetensors(file("model.safetensors"), views);
-  const Checkpoint checkpoint = Checkpoint::open(path());
-  expect_holds(checkpoint, model);
-  std::vector<double> norm(16);
-  checkpoint.read("model.norm.weight", norm);
-  EXPECT_EQ(norm, wide[wide.size() - 2]);
 }
 
 TEST_F(CheckpointTest, DropsPrefixesInAnyOrder) {
@@ -159,67 +113,6 @@ TEST_F(CheckpointTest, IgnoresRotaryBuffers) {
   TestModel with_buffer = model;
   with_buffer.tensors.push_back({"model.layers.0.self_attn.rotary_emb.inv_freq", {2}, {1, 2}});
   expect_holds(open(with_buffer), model);
-}
-
-TEST_F(CheckpointTest, ReadsTheOfficialLayout) {
-  for (const int heads : {1, 2, 4}) {
-    const Json config = with(small_config("lime"), "num_key_value_heads", heads);
-    const TestModel model = random_model(config);
-    const Checkpoint checkpoint = open(official_layout(model));
-    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
-    EXPECT_EQ(checkpoint.config().lime.router, RouterKind::kFull);
-    EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kLimeOfficial);
-    EXPECT_EQ(checkpoint.tensor("model.layers.1.self_attn.v_proj.weight").stored_name,
-              "model.layers.1.self_attn.kv_proj_weight");
-    expect_holds(checkpoint, model);
-  }
-}
-
-TEST_F(CheckpointTest, ReadsTheOtherNameOfTheFusedTensor) {
-  const TestModel model = random_model(small_config("lime"));
-  TestModel official = official_layout(model);
-  for (TestTensor& tensor : official.tensors) {
-    const std::size_t place = tensor.name.find("kv_proj_weight");
-    if (place != std::string::npos) tensor.name.replace(place, 14, "lime_kv_proj");
-  }
-  expect_holds(open(official), model);
-}
-
-TEST_F(CheckpointTest, RecognisesALimeOfOneLayerAndOneWithSeparateKeys) {
-  const TestModel one = random_model(with(small_config("lime"), "num_hidden_layers", 1));
-  EXPECT_EQ(open(official_layout(one)).config().decoder, DecoderKind::kLime);
-  TestModel separate = random_model(small_config("lime"));
-  separate.config["model_type"] = "llama";
-  const Checkpoint checkpoint = open(separate);
-  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
-  EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kHuggingFace);
-}
-
-TEST_F(CheckpointTest, SaysWhichNumberOfKeyValueHeadsWouldFit) {
-  TestModel official =
-      official_layout(random_model(with(small_config("lime"), "num_key_value_heads", 4)));
-  official.config["num_key_value_heads"] = 2;
-  EXPECT_EQ(error_of(official),
-            "tensor 'model.layers.0.self_attn.kv_proj_weight' must have the shape [16, 16] by "
-            "config.json, got [32, 16]; it would fit num_key_value_heads = 4, config.json has 2");
-  TestModel llama = random_model(small_config("llama"));
-  llama.config["num_key_value_heads"] = 4;
-  EXPECT_EQ(error_of(llama),
-            "tensor 'model.layers.0.self_attn.k_proj.weight' must have the shape [16, 16] by "
-            "config.json, got [8, 16]; it would fit num_key_value_heads = 2, config.json has 4");
-}
-
-TEST_F(CheckpointTest, RefusesRoutersThatItHasNot) {
-  TestModel dynamic = random_model(small_config("lime"));
-  dynamic.tensors.push_back({"model.layers.1.self_attn.dynamic_proj.weight", {1}, {1}});
-  EXPECT_EQ(error_of(dynamic),
-            "tensor 'model.layers.1.self_attn.dynamic_proj.weight' belongs to a dynamic LIMe "
-            "router, which this build has not");
-  TestModel average = random_model(small_config("lime"));
-  average.config["lime"] = {{"router", "average"}};
-  EXPECT_EQ(error_of(average),
-            "lime: the router must be full with head_mixing, or none, for this build; got router "
-            "average, head_mixing true, per_dimension false, dynamic false");
 }
 
 TEST_F(CheckpointTest, NamesAShapeAtOddsWithTheConfig) {
@@ -295,52 +188,6 @@ TEST_F(CheckpointTest, RefusesATensorOrARoomThatDoesNotFit) {
   EXPECT_EQ(without_path(
                 message_of<InvalidArgument>([&] { checkpoint.read_matrix("model.norm.weight"); })),
             "tensor 'model.norm.weight' must have two dimensions, got [16]");
-}
-
-class TiedCheckpointTest : public CheckpointTest {
- protected:
-  /// A tied config beside an embedding and an output projection.
-  TestModel model_ = [] {
-    TestModel model = random_model(small_config("llama"));
-    model.config["tie_word_embeddings"] = true;
-    return model;
-  }();
-};
-
-TEST_F(TiedCheckpointTest, NeedsNoOutputProjection) {
-  model_.remove("lm_head.weight");
-  const Checkpoint checkpoint = open(model_);
-  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
-  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
-  expect_holds(checkpoint, model_);
-}
-
-TEST_F(TiedCheckpointTest, DropsAnEqualOutputProjection) {
-  model_.at("lm_head.weight").values = model_.at("model.embed_tokens.weight").values;
-  const Checkpoint checkpoint = open(model_);
-  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
-  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
-}
-
-TEST_F(TiedCheckpointTest, KeepsAnOutputProjectionThatDiffersAsTransformersDoes) {
-  const Checkpoint checkpoint = open(model_);
-  EXPECT_FALSE(checkpoint.config().tie_word_embeddings);
-  expect_holds(checkpoint, model_);
-}
-
-TEST_F(TiedCheckpointTest, TakesTheOutputProjectionForAMissingEmbedding) {
-  const std::vector<float> values = model_.at("lm_head.weight").values;
-  model_.remove("model.embed_tokens.weight");
-  const Checkpoint checkpoint = open(model_);
-  EXPECT_EQ(read(checkpoint, "model.embed_tokens.weight"), values);
-  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
-}
-
-TEST_F(TiedCheckpointTest, MissesTheOutputProjectionOfAnUntiedModel) {
-  model_.remove("lm_head.weight");
-  model_.config["tie_word_embeddings"] = false;
-  EXPECT_EQ(error_of(model_),
-            "the tensors must be those of config.json, got missing 1 ('lm_head.weight')");
 }
 
 TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {

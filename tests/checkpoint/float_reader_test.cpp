@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "core/half.h"
+#include "checkpoint/test_model.h"
 #include "core/random.h"
 
 namespace lime {
@@ -25,28 +23,11 @@ std::vector<float> exact_values() {
   return values;
 }
 
-template <typename T>
-std::vector<std::byte> bytes_at_odd_address(const std::vector<T>& elements) {
-  const auto bytes = std::as_bytes(std::span(elements));
-  std::vector<std::byte> shifted(1);
-  shifted.insert(shifted.end(), bytes.begin(), bytes.end());
-  return shifted;
-}
-
 /// `values` as elements of `dtype`, after one byte that is none of theirs.
 std::vector<std::byte> encode(Dtype dtype, const std::vector<float>& values) {
-  if (dtype == Dtype::kF32) return bytes_at_odd_address(values);
-  if (dtype == Dtype::kF64) {
-    return bytes_at_odd_address(std::vector<double>(values.begin(), values.end()));
-  }
-  std::vector<std::uint16_t> halves(values.size());
-  if (dtype == Dtype::kF16) float_to_half(values, halves);
-  if (dtype == Dtype::kBF16) {
-    std::transform(values.begin(), values.end(), halves.begin(), [](float value) {
-      return static_cast<BFloat16Bits>(std::bit_cast<std::uint32_t>(value) >> 16U);
-    });
-  }
-  return bytes_at_odd_address(halves);
+  std::vector<std::byte> bytes = testing::encode_weights(dtype, values);
+  bytes.insert(bytes.begin(), std::byte{0});
+  return bytes;
 }
 
 class FloatReaderTest : public ::testing::TestWithParam<Dtype> {};

@@ -5,6 +5,7 @@
 
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
+#include "core/random.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -238,6 +239,29 @@ TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
   EXPECT_EQ(error_of(changed_llama("quantization_config", {{"bits", 4}})),
             "'config.json': 'quantization_config' must be absent, got quantised weights; use the "
             "checkpoint with full weights");
+}
+
+TEST(ModelConfigTest, ReadsOrRefusesDamagedFiles) {
+  Json json = small_config("qwen2");
+  json["use_sliding_window"] = true;
+  json["layer_types"] = {"sliding_attention", "full_attention", "full_attention"};
+  json["rope_scaling"] = {
+      {"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 1}, {"high_freq_factor", 4}};
+  const std::string original = json.dump();
+  Random random(99);
+  int refused = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string mutant = original;
+    const std::size_t place = random.below(mutant.size());
+    mutant[place] = static_cast<char>(mutant[place] ^ (1 << random.below(8)));
+    try {
+      parse_model_config(parse_json(mutant, "mutant"), "mutant");
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("mutant: ")) << error.what();
+    }
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(ModelConfigTest, ReadsAFolderOrItsFile) {

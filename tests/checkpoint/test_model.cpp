@@ -2,10 +2,12 @@
 #include "checkpoint/test_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
 #include "checkpoint/parameters.h"
+#include "core/half.h"
 #include "core/random.h"
 #include "support/test_data.h"
 
@@ -84,6 +86,23 @@ TestModel official_layout(const TestModel& lime) {
     official.tensors.push_back(std::move(fused));
   }
   return official;
+}
+
+std::vector<std::byte> encode_weights(Dtype dtype, const std::vector<float>& values) {
+  const auto bytes_of = [](const auto& elements) {
+    const auto bytes = std::as_bytes(std::span(elements));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  if (dtype == Dtype::kF32) return bytes_of(values);
+  if (dtype == Dtype::kF64) return bytes_of(std::vector<double>(values.begin(), values.end()));
+  std::vector<std::uint16_t> halves(values.size());
+  if (dtype == Dtype::kF16) float_to_half(values, halves);
+  if (dtype == Dtype::kBF16) {
+    std::transform(values.begin(), values.end(), halves.begin(), [](float value) {
+      return static_cast<BFloat16Bits>(std::bit_cast<std::uint32_t>(value) >> 16U);
+    });
+  }
+  return bytes_of(halves);
 }
 
 std::string length_prefix(std::uint64_t length) {

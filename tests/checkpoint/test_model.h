@@ -41,6 +41,9 @@ TestModel random_model(const Json& config, std::uint64_t seed = 1);
 /// The released code's layout of a LIMe: keys and values fused and interleaved, config "llama".
 TestModel official_layout(const TestModel& lime);
 
+/// `values` as the bytes of elements of a weight dtype; bfloat16 is cut, not rounded.
+std::vector<std::byte> encode_weights(Dtype dtype, const std::vector<float>& values);
+
 /// A safetensors file of `header` (JSON) and `data_bytes` zeros. The length prefix tells the truth.
 std::string raw_safetensors(const std::string& header, std::size_t data_bytes);
 /// The 8 bytes that begin a safetensors file.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Embeddings that serve as the output projection too.
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint_fixture.h"
+
+namespace lime {
+namespace {
+
+using testing::CheckpointTest;
+using testing::expect_holds;
+using testing::random_model;
+using testing::read;
+using testing::small_config;
+using testing::TestModel;
+
+class TiedCheckpointTest : public CheckpointTest {
+ protected:
+  /// A tied config beside an embedding and an output projection.
+  TestModel model_ = [] {
+    TestModel model = random_model(small_config("llama"));
+    model.config["tie_word_embeddings"] = true;
+    return model;
+  }();
+};
+
+TEST_F(TiedCheckpointTest, NeedsNoOutputProjection) {
+  model_.remove("lm_head.weight");
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+  expect_holds(checkpoint, model_);
+}
+
+TEST_F(TiedCheckpointTest, DropsAnEqualOutputProjection) {
+  model_.at("lm_head.weight").values = model_.at("model.embed_tokens.weight").values;
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+}
+
+TEST_F(TiedCheckpointTest, KeepsAnOutputProjectionThatDiffersAsTransformersDoes) {
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_FALSE(checkpoint.config().tie_word_embeddings);
+  expect_holds(checkpoint, model_);
+}
+
+TEST_F(TiedCheckpointTest, TakesTheOutputProjectionForAMissingEmbedding) {
+  const std::vector<float> values = model_.at("lm_head.weight").values;
+  model_.remove("model.embed_tokens.weight");
+  const Checkpoint checkpoint = open(model_);
+  EXPECT_EQ(read(checkpoint, "model.embed_tokens.weight"), values);
+  EXPECT_FALSE(checkpoint.has("lm_head.weight"));
+}
+
+TEST_F(TiedCheckpointTest, MissesTheOutputProjectionOfAnUntiedModel) {
+  model_.remove("lm_head.weight");
+  model_.config["tie_word_embeddings"] = false;
+  EXPECT_EQ(error_of(model_),
+            "the tensors must be those of config.json, got missing 1 ('lm_head.weight')");
+}
+
+}  // namespace
+}  // namespace lime
