@@ -55,4 +55,7 @@ endfunction()
 function(lime_use_torch target visibility)
   target_link_libraries(${target} ${visibility} lime_torch)
   target_precompile_headers(${target} PRIVATE <torch/torch.h>)
+  # From a precompiled header, GCC 12 takes the AVX-512 intrinsics for uninitialised (GCC bug 105593).
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
 endfunction()
