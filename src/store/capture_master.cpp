@@ -65,8 +65,8 @@ void write_virtual(Hdf5Writer& file, const std::string& name, hid_t type, std::i
     start[0] += count[0];
   }
   H5Sselect_all(space.get());
-  const Id links = hdf5::link_properties();
-  const Id dataset(H5Dcreate2(Hdf5Access::id(file), name.c_str(), type, space.get(), links.get(),
+  hdf5::make_groups(Hdf5Access::id(file), name);
+  const Id dataset(H5Dcreate2(Hdf5Access::id(file), name.c_str(), type, space.get(), H5P_DEFAULT,
                               properties.get(), H5P_DEFAULT),
                    H5Dclose);
   if (!dataset) {

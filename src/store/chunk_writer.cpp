@@ -82,8 +82,8 @@ void ChunkWriter::create_dataset() {
   H5Pset_fletcher32(properties.get());
   const Id half = hdf5::half_type();
   const hid_t type = storage_ == StorageType::kFloat16 ? half.get() : H5T_IEEE_F32LE;
-  const Id links = hdf5::link_properties();
-  dataset_ = Id(H5Dcreate2(Hdf5Access::id(file_), name_.c_str(), type, space.get(), links.get(),
+  hdf5::make_groups(Hdf5Access::id(file_), name_);
+  dataset_ = Id(H5Dcreate2(Hdf5Access::id(file_), name_.c_str(), type, space.get(), H5P_DEFAULT,
                            properties.get(), H5P_DEFAULT),
                 H5Dclose);
   if (!dataset_) {

@@ -310,12 +310,17 @@ Id dataset_properties() {
   return properties;
 }
 
-Id link_properties() {
+void make_groups(hid_t file, const std::string& name) {
   const Lock lock;
-  Id properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-  H5Pset_create_intermediate_group(properties.get(), 1);
-  H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8);
-  return properties;
+  const Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_obj_track_times(properties.get(), false);
+  for (std::size_t end = name.find('/', 1); end != name.npos; end = name.find('/', end + 1)) {
+    const std::string group = name.substr(0, end);
+    if (H5Lexists(file, group.c_str(), H5P_DEFAULT) > 0) continue;
+    const Id made(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                  H5Gclose);
+    if (!made) return;  // creating what lies in it fails next, and says why
+  }
 }
 
 }  // namespace lime::hdf5

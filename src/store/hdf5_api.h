@@ -79,9 +79,10 @@ bool is_half(hid_t type);
 template <typename T>
 hid_t native_type();
 
-/// Creation properties of datasets and groups: no times; groups on the way are made.
+/// Creation properties of datasets: no times, so that equal data give equal bytes.
 Id dataset_properties();
-Id link_properties();
+/// Makes the groups on the way to `name` that are missing, and `name` itself if it ends in '/'.
+void make_groups(hid_t file, const std::string& name);
 
 }  // namespace lime::hdf5
 

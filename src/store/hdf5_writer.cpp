@@ -110,13 +110,8 @@ Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
 
 void Hdf5Writer::make_group(const std::string& name) {
   const Lock lock;
-  const Id links = hdf5::link_properties();
-  const Id properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  H5Pset_obj_track_times(properties.get(), false);
-  const Id group(
-      H5Gcreate2(impl_->file.get(), name.c_str(), links.get(), properties.get(), H5P_DEFAULT),
-      H5Gclose);
-  impl_->check(group ? 0 : -1, name);
+  hdf5::make_groups(impl_->file.get(), name + "/");
+  impl_->check(H5Lexists(impl_->file.get(), name.c_str(), H5P_DEFAULT) > 0 ? 0 : -1, name);
 }
 
 template <typename T>
@@ -139,9 +134,9 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const T> values,
     // Lies in the object's header, which has a checksum.
     H5Pset_layout(properties.get(), H5D_COMPACT);
   }
-  const Id links = hdf5::link_properties();
+  hdf5::make_groups(impl_->file.get(), dataset);
   Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), hdf5::native_type<T>(), space.get(),
-                   links.get(), properties.get(), H5P_DEFAULT),
+                   H5P_DEFAULT, properties.get(), H5P_DEFAULT),
         H5Dclose);
   impl_->check(id ? 0 : -1, dataset);
   if (size == 0) return;
@@ -186,8 +181,8 @@ void Hdf5Writer::write_strings(const std::string& dataset, std::span<const std::
   const Id type = hdf5::text_type();
   const Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Id properties = hdf5::dataset_properties();
-  const Id links = hdf5::link_properties();
-  Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), type.get(), space.get(), links.get(),
+  hdf5::make_groups(impl_->file.get(), dataset);
+  Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), type.get(), space.get(), H5P_DEFAULT,
                    properties.get(), H5P_DEFAULT),
         H5Dclose);
   impl_->check(id ? 0 : -1, dataset);

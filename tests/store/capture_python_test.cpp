@@ -57,7 +57,7 @@ class CapturePythonTest : public ::testing::TestWithParam<StorageType> {
   }
 
   ProgramRun read(const std::filesystem::path& capture) const {
-    return run_command(fmt::format("python3 {} {} {}",
+    return run_command(fmt::format("{} {} {} {}", python_,
                                    testing::source_file("tests/store/read_capture.py").string(),
                                    capture.string(), (folder_ / "expected").string()));
   }
