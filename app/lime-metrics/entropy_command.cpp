@@ -19,9 +19,8 @@ int run_entropy(const EntropyCommand& command) {
                      .inputs = command.analysis.captures.captures,
                      .progress_label = "entropy",
                      .progress_unit = "sequences",
-                     .analyze = [&](const ProgressFn& on_progress, std::stop_token stop) {
-                       return analyze_entropy(command.analysis, command.run, on_progress,
-                                              std::move(stop));
+                     .analyze = [&](const ProgressFn& on_progress, const std::stop_token& stop) {
+                       return analyze_entropy(command.analysis, command.run, on_progress, stop);
                      }});
 }
 

@@ -18,7 +18,7 @@ struct ReportJob {
   std::vector<std::filesystem::path> inputs;  ///< never overwritten
   std::string progress_label;                 ///< e.g. "entropy"
   std::string progress_unit;                  ///< e.g. "sequences"
-  std::function<Report(const ProgressFn&, std::stop_token)> analyze;
+  std::function<Report(const ProgressFn&, const std::stop_token&)> analyze;
 };
 
 /// Opens the output files, computes with a progress line, writes the files and prints.

@@ -260,7 +260,7 @@ void EntropyAnalysisOptions::validate() const {
 }
 
 Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& run,
-                       const ProgressFn& on_progress, std::stop_token stop) {
+                       const ProgressFn& on_progress, const std::stop_token& stop) {
   options.validate();
   run.validate();
   ThreadPool pool(run.threads);

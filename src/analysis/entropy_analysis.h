@@ -43,6 +43,6 @@ struct EntropyAnalysisOptions {
 /// @throws IoError, FormatError  as CaptureReader.
 /// @throws Interrupted
 Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& run,
-                       const ProgressFn& on_progress = {}, std::stop_token stop = {});
+                       const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
 }  // namespace lime

@@ -82,7 +82,7 @@ void assign(const BoundField& bound) {
 
 /// CLI11's complaints in our words.
 std::string describe(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string name = text.substr(0, text.find(": "));
   if (error.get_name() == "ArgumentMismatch") {
     const bool missing = text.find("missing") != std::string::npos;

@@ -121,7 +121,8 @@ TEST_F(LimeMetricsTest, EqualsNumpyForEveryPreset) {
   };
   std::map<decltype(key(Json())), Json> computed;
   for (const auto& [preset, orders] : arguments) {
-    const Json table = rows("entropy first.h5 second.h5 --preset " + preset + orders);
+    const Json table =
+        rows(fmt::format("entropy first.h5 second.h5 --preset {}{}", preset, orders));
     for (const Json& row : table) EXPECT_TRUE(computed.emplace(key(row), row).second) << row;
   }
   const Json expected = read_json_file(golden_file("analysis/entropy_expected.json")).at("rows");
@@ -310,8 +311,11 @@ TEST_F(LimeMetricsTest, IsAsciiWhereTheLocaleIs) {
 
 TEST_F(LimeMetricsTest, CtrlCEndsWith130AndLeavesNothing) {
   SmallCapture capture;
-  capture.lengths.assign(20, 768);
-  capture.activations.push_back({"hidden", 0, testing::random_matrix(20 * 768, 768, 1)});
+  constexpr std::int64_t kSequences = 20;
+  constexpr std::int64_t kSize = 768;
+  capture.lengths.assign(kSequences, kSize);
+  capture.activations.push_back(
+      {"hidden", 0, testing::random_matrix(kSequences * kSize, kSize, 1)});
   write_capture(folder_ / "capture.h5", capture);
   const std::size_t files = count_files();
   const ProgramRun result =
@@ -344,7 +348,7 @@ TEST_F(LimeMetricsTest, WrongUsageIsOneLineAndStatus2) {
   const std::string see = "; see lime-metrics entropy --help\n";
   for (const std::string alpha : {"0", "-1", "nan", "-inf"}) {
     EXPECT_EQ(refusal("entropy --alpha " + alpha, 2),
-              "lime-metrics: entropy: alpha must be > 0, got " + alpha + see);
+              fmt::format("lime-metrics: entropy: alpha must be > 0, got {}{}", alpha, see));
   }
   EXPECT_EQ(refusal("entropy --alpha half", 2),
             "lime-metrics: --alpha: expected a number, got 'half'" + see);
