@@ -29,6 +29,9 @@ namespace {
 /// Chunks that the system is asked to fetch ahead of the one that is read.
 constexpr std::size_t kReadAhead = 8;
 
+/// HDF5 1.10 needs about 0.1 s to list so many chunks.
+constexpr hsize_t kMaxListed = 1024;
+
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 
 /// The filters are none, or Fletcher-32 alone.
@@ -118,16 +121,22 @@ void ChunkReader::index_chunks(hid_t dataset) {
     throw FormatError("store: '{}': the chunks of '{}' are too large", file_.path().string(),
                       name_);
   }
-  const std::size_t stored_bytes =
-      static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_) +
-      (has_checksum_ ? kChecksumBytes : 0);
+  stored_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_) +
+                  (has_checksum_ ? kChecksumBytes : 0);
   hsize_t count = 0;
   if (H5Dget_num_chunks(dataset, space.get(), &count) < 0 || count != expected) {
     throw FormatError("store: '{}': '{}' must have {} chunks, got {}", file_.path().string(), name_,
                       expected, count);
   }
-  std::vector<std::uint64_t> addresses(count, 0);
-  for (hsize_t i = 0; i < count; ++i) {
+  is_direct_ = true;
+  good_ = std::vector<std::atomic<char>>(count);
+  if (count <= kMaxListed) list_addresses(dataset);
+}
+
+void ChunkReader::list_addresses(hid_t dataset) {
+  const Id space(H5Dget_space(dataset), H5Sclose);
+  std::vector<std::uint64_t> addresses(good_.size(), 0);
+  for (hsize_t i = 0; i < addresses.size(); ++i) {
     std::array<hsize_t, 2> offset{};
     unsigned mask = 0;
     haddr_t address = HADDR_UNDEF;
@@ -135,8 +144,8 @@ void ChunkReader::index_chunks(hid_t dataset) {
     if (H5Dget_chunk_info(dataset, space.get(), i, offset.data(), &mask, &address, &size) < 0) {
       hdf5::fail_reading(file_.path(), fmt::format("the chunks of '{}' cannot be listed", name_));
     }
-    const hsize_t index = offset[0] / chunk[0];
-    if (mask != 0 || size != stored_bytes || address == HADDR_UNDEF || index >= count) {
+    const hsize_t index = offset[0] / static_cast<hsize_t>(chunk_rows_);
+    if (mask != 0 || size != stored_bytes_ || address == HADDR_UNDEF || index >= addresses.size()) {
       throw FormatError("store: '{}': chunk {} of '{}' is damaged", file_.path().string(), i,
                         name_);
     }
@@ -147,21 +156,18 @@ void ChunkReader::index_chunks(hid_t dataset) {
   if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
   descriptor_ = *static_cast<int*>(handle);
   addresses_ = std::move(addresses);
-  good_ = std::vector<std::atomic<char>>(addresses_.size());
 }
 
 void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const {
-  if (descriptor_ < 0) return read_through_hdf5(first, count, out);
+  if (!is_direct_) return read_through_hdf5(first, count, out);
   const std::int64_t end = first + count;
   std::size_t fetched = static_cast<std::size_t>(first / chunk_rows_) + 1;
   const auto last = static_cast<std::size_t>((end + chunk_rows_ - 1) / chunk_rows_);
-  const auto stored_bytes =
-      static_cast<off_t>(static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_));
   while (first < end) {
     const auto chunk = static_cast<std::size_t>(first / chunk_rows_);
-    for (; fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
-      ::posix_fadvise(descriptor_, static_cast<off_t>(addresses_[fetched]), stored_bytes,
-                      POSIX_FADV_WILLNEED);
+    for (; is_listed() && fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
+      ::posix_fadvise(descriptor_, static_cast<off_t>(addresses_[fetched]),
+                      static_cast<off_t>(stored_bytes_), POSIX_FADV_WILLNEED);
     }
     const std::int64_t chunk_first = static_cast<std::int64_t>(chunk) * chunk_rows_;
     const std::int64_t stop = std::min(end, chunk_first + chunk_rows_);
@@ -176,8 +182,10 @@ void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const
 }
 
 void ChunkReader::read_chunk(std::size_t chunk, float* out) const {
+  if (storage_ == StorageType::kFloat16 || !is_listed()) {
+    return read_part(chunk, 0, chunk_rows_, out);
+  }
   const auto values = static_cast<std::size_t>(chunk_rows_ * dim_);
-  if (storage_ == StorageType::kFloat16) return read_part(chunk, 0, chunk_rows_, out);
   const std::span<std::byte> target = std::as_writable_bytes(std::span(out, values));
   load(chunk, target, 0);
   if (!has_checksum_) return;
@@ -192,17 +200,39 @@ void ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t 
   const std::size_t skip = static_cast<std::size_t>(first) * row_bytes;
   const std::size_t wanted = static_cast<std::size_t>(count) * row_bytes;
   // Untested chunks are read whole. Tested ones need only the rows asked for.
-  const bool whole = has_checksum_ && good_[chunk].load(std::memory_order_relaxed) == 0;
-  const std::size_t data_bytes = static_cast<std::size_t>(chunk_rows_) * row_bytes;
-  const std::size_t size = whole ? data_bytes + kChecksumBytes : wanted;
+  const bool is_tested = !has_checksum_ || good_[chunk].load(std::memory_order_relaxed) != 0;
+  const bool whole = !is_listed() || !is_tested;
+  const std::size_t size = whole ? stored_bytes_ : wanted;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(size);
-  load(chunk, {buffer.get(), size}, whole ? 0 : skip);
   if (whole) {
-    std::uint32_t stored = 0;
-    std::memcpy(&stored, buffer.get() + data_bytes, kChecksumBytes);
-    check(chunk, {buffer.get(), data_bytes}, stored);
+    load_whole(chunk, {buffer.get(), size});
+  } else {
+    load(chunk, {buffer.get(), size}, skip);
   }
   widen({buffer.get() + (whole ? skip : 0), wanted}, out);
+}
+
+void ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) const {
+  if (is_listed()) {
+    load(chunk, bytes, 0);
+  } else {
+    const Lock lock;
+    const std::array<hsize_t, 2> offset = {
+        static_cast<hsize_t>(chunk) * static_cast<hsize_t>(chunk_rows_), 0};
+    hsize_t size = 0;
+    std::uint32_t mask = 0;
+    if (H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) < 0 ||
+        size != bytes.size() ||
+        H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data(), &mask, bytes.data()) < 0 ||
+        mask != 0) {
+      hdf5::fail_reading(file_.path(), fmt::format("chunk {} of '{}' is damaged", chunk, name_));
+    }
+  }
+  if (!has_checksum_) return;
+  const std::span<std::byte> data = bytes.first(bytes.size() - kChecksumBytes);
+  std::uint32_t stored = 0;
+  std::memcpy(&stored, bytes.data() + data.size(), kChecksumBytes);
+  check(chunk, data, stored);
 }
 
 void ChunkReader::load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const {
@@ -235,7 +265,7 @@ void ChunkReader::widen(std::span<const std::byte> values, float* out) const {
 void ChunkReader::verify(std::vector<std::string>& problems,
                          const std::function<void(std::int64_t)>& on_bytes) const {
   const std::int64_t step =
-      descriptor_ >= 0 ? chunk_rows_ : std::max<std::int64_t>(1, (std::int64_t{1} << 20) / dim_);
+      is_direct_ ? chunk_rows_ : std::max<std::int64_t>(1, (std::int64_t{1} << 20) / dim_);
   std::vector<float> values(static_cast<std::size_t>(std::min(step, num_rows_) * dim_));
   for (std::int64_t first = 0; first < num_rows_; first += step) {
     const std::int64_t count = std::min(step, num_rows_ - first);

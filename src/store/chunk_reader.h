@@ -22,7 +22,8 @@ namespace lime {
 /// HDF5 is asked once where the chunks lie; they are then read straight from the file, in any
 /// number of threads, tested against their Fletcher-32 checksums and widened to float. A chunk of
 /// which only some rows are wanted is read whole once, to test it, and in parts after that.
-/// Datasets of another layout (repacked or compressed by another tool) go through HDF5.
+/// Listing n chunks takes HDF5 1.10 time in n^2, so that of very many each is asked for when it is
+/// read. Datasets of another layout (repacked or compressed by another tool) go through HDF5.
 /// Thread-safe; refers to `file`.
 class ChunkReader {
  public:
@@ -46,10 +47,13 @@ class ChunkReader {
  private:
   void check_size() const;
   void index_chunks(hid_t dataset);
+  void list_addresses(hid_t dataset);
   bool has_known_layout(hid_t dataset) const;
   void read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const;
   void read_chunk(std::size_t chunk, float* out) const;
   void read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
+  bool is_listed() const { return !addresses_.empty(); }
+  void load_whole(std::size_t chunk, std::span<std::byte> bytes) const;
   void load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const;
   void check(std::size_t chunk, std::span<const std::byte> data, std::uint32_t stored) const;
   void widen(std::span<const std::byte> values, float* out) const;
@@ -62,8 +66,10 @@ class ChunkReader {
   std::int64_t chunk_rows_ = 0;
   StorageType storage_ = StorageType::kFloat32;
   bool has_checksum_ = false;
-  int descriptor_ = -1;                          // HDF5's own; -1: read through HDF5
-  std::vector<std::uint64_t> addresses_;         // of the chunks, in the file
+  bool is_direct_ = false;                       // chunks are read past HDF5's filters
+  std::size_t stored_bytes_ = 0;                 // of a chunk with its checksum
+  int descriptor_ = -1;                          // HDF5's own, if the chunks are listed
+  std::vector<std::uint64_t> addresses_;         // of the chunks in the file; empty: not listed
   mutable std::vector<std::atomic<char>> good_;  // chunks that were tested
 };
 
