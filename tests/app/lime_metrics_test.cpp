@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics from the outside: what it prints, writes and returns.
+// lime-metrics from the outside: what it prints and writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -13,11 +12,9 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/write_capture.h"
-#include "core/json.h"
-#include "store/hdf5_file.h"
+#include "app/lime_metrics_fixture.h"
+#include "core/options.h"
 #include "store/results_file.h"
-#include "support/test_data.h"
 
 namespace lime {
 namespace {
@@ -28,65 +25,13 @@ using testing::example_capture;
 using testing::golden_file;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::MatchesRegex;
+using testing::LimeMetricsTest;
 using ::testing::Not;
 using testing::ProgramRun;
 using testing::read_text;
 using testing::SmallCapture;
 using testing::write_capture;
 using testing::write_text;
-
-class LimeMetricsTest : public ::testing::Test {
- protected:
-  /// Runs lime-metrics in the folder of this test, with a locale and a width that are known.
-  ProgramRun run(const std::string& arguments, const std::string& prefix = "") const {
-    return testing::run_command("cd '" + folder_.path().string() +
-                                "' && LC_ALL=C.UTF-8 COLUMNS=100 " + prefix + " " LIME_METRICS " " +
-                                arguments);
-  }
-
-  Json rows(const std::string& arguments) const {
-    const ProgramRun result = run(arguments + " --format json");
-    EXPECT_EQ(result.status, 0) << result.errors;
-    return parse_json(result.output, "output").at("rows");
-  }
-
-  /// The one line of an unsuccessful run, which must leave nothing behind.
-  std::string refusal(const std::string& arguments, int status) const {
-    const std::size_t files = count_files();
-    const ProgramRun result = run(arguments);
-    EXPECT_EQ(result.status, status) << arguments;
-    EXPECT_THAT(result.output, IsEmpty()) << arguments;
-    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
-    EXPECT_EQ(count_files(), files) << arguments;
-    return result.errors;
-  }
-
-  std::size_t count_files() const {
-    return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(folder_.path()),
-                                                  fs::recursive_directory_iterator()));
-  }
-
-  void write_golden_captures() const {
-    const Hdf5File golden(golden_file("analysis/entropy_capture.h5"));
-    const std::vector<std::int64_t> offsets = golden.read<std::int64_t>("offsets");
-    for (const std::string label : {"first", "second"}) {
-      SmallCapture capture;
-      for (std::size_t i = 1; i < offsets.size(); ++i) {
-        capture.lengths.push_back(offsets[i] - offsets[i - 1]);
-      }
-      for (const std::string site : {"values", "hidden"}) {
-        for (const int layer : {0, 1, 2}) {
-          const std::string name = fmt::format("{}/{}/{}", label, site, layer);
-          capture.activations.push_back({site, layer, golden.read_matrix(name)});
-        }
-      }
-      write_capture(folder_ / (label + ".h5"), capture);
-    }
-  }
-
-  testing::TemporaryFolder folder_;
-};
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -309,25 +254,6 @@ TEST_F(LimeMetricsTest, IsAsciiWhereTheLocaleIs) {
       std::all_of(result.output.begin(), result.output.end(), [](char c) { return c > 0; }));
 }
 
-TEST_F(LimeMetricsTest, CtrlCEndsWith130AndLeavesNothing) {
-  SmallCapture capture;
-  constexpr std::int64_t kSequences = 20;
-  constexpr std::int64_t kSize = 768;
-  capture.lengths.assign(kSequences, kSize);
-  capture.activations.push_back(
-      {"hidden", 0, testing::random_matrix(kSequences * kSize, kSize, 1)});
-  write_capture(folder_ / "capture.h5", capture);
-  const std::size_t files = count_files();
-  const ProgramRun result =
-      run("entropy --threads 1 -o e.json", "timeout --preserve-status -s INT 0.3");
-  EXPECT_EQ(result.status, 130);
-  EXPECT_THAT(result.output, IsEmpty());
-  EXPECT_EQ(result.errors,
-            "lime-metrics: 'capture.h5': site 'hidden', layer 0: interrupted here; nothing was "
-            "written, run it again\n");
-  EXPECT_EQ(count_files(), files);
-}
-
 TEST_F(LimeMetricsTest, LoadsNoLibTorch) {
   const ProgramRun result = testing::run_command("ldd " LIME_METRICS);
   EXPECT_EQ(result.status, 0);
@@ -341,139 +267,6 @@ TEST_F(LimeMetricsTest, HelpHasExamples) {
   EXPECT_THAT(result.output, HasSubstr("Examples:\n  lime-metrics entropy --layer all\n"));
   EXPECT_THAT(result.output, HasSubstr("[capture.h5]"));
   for (const std::string& line : split(result.output, '\n')) EXPECT_LE(line.size(), 100u) << line;
-}
-
-TEST_F(LimeMetricsTest, WrongUsageIsOneLineAndStatus2) {
-  write_capture(folder_ / "capture.h5", example_capture());
-  const std::string see = "; see lime-metrics entropy --help\n";
-  for (const std::string alpha : {"0", "-1", "nan", "-inf"}) {
-    EXPECT_EQ(refusal("entropy --alpha " + alpha, 2),
-              fmt::format("lime-metrics: entropy: alpha must be > 0, got {}{}", alpha, see));
-  }
-  EXPECT_EQ(refusal("entropy --alpha half", 2),
-            "lime-metrics: --alpha: expected a number, got 'half'" + see);
-  EXPECT_EQ(refusal("entropy --preset lime", 2),
-            "lime-metrics: --preset: expected one of lime-code, raw, seq-vcr, layer-by-layer, "
-            "matrix-entropy, diff-erank, got 'lime'" +
-                see);
-  EXPECT_EQ(refusal("entropy --format xml", 2),
-            "lime-metrics: --format: expected one of table, csv, json, latex, got 'xml'" + see);
-  EXPECT_EQ(refusal("entropy --label a b", 2),
-            "lime-metrics: label: must have one name per capture, got 2 (a, b) for 1 capture; put "
-            "the captures before --label" +
-                see);
-  EXPECT_EQ(refusal("entropy --layer 3-", 2),
-            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got '3-'" + see);
-  EXPECT_EQ(refusal("entropy -o out.dat", 2),
-            "lime-metrics: output: the name must end in .json, .csv, .tex or .txt, got 'out.dat'; "
-            "or say --format" +
-                see);
-  EXPECT_EQ(refusal("entropy --threads -1", 2),
-            "lime-metrics: threads: must be >= 0, got -1" + see);
-  EXPECT_EQ(refusal("entropy --top-k 0", 2), "");
-  EXPECT_EQ(refusal("entropy --max-sequences 0", 2),
-            "lime-metrics: max_sequences: must be > 0, got 0" + see);
-  EXPECT_EQ(refusal("entrpy", 2),
-            "lime-metrics: unknown command 'entrpy'; did you mean 'entropy'?; see lime-metrics "
-            "--help\n");
-}
-
-TEST_F(LimeMetricsTest, RefusesFilesThatAreNoCaptureOfThisSchema) {
-  EXPECT_EQ(refusal("entropy", 1),
-            "lime-metrics: 'capture.h5': there is no such file; name a capture, or write one with "
-            "lime-capture\n");
-  write_text(folder_ / "text.h5", "not HDF5 at all");
-  EXPECT_EQ(refusal("entropy text.h5", 1), "lime-metrics: store: 'text.h5' is not an HDF5 file\n");
-
-  const auto write_foreign = [&](const std::string& name, const std::string& format, int schema) {
-    Hdf5Writer file(folder_ / name);
-    file.set_attribute("format", format);
-    file.set_attribute("schema_version", std::int64_t{schema});
-    file.commit();
-  };
-  write_foreign("later.h5", "lime-capture", 7);
-  EXPECT_EQ(refusal("entropy later.h5", 1),
-            "lime-metrics: store: 'later.h5' has schema version 7, this build reads 1; capture it "
-            "again or update\n");
-  write_foreign("other.h5", "other-program", 1);
-  EXPECT_EQ(refusal("entropy other.h5", 1),
-            "lime-metrics: store: 'other.h5' is not a capture but another program's HDF5 file\n");
-  Hdf5Writer(folder_ / "empty.h5").commit();
-  EXPECT_EQ(refusal("entropy empty.h5", 1),
-            "lime-metrics: store: 'empty.h5' is not a capture but another program's HDF5 file\n");
-}
-
-TEST_F(LimeMetricsTest, RefusesCapturesThatAreCutShortOrLackAShard) {
-  write_capture(folder_ / "capture.h5", example_capture());
-  const auto refusal_when_cut = [&](const std::string& name) {
-    const std::string whole = read_text(folder_ / name);
-    write_text(folder_ / name, whole.substr(0, whole.size() / 2));
-    std::string line = refusal("entropy", 1);
-    write_text(folder_ / name, whole);
-    return line;
-  };
-  EXPECT_THAT(refusal_when_cut("capture.h5"),
-              MatchesRegex("lime-metrics: store: 'capture.h5' is cut short: it has [0-9]+ bytes, "
-                           "fewer than its header promises\n"));
-  EXPECT_THAT(refusal_when_cut("capture.shards/00000.h5"),
-              MatchesRegex("lime-metrics: store: 'capture.shards/00000.h5' is cut short: it has "
-                           "[0-9]+ bytes instead of [0-9]+; resume the capture\n"));
-  EXPECT_EQ(run("entropy").status, 0);
-  fs::remove(folder_ / "capture.shards/00000.h5");
-  EXPECT_EQ(refusal("entropy", 1),
-            "lime-metrics: store: 'capture.h5' needs 'capture.shards/00000.h5', which is missing; "
-            "keep the folder beside the file, or resume the capture\n");
-}
-
-TEST_F(LimeMetricsTest, SaysWhatTheCaptureHasWhereALayerOrSiteIsMissing) {
-  write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_EQ(refusal("entropy --layer 7", 1),
-            "lime-metrics: 'capture.h5': site 'values': has no layer 7; it has 0-1\n");
-  EXPECT_EQ(refusal("entropy --site keys", 1),
-            "lime-metrics: 'capture.h5': has no site 'keys'; it has values, hidden\n");
-}
-
-TEST_F(LimeMetricsTest, RefusesRowsThatAreNoSequences) {
-  SmallCapture capture = example_capture();
-  capture.rows = RowKind::kMean;
-  write_capture(folder_ / "pooled.h5", capture);
-  EXPECT_EQ(
-      refusal("entropy pooled.h5", 1),
-      "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and entropy needs "
-      "every token of a sequence; capture again with --rows tokens\n");
-  capture.rows = RowKind::kTokens;
-  capture.class_names = {" is"};
-  write_capture(folder_ / "only.h5", capture);
-  EXPECT_EQ(refusal("entropy only.h5", 1),
-            "lime-metrics: 'only.h5': holds only some tokens ( is), and entropy needs every token "
-            "of a sequence; capture again without --only\n");
-  capture = example_capture();
-  capture.lengths = {5, 1, 10};
-  write_capture(folder_ / "short.h5", capture);
-  EXPECT_EQ(refusal("entropy short.h5", 1),
-            "lime-metrics: 'short.h5': sequence 1 has 1 token, and entropy needs at least 2; "
-            "capture again without it\n");
-}
-
-TEST_F(LimeMetricsTest, RefusesActivationsThatAreNotFinite) {
-  SmallCapture capture = example_capture();
-  capture.activations[1].rows(7, 2) = std::nanf("");
-  write_capture(folder_ / "capture.h5", capture);
-  EXPECT_EQ(refusal("entropy --preset raw", 1), "");
-}
-
-TEST_F(LimeMetricsTest, RefusesOutputsThatItCannotWrite) {
-  write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_EQ(refusal("entropy -o none/e.json", 1),
-            "lime-metrics: 'none/e.json': the folder 'none' does not exist; create it first\n");
-  EXPECT_EQ(refusal("entropy -o capture.h5 --format json", 1),
-            "lime-metrics: output: 'capture.h5' is an input and would be lost; choose another "
-            "name\n");
-  const ProgramRun full = run("entropy > /dev/full");
-  EXPECT_EQ(full.status, 1);
-  EXPECT_EQ(full.errors,
-            "lime-metrics: standard output: cannot be written: No space left on device; free some "
-            "space or write elsewhere\n");
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/write_capture.h"
+#include "core/json.h"
+#include "store/hdf5_file.h"
+#include "support/test_data.h"
+
+namespace lime::testing {
+
+/// Runs lime-metrics in a folder of its own.
+class LimeMetricsTest : public ::testing::Test {
+ protected:
+  /// Runs lime-metrics in the folder of this test, with a locale and a width that are known.
+  ProgramRun run(const std::string& arguments, const std::string& prefix = "") const {
+    return run_command("cd '" + folder_.path().string() + "' && LC_ALL=C.UTF-8 COLUMNS=100 " +
+                       prefix + " " LIME_METRICS " " + arguments);
+  }
+
+  Json rows(const std::string& arguments) const {
+    const ProgramRun result = run(arguments + " --format json");
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return parse_json(result.output, "output").at("rows");
+  }
+
+  /// The one line of an unsuccessful run, which must leave nothing behind.
+  std::string refusal(const std::string& arguments, int status) const {
+    const std::size_t files = count_files();
+    const ProgramRun result = run(arguments);
+    EXPECT_EQ(result.status, status) << arguments;
+    EXPECT_THAT(result.output, ::testing::IsEmpty()) << arguments;
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+    EXPECT_EQ(count_files(), files) << arguments;
+    return result.errors;
+  }
+
+  std::size_t count_files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::recursive_directory_iterator(folder_.path()),
+                      std::filesystem::recursive_directory_iterator()));
+  }
+
+  void write_golden_captures() const {
+    const Hdf5File golden(golden_file("analysis/entropy_capture.h5"));
+    const std::vector<std::int64_t> offsets = golden.read<std::int64_t>("offsets");
+    for (const std::string label : {"first", "second"}) {
+      SmallCapture capture;
+      for (std::size_t i = 1; i < offsets.size(); ++i) {
+        capture.lengths.push_back(offsets[i] - offsets[i - 1]);
+      }
+      for (const std::string site : {"values", "hidden"}) {
+        for (const int layer : {0, 1, 2}) {
+          const std::string name = fmt::format("{}/{}/{}", label, site, layer);
+          capture.activations.push_back({site, layer, golden.read_matrix(name)});
+        }
+      }
+      write_capture(folder_ / (label + ".h5"), capture);
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace lime::testing
