@@ -86,6 +86,12 @@ std::string_view entropy_unit(const EntropyOptions& options);
 /// The largest value that `options` allow for a sequence of this shape, in the preset's own unit:
 /// ln min(tokens, dim) for those in nats, that over the divisor for those that divide,
 /// min(tokens, dim) for diff-erank.
+/// @throws InvalidArgument  if the preset divides by the logarithm of 1.
 double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyOptions& options);
+
+/// An entropy in nats of a sequence of this shape in the preset's unit; increasing in `nats`.
+/// @throws InvalidArgument  if the preset divides by the logarithm of 1.
+double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
+                      const EntropyOptions& options);
 
 }  // namespace lime

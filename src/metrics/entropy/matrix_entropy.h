@@ -32,8 +32,8 @@ double matrix_renyi_entropy(const ConstMatrixRefD& representations, double alpha
 ///   p_i = max(lambda_i, 0) / trace,    S_alpha = log(sum_i p_i^alpha) / (1 - alpha)
 ///
 /// Eigenvalues that rounding made negative count as 0, but the trace stays the given one, as in
-/// the LIMe code; the p_i then sum to 1 up to rounding. Within 1e-4 of alpha = 1 the sum is
-/// formed as sum p (p^(alpha - 1) - 1), which has no cancellation at the limit.
+/// the LIMe code; the p_i then sum to 1 up to rounding. Within 1e-3 of alpha = 1 the sum is
+/// formed as 1 + sum p (p^(alpha - 1) - 1), which has no cancellation at the limit.
 ///
 /// @param eigenvalues  in any order.
 /// @param trace        what they are divided by, > 0.

@@ -60,14 +60,12 @@ struct SequenceEntropies {
 SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
-                                     const ProgressFn& on_progress = {},
-                                     std::stop_token stop = {});
+                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
 /// The same for sequences that lie in memory.
 SequenceEntropies sequence_entropies(std::span<const ConstMatrixRef> sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
-                                     const ProgressFn& on_progress = {},
-                                     std::stop_token stop = {});
+                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
 }  // namespace lime

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/matrix.h"
+#include "metrics/entropy/entropy_options.h"
+#include "metrics/entropy/standardize.h"
+#include "metrics/linalg/gram.h"
+#include "metrics/linalg/symmetric_eigenvalues.h"
+
+namespace lime {
+
+/// The entropies of one sequence in the unit of the preset, one per order.
+struct SequenceEntropy {
+  std::vector<double> values;  ///< with top_k the middle of the bounds
+  std::vector<double> lower;   ///< with top_k only
+  std::vector<double> upper;   ///< with top_k only
+  double left_out = 0.0;       ///< with top_k: part of the trace that is not accounted for
+};
+
+/// Computes the entropies of one sequence after another in the same memory.
+///
+/// Not thread-safe: one object per thread. Everything runs on the calling thread, in an order that
+/// depends on the sequence only.
+class EntropyCalculator {
+ public:
+  /// @param standardization  needed by the preset lime-code, ignored by the others.
+  /// @throws InvalidArgument  if the options are unfit or the standardization is missing.
+  EntropyCalculator(const EntropyOptions& options,
+                    const std::optional<Standardization>& standardization);
+
+  /// @param rows  representations, [num_tokens, dim], with no shift or scale of their own.
+  /// @throws InvalidArgument  if they are empty, all zero after the preset's preprocessing, or not
+  ///                          finite; names the first token and dimension.
+  template <typename Scalar>
+  SequenceEntropy compute(linalg::AffineRows<Scalar> rows);
+
+ private:
+  template <typename Scalar>
+  void preprocess(linalg::AffineRows<Scalar>& rows);
+  template <typename Scalar>
+  void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
+  template <typename Scalar>
+  SequenceEntropy compute_leading(const linalg::AffineRows<Scalar>& rows);
+  SequenceEntropy compute_all(double trace);
+  std::vector<double> entropies_without_eigenvalues(double trace);
+  std::vector<double> entropies_of_clamped_gram();
+
+  EntropyOptions options_;
+  std::vector<double> orders_;
+  VectorD shift_;            ///< [dim]
+  VectorD column_scale_;     ///< [dim]
+  VectorD row_scale_;        ///< [num_tokens]
+  MatrixD representations_;  ///< with top_k only
+  linalg::GramBuilder gram_builder_;
+  linalg::SymmetricSlivers gram_;
+  linalg::SymmetricSlivers squared_gram_;
+  linalg::SymmetricEigenvalues eigenvalues_;
+};
+
+extern template SequenceEntropy EntropyCalculator::compute(linalg::AffineRows<float>);
+extern template SequenceEntropy EntropyCalculator::compute(linalg::AffineRows<double>);
+
+}  // namespace lime

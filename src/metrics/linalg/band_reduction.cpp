@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/linalg/band_reduction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/linalg/householder_panel.h"
+#include "metrics/linalg/tile_kernels.h"
+
+namespace lime::linalg {
+namespace {
+
+constexpr std::int64_t kB = kBandwidth;
+/// Slivers of a block that stays in the second-level cache while it is multiplied both ways.
+constexpr std::int64_t kBlockSlivers = 4;
+/// Slivers whose reflectors stay there while all rows pass by.
+constexpr std::int64_t kUpdateSlivers = 8;
+static_assert(kB % kTileCols == 0);
+
+/// out[p, j] = sum_r a[r, p] v[r, j] for a in slivers and v row by row, [kB, kB].
+void multiply_transposed(const SliverMatrix& a, const double* v_rows, double* out) {
+  for (std::int64_t p = 0; p < kB; p += kTileCols) {
+    for (std::int64_t j = 0; j < kB; j += kSliverRows) {
+      Tile tile;
+      for (std::int64_t s = 0; s < a.num_slivers(); ++s) {
+        multiply_transposed_sliver(tile, a.sliver(s) + p * kSliverRows,
+                                   v_rows + s * kSliverRows * kB + j, kB);
+      }
+      store_tile(tile, out + p * kB + j, kB);
+    }
+  }
+}
+
+/// out = a^T b, or a b, of [kB, kB] matrices row by row; small enough for the plain loops.
+void multiply_small(const double* a, bool transpose_a, const double* b, double* out) {
+  std::fill(out, out + kB * kB, 0.0);
+  for (std::int64_t i = 0; i < kB; ++i) {
+    for (std::int64_t k = 0; k < kB; ++k) {
+      const Simd factor(transpose_a ? a[k * kB + i] : a[i * kB + k]);
+      for (std::int64_t j = 0; j < kB; j += kLanes) {
+        store(out + i * kB + j, load(out + i * kB + j) + factor * load(b + k * kB + j));
+      }
+    }
+  }
+}
+
+/// The block [row slivers, column slivers) of the symmetric A times V, in both of its places:
+/// into `product` as rows of the lower triangle, into `product_rows` as columns of it.
+struct Block {
+  std::int64_t row_begin;
+  std::int64_t row_end;
+  std::int64_t col_begin;
+  std::int64_t col_end;
+};
+
+void multiply_rows_of_block(const SymmetricSlivers& a, std::int64_t first, const Block& block,
+                            const double* v_rows, SliverMatrix& product) {
+  for (std::int64_t i = block.row_begin; i < block.row_end; ++i) {
+    const std::int64_t end = std::min(block.col_end, i + 1);
+    const std::int64_t depth = (end - block.col_begin) * kSliverRows;
+    const double* const columns = a.sliver(i) + block.col_begin * kSliverRows * kSliverRows;
+    const double* const v = v_rows + (block.col_begin - first) * kSliverRows * kB;
+    double* const out = product.sliver(i - first);
+    for (std::int64_t j = 0; j < kB; j += kTileCols) {
+      Tile tile;
+      if (block.col_begin > first) load_tile(tile, out + j * kSliverRows, kSliverRows);
+      multiply_sliver(tile, depth, columns, v + j, kB);
+      store_tile(tile, out + j * kSliverRows, kSliverRows);
+    }
+  }
+}
+
+void multiply_columns_of_block(const SymmetricSlivers& a, std::int64_t first, const Block& block,
+                               const double* v_rows, double* product_rows) {
+  for (std::int64_t c = block.col_begin; c < block.col_end; ++c) {
+    const std::int64_t below = std::max(block.row_begin, c + 1);
+    for (std::int64_t p = c * kSliverRows; p < (c + 1) * kSliverRows; p += kTileCols) {
+      double* const out = product_rows + (p - first * kSliverRows) * kB;
+      for (std::int64_t j = 0; j < kB; j += kSliverRows) {
+        Tile tile;
+        load_tile(tile, out + j, kB);
+        for (std::int64_t i = below; i < block.row_end; ++i) {
+          multiply_transposed_sliver(tile, a.sliver(i) + p * kSliverRows,
+                                     v_rows + (i - first) * kSliverRows * kB + j, kB);
+        }
+        store_tile(tile, out + j, kB);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void BandReduction::reduce(SymmetricSlivers& matrix) {
+  constexpr std::int64_t kPanelSlivers = kB / kSliverRows;
+  const std::int64_t num_slivers = matrix.num_slivers();
+  for (std::int64_t panel = 0; panel + kPanelSlivers < num_slivers; panel += kPanelSlivers) {
+    const std::int64_t trailing = panel + kPanelSlivers;
+    rows_ = (num_slivers - trailing) * kSliverRows;
+    factor_panel(matrix, panel * kSliverRows);
+    form_triangular_factor();
+    multiply_trailing(matrix, trailing);
+    form_update();
+    update_trailing(matrix, trailing);
+  }
+}
+
+void BandReduction::factor_panel(SymmetricSlivers& matrix, std::int64_t first_col) {
+  const std::int64_t first = (first_col + kB) / kSliverRows;
+  double* const v = v_rows_.resize(static_cast<std::size_t>(rows_ * kB));
+  for (std::int64_t r = 0; r < rows_; ++r) {
+    const double* const from = matrix.sliver(first + r / kSliverRows) + r % kSliverRows;
+    for (std::int64_t c = 0; c < kB; ++c) v[r * kB + c] = from[(first_col + c) * kSliverRows];
+  }
+  factor_householder_panel(v, rows_, tau_);
+  for (std::int64_t r = 0; r < std::min(rows_, kB); ++r) {
+    for (std::int64_t c = r; c < kB; ++c) {
+      matrix.at(first_col + kB + r, first_col + c) = v[r * kB + c];
+      v[r * kB + c] = c == r ? 1.0 : 0.0;
+    }
+  }
+  reflectors_.resize(rows_, 2 * kB);
+  for (std::int64_t r = 0; r < rows_; ++r) {
+    double* const to = reflectors_.sliver(r / kSliverRows) + r % kSliverRows;
+    for (std::int64_t c = 0; c < kB; ++c) to[c * kSliverRows] = v[r * kB + c];
+  }
+}
+
+void BandReduction::form_triangular_factor() {
+  // V^T V needs only the columns of V in `reflectors_`, which lie first.
+  multiply_transposed(reflectors_, v_rows_.data(), gram_);
+  std::fill(triangular_, triangular_ + kB * kB, 0.0);
+  for (std::int64_t j = 0; j < kB; ++j) {
+    triangular_[j * kB + j] = tau_[j];
+    for (std::int64_t i = 0; i < j; ++i) {
+      double sum = 0.0;
+      for (std::int64_t k = i; k < j; ++k) sum += triangular_[i * kB + k] * gram_[k * kB + j];
+      triangular_[i * kB + j] = -tau_[j] * sum;
+    }
+  }
+}
+
+void BandReduction::multiply_trailing(const SymmetricSlivers& matrix, std::int64_t first) {
+  product_.resize(rows_, kB);
+  double* const product_rows = product_rows_.resize_zeroed(static_cast<std::size_t>(rows_ * kB));
+  const std::int64_t end = matrix.num_slivers();
+  for (std::int64_t i = first; i < end; i += kBlockSlivers) {
+    for (std::int64_t j = first; j <= i; j += kBlockSlivers) {
+      const Block block{i, std::min(i + kBlockSlivers, end), j, std::min(j + kBlockSlivers, end)};
+      multiply_rows_of_block(matrix, first, block, v_rows_.data(), product_);
+      multiply_columns_of_block(matrix, first, block, v_rows_.data(), product_rows);
+    }
+  }
+  for (std::int64_t r = 0; r < rows_; ++r) {
+    double* const to = product_.sliver(r / kSliverRows) + r % kSliverRows;
+    for (std::int64_t c = 0; c < kB; ++c) to[c * kSliverRows] += product_rows[r * kB + c];
+  }
+}
+
+void BandReduction::form_update() {
+  alignas(64) double inner[kB * kB];
+  alignas(64) double half[kB * kB];
+  multiply_transposed(product_, v_rows_.data(), inner);  // (V^T A V)^T, symmetric
+  multiply_small(inner, false, triangular_, half);
+  multiply_small(triangular_, true, half, correction_);
+  for (double& value : correction_) value *= -0.5;
+  for (std::int64_t s = 0; s < product_.num_slivers(); ++s) {
+    double* const w = reflectors_.sliver(s) + kB * kSliverRows;
+    for (std::int64_t j = 0; j < kB; j += kTileCols) {
+      Tile tile;
+      multiply_sliver(tile, kB, product_.sliver(s), triangular_ + j, kB);
+      multiply_sliver(tile, kB, reflectors_.sliver(s), correction_ + j, kB);
+      store_tile(tile, w + j * kSliverRows, kSliverRows);
+    }
+  }
+}
+
+void BandReduction::update_trailing(SymmetricSlivers& matrix, std::int64_t first) const {
+  constexpr std::int64_t kW = kB * kSliverRows;
+  const std::int64_t count = matrix.num_slivers() - first;
+  for (std::int64_t block = 0; block < count; block += kUpdateSlivers) {
+    for (std::int64_t i = block; i < count; ++i) {
+      const double* const rows = reflectors_.sliver(i);
+      const std::int64_t end = std::min(block + kUpdateSlivers, i + 1);
+      for (std::int64_t j = block; j < end; ++j) {
+        double* const to = matrix.sliver(first + i) + (first + j) * kSliverRows * kSliverRows;
+        for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
+          const double* const cols = reflectors_.sliver(j) + offset;
+          Tile tile;
+          multiply_sliver(tile, kB, rows, cols + kW, kSliverRows);
+          multiply_sliver(tile, kB, rows + kW, cols, kSliverRows);
+          subtract_tile(tile, to + offset * kSliverRows, kSliverRows);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace lime::linalg

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/linalg/band_to_tridiagonal.h"
+
+#include <algorithm>
+#include <array>
+
+#include "metrics/linalg/householder_panel.h"
+#include "metrics/linalg/simd.h"
+
+namespace lime::linalg {
+namespace {
+
+constexpr std::int64_t kB = kBandwidth;
+constexpr int kVectors = static_cast<int>(kB) / kLanes;
+/// Sweeps that follow each other; their blocks together stay in the second-level cache.
+constexpr std::int64_t kSweepsTogether = 8;
+/// A sweep may take a step when the one before is two steps ahead: then nothing overlaps.
+constexpr std::int64_t kLag = 2;
+
+/// kB consecutive values.
+struct Vector {
+  Simd value[kVectors] = {};
+};
+
+inline Vector load_vector(const double* from) {
+  Vector vector;
+#pragma GCC unroll 24
+  for (int i = 0; i < kVectors; ++i) vector.value[i] = load(from + i * kLanes);
+  return vector;
+}
+
+inline void store_vector(double* to, const Vector& vector) {
+#pragma GCC unroll 24
+  for (int i = 0; i < kVectors; ++i) store(to + i * kLanes, vector.value[i]);
+}
+
+inline void add_scaled(Vector& sum, double factor, const Vector& x) {
+  const Simd broadcast(factor);
+#pragma GCC unroll 24
+  for (int i = 0; i < kVectors; ++i) sum.value[i] += broadcast * x.value[i];
+}
+
+inline double dot(const Vector& x, const Vector& y) {
+  Simd even = x.value[0] * y.value[0];
+  Simd odd = x.value[1] * y.value[1];
+#pragma GCC unroll 24
+  for (int i = 2; i + 1 < kVectors; i += 2) {
+    even += x.value[i] * y.value[i];
+    odd += x.value[i + 1] * y.value[i + 1];
+  }
+  return sum_of_lanes(even + odd);
+}
+static_assert(kVectors % 2 == 0);
+
+/// 1 for rows below the diagonal of column c of a block, else 0: strictly_below[c % kLanes].
+struct LaneMasks {
+  std::array<Simd::mask_type, kLanes> strictly_below;
+  LaneMasks() {
+    const Simd lane([](auto i) { return static_cast<double>(static_cast<int>(i)); });
+    for (int c = 0; c < kLanes; ++c) {
+      strictly_below[static_cast<std::size_t>(c)] = lane > static_cast<double>(c);
+    }
+  }
+};
+
+}  // namespace
+
+void BandToTridiagonal::reduce(const SymmetricSlivers& matrix, std::span<double> diagonal,
+                               std::span<double> subdiagonal) {
+  const std::int64_t size = matrix.size();
+  copy_band(matrix);
+  for (std::int64_t first = 0; first + 2 < size; first += kSweepsTogether) {
+    run_sweeps(first, std::min(kSweepsTogether, size - 2 - first), size);
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    diagonal[static_cast<std::size_t>(i)] = *column(i, i);
+    subdiagonal[static_cast<std::size_t>(i)] = i + 1 < size ? *column(i + 1, i) : 0.0;
+  }
+}
+
+void BandToTridiagonal::copy_band(const SymmetricSlivers& matrix) {
+  const std::int64_t size = matrix.size();
+  // Zeros behind the last column let every block have its full size.
+  band_ = buffer_.resize_zeroed(static_cast<std::size_t>((size + 2 * kB + 1) * kStride));
+  for (std::int64_t c = 0; c < size; ++c) {
+    const std::int64_t end = std::min(size, c + kB + 1);
+    for (std::int64_t r = c; r < end; ++r) *column(r, c) = matrix.at(r, c);
+  }
+}
+
+void BandToTridiagonal::run_sweeps(std::int64_t first, std::int64_t count, std::int64_t size) {
+  std::array<Sweep, kSweepsTogether> sweeps;
+  const std::int64_t steps = (size - first + kB - 1) / kB;
+  for (std::int64_t time = 0; time < steps + kLag * (count - 1); ++time) {
+    for (std::int64_t s = 0; s < count; ++s) {
+      const std::int64_t step = time - kLag * s;
+      if (step < 0) break;
+      Sweep& sweep = sweeps[static_cast<std::size_t>(s)];
+      if (step == 0) start_sweep(sweep, first + s);
+      if (sweep.row >= size) continue;
+      update_diagonal_block(sweep);
+      chase_bulge(sweep);
+    }
+  }
+}
+
+void BandToTridiagonal::start_sweep(Sweep& sweep, std::int64_t col) {
+  double* const x = column(col + 1, col);
+  double tail = 0.0;
+  for (std::int64_t i = 1; i < kB; ++i) tail += x[i] * x[i];
+  const Reflector reflector = make_reflector(x[0], tail);
+  for (std::int64_t i = 0; i < kB; ++i) sweep.v[i] = reflector.scale * x[i];
+  std::fill(x, x + kB, 0.0);
+  x[0] = reflector.beta;
+  sweep.v[0] = 1.0;
+  sweep.tau = reflector.tau;
+  sweep.row = col + 1;
+}
+
+void BandToTridiagonal::update_diagonal_block(const Sweep& sweep) {
+  static const LaneMasks masks;
+  const Vector v = load_vector(sweep.v);
+  Vector below;                  // strictly lower triangle times v
+  alignas(64) double above[kB];  // its transpose and the diagonal times v
+  alignas(64) double w[kB];
+  for (int c = 0; c < kB; ++c) {
+    const int first = c / kLanes;
+    const double* const col = column(sweep.row, sweep.row + c);
+    const Simd factor(sweep.v[c]);
+    Simd partial = load(col + first * kLanes);
+    std::experimental::where(!masks.strictly_below[static_cast<std::size_t>(c % kLanes)], partial) =
+        0.0;
+    below.value[first] += factor * partial;
+    Simd sum = partial * v.value[first];
+    for (int i = first + 1; i < kVectors; ++i) {
+      const Simd value = load(col + i * kLanes);
+      below.value[i] += factor * value;
+      sum += value * v.value[i];
+    }
+    above[c] = sum_of_lanes(sum) + col[c] * sweep.v[c];
+  }
+  // w = tau A v - tau^2 (v^T A v) v / 2, then A -= v w^T + w v^T.
+  Vector product = load_vector(above);
+  add_scaled(product, 1.0, below);
+  const double half = -0.5 * sweep.tau * sweep.tau * dot(product, v);
+  Vector update;
+  add_scaled(update, sweep.tau, product);
+  add_scaled(update, half, v);
+  store_vector(w, update);
+  for (int c = 0; c < kB; ++c) {
+    const int first = c / kLanes;
+    double* const col = column(sweep.row, sweep.row + c);
+    const Simd v_c(sweep.v[c]);
+    const Simd w_c(w[c]);
+    Simd change = v.value[first] * w_c + update.value[first] * v_c;
+    std::experimental::where(!masks.strictly_below[static_cast<std::size_t>(c % kLanes)], change) =
+        0.0;
+    const double on_diagonal = col[c] - 2.0 * sweep.v[c] * w[c];
+    store(col + first * kLanes, load(col + first * kLanes) - change);
+    col[c] = on_diagonal;
+    for (int i = first + 1; i < kVectors; ++i) {
+      store(col + i * kLanes, load(col + i * kLanes) - (v.value[i] * w_c + update.value[i] * v_c));
+    }
+  }
+}
+
+void BandToTridiagonal::chase_bulge(Sweep& sweep) {
+  const std::int64_t next = sweep.row + kB;
+  Vector product;  // the block below the diagonal block, times v
+  for (std::int64_t c = 0; c < kB; ++c) {
+    add_scaled(product, sweep.v[c], load_vector(column(next, sweep.row + c)));
+  }
+  Vector x = load_vector(column(next, sweep.row));
+  add_scaled(x, -sweep.tau * sweep.v[0], product);
+  alignas(64) double values[kB];
+  store_vector(values, x);
+  const double first = values[0];
+  values[0] = 0.0;
+  x = load_vector(values);
+  const Reflector reflector = make_reflector(first, dot(x, x));
+  Vector reflected;
+  add_scaled(reflected, reflector.scale, x);
+  store_vector(values, reflected);
+  values[0] = 1.0;
+  reflected = load_vector(values);
+
+  double* const first_column = column(next, sweep.row);
+  store_vector(first_column, Vector{});
+  *first_column = reflector.beta;
+  for (std::int64_t c = 1; c < kB; ++c) {
+    double* const place = column(next, sweep.row + c);
+    Vector col = load_vector(place);
+    add_scaled(col, -sweep.tau * sweep.v[c], product);
+    add_scaled(col, -reflector.tau * dot(reflected, col), reflected);
+    store_vector(place, col);
+  }
+  store_vector(sweep.v, reflected);
+  sweep.tau = reflector.tau;
+  sweep.row = next;
+}
+
+}  // namespace lime::linalg

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "metrics/linalg/band_reduction.h"
+#include "metrics/linalg/band_to_tridiagonal.h"
+#include "metrics/linalg/sliver_matrix.h"
+
+namespace lime::linalg {
+
+/// Computes all eigenvalues of dense symmetric matrices, without eigenvectors.
+///
+/// Two stages, dense to band to tridiagonal, then LAPACK's dsterf. Against LAPACK's dsyevd, which
+/// spends half of its operations in products of a matrix with one vector, nearly all of them here
+/// are products of matrices. Every eigenvalue is within a small multiple of n eps ||A|| of the
+/// true one. Own kernels instead of BLAS: they do not start threads, give the same bits on every
+/// call, and do not depend on which processors an installed BLAS knows.
+///
+/// Time 4/3 n^3 operations. Memory: that of one band matrix, kept for the next call. One object
+/// per thread.
+class SymmetricEigenvalues {
+ public:
+  /// @param matrix  destroyed.
+  /// @return [size], ascending; valid until the next call.
+  /// @throws NumericalError  if an element is not finite or dsterf does not converge.
+  std::span<const double> compute(SymmetricSlivers& matrix);
+
+ private:
+  BandReduction band_reduction_;
+  BandToTridiagonal band_to_tridiagonal_;
+  std::vector<double> diagonal_;
+  std::vector<double> subdiagonal_;
+};
+
+}  // namespace lime::linalg
