@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kModulus = 65535;
 constexpr std::size_t kLanes = 64;
+constexpr std::size_t kStepBytes = kLanes * sizeof(std::uint16_t);
 /// Steps after which a lane's second sum may overflow: k (k + 1) / 2 * 65535 < 2^32.
 constexpr std::size_t kMaxSteps = 360;
 
@@ -22,12 +23,14 @@ struct Sums {
 
 /// Appends `steps * kLanes` words. With K steps, L lanes and word w[k][l]:
 ///   sum of (K L - (k L + l)) w = L sum_l sum_k (K - k) w - sum_l l sum_k w.
-void add_block(Sums& sums, const std::uint16_t* words, std::size_t steps) {
+void add_block(Sums& sums, const std::byte* bytes, std::size_t steps) {
   std::array<std::uint32_t, kLanes> first{};
   std::array<std::uint32_t, kLanes> second{};
   for (std::size_t k = 0; k < steps; ++k) {
+    std::array<std::uint16_t, kLanes> words;
+    std::memcpy(words.data(), bytes + k * kStepBytes, kStepBytes);
     for (std::size_t l = 0; l < kLanes; ++l) {
-      first[l] += words[k * kLanes + l];
+      first[l] += words[l];
       second[l] += first[l];
     }
   }
@@ -57,14 +60,12 @@ void add_word(Sums& sums, std::uint16_t word) {
 
 std::uint32_t fletcher32(std::span<const std::byte> bytes) {
   static_assert(std::endian::native == std::endian::little);
-  std::array<std::uint16_t, kLanes * kMaxSteps> words;
   Sums sums;
   std::size_t at = 0;
-  while (bytes.size() - at >= kLanes * 2) {
-    const std::size_t steps = std::min(kMaxSteps, (bytes.size() - at) / (kLanes * 2));
-    std::memcpy(words.data(), bytes.data() + at, steps * kLanes * 2);
-    add_block(sums, words.data(), steps);
-    at += steps * kLanes * 2;
+  while (bytes.size() - at >= kStepBytes) {
+    const std::size_t steps = std::min(kMaxSteps, (bytes.size() - at) / kStepBytes);
+    add_block(sums, bytes.data() + at, steps);
+    at += steps * kStepBytes;
   }
   for (; at + 1 < bytes.size(); at += 2) {
     add_word(sums, static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[at]) |

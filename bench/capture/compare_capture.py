@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares lime-capture with our bare forward pass and with PyTorch hooks and h5py, in one run.
+
+    bench/capture/compare_capture.py [--build build/release] [--repeats 5] [--threads 4 1]
+    bench/capture/compare_capture.py --memory
+
+The runs take turns, so that a disturbance of the machine hits all three; medians are printed as
+Markdown. --memory shows the peak memory at 100 and at 1000 sequences instead. The interpreter's
+torch should be built on the LibTorch that lime-capture uses (on Debian: python3-torch,
+python3-h5py and /usr/bin/python3).
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def run(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"compare_capture: {command[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def scaled(text):
+    number, unit = text.split()
+    return float(number) * UNITS[unit]
+
+
+class Bench:
+    def __init__(self, arguments, folder, model):
+        self.programs = arguments.build / "bin"
+        self.folder, self.model = folder, model
+
+    def forward(self, threads):
+        return json.loads(run([self.programs / "lime-bench-forward", "--checkpoint", self.model,
+                               "--tokens", self.model / "ids.npy", "--threads", threads]))
+
+    def capture(self, threads, *more):
+        output = self.folder / "capture.h5"
+        text = run([self.programs / "lime-capture", "--checkpoint", self.model, "--tokens",
+                    self.model / "ids.npy", "--batch-size", 8, "--threads", threads,
+                    "-o", output, *more])
+        output.unlink()
+        shutil.rmtree(self.folder / "capture.shards")
+        rate = re.search(r"^Done .*: (\d+) tokens/s", text, re.M).group(1)
+        memory = re.search(r"peak memory (.*)$", text, re.M).group(1)
+        return {"tokens_per_second": float(rate), "peak_memory_bytes": scaled(memory)}
+
+    def peer(self, threads):
+        output = self.folder / "peer.h5"
+        text = run([sys.executable, HERE / "hooks_h5py.py", self.model, self.model / "ids.npy",
+                    output, "--threads", threads])
+        output.unlink()
+        return json.loads(text)
+
+
+def compare_speed(arguments, folder):
+    model = folder / "model"
+    run([sys.executable, HERE / "make_checkpoint.py", model, "--sequences", arguments.sequences])
+    bench = Bench(arguments, folder, model)
+    print("| threads | bare forward | lime-capture | hooks + h5py | capture / forward | "
+          "capture / hooks |")
+    print("|---|---|---|---|---|---|")
+    for threads in arguments.threads:
+        results = {"forward": [], "capture": [], "peer": []}
+        for _ in range(arguments.repeats):
+            for name, rates in results.items():
+                rates.append(getattr(bench, name)(threads)["tokens_per_second"])
+        medians = {name: statistics.median(rates) for name, rates in results.items()}
+        print(f"| {threads} | " + " | ".join(f"{rate:.0f} tokens/s" for rate in medians.values()) +
+              f" | {medians['capture'] / medians['forward']:.3f}"
+              f" | {medians['capture'] / medians['peer']:.2f} |", flush=True)
+        spread = ", ".join(f"{name} {min(rates):.0f} to {max(rates):.0f}"
+                           for name, rates in results.items())
+        print(f"  threads {threads}, slowest to fastest: {spread}", file=sys.stderr)
+
+
+def compare_memory(arguments, folder):
+    print("| sequences | peak memory of lime-capture |")
+    print("|---|---|")
+    model = folder / "model"
+    run([sys.executable, HERE / "make_checkpoint.py", model, "--layers", 4, "--hidden", 256,
+         "--sequences", 1000])
+    bench = Bench(arguments, folder, model)
+    for sequences in (100, 1000):
+        result = bench.capture(arguments.threads[0], "--max-sequences", sequences)
+        print(f"| {sequences} | {result['peak_memory_bytes'] / 2**20:.0f} MiB |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--sequences", type=int, default=48)
+    parser.add_argument("--threads", type=int, nargs="+", default=[4, 1])
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--scratch", type=pathlib.Path, default=None,
+                        help="folder for about 3 GB of temporary files")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
+        compare = compare_memory if arguments.memory else compare_speed
+        compare(arguments, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    main()

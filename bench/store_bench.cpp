@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Measures writing and reading captures against plain files of the same bytes, in one run.
+// bench/store_side_by_side.py adds h5py.
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/command_line.h"
+#include "core/errors.h"
+#include "core/program.h"
+#include "core/random.h"
+#include "store/capture_reader.h"
+#include "store/capture_tools.h"
+#include "store/capture_writer.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BenchOptions {
+  fs::path folder = "bench-store";
+  std::int64_t rows = 32768;
+  std::int64_t dim = 768;
+  int layers = 8;
+  std::int64_t batch = 4096;
+  int shards = 2;
+  int repeats = 5;
+  bool cold = false;
+  bool json = false;
+  bool keep = false;
+
+  void describe(OptionList& list) {
+    list.add("folder", folder, "where the files are written; made if missing");
+    list.add("rows", rows, "rows of the capture");
+    list.add("dim", dim, "dimensions of a row");
+    list.add("layers", layers, "datasets of the capture");
+    list.add("batch", batch, "rows handed over at a time");
+    list.add("shards", shards, "shards of the capture");
+    list.add("repeats", repeats, "runs of each measurement, of which the median is shown");
+    list.add("cold", cold, "drop the files from the page cache before reading");
+    list.add("json", json, "print one JSON object");
+    list.add("keep", keep, "leave the files for another reader");
+  }
+  std::int64_t bytes_per_layer() const { return rows * dim * 4; }
+};
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void drop_from_cache(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fdatasync(file);
+  ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(file);
+}
+
+/// Measurements by name, each run once per round so that a busy moment hits all of them.
+class StoreBench {
+ public:
+  explicit StoreBench(const BenchOptions& options) : options_(options) {
+    fs::create_directories(options.folder);
+    batch_.resize(options.batch, options.dim);
+    Random random(1);
+    for (Eigen::Index i = 0; i < batch_.size(); ++i) {
+      batch_.data()[i] = static_cast<float>(random.uniform(-3.0, 3.0));
+    }
+    layer_ = std::make_unique_for_overwrite<float[]>(
+        static_cast<std::size_t>(options.rows * options.dim));
+    std::fill_n(layer_.get(), options.rows * options.dim, 0.0F);
+  }
+
+  void run() {
+    for (int round = 0; round < options_.repeats; ++round) {
+      write_plain();
+      write_capture("f32", StorageType::kFloat32);
+      write_capture("f16", StorageType::kFloat16);
+      if (round == 0) pack_capture(path("f32"), path("packed"));
+      read_plain();
+      read_capture("f32");
+      read_capture("f16");
+      read_capture("packed");
+    }
+  }
+
+  void print() {
+    Json json;
+    for (auto& [name, rates] : rates_) {
+      std::sort(rates.begin(), rates.end());
+      const double median = rates[rates.size() / 2];
+      if (options_.json) {
+        json[name] = median;
+      } else {
+        fmt::print("{:<28} {:6.2f} GB/s of float32 (median of {}, {:.2f} to {:.2f})\n", name,
+                   median, rates.size(), rates.front(), rates.back());
+      }
+    }
+    if (options_.json) fmt::print("{}\n", json.dump());
+  }
+
+  ~StoreBench() {
+    if (options_.keep) return;
+    std::error_code ignored;
+    for (const char* const name : {"f32", "f16", "packed"}) {
+      fs::remove(path(name), ignored);
+      fs::remove_all(options_.folder / (std::string(name) + ".shards"), ignored);
+    }
+    fs::remove(options_.folder / "plain.bin", ignored);
+  }
+  StoreBench(const StoreBench&) = delete;
+  StoreBench& operator=(const StoreBench&) = delete;
+
+ private:
+  fs::path path(const std::string& name) const { return options_.folder / (name + ".h5"); }
+
+  void note(const std::string& name, std::int64_t float32_bytes, double seconds) {
+    rates_[name].push_back(static_cast<double>(float32_bytes) / seconds * 1e-9);
+  }
+
+  /// As dd writes: blocks of 1 MiB, then fsync.
+  void write_plain() {
+    const fs::path file = options_.folder / "plain.bin";
+    const std::int64_t bytes = options_.bytes_per_layer() * options_.layers;
+    fs::remove(file);
+    const double seconds = seconds_of([&] {
+      const int out = ::open(file.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+      const auto* const source = reinterpret_cast<const char*>(batch_.data());
+      const std::int64_t source_bytes = batch_.size() * 4;
+      for (std::int64_t done = 0; done < bytes;) {
+        const std::int64_t at = done % source_bytes;
+        const std::int64_t step =
+            std::min({std::int64_t{1} << 20, source_bytes - at, bytes - done});
+        if (::write(out, source + at, static_cast<std::size_t>(step)) != step) {
+          throw IoError("bench: '{}' cannot be written", file.string());
+        }
+        done += step;
+      }
+      ::fsync(out);
+      ::close(out);
+    });
+    note("write plain", bytes, seconds);
+  }
+
+  void write_capture(const std::string& name, StorageType storage) {
+    CapturePlan plan;
+    plan.info.storage = storage;
+    for (int layer = 0; layer < options_.layers; ++layer) {
+      plan.activations.push_back({"hidden", layer, options_.dim, "hook_resid_post"});
+    }
+    plan.num_shards = options_.shards;
+    fs::remove(path(name));
+    fs::remove_all(options_.folder / (name + ".shards"));
+    const std::int64_t rows_per_shard = options_.rows / options_.shards;
+    const double seconds = seconds_of([&] {
+      CaptureWriter writer(path(name), plan);
+      for (int shard = 0; shard < options_.shards; ++shard) {
+        write_shard(writer, shard, rows_per_shard);
+      }
+      writer.finish();
+    });
+    note("write capture " + name,
+         rows_per_shard * options_.shards * options_.dim * 4 * options_.layers, seconds);
+  }
+
+  void write_shard(CaptureWriter& writer, int shard, std::int64_t num_rows) {
+    ShardWriter out = writer.begin_shard(shard, shard);
+    const std::vector<Sequence> sequences(1);
+    out.add_sequences(sequences);
+    for (std::int64_t first = 0; first < num_rows; first += options_.batch) {
+      const std::int64_t count = std::min(options_.batch, num_rows - first);
+      RowTable rows;
+      rows.sequence.assign(static_cast<std::size_t>(count), shard);
+      rows.position.assign(static_cast<std::size_t>(count), 0);
+      rows.token.assign(static_cast<std::size_t>(count), 0);
+      out.append_rows(rows);
+      for (int layer = 0; layer < options_.layers; ++layer) {
+        out.append(static_cast<std::size_t>(layer), batch_.topRows(count));
+      }
+    }
+    out.finish();
+  }
+
+  /// A file of one layer's size; from the start of the large one.
+  void read_plain() {
+    const fs::path file = options_.folder / "plain.bin";
+    if (options_.cold) drop_from_cache(file);
+    const double seconds = seconds_of([&] {
+      const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+      auto* target = reinterpret_cast<char*>(layer_.get());
+      for (std::int64_t left = options_.bytes_per_layer(); left > 0;) {
+        const ssize_t got =
+            ::read(in, target, static_cast<std::size_t>(std::min(left, std::int64_t{1} << 20)));
+        if (got <= 0) throw IoError("bench: '{}' cannot be read", file.string());
+        target += got;
+        left -= got;
+      }
+      ::close(in);
+    });
+    note("read plain", options_.bytes_per_layer(), seconds);
+  }
+
+  void read_capture(const std::string& name) {
+    if (options_.cold) {
+      drop_from_cache(path(name));
+      std::error_code ignored;
+      for (const auto& entry :
+           fs::directory_iterator(options_.folder / (name + ".shards"), ignored)) {
+        drop_from_cache(entry.path());
+      }
+    }
+    const CaptureReader reader(path(name));
+    const std::size_t values = static_cast<std::size_t>(reader.num_rows() * options_.dim);
+    const double seconds = seconds_of([&] {
+      reader.read_rows("hidden", options_.layers / 2, 0, reader.num_rows(),
+                       std::span(layer_.get(), values));
+    });
+    note("read layer " + name, static_cast<std::int64_t>(values) * 4, seconds);
+  }
+
+  BenchOptions options_;
+  MatrixF batch_;
+  std::unique_ptr<float[]> layer_;
+  std::map<std::string, std::vector<double>> rates_;
+};
+
+}  // namespace
+}  // namespace lime
+
+int main(int argc, char** argv) {
+  using namespace lime;
+  BenchOptions options;
+  CommandLine line("lime-bench-store", "Measures writing and reading captures.");
+  line.add_options(options);
+  line.on_run([&] {
+    StoreBench bench(options);
+    bench.run();
+    bench.print();
+    return kExitDone;
+  });
+  return run_program(line, argc, argv);
+}
