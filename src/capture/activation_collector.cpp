@@ -66,8 +66,8 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
 
 void ActivationCollector::begin_batch(const CaptureBatch& batch) { batch_ = &batch; }
 
-std::vector<SiteStatistics> ActivationCollector::take_statistics() {
-  std::vector<SiteStatistics> all;
+std::vector<ShardStatistics> ActivationCollector::take_statistics() {
+  std::vector<ShardStatistics> all;
   for (Target& target : targets_) {
     all.push_back(target.statistics);
     target.statistics.statistics = RunningStatistics();

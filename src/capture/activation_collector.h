@@ -53,13 +53,13 @@ class ActivationCollector {
   /// @param batch  must outlive the pass.
   void begin_batch(const CaptureBatch& batch);
   /// What was gathered since the last call.
-  std::vector<SiteStatistics> take_statistics();
+  std::vector<ShardStatistics> take_statistics();
 
  private:
   /// What one hook point feeds.
   struct Target {
     HookPoint point;
-    SiteStatistics statistics;
+    ShardStatistics statistics;
     std::optional<std::size_t> activation =
         std::nullopt;  ///< index in the plan; none: statistics only
   };

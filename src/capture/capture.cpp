@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "capture/activation_collector.h"
 #include "capture/capture_setup.h"
+#include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/thread_pool.h"
 #include "model/decoder.h"
@@ -19,6 +22,7 @@
 namespace lime {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 /// Ids of the batch's sequences, padded with 0 to the longest: causal attention lets no token see
@@ -135,6 +139,17 @@ std::int64_t peak_memory_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+/// Refuses an output that is there or cannot be written before anything takes long.
+void check_output(const CaptureOptions& options) {
+  std::error_code error;
+  if (!options.resume && fs::exists(options.output, error)) {
+    throw InvalidArgument(
+        "capture: '{}' exists already; go on with --resume, remove it, or choose another -o",
+        options.output.string());
+  }
+  const AtomicFile probe(options.output);
+}
+
 /// Ends an interrupted run: what is finished becomes readable.
 [[noreturn]] void interrupted(const CaptureOptions& options, CaptureWriter& writer) {
   const std::size_t left = writer.missing_shards().size();
@@ -151,6 +166,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                           std::stop_token stop, const CaptureTuning& tuning) {
   options.validate();
   at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
+  check_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
   const std::unique_ptr<const CaptureSetup> setup_owner =

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "capture/sites.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -82,6 +83,7 @@ void CaptureOptions::validate() const {
   at_least_one("max_per_class", max_per_class);
   if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
   if (sites.empty()) throw InvalidArgument("sites: at least one must be given");
+  find_sites(sites);
   if (!only.empty() && rows != RowKind::kTokens) {
     throw InvalidArgument("only: chooses tokens, but --rows {} makes one row per sequence",
                           enum_name(rows));

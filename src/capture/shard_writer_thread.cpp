@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/errors.h"
 #include "core/matrix.h"
 
 namespace lime {
@@ -11,6 +12,17 @@ namespace {
 std::size_t bytes_of(const WriterTask& task) {
   const auto* const rows = std::get_if<AppendRows>(&task);
   return rows == nullptr ? 0 : rows->values.size() * sizeof(float);
+}
+
+/// Numbers from here on become infinity when rounded to float16.
+constexpr float kHalfOverflow = 65520.0F;
+
+void refuse_half_overflow(const Eigen::Map<const MatrixF>& rows, const ActivationInfo& activation) {
+  const auto sizes = rows.array().abs();
+  if (!(sizes >= kHalfOverflow && sizes.isFinite()).any()) return;
+  throw NumericalError(
+      "capture: {} must stay below {} to be stored as float16, got {}; choose --store float32",
+      activation.hook, kHalfOverflow, sizes.maxCoeff<Eigen::PropagateNumbers>());
 }
 
 }  // namespace
@@ -83,10 +95,14 @@ void ShardWriterThread::perform(WriterTask& task) {
     shard_->append_rows(table->rows);
   } else if (auto* const rows = std::get_if<AppendRows>(&task)) {
     const Eigen::Map<const MatrixF> values(rows->values.data(), rows->num_rows, rows->dim);
+    const CapturePlan& plan = writer_.plan();
+    if (plan.info.storage == StorageType::kFloat16) {
+      refuse_half_overflow(values, plan.activations[rows->activation]);
+    }
     shard_->append(rows->activation, values);
     buffers_.give_back(std::move(rows->values));
   } else if (auto* const end = std::get_if<EndShard>(&task)) {
-    for (const SiteStatistics& entry : end->statistics) {
+    for (const ShardStatistics& entry : end->statistics) {
       shard_->set_statistics(entry.site, entry.layer, entry.statistics, entry.num_heads);
     }
     shard_->finish();

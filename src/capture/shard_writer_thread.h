@@ -34,7 +34,7 @@ class RowBuffers {
 };
 
 /// Statistics of one site and layer over one shard.
-struct SiteStatistics {
+struct ShardStatistics {
   std::string site;
   int layer = 0;
   std::int64_t num_heads = 0;  ///< > 0: keys or values, whose root mean square per head is kept
@@ -60,7 +60,7 @@ struct AppendRows {
 };
 /// Ends the shard: only now does it appear under its name.
 struct EndShard {
-  std::vector<SiteStatistics> statistics;
+  std::vector<ShardStatistics> statistics;
 };
 using WriterTask = std::variant<BeginShard, AppendTable, AppendRows, EndShard>;
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/capture.h"
+#include "commands.h"
+#include "core/program.h"
+#include "core/progress.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+std::string quoted(const std::string& text) { return "'" + printable(text) + "'"; }
+
+/// "1 '<s>', 403 'Once', ...".
+std::string first_ids(const CaptureOutlook& outlook) {
+  std::string text;
+  for (std::size_t i = 0; i < outlook.first_ids.size(); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : "  ", outlook.first_ids[i]);
+    if (i < outlook.first_tokens.size()) text += " " + quoted(outlook.first_tokens[i]);
+  }
+  return text;
+}
+
+void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
+  fmt::print("Input     {} sequences, {} tokens", outlook.num_sequences, outlook.num_tokens);
+  if (outlook.dropped_tokens > 0) {
+    fmt::print("; the last {} tokens are too few for one more", outlook.dropped_tokens);
+  }
+  const char* const unit = options.pairs.empty() ? "document" : "sentence";
+  if (outlook.prepended.empty()) {
+    fmt::print("; nothing put before them (--bos {})\n", enum_name(options.bos));
+  } else {
+    fmt::print("; {} put before each {} (--bos {})\n", quoted(outlook.prepended),
+               options.tokens.empty() ? unit : "sequence", enum_name(options.bos));
+  }
+  fmt::print("First ids {}\n", first_ids(outlook));
+}
+
+void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
+  fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}", outlook.num_rows,
+             enum_name(options.rows), outlook.num_datasets,
+             human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store));
+  if (outlook.free_bytes >= 0) {
+    fmt::print("; {} free on the disk", human_bytes(static_cast<double>(outlook.free_bytes)));
+  }
+  fmt::print("\n");
+  for (const auto& entry : outlook.classes) {
+    fmt::print("          {} is token {}: {} rows\n", quoted(entry.text), entry.id, entry.rows);
+  }
+  fmt::print("Run       {} sequences per pass, stops after layer {}, {} of {} shards to do\n",
+             outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards);
+  std::fflush(stdout);
+}
+
+void warn_of_full_disk(const CaptureOutlook& outlook) {
+  if (outlook.free_bytes < 0 || outlook.num_shards == 0) return;
+  const double left =
+      static_cast<double>(outlook.bytes) * outlook.num_shards_left / outlook.num_shards;
+  if (left <= static_cast<double>(outlook.free_bytes)) return;
+  fmt::print(stderr,
+             "lime-capture: warning: needs about {} more, but {} are free; fewer --layers, --only, "
+             "or --store float16 need less\n",
+             human_bytes(left), human_bytes(static_cast<double>(outlook.free_bytes)));
+}
+
+std::string bottleneck(const CaptureResult& result) {
+  const double share = result.compute_waited_seconds / result.seconds;
+  if (share > 0.05)
+    return fmt::format("the disk held the model back {:.0f} % of the time", 100.0 * share);
+  return fmt::format("the model was the slower side, the disk idle {:.0f} % of the time",
+                     100.0 * result.writer_waited_seconds / result.seconds);
+}
+
+void print_result(const CaptureOptions& options, const CaptureResult& result) {
+  if (result.num_tokens > 0) {
+    fmt::print("Done      {} tokens in {}: {:.0f} tokens/s, {}/s written; {}; peak memory {}\n",
+               result.num_tokens, human_duration(result.seconds),
+               static_cast<double>(result.num_tokens) / result.seconds,
+               human_bytes(static_cast<double>(result.bytes_written) / result.seconds),
+               bottleneck(result), human_bytes(static_cast<double>(result.peak_memory_bytes)));
+  }
+  if (result.complete) {
+    fmt::print("Wrote     {}\n", options.output.string());
+  } else {
+    fmt::print("Shards of other processes are missing; the one that ends last writes {}\n",
+               options.output.string());
+  }
+}
+
+int capture(const CaptureOptions& options) {
+  ProgressLine line({.label = "capture", .unit = "tokens", .quiet = options.quiet});
+  const CaptureCallbacks callbacks{.on_start =
+                                       [&](const CaptureOutlook& outlook) {
+                                         warn_of_full_disk(outlook);
+                                         if (options.quiet) return;
+                                         print_input(options, outlook);
+                                         print_rows(options, outlook);
+                                       },
+                                   .on_progress = line.callback()};
+  const CaptureResult result = run_capture(options, callbacks, interrupt_token());
+  line.finish();
+  if (!options.quiet) print_result(options, result);
+  return kExitDone;
+}
+
+}  // namespace
+
+void set_up_capture(CommandLine& line) {
+  const auto options = std::make_shared<CaptureOptions>();
+  line.add_options(*options);
+  line.on_run([options] { return capture(*options); });
+}
+
+}  // namespace lime

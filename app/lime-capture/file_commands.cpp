@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "core/layer_selection.h"
+#include "core/program.h"
+#include "core/progress.h"
+#include "core/utf8.h"
+#include "store/capture_tools.h"
+
+namespace lime {
+namespace {
+
+struct FileCommand {
+  std::filesystem::path capture;
+  bool quiet = false;
+
+  void describe(OptionList& list) { list.add("quiet", quiet, "print errors only"); }
+};
+
+struct PackOptions {
+  std::filesystem::path output;
+
+  void describe(OptionList& list) {
+    list.add("output", output, "the packed file; CAPTURE.packed.h5 if not given");
+  }
+};
+
+void print_line(const char* name, const std::string& value) {
+  if (!value.empty()) fmt::print("{:<18}{}\n", name, value);
+}
+
+/// "values 0-15 (512), hidden 0-15 (2048)".
+void print_activations(const CaptureSummary& summary) {
+  std::vector<std::string> sites;
+  std::map<std::string, std::vector<int>> layers;
+  std::map<std::string, std::int64_t> dims;
+  for (const ActivationInfo& info : summary.activations) {
+    if (!layers.contains(info.site)) sites.push_back(info.site);
+    layers[info.site].push_back(info.layer);
+    dims[info.site] = info.dim;
+  }
+  for (const std::string& site : sites) {
+    print_line(site.c_str(), fmt::format("layers {}, {} numbers per row",
+                                         layers_to_string(layers[site]), dims[site]));
+  }
+}
+
+void print_first_ids(const CaptureInfo& info) {
+  std::string text;
+  for (std::size_t i = 0; i < info.first_ids.size(); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : "  ", info.first_ids[i]);
+    if (i < info.first_tokens.size()) text += " '" + printable(info.first_tokens[i]) + "'";
+  }
+  print_line("first ids", text);
+}
+
+int info(const FileCommand& command) {
+  const CaptureSummary summary = summarize_capture(command.capture);
+  const CaptureInfo& about = summary.info;
+  print_line("capture", command.capture.string());
+  print_line("complete", about.complete ? "yes" : "no; go on with --resume");
+  print_line("rows", fmt::format("{} ({})", summary.num_rows, enum_name(about.rows)));
+  print_line("sequences", std::to_string(summary.num_sequences));
+  print_activations(summary);
+  print_line("router", summary.router_layers.empty()
+                           ? ""
+                           : "layers " + layers_to_string(summary.router_layers));
+  print_line("classes", fmt::format("{}", fmt::join(about.class_names, ",")));
+  print_line("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
+  print_line("on disk",
+             fmt::format("{} as {}, {}", human_bytes(static_cast<double>(summary.bytes_on_disk)),
+                         enum_name(about.storage),
+                         summary.shards.empty() ? "one file"
+                                                : fmt::format("{} shards", summary.shards.size())));
+  print_line("computed in", about.compute_dtype);
+  print_line("prepended", about.prepended.empty() ? "nothing" : about.prepended);
+  print_first_ids(about);
+  print_line("checkpoint sha256", about.checkpoint_sha256);
+  print_line("tokenizer sha256", about.tokenizer_sha256);
+  print_line("input sha256", about.input_sha256);
+  print_line("created", about.created_utc + " by " + about.tool);
+  print_line("command", about.command);
+  return kExitDone;
+}
+
+int verify(const FileCommand& command) {
+  ProgressLine line({.label = "verify", .unit = "bytes", .quiet = command.quiet});
+  const std::vector<std::string> problems =
+      verify_capture(command.capture, line.callback(), interrupt_token());
+  line.finish();
+  for (const std::string& problem : problems) fmt::print(stderr, "lime-capture: {}\n", problem);
+  if (!problems.empty()) return kExitFailed;
+  if (!command.quiet) fmt::print("'{}' is whole\n", command.capture.string());
+  return kExitDone;
+}
+
+int pack(const FileCommand& command, std::filesystem::path output) {
+  if (output.empty()) {
+    output = command.capture;
+    output.replace_extension(".packed.h5");
+  }
+  ProgressLine line({.label = "pack", .unit = "bytes", .quiet = command.quiet});
+  pack_capture(command.capture, output, line.callback(), interrupt_token());
+  line.finish();
+  if (!command.quiet) fmt::print("Wrote {}\n", output.string());
+  return kExitDone;
+}
+
+CommandLine& add_file_command(CommandLine& line, const std::string& name,
+                              const std::string& description, FileCommand& command) {
+  CommandLine& added = line.add_command(name, description);
+  added.add_positional("capture", command.capture, "the capture file", true);
+  added.add_options(command);
+  return added;
+}
+
+}  // namespace
+
+void add_file_commands(CommandLine& line) {
+  const auto command = std::make_shared<FileCommand>();
+  const auto pack_options = std::make_shared<PackOptions>();
+  add_file_command(line, "info", "Shows what a capture holds and where it came from.", *command)
+      .on_run([command] { return info(*command); });
+  add_file_command(line, "verify", "Reads all of a capture and tests every checksum.", *command)
+      .on_run([command] { return verify(*command); });
+  CommandLine& packing =
+      add_file_command(line, "pack", "Makes one plain file of a capture in shards.", *command);
+  packing.add_options(*pack_options);
+  packing.set_examples("lime-capture pack capture.h5 -o one_file.h5");
+  packing.on_run([command, pack_options] { return pack(*command, pack_options->output); });
+}
+
+}  // namespace lime

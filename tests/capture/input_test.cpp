@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/input.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "capture/npy_file.h"
+#include "capture/toy_tokenizer.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::ToyTokenizer;
+using testing::write_text;
+
+class InputTest : public ::testing::Test {
+ protected:
+  InputTest() { options_.checkpoint = "models/toy"; }
+
+  std::filesystem::path file(const std::string& name, const std::string& content) {
+    write_text(folder_ / name, content);
+    return folder_ / name;
+  }
+
+  CaptureInput read(const Tokenizer* tokenizer) {
+    return read_input(options_, {.tokenizer = tokenizer,
+                                 .vocab_size = 300,
+                                 .max_position_embeddings = 64,
+                                 .bos_token_id = 0});
+  }
+
+  std::string refusal(const Tokenizer* tokenizer) {
+    try {
+      read(tokenizer);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  testing::TemporaryFolder folder_;
+  ToyTokenizer tokenizer_;
+  CaptureOptions options_;
+};
+
+constexpr std::int32_t id_of(char letter) { return 2 + letter; }
+
+TEST_F(InputTest, PacksDocumentsIntoSequencesOfEqualLength) {
+  options_.text = {file("a.txt", "abc"), file("b.txt", "defgh")};
+  options_.seq_len = 4;
+  const CaptureInput input = read(&tokenizer_);
+  // <s> a b c | </s> <s> d e | f g h
+  ASSERT_EQ(input.num_sequences(), 2);
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b'), id_of('c')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(1, 0, id_of('d'), id_of('e')));
+  EXPECT_THAT(input.is_prepended_of(0), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(input.is_prepended_of(1), ElementsAre(0, 1, 0, 0));
+  EXPECT_EQ(input.dropped_tokens, 3);
+  EXPECT_EQ(input.sequences[0].text, "abc");
+  EXPECT_THAT(input.prepended_ids, ElementsAre(0));
+}
+
+TEST_F(InputTest, KeepsAShortTextWhole) {
+  options_.text = {file("a.txt", "abc")};
+  const CaptureInput input = read(&tokenizer_);
+  ASSERT_EQ(input.num_sequences(), 1);
+  EXPECT_EQ(input.length(0), 4);
+  EXPECT_EQ(input.dropped_tokens, 0);
+}
+
+TEST_F(InputTest, LimitsTheNumberOfSequences) {
+  options_.text = {file("a.txt", "abcdefghij")};
+  options_.seq_len = 3;
+  options_.max_sequences = 2;
+  EXPECT_EQ(read(&tokenizer_).num_sequences(), 2);
+}
+
+TEST_F(InputTest, PutsTheBosTokenWhereItIsAskedFor) {
+  options_.text = {file("a.txt", "ab")};
+  const ToyTokenizer without(std::vector<std::string>{}, false);
+  EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, id_of('a'), id_of('b')));
+  EXPECT_THAT(read(&without).ids, ElementsAre(id_of('a'), id_of('b')));
+  options_.bos = BosPolicy::kAlways;
+  EXPECT_THAT(read(&without).ids, ElementsAre(0, id_of('a'), id_of('b')));
+  options_.bos = BosPolicy::kNever;
+  EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(id_of('a'), id_of('b')));
+}
+
+TEST_F(InputTest, RefusesASecondBosUnlessForced) {
+  options_.text = {file("a.txt", "<s>ab")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("a.txt': starts with the beginning-of-sequence token "
+                                              "already, and --bos auto would put a second one"));
+  options_.bos = BosPolicy::kAlways;
+  EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, 0, id_of('a'), id_of('b')));
+  options_.bos = BosPolicy::kNever;
+  EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, id_of('a'), id_of('b')));
+}
+
+TEST_F(InputTest, NamesTheFaultOfAText) {
+  options_.text = {file("good.txt", "abc"), file("bad.txt", "ab\xff")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("bad.txt': text must be UTF-8, byte 2 is not"));
+  options_.text = {file("empty.txt", "")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("empty.txt': text must not be empty"));
+  options_.text = {folder_ / "none.txt"};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("none.txt'"));
+  EXPECT_EQ(refusal(nullptr), "'models/toy': holds no tokenizer; give token ids with --tokens");
+}
+
+TEST_F(InputTest, RefusesSequencesLongerThanTheModelTakes) {
+  options_.text = {file("a.txt", "abc")};
+  options_.seq_len = 65;
+  EXPECT_EQ(refusal(&tokenizer_),
+            "seq_len: must be <= max_position_embeddings = 64, got 65; choose less, or raise "
+            "max_position_embeddings in config.json to go beyond on purpose");
+  options_ = {};
+  options_.tokens = file("ids.npy", testing::npy_int32(std::vector<std::int32_t>(130), "(2, 65)"));
+  EXPECT_EQ(refusal(nullptr),
+            "input: a sequence must have at most max_position_embeddings = 64 "
+            "tokens, sequence 0 has 65");
+}
+
+TEST_F(InputTest, TakesRowsOfATokenFileAsSequences) {
+  options_.tokens = file("ids.npy", testing::npy_int32({5, 6, 7, 8}, "(2, 2)"));
+  const CaptureInput input = read(nullptr);
+  ASSERT_EQ(input.num_sequences(), 2);
+  EXPECT_THAT(input.ids_of(1), ElementsAre(7, 8));
+  EXPECT_EQ(input.sequences[0].text, "");
+  options_.bos = BosPolicy::kAlways;
+  const CaptureInput with_bos = read(&tokenizer_);
+  EXPECT_THAT(with_bos.ids_of(1), ElementsAre(0, 7, 8));
+  EXPECT_THAT(with_bos.is_prepended_of(1), ElementsAre(1, 0, 0));
+}
+
+TEST_F(InputTest, CutsAFlatTokenFile) {
+  options_.tokens = file("ids.npy", testing::npy_int32({5, 6, 7, 8, 9}, "(5,)"));
+  options_.seq_len = 2;
+  const CaptureInput input = read(nullptr);
+  ASSERT_EQ(input.num_sequences(), 2);
+  EXPECT_THAT(input.ids_of(1), ElementsAre(7, 8));
+  EXPECT_EQ(input.dropped_tokens, 1);
+}
+
+TEST_F(InputTest, NamesTheFirstIdOutsideTheVocabulary) {
+  options_.tokens = file("ids.npy", testing::npy_int32({5, 6, 7, 300, -1, 8}, "(2, 3)"));
+  EXPECT_THAT(refusal(nullptr), HasSubstr("ids.npy': token ids must be in [0, 300), got 300 at "
+                                          "[1, 0]"));
+  options_.tokens = file("flat.npy", testing::npy_int32({5, -6}, "(2,)"));
+  EXPECT_THAT(refusal(nullptr), HasSubstr("got -6 at [1]"));
+  options_ = {};
+  options_.text = {file("a.txt", "ab" + std::string("piece"))};
+  std::vector<std::string> many(100, "unused");
+  many.push_back("piece");
+  const ToyTokenizer larger(many);
+  EXPECT_EQ(refusal(&larger),
+            "input: token ids must be in [0, 300), got 358 at token 3 of sequence "
+            "0; is the tokenizer this model's?");
+}
+
+TEST_F(InputTest, ReadsMinimalPairs) {
+  options_.pairs = {
+      file("one.jsonl",
+           "{\"sentence_good\": \"ab\", \"sentence_bad\": \"a\", \"UID\": \"task_a\"}\n\n"
+           "{\"sentence_good\": \"c\", \"sentence_bad\": \"d\", \"UID\": \"task_b\"}\n"),
+      file("two.jsonl", "{\"sentence_good\": \"e\", \"sentence_bad\": \"f\"}")};
+  const CaptureInput input = read(&tokenizer_);
+  ASSERT_EQ(input.num_sequences(), 6);
+  EXPECT_THAT(input.task_names, ElementsAre("task_a", "task_b", "two"));
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of('a')));
+  EXPECT_THAT(input.is_prepended_of(0), ElementsAre(1, 0, 0));
+  EXPECT_EQ(input.sequences[0].text, "ab");
+  EXPECT_EQ(input.sequences[0].label, 1);
+  EXPECT_EQ(input.sequences[1].label, 0);
+  EXPECT_EQ(input.sequences[3].pair, 1);
+  EXPECT_EQ(input.sequences[3].task, 1);
+  EXPECT_EQ(input.sequences[5].task, 2);
+  options_.max_sequences = 3;
+  EXPECT_EQ(read(&tokenizer_).num_sequences(), 2) << "only whole pairs";
+}
+
+TEST_F(InputTest, NamesTheLineOfABrokenPair) {
+  const std::string good = "{\"sentence_good\": \"ab\", \"sentence_bad\": \"a\"}\n";
+  options_.pairs = {file("a.jsonl", good + "{\"sentence_good\": \"x\"}\n")};
+  EXPECT_THAT(refusal(&tokenizer_),
+              HasSubstr("a.jsonl' line 2: must have the text 'sentence_bad'"));
+  options_.pairs = {file("b.jsonl", good + "{oops\n")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("b.jsonl' line 2"));
+  options_.pairs = {file("c.jsonl", good + "[1]\n")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("line 2: must be a JSON object"));
+  options_.pairs = {file("d.jsonl", good + "{\"sentence_good\": \"\", \"sentence_bad\": \"a\"}\n")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("line 2: a sentence must not be empty"));
+  options_.pairs = {file("e.jsonl", "\n")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("holds no minimal pairs"));
+  options_.pairs = {file("f.jsonl", "\xff")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("must be UTF-8, byte 0 is not"));
+}
+
+TEST_F(InputTest, HashesWhatTheModelSees) {
+  options_.tokens = file("ids.npy", testing::npy_int32({5, 6, 7, 8}, "(2, 2)"));
+  const std::string digest = read(nullptr).sha256();
+  EXPECT_EQ(read(&tokenizer_).sha256(), digest) << "text is not what the model sees";
+  options_.tokens = file("wide.npy", testing::npy_int32({5, 6, 7, 8}, "(1, 4)"));
+  EXPECT_NE(read(nullptr).sha256(), digest);
+  options_.tokens = file("other.npy", testing::npy_int32({5, 6, 7, 9}, "(2, 2)"));
+  EXPECT_NE(read(nullptr).sha256(), digest);
+}
+
+}  // namespace
+}  // namespace lime

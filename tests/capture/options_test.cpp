@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+
+CaptureOptions fit_options() {
+  CaptureOptions options;
+  options.checkpoint = "model";
+  options.text = {"a.txt"};
+  return options;
+}
+
+std::string refusal(const CaptureOptions& options) {
+  try {
+    options.validate();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CaptureOptionsTest, AcceptsTheDefaults) { EXPECT_EQ(refusal(fit_options()), "accepted"); }
+
+TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
+  const auto with = [](auto change) {
+    CaptureOptions options = fit_options();
+    change(options);
+    return refusal(options);
+  };
+  EXPECT_THAT(with([](auto& o) { o.checkpoint.clear(); }), HasSubstr("checkpoint: "));
+  EXPECT_THAT(with([](auto& o) { o.tokens = "a.npy"; }),
+              HasSubstr("exactly one of --text, --tokens and --pairs must be given, got 2"));
+  EXPECT_THAT(with([](auto& o) { o.text.clear(); }), HasSubstr("got 0"));
+  EXPECT_THAT(with([](auto& o) { o.seq_len = 0; }), HasSubstr("seq_len: must be >= 1, got 0"));
+  EXPECT_THAT(with([](auto& o) { o.batch_size = 0; }), HasSubstr("batch_size: "));
+  EXPECT_THAT(with([](auto& o) { o.max_sequences = 0; }), HasSubstr("max_sequences: "));
+  EXPECT_THAT(with([](auto& o) { o.max_per_class = 0; }), HasSubstr("max_per_class: "));
+  EXPECT_THAT(with([](auto& o) { o.threads = -1; }), HasSubstr("threads: "));
+  EXPECT_THAT(with([](auto& o) { o.sites.clear(); }), HasSubstr("sites: "));
+  EXPECT_THAT(with([](auto& o) { o.sites = {"value"}; }), HasSubstr("there is no 'value'"));
+  EXPECT_THAT(with([](auto& o) {
+                o.only = {" is"};
+                o.rows = RowKind::kMean;
+              }),
+              HasSubstr("only: chooses tokens, but --rows mean makes one row per sequence"));
+  EXPECT_THAT(with([](auto& o) { o.only = {" is", " is"}; }), HasSubstr("given once"));
+  EXPECT_THAT(with([](auto& o) { o.output = "folder/"; }), HasSubstr("output: must name a file"));
+  EXPECT_THAT(with([](auto& o) {
+                o.text.clear();
+                o.pairs = {"p.jsonl"};
+                o.seq_len = 9;
+              }),
+              HasSubstr("seq_len: sentences of --pairs are not packed"));
+}
+
+TEST(CaptureOptionsTest, ReadsWhichShardThisIs) {
+  using Codec = OptionCodec<ShardOfProcesses>;
+  const ShardOfProcesses shard = Codec::parse("2/5", "shard");
+  EXPECT_EQ(shard.process, 2);
+  EXPECT_EQ(shard.num_processes, 5);
+  for (const char* const text : {"5/5", "-1/2", "1", "1/0", "/", "a/b", "1/2/3"}) {
+    EXPECT_THROW(Codec::parse(text, "shard"), InvalidArgument) << text;
+  }
+}
+
+TEST(CaptureOptionsTest, TellsWhatTheFileHoldsFromHowItWasMade) {
+  CaptureOptions options = fit_options();
+  const Json before = content_options(options);
+  options.threads = 3;
+  options.resume = true;
+  options.shard = {1, 2};
+  options.output = "elsewhere.h5";
+  options.quiet = true;
+  EXPECT_EQ(content_options(options), before);
+  options.store = StorageType::kFloat16;
+  EXPECT_NE(content_options(options), before);
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/sites.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ModelConfig grouped_query_config() {
+  ModelConfig config;
+  config.hidden_size = 48;
+  config.intermediate_size = 96;
+  config.num_hidden_layers = 3;
+  config.num_attention_heads = 6;
+  config.num_key_value_heads = 2;
+  config.head_dim = 8;
+  return config;
+}
+
+std::string refusal(const std::vector<std::string>& names) {
+  try {
+    find_sites(names);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(SitesTest, KnowsShortWordsAndHooks) {
+  EXPECT_THAT(
+      find_sites({"values", "hidden", "attn.hook_z"}),
+      ElementsAre(CaptureSite{"values", HookKind::kV}, CaptureSite{"hidden", HookKind::kResidPost},
+                  CaptureSite{"attn.hook_z", HookKind::kZ}));
+  EXPECT_THAT(find_sites({"attn.hook_v", "attn.hook_k"}),
+              ElementsAre(CaptureSite{"values", HookKind::kV}, CaptureSite{"keys", HookKind::kK}));
+}
+
+TEST(SitesTest, ListsWhatThereIsForAnUnknownName) {
+  EXPECT_THAT(refusal({"vals"}), HasSubstr("sites: there is no 'vals'; there are values, "
+                                           "routed_values, hidden, keys, "));
+  EXPECT_THAT(refusal({"attn.hook_pattern"}), HasSubstr("there is no 'attn.hook_pattern'"));
+  EXPECT_EQ(refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
+}
+
+TEST(SitesTest, PlansOneDatasetPerSiteAndLayer) {
+  const auto activations = plan_activations(find_sites({"values", "hidden"}),
+                                            LayerSelection::parse("0,2"), grouped_query_config());
+  ASSERT_EQ(activations.size(), 4U);
+  EXPECT_EQ(activations[1].site, "values");
+  EXPECT_EQ(activations[1].layer, 2);
+  EXPECT_EQ(activations[1].dim, 16);
+  EXPECT_EQ(activations[1].hook, "blocks.2.attn.hook_v");
+  EXPECT_EQ(activations[3].hook, "blocks.2.hook_resid_post");
+  EXPECT_EQ(activations[3].dim, 48);
+}
+
+TEST(SitesTest, RefusesALayerThatTheModelLacks) {
+  try {
+    plan_activations(find_sites({"hidden"}), LayerSelection::parse("1,3"), grouped_query_config());
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("layer"));
+    EXPECT_THAT(error.what(), HasSubstr("3"));
+  }
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/token_classes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capture/toy_tokenizer.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using testing::ToyTokenizer;
+
+std::string refusal(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
+  try {
+    find_token_classes(texts, tokenizer);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(TokenClassesTest, TellsWordsWithAndWithoutSpaceApart) {
+  const ToyTokenizer tokenizer({" is", "is", " are"});
+  const auto classes = find_token_classes({" are", " is", "is"}, tokenizer);
+  ASSERT_EQ(classes.size(), 3U);
+  EXPECT_EQ(classes[0].id, 260);
+  EXPECT_EQ(classes[1].id, 258);
+  EXPECT_EQ(classes[2].id, 259);
+  EXPECT_EQ(classes[1].text, " is");
+}
+
+TEST(TokenClassesTest, SaysIntoWhatPiecesAWordFalls) {
+  const ToyTokenizer tokenizer({" is", " we"});
+  EXPECT_EQ(refusal({" is", " were"}, tokenizer),
+            "only: each text must be one token, ' were' is several (' we', 'r', 'e'); choose other "
+            "words");
+  EXPECT_EQ(refusal({"is"}, tokenizer),
+            "only: each text must be one token, 'is' is several ('i', 's'); ' is' would be one");
+}
+
+}  // namespace
+}  // namespace lime
