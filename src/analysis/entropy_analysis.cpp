@@ -18,6 +18,9 @@
 namespace lime {
 namespace {
 
+/// As summarize() asks, but here the option is called otherwise.
+constexpr std::int64_t kFewestResamples = 100;
+
 /// The entropies of one site and layer of one capture.
 struct Measured {
   std::string label;
@@ -241,12 +244,19 @@ void EntropyAnalysisOptions::describe(OptionList& list) {
   list.group("Entropy");
   entropy.describe(list);
   list.group("Interval");
-  summary.describe(list);
+  list.add("bootstrap", summary.resamples,
+           "resamples behind the interval of the mean, >= 100; 0: no interval");
+  list.add("confidence", summary.confidence,
+           "probability that the interval is meant to cover, in (0, 1)");
 }
 
 void EntropyAnalysisOptions::validate() const {
   captures.validate();
   entropy.validate();
+  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
+    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}",
+                          kFewestResamples, summary.resamples);
+  }
   summary.validate();
   if (max_sequences && *max_sequences < 1) {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);

@@ -51,8 +51,12 @@ Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool u
     parts.push_back((unicode ? kPlusMinus : "+- ") + number(read(layout.spread), layout.digits));
   }
   if (detail <= Detail::kInterval && !layout.low.empty()) {
-    parts.push_back(fmt::format("[{}, {}]", number(read(layout.low), layout.digits),
-                                number(read(layout.high), layout.digits)));
+    const double low = read(layout.low);
+    const double high = read(layout.high);
+    const bool none = std::isnan(low) && std::isnan(high);
+    parts.push_back(
+        none ? ""
+             : fmt::format("[{}, {}]", number(low, layout.digits), number(high, layout.digits)));
   }
   if (detail == Detail::kBar && !layout.ceiling.empty()) {
     parts.push_back(bar(read(layout.value) / read(layout.ceiling), unicode));

@@ -50,7 +50,8 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
   const std::string see = "; see lime-metrics entropy --help\n";
   for (const std::string alpha : {"0", "-1", "nan", "-inf"}) {
     EXPECT_EQ(refusal("entropy --alpha " + alpha, 2),
-              fmt::format("lime-metrics: entropy: alpha must be > 0, got {}{}", alpha, see));
+              fmt::format("lime-metrics: alpha: must be > 0 (1 and inf are allowed), got {}{}",
+                          alpha, see));
   }
   EXPECT_EQ(refusal("entropy --alpha half", 2),
             "lime-metrics: --alpha: expected a number, got 'half'" + see);
@@ -72,7 +73,13 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
                 see);
   EXPECT_EQ(refusal("entropy --threads -1", 2),
             "lime-metrics: threads: must be >= 0, got -1" + see);
-  EXPECT_EQ(refusal("entropy --top-k 0", 2), "");
+  EXPECT_EQ(refusal("entropy --top-k 0", 2), "lime-metrics: top_k: must be > 0, got 0" + see);
+  EXPECT_EQ(refusal("entropy --bootstrap 5", 2),
+            "lime-metrics: bootstrap: must be >= 100, or 0 for no interval, got 5" + see);
+  EXPECT_EQ(refusal("entropy --confidence 95", 2),
+            "lime-metrics: confidence: must be in (0, 1), got 95" + see);
+  EXPECT_EQ(refusal("entropy --site values,values", 2),
+            "lime-metrics: site: each must be named once, got values, values" + see);
   EXPECT_EQ(refusal("entropy --max-sequences 0", 2),
             "lime-metrics: max_sequences: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entrpy", 2),
@@ -161,7 +168,10 @@ TEST_F(LimeMetricsErrorsTest, RefusesActivationsThatAreNotFinite) {
   SmallCapture capture = example_capture();
   capture.activations[1].rows(7, 2) = std::nanf("");
   write_capture(folder_ / "capture.h5", capture);
-  EXPECT_EQ(refusal("entropy --preset raw", 1), "");
+  EXPECT_EQ(refusal("entropy --preset raw", 1),
+            "lime-metrics: 'capture.h5': site 'values', layer 1: entropy: sequence 1: "
+            "representations must be finite, got nan at token 2, dimension 2; look for overflow in "
+            "the model, or capture in a wider type\n");
 }
 
 TEST_F(LimeMetricsErrorsTest, RefusesOutputsThatItCannotWrite) {
