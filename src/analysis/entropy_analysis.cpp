@@ -178,9 +178,21 @@ std::vector<Measured> differences(const std::vector<Measured>& measured, const s
   return result;
 }
 
-template <typename T>
-double mean_of(const std::vector<T>& values) {
+double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Mean and smallest of `values` as columns `name` and `name`_min; where all are equal, that value
+/// without the rounding of a mean.
+template <typename T>
+void add_mean_and_min(Json& row, const std::string& name, const std::vector<T>& values) {
+  const auto [min, max] = std::ranges::minmax(values);
+  if (min == max) {
+    row[name] = min;
+  } else {
+    row[name] = mean_of(std::vector<double>(values.begin(), values.end()));
+  }
+  row[name + "_min"] = min;
 }
 
 Json row_of(const Measured& measured, std::size_t order, const EntropyAnalysisOptions& options,
@@ -203,11 +215,9 @@ Json row_of(const Measured& measured, std::size_t order, const EntropyAnalysisOp
   row["ci_low"] = summary.ci_low;
   row["ci_high"] = summary.ci_high;
   row["n"] = summary.n;
-  row["tokens"] = mean_of(entropies.num_tokens);
-  row["tokens_min"] = std::ranges::min(entropies.num_tokens);
+  add_mean_and_min(row, "tokens", entropies.num_tokens);
   row["dim"] = entropies.dim;
-  row["ceiling"] = mean_of(ceilings);
-  row["ceiling_min"] = std::ranges::min(ceilings);
+  add_mean_and_min(row, "ceiling", ceilings);
   if (options.entropy.top_k) {
     const auto column = static_cast<Eigen::Index>(order);
     row["lower"] = entropies.lower.col(column).mean();

@@ -4,10 +4,13 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <cerrno>
+#include <fstream>
 #include <new>
+#include <vector>
 
+#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
 
 namespace lime {
 
@@ -51,9 +54,16 @@ std::string sha256_of(std::string_view text) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
-  const MappedFile file(path);
+  // Reads in blocks: the pages of a mapping would count as memory of this process.
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
   Sha256 hash;
-  hash.update(file.bytes());
+  std::vector<char> block(std::size_t{1} << 20);
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  }
+  if (file.bad()) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
   return hash.hex_digest();
 }
 

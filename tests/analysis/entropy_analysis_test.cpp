@@ -114,6 +114,17 @@ TEST_F(AnalyzeEntropyTest, OneSequenceHasNoInterval) {
   EXPECT_THAT(results_to_json(report.results), HasSubstr("\"ci_low\":\"nan\""));
 }
 
+TEST_F(AnalyzeEntropyTest, EqualLengthsHaveOneCeiling) {
+  SmallCapture capture;
+  capture.lengths.assign(7, 6);  // the mean of seven equal logarithms would be off by rounding
+  capture.activations.push_back({"hidden", 0, testing::random_matrix(42, 3, 1)});
+  use(capture);
+  const Report report = analyze_entropy(options_, {});
+  EXPECT_EQ(report.results.rows[0].at("ceiling"), std::log(3.0));
+  EXPECT_THAT(format_report(report, ResultsFormat::kTable),
+              HasSubstr("hidden (dim 3, tokens 6, ceiling 1.099)\n"));
+}
+
 TEST_F(AnalyzeEntropyTest, EveryOrderHasRowsAndABlockOfItsOwn) {
   use(example_capture());
   options_.captures.site = {"values"};

@@ -33,7 +33,12 @@ TEST(Sha256Test, HashesFiles) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "a", "abc");
   EXPECT_EQ(sha256_of_file(folder / "a"), kAbc);
+  testing::write_text(folder / "b", std::string(3 << 20, 'x'));  // several blocks
+  EXPECT_EQ(sha256_of_file(folder / "b"), sha256_of(std::string(3 << 20, 'x')));
+  testing::write_text(folder / "c", "");
+  EXPECT_EQ(sha256_of_file(folder / "c"), sha256_of(""));
   EXPECT_THROW(sha256_of_file(folder / "none"), IoError);
+  EXPECT_THROW(sha256_of_file(folder.path()), IoError);
 }
 
 }  // namespace
