@@ -14,6 +14,7 @@ find_package(Spectra REQUIRED NO_MODULE)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SentencePiece REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(Utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 include(FindLibTorch)
 
 if(LIME_BUILD_TESTS)

@@ -28,12 +28,12 @@ Json read_json_file(const std::filesystem::path& path) {
   return parse_json(file.text(), "'" + path.string() + "'");
 }
 
-Json parse_json(std::string_view text, std::string_view where) {
-  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+Json parse_json(std::string_view text, std::string_view where, const JsonFilter& keep) {
+  const auto limit_depth = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > kMaxDepth) {
       throw FormatError("{}: JSON nests deeper than {} levels", where, kMaxDepth);
     }
-    return true;
+    return !keep || keep(depth, event, value);
   };
   try {
     return Json::parse(text.begin(), text.end(), limit_depth);

@@ -15,8 +15,11 @@ using Json = nlohmann::ordered_json;
 /// @throws FormatError  if it is not JSON; names the path, line and column.
 Json read_json_file(const std::filesystem::path& path);
 
+/// Told of each part of a text while it is parsed; what it answers false to is left out.
+using JsonFilter = Json::parser_callback_t;
+
 /// Parses `text`; `where` names its origin in errors. Nesting is limited to 512 levels.
-/// @throws FormatError
-Json parse_json(std::string_view text, std::string_view where);
+/// @throws FormatError  and what `keep` throws.
+Json parse_json(std::string_view text, std::string_view where, const JsonFilter& keep = {});
 
 }  // namespace lime

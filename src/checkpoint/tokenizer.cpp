@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer.h"
+
+#include "checkpoint/tokenizer/sentencepiece_tokenizer.h"
+#include "checkpoint/tokenizer/special_tokens.h"
+#include "checkpoint/tokenizer/tokenizer_json.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kReplacement = "\uFFFD";
+
+/// A broken character at the start of a text.
+struct BrokenCharacter {
+  std::size_t length = 1;  ///< bytes that one U+FFFD stands for (Unicode, section 3.9)
+  bool may_go_on = false;  ///< the text ends before it is clear that the character is broken
+};
+
+BrokenCharacter inspect_broken(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t expected = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+  // A prefix is sound if some continuation makes it a character; 0x80, 0x90 or 0xA0 with 0xBF
+  // reach every range that the second byte may lie in.
+  BrokenCharacter result;
+  for (std::size_t length = 1; length < expected && length <= text.size(); ++length) {
+    bool sound = false;
+    for (const char second : {'\x80', '\x90', '\xA0'}) {
+      std::string completed(text.substr(0, length));
+      if (length == 1) completed += second;
+      completed.resize(expected, '\x80');
+      sound = sound || !first_invalid_utf8(completed);
+    }
+    if (!sound) return result;
+    result.length = length;
+    result.may_go_on = length == text.size();
+  }
+  return result;
+}
+
+/// Moves the whole characters of `pending` to the result, U+FFFD for broken ones. An unfinished
+/// character stays, unless `flush`.
+std::string take_characters(std::string& pending, bool flush) {
+  std::string result;
+  std::string_view rest = pending;
+  while (!rest.empty()) {
+    const std::size_t sound = first_invalid_utf8(rest).value_or(rest.size());
+    result += rest.substr(0, sound);
+    rest.remove_prefix(sound);
+    if (rest.empty()) break;
+    const BrokenCharacter broken = inspect_broken(rest);
+    if (broken.may_go_on && !flush) break;
+    result += kReplacement;
+    rest.remove_prefix(broken.length);
+  }
+  pending = std::string(rest);
+  return result;
+}
+
+}  // namespace
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids,
+                              const DecodeOptions& options) const {
+  std::string bytes;
+  bool at_text_start = options.at_text_start;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= vocab_size()) {
+      throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {} at place {}",
+                            vocab_size(), ids[i], i);
+    }
+    if (options.skip_special_tokens && is_special(ids[i])) continue;
+    bytes += piece(ids[i], at_text_start);
+    at_text_start = false;
+  }
+  return take_characters(bytes, /*flush=*/true);
+}
+
+std::string Tokenizer::token_text(std::int32_t id) const {
+  constexpr std::size_t kMostBytes = 200;
+  return printable(piece(id), kMostBytes);
+}
+
+StreamingDecoder::StreamingDecoder(const Tokenizer& tokenizer, const DecodeOptions& options)
+    : tokenizer_(tokenizer), options_(options), at_text_start_(options.at_text_start) {}
+
+std::string StreamingDecoder::push(std::int32_t id) {
+  if (options_.skip_special_tokens && tokenizer_.is_special(id)) return {};
+  pending_ += tokenizer_.piece(id, at_text_start_);
+  at_text_start_ = false;
+  return take_characters(pending_, /*flush=*/false);
+}
+
+std::string StreamingDecoder::finish() {
+  at_text_start_ = options_.at_text_start;
+  return take_characters(pending_, /*flush=*/true);
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
+  const auto file = [&](const char* name) { return checkpoint_folder / name; };
+  const auto has = [&](const char* name) { return fs::is_regular_file(file(name)); };
+  if (!fs::is_directory(checkpoint_folder)) {
+    throw IoError("tokenizer: '{}' must be a folder", checkpoint_folder.string());
+  }
+  const bool gpt2 = has("vocab.json") && has("merges.txt");
+  if (!has("tokenizer.json") && !has("tokenizer.model") && !gpt2) {
+    throw IoError(
+        "tokenizer: '{}' must hold tokenizer.json, tokenizer.model, or vocab.json with merges.txt, "
+        "found none of them; copy them from where the checkpoint comes from",
+        checkpoint_folder.string());
+  }
+  const SpecialTokens special = read_special_tokens(checkpoint_folder);
+  if (has("tokenizer.json")) return read_tokenizer_json(file("tokenizer.json"), special);
+  if (has("tokenizer.model")) return read_sentencepiece(file("tokenizer.model"), special);
+  return read_gpt2_files(file("vocab.json"), file("merges.txt"), special);
+}
+
+}  // namespace lime

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/added_tokens.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace lime {
+namespace {
+
+bool is_space(std::int32_t code) {
+  constexpr std::array<std::int32_t, 10> kSpaces = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
+                                                    0x2029, 0x202F, 0x205F, 0x3000, 0x20};
+  return (code >= 0x09 && code <= 0x0D) || (code >= 0x2000 && code <= 0x200A) ||
+         std::find(kSpaces.begin(), kSpaces.end(), code) != kSpaces.end();
+}
+
+/// `\w` of Rust's regex crate: Alphabetic, marks, decimal digits, connectors and joiners.
+bool is_word(std::int32_t code) {
+  const bool circled_letter =
+      (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
+      (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
+  const bool joiner = code == 0x200C || code == 0x200D;
+  const utf8proc_category_t category = utf8proc_category(code);
+  return circled_letter || joiner ||
+         (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
+         category == UTF8PROC_CATEGORY_PC;
+}
+
+std::int32_t decode_at(std::string_view text, std::size_t at, std::size_t& length) {
+  std::int32_t code = 0;
+  length = static_cast<std::size_t>(
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
+                       static_cast<utf8proc_ssize_t>(text.size() - at), &code));
+  return code;
+}
+
+std::size_t last_character(std::string_view text) {
+  std::size_t at = text.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
+bool starts_with_word(std::string_view text) {
+  std::size_t length = 0;
+  return !text.empty() && is_word(decode_at(text, 0, length));
+}
+
+bool ends_with_word(std::string_view text) {
+  std::size_t length = 0;
+  return !text.empty() && is_word(decode_at(text, last_character(text), length));
+}
+
+std::size_t leading_space(std::string_view text) {
+  std::size_t at = 0;
+  std::size_t length = 0;
+  while (at < text.size() && is_space(decode_at(text, at, length))) at += length;
+  return at;
+}
+
+/// Where the white space at the end of `text`, which begins at `from` at the earliest, begins.
+std::size_t trailing_space(std::string_view text, std::size_t from) {
+  std::size_t length = 0;
+  while (text.size() > from && is_space(decode_at(text, last_character(text), length))) {
+    text.remove_suffix(length);
+  }
+  return text.size();
+}
+
+}  // namespace
+
+AddedToken read_added_token(const JsonFields& fields) {
+  AddedToken token;
+  token.content = fields.string("content");
+  token.special = fields.boolean("special", false);
+  token.normalized = fields.boolean("normalized", !token.special);
+  token.single_word = fields.boolean("single_word", false);
+  token.lstrip = fields.boolean("lstrip", false);
+  token.rstrip = fields.boolean("rstrip", false);
+  return token;
+}
+
+void PatternSet::add(std::string_view pattern, std::size_t value) {
+  if (pattern.empty()) return;
+  std::size_t node = 0;
+  for (const char c : pattern) {
+    const auto [child, added] = nodes_[node].children.try_emplace(c, nodes_.size());
+    node = child->second;
+    if (added) nodes_.emplace_back();
+  }
+  if (!nodes_[node].value) nodes_[node].value = value;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(pattern[i]); };
+  if (pattern.size() == 1) {
+    single_.set(byte(0));
+  } else {
+    starts_.set((std::size_t{byte(0)} << 8) | byte(1));
+  }
+}
+
+std::optional<PatternSet::Match> PatternSet::longest_at(std::string_view text,
+                                                        std::size_t begin) const {
+  std::optional<Match> result;
+  std::size_t node = 0;
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    const auto child = nodes_[node].children.find(text[at]);
+    if (child == nodes_[node].children.end()) break;
+    node = child->second;
+    if (const auto value = nodes_[node].value) {
+      result = Match{.begin = begin, .end = at + 1, .value = *value};
+    }
+  }
+  return result;
+}
+
+std::optional<PatternSet::Match> PatternSet::find(std::string_view text, std::size_t offset) const {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t at = offset; at < text.size(); ++at) {
+    const bool pair_starts =
+        at + 1 < text.size() && starts_[(std::size_t{byte(at)} << 8) | byte(at + 1)];
+    if (!pair_starts && !single_[byte(at)]) continue;
+    if (const auto match = longest_at(text, at)) return match;
+  }
+  return std::nullopt;
+}
+
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
+                                   const std::vector<std::string>& contents)
+    : tokens_(std::move(tokens)) {
+  for (std::size_t i = 0; i < tokens_.size(); ++i) patterns_.add(contents[i], i);
+}
+
+std::vector<AddedTokenFinder::Part> AddedTokenFinder::split(std::string_view text,
+                                                            bool skip_special) const {
+  std::vector<Part> parts;
+  std::size_t covered = 0;
+  std::size_t search_from = 0;
+  while (!empty()) {
+    const auto match = patterns_.find(text, search_from);
+    if (!match) break;
+    search_from = match->end;
+    const AddedToken& token = tokens_[match->value];
+    if (skip_special && token.special) continue;
+    const std::string_view before = text.substr(0, match->begin);
+    const std::string_view after = text.substr(match->end);
+    if (token.single_word && (ends_with_word(before) || starts_with_word(after))) continue;
+    std::size_t begin = match->begin;
+    std::size_t end = match->end;
+    if (token.lstrip) begin = std::max(trailing_space(before, covered), covered);
+    if (token.rstrip) end += leading_space(after);
+    end = std::max(begin, end);
+    if (begin > covered) parts.push_back({.text = text.substr(covered, begin - covered)});
+    parts.push_back({.text = text.substr(begin, end - begin), .token = &token});
+    covered = end;
+  }
+  if (covered < text.size()) parts.push_back({.text = text.substr(covered)});
+  return parts;
+}
+
+}  // namespace lime

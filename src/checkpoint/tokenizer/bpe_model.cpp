@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/bpe_model.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "checkpoint/tokenizer/byte_alphabet.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+/// Words up to this many symbols take the simple loop.
+constexpr std::size_t kShortWord = 48;
+constexpr std::int32_t kNoSymbol = -1;
+
+std::size_t character_end(std::string_view text, std::size_t at) {
+  ++at;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+  return at;
+}
+
+/// Collects the unknown characters of a word, joined or one by one.
+class UnknownRun {
+ public:
+  UnknownRun(std::optional<std::int32_t> id, bool fuse) : id_(id), fuse_(fuse) {}
+
+  void add(std::vector<std::int32_t>& symbols) {
+    if (!id_) return;
+    if (open_ && !fuse_) symbols.push_back(*id_);
+    open_ = true;
+  }
+  void close(std::vector<std::int32_t>& symbols) {
+    if (open_) symbols.push_back(*id_);
+    open_ = false;
+  }
+
+ private:
+  std::optional<std::int32_t> id_;
+  bool fuse_;
+  bool open_ = false;
+};
+
+}  // namespace
+
+BpeModel::BpeModel(const Vocabulary& vocabulary, const std::vector<MergePair>& merges,
+                   const BpeOptions& options, const std::string& where)
+    : vocabulary_(vocabulary), options_(options), merges_(merges.size()) {
+  if (options_.unknown_token) {
+    unknown_id_ = vocabulary_.find(*options_.unknown_token);
+    if (!unknown_id_) {
+      throw FormatError("{}: unk_token must be in the vocabulary, got '{}'", where,
+                        printable(*options_.unknown_token));
+    }
+  }
+  prepare_bytes();
+  add_merges(merges, where);
+}
+
+void BpeModel::prepare_bytes() {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::string fallback = fmt::format("<0x{:02X}>", byte);
+    fallback_ids_.at(byte) = vocabulary_.find(fallback).value_or(-1);
+    byte_ids_.at(byte) =
+        vocabulary_.find(spell_byte(static_cast<unsigned char>(byte))).value_or(-1);
+  }
+  if (!options_.ignore_merges) return;
+  for (std::int32_t id = 0; id < vocabulary_.size(); ++id) {
+    const std::string& token = vocabulary_.token(id);
+    if (!options_.byte_level) {
+      whole_words_.emplace(token, id);
+    } else if (auto bytes = bytes_of_spelling(token)) {
+      whole_words_.emplace(*std::move(bytes), id);
+    }
+  }
+}
+
+void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::string& where) {
+  for (std::size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto& [left, right] = merges[rank];
+    const auto id_of = [&](const std::string& token) {
+      const auto id = vocabulary_.find(token);
+      if (id) return *id;
+      throw FormatError("{}: merge {}, '{} {}', must be of tokens in the vocabulary, got '{}'",
+                        where, rank, printable(left), printable(right), printable(token));
+    };
+    const std::int32_t result = id_of(left + right);
+    merges_.insert(id_of(left), id_of(right),
+                   {.rank = static_cast<std::int32_t>(rank), .result = result});
+    merged_ids_.push_back(result);
+  }
+}
+
+bool BpeModel::can_cut_before(std::string_view token) const {
+  if (options_.ignore_merges || !vocabulary_.find(token)) return false;
+  return std::none_of(merged_ids_.begin(), merged_ids_.end(), [&](std::int32_t id) {
+    std::string_view merged = vocabulary_.token(id);
+    while (merged.starts_with(token)) merged.remove_prefix(token.size());
+    return merged.find(token) != std::string_view::npos;
+  });
+}
+
+std::optional<std::int32_t> BpeModel::whole_word(std::string_view word) const {
+  const auto found = whole_words_.find(std::string(word));
+  if (found == whole_words_.end()) return std::nullopt;
+  return found->second;
+}
+
+void BpeModel::encode(std::string_view word, BpeScratch& scratch,
+                      std::vector<std::int32_t>& ids) const {
+  if (options_.ignore_merges) {
+    if (const auto id = whole_word(word)) return ids.push_back(*id);
+  }
+  scratch.ids.clear();
+  split_into_symbols(word, scratch.ids);
+  if (scratch.ids.size() <= kShortWord) {
+    merge_short(scratch);
+  } else {
+    merge_long(scratch);
+  }
+  ids.insert(ids.end(), scratch.ids.begin(), scratch.ids.end());
+}
+
+void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const {
+  constexpr auto kMostSymbols = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  if (word.size() > kMostSymbols) {
+    throw InvalidArgument("tokenizer: a word must be at most {} bytes long, got {}", kMostSymbols,
+                          word.size());
+  }
+  UnknownRun unknown(unknown_id_, options_.fuse_unknown);
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t end = options_.byte_level ? at + 1 : character_end(word, at);
+    const std::string_view character = word.substr(at, end - at);
+    at = end;
+    const auto byte = static_cast<unsigned char>(character.front());
+    const std::int32_t id =
+        options_.byte_level ? byte_ids_[byte] : vocabulary_.find(character).value_or(-1);
+    if (id >= 0) {
+      unknown.close(symbols);
+      symbols.push_back(id);
+      continue;
+    }
+    // The alphabet's spelling falls back, not the byte, where a byte-level file asks for both.
+    const std::string_view written = options_.byte_level ? spell_byte(byte) : character;
+    const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
+    const bool falls_back =
+        options_.byte_fallback &&
+        std::all_of(written.begin(), written.end(), [&](char c) { return fallback(c) >= 0; });
+    if (!falls_back) {
+      unknown.add(symbols);
+      continue;
+    }
+    for (const char c : written) symbols.push_back(fallback(c));
+  }
+  unknown.close(symbols);
+}
+
+void BpeModel::merge_short(BpeScratch& scratch) const {
+  std::vector<std::int32_t>& ids = scratch.ids;
+  if (ids.size() < 2) return;
+  std::vector<Merge>& merges = scratch.merges;  // merges[i] joins ids[i] and ids[i + 1]
+  merges.clear();
+  for (std::size_t i = 0; i + 1 < ids.size(); ++i)
+    merges.push_back(merges_.find(ids[i], ids[i + 1]));
+  scratch.operations += ids.size();
+  while (!merges.empty()) {
+    std::size_t best = 0;
+    auto best_rank = std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+      const auto rank = static_cast<std::uint32_t>(merges[i].rank);  // "none" is the largest
+      if (rank < best_rank) {
+        best_rank = rank;
+        best = i;
+      }
+    }
+    scratch.operations += merges.size();
+    if (best_rank == std::numeric_limits<std::uint32_t>::max()) return;
+    const auto offset = static_cast<std::ptrdiff_t>(best);
+    ids[best] = merges[best].result;
+    ids.erase(ids.begin() + offset + 1);
+    merges.erase(merges.begin() + offset);
+    if (best < merges.size()) merges[best] = merges_.find(ids[best], ids[best + 1]);
+    if (best > 0) merges[best - 1] = merges_.find(ids[best - 1], ids[best]);
+  }
+}
+
+void BpeModel::push_candidate(BpeScratch& scratch, std::int32_t left) const {
+  const auto& symbol = scratch.symbols[static_cast<std::size_t>(left)];
+  if (symbol.next == kNoSymbol) return;
+  const auto& next = scratch.symbols[static_cast<std::size_t>(symbol.next)];
+  const Merge merge = merges_.find(symbol.id, next.id);
+  ++scratch.operations;
+  if (!merge.exists()) return;
+  scratch.heap.push_back({.rank = merge.rank, .left = left, .result = merge.result});
+  std::push_heap(scratch.heap.begin(), scratch.heap.end(), std::greater<>());
+}
+
+void BpeModel::merge_long(BpeScratch& scratch) const {
+  auto& symbols = scratch.symbols;
+  const auto symbol_at = [&](std::int32_t index) -> BpeScratch::Symbol& {
+    return symbols[static_cast<std::size_t>(index)];
+  };
+  symbols.clear();
+  const auto count = static_cast<std::int32_t>(scratch.ids.size());
+  for (std::int32_t i = 0; i < count; ++i) {
+    symbols.push_back({.id = scratch.ids[static_cast<std::size_t>(i)],
+                       .previous = i - 1,
+                       .next = i + 1 < count ? i + 1 : kNoSymbol});
+  }
+  scratch.heap.clear();
+  for (std::int32_t i = 0; i < count; ++i) push_candidate(scratch, i);
+  while (!scratch.heap.empty()) {
+    std::pop_heap(scratch.heap.begin(), scratch.heap.end(), std::greater<>());
+    const BpeScratch::Candidate candidate = scratch.heap.back();
+    scratch.heap.pop_back();
+    BpeScratch::Symbol& left = symbol_at(candidate.left);
+    // Either symbol may have merged with another one since the candidate was pushed.
+    if (left.id < 0 || left.next == kNoSymbol) continue;
+    BpeScratch::Symbol& right = symbol_at(left.next);
+    const Merge merge = merges_.find(left.id, right.id);
+    ++scratch.operations;
+    if (merge.rank != candidate.rank) continue;
+    left.id = merge.result;
+    right.id = -1;
+    left.next = right.next;
+    if (left.next != kNoSymbol) symbol_at(left.next).previous = candidate.left;
+    push_candidate(scratch, candidate.left);
+    if (left.previous != kNoSymbol) push_candidate(scratch, left.previous);
+  }
+  scratch.ids.clear();
+  for (std::int32_t i = 0; i != kNoSymbol; i = symbol_at(i).next) {
+    scratch.ids.push_back(symbol_at(i).id);
+  }
+}
+
+}  // namespace lime

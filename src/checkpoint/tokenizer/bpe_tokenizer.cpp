@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/bpe_tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr std::string_view kMetaspace = "\u2581";
+
+}  // namespace
+
+/// Encodes the pieces that the pre-tokenizer makes.
+class BpeTokenizer::WordEncoder : public PieceConsumer {
+ public:
+  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::vector<std::int32_t>& ids)
+      : tokenizer_(tokenizer), scratch_(scratch), ids_(ids) {}
+
+  void accept(const TextPiece& piece) override {
+    const std::string_view mark = tokenizer_.cut_before_;
+    if (mark.empty()) return encode(piece.text);
+    std::string_view rest = piece.text;
+    while (!rest.empty()) {
+      std::size_t word_begin = 0;
+      while (rest.substr(word_begin).starts_with(mark)) word_begin += mark.size();
+      const std::size_t end = std::min(rest.find(mark, word_begin), rest.size());
+      encode(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+  }
+
+ private:
+  void encode(std::string_view word) {
+    if (word.size() > WordCache::kLongestWord) {
+      return tokenizer_.model_.encode(word, scratch_.bpe, ids_);
+    }
+    const WordCache::Place place = WordCache::place_of(word);
+    const auto known = scratch_.cache.find(place);
+    if (!known.empty()) {
+      ids_.insert(ids_.end(), known.begin(), known.end());
+      return;
+    }
+    std::vector<std::int32_t>& ids = scratch_.word_ids;
+    ids.clear();
+    tokenizer_.model_.encode(word, scratch_.bpe, ids);
+    scratch_.cache.insert(place, ids);
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+  }
+
+  const BpeTokenizer& tokenizer_;
+  Scratch& scratch_;
+  std::vector<std::int32_t>& ids_;
+};
+
+BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
+    : vocabulary_(merge_vocabulary(parts)),
+      model_options_(parts.model),
+      model_(vocabulary_, parts.merges, parts.model, parts.where),
+      normalizer_(std::move(parts.normalizer)),
+      pre_tokenizer_(std::move(parts.pre_tokenizer)),
+      decoder_(std::move(parts.decoder)),
+      scratch_([this] {
+        auto scratch = std::make_unique<Scratch>();
+        scratch->pre_tokenizer = pre_tokenizer_.make_scratch();
+        return scratch;
+      }) {
+  if (!model_options_.byte_level && model_.can_cut_before(kMetaspace)) cut_before_ = kMetaspace;
+  add_special_flags(parts.added_tokens);
+  prepare_finders(std::move(parts.added_tokens));
+  bos_id_ = parts.bos_id;
+  eos_id_ = parts.eos_id;
+  prefix_ids_ = std::move(parts.prefix_ids);
+  suffix_ids_ = std::move(parts.suffix_ids);
+  sha256_ = std::move(parts.sha256);
+  for (const std::int32_t id : prefix_ids_) check_id(id);
+  for (const std::int32_t id : suffix_ids_) check_id(id);
+}
+
+/// The model's tokens and the added ones together; a token that is in both must have one id.
+Vocabulary BpeTokenizer::merge_vocabulary(BpeTokenizerParts& parts) {
+  const Vocabulary model(parts.vocabulary, parts.where + ": model.vocab");
+  auto entries = std::move(parts.vocabulary);
+  std::unordered_map<std::string, std::int32_t> extra;
+  for (const AddedToken& token : parts.added_tokens) {
+    auto known = model.find(token.content);
+    if (const auto seen = extra.find(token.content); seen != extra.end()) known = seen->second;
+    if (known && *known != token.id) {
+      throw FormatError("{}: added token '{}' must have one id, got {} and {}", parts.where,
+                        printable(token.content), *known, token.id);
+    }
+    if (known) continue;
+    extra.emplace(token.content, token.id);
+    entries.emplace_back(token.content, token.id);
+  }
+  return Vocabulary(std::move(entries), parts.where + ": vocabulary and added tokens");
+}
+
+void BpeTokenizer::add_special_flags(const std::vector<AddedToken>& tokens) {
+  special_.assign(static_cast<std::size_t>(vocab_size()), false);
+  for (const AddedToken& token : tokens) {
+    if (token.special) special_[static_cast<std::size_t>(token.id)] = true;
+  }
+}
+
+void BpeTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
+  const auto middle = std::stable_partition(
+      tokens.begin(), tokens.end(), [](const AddedToken& token) { return !token.normalized; });
+  const std::vector<AddedToken> raw(tokens.begin(), middle);
+  const std::vector<AddedToken> normalized(middle, tokens.end());
+  std::vector<std::string> contents;
+  for (const AddedToken& token : raw) contents.push_back(token.content);
+  raw_tokens_ = AddedTokenFinder(raw, contents);
+  contents.clear();
+  for (const AddedToken& token : normalized) contents.push_back(normalizer_.apply(token.content));
+  normalized_tokens_ = AddedTokenFinder(normalized, contents);
+}
+
+std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
+                                               const EncodeOptions& options) const {
+  if (const auto offset = first_invalid_utf8(text)) {
+    throw InvalidArgument("tokenizer: text must be UTF-8, got an invalid byte at offset {}",
+                          *offset);
+  }
+  std::vector<std::int32_t> ids;
+  ids.reserve(text.size() / 4 + 8);
+  if (options.add_special_tokens) ids = prefix_ids_;
+  const auto scratch = scratch_.borrow();
+  const bool skip_special = options.split_special_tokens;
+  for (const auto& raw : raw_tokens_.split(text, skip_special)) {
+    if (raw.token != nullptr) {
+      ids.push_back(raw.token->id);
+      continue;
+    }
+    const bool at_text_start = raw.text.data() == text.data();
+    const std::string normalized =
+        normalizer_.is_identity() ? std::string() : normalizer_.apply(raw.text);
+    const std::string_view ordinary = normalizer_.is_identity() ? raw.text : normalized;
+    for (const auto& part : normalized_tokens_.split(ordinary, skip_special)) {
+      if (part.token != nullptr) {
+        ids.push_back(part.token->id);
+        continue;
+      }
+      const bool first = at_text_start && part.text.data() == ordinary.data();
+      encode_ordinary({.text = part.text, .at_text_start = first}, *scratch, ids);
+    }
+  }
+  if (options.add_special_tokens) ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
+  return ids;
+}
+
+void BpeTokenizer::encode_ordinary(const TextPiece& piece, Scratch& scratch,
+                                   std::vector<std::int32_t>& ids) const {
+  WordEncoder encoder(*this, scratch, ids);
+  pre_tokenizer_.split(piece, scratch.pre_tokenizer, encoder);
+}
+
+void BpeTokenizer::check_id(std::int32_t id) const {
+  if (id < 0 || id >= vocab_size()) {
+    throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {}", vocab_size(), id);
+  }
+}
+
+std::string BpeTokenizer::piece(std::int32_t id, bool at_text_start) const {
+  check_id(id);
+  return decoder_.piece(vocabulary_.token(id), at_text_start);
+}
+
+std::optional<std::int32_t> BpeTokenizer::token_id(std::string_view token) const {
+  return vocabulary_.find(token);
+}
+
+bool BpeTokenizer::is_special(std::int32_t id) const {
+  check_id(id);
+  return special_[static_cast<std::size_t>(id)];
+}
+
+}  // namespace lime

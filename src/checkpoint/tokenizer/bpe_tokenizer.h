@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/tokenizer.h"
+#include "checkpoint/tokenizer/added_tokens.h"
+#include "checkpoint/tokenizer/bpe_model.h"
+#include "checkpoint/tokenizer/normalizer.h"
+#include "checkpoint/tokenizer/pre_tokenizer.h"
+#include "checkpoint/tokenizer/scratch_pool.h"
+#include "checkpoint/tokenizer/token_decoder.h"
+#include "checkpoint/tokenizer/vocabulary.h"
+#include "checkpoint/tokenizer/word_cache.h"
+
+namespace lime {
+
+/// All that a BPE tokenizer is made of, as its files say.
+struct BpeTokenizerParts {
+  std::string where;  ///< the file, for errors
+  std::vector<std::pair<std::string, std::int32_t>> vocabulary;
+  std::vector<BpeModel::MergePair> merges;
+  BpeOptions model;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  TokenDecoder decoder;
+  /// Tokens taken from the text as a whole; those that `vocabulary` lacks extend it.
+  std::vector<AddedToken> added_tokens;
+  std::optional<std::int32_t> bos_id = std::nullopt;
+  std::optional<std::int32_t> eos_id = std::nullopt;
+  std::vector<std::int32_t> prefix_ids;
+  std::vector<std::int32_t> suffix_ids;
+  std::string sha256;
+};
+
+/// Byte-pair encoding as Hugging Face's `tokenizers` runs it:
+///
+///   text -> added tokens -> normalizer -> pieces -> cache or merges -> ids -> BOS, EOS
+///
+/// Thread-safe: every call borrows scratch memory and a word cache from a pool.
+class BpeTokenizer : public Tokenizer {
+ public:
+  /// @throws FormatError  if the parts contradict each other.
+  explicit BpeTokenizer(BpeTokenizerParts parts);
+
+  std::vector<std::int32_t> encode(std::string_view text,
+                                   const EncodeOptions& options = {}) const override;
+  std::string piece(std::int32_t id, bool at_text_start = false) const override;
+  std::optional<std::int32_t> token_id(std::string_view token) const override;
+  bool is_special(std::int32_t id) const override;
+  std::int32_t vocab_size() const override { return vocabulary_.size(); }
+  std::string_view kind() const override {
+    return model_options_.byte_level ? "byte-level-bpe" : "bpe";
+  }
+
+ private:
+  struct Scratch {
+    PreTokenizer::Scratch pre_tokenizer;
+    BpeScratch bpe;
+    WordCache cache;
+    std::vector<std::int32_t> word_ids;
+  };
+  class WordEncoder;
+
+  static Vocabulary merge_vocabulary(BpeTokenizerParts& parts);
+  void add_special_flags(const std::vector<AddedToken>& tokens);
+  void prepare_finders(std::vector<AddedToken> tokens);
+  void encode_ordinary(const TextPiece& piece, Scratch& scratch,
+                       std::vector<std::int32_t>& ids) const;
+  void check_id(std::int32_t id) const;
+
+  Vocabulary vocabulary_;
+  BpeOptions model_options_;
+  BpeModel model_;
+  Normalizer normalizer_;
+  PreTokenizer pre_tokenizer_;
+  TokenDecoder decoder_;
+  AddedTokenFinder raw_tokens_;         // looked for in the text as it is
+  AddedTokenFinder normalized_tokens_;  // looked for after the normalizer
+  std::vector<bool> special_;
+  std::string cut_before_;  // words may be cut before runs of this character; may be empty
+  mutable ScratchPool<Scratch> scratch_;
+};
+
+}  // namespace lime

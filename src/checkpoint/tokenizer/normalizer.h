@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime {
+
+/// What happens to a text before it is cut: the `normalizer` of tokenizer.json.
+///
+/// Supports NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip and Sequence of these.
+/// Immutable and thread-safe.
+class Normalizer {
+ public:
+  /// Leaves every text as it is.
+  Normalizer() = default;
+  /// @param definition  null stands for none.
+  /// @throws FormatError  that names the component which is broken or not supported.
+  Normalizer(const Json& definition, const std::string& where);
+
+  bool is_identity() const { return steps_.empty(); }
+  /// @param text  valid UTF-8.
+  std::string apply(std::string_view text) const;
+
+ private:
+  using Step = std::function<std::string(std::string_view)>;
+  void add(const Json& definition, const std::string& where);
+
+  std::vector<Step> steps_;
+};
+
+}  // namespace lime

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// Rewrites a pattern of tokenizer.json, which is meant for Oniguruma (Ruby syntax), so that PCRE2
+/// matches the same text.
+///
+/// The two differ in what the shorthands stand for: `\s` is White_Space (PCRE2 adds U+180E), `\w`
+/// includes marks and all connectors, `\h` is a hexadecimal digit, `\v` a vertical tab, and a
+/// script name such as `\p{Han}` does not mean its extensions.
+///
+/// @throws FormatError  if the pattern uses what cannot be carried over: class intersections and
+///                      nested classes, `{n,m}+`, `\b`, back-references, `(?m)`.
+/// Source: Oniguruma 6.9, doc/RE; checked code point by code point against Hugging Face's
+/// `tokenizers` 0.23.
+std::string pcre2_from_oniguruma(std::string_view pattern);
+
+/// `text` as a pattern that matches it literally.
+std::string quote_pattern(std::string_view text);
+
+}  // namespace lime

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/pre_tokenizer.h"
+
+#include <span>
+
+#include "checkpoint/tokenizer/json_fields.h"
+#include "checkpoint/tokenizer/oniguruma_pattern.h"
+#include "checkpoint/tokenizer/pre_tokenizer_stages.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// The pattern that ByteLevel carries in itself, from GPT-2's encoder.py.
+constexpr std::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// Unicode's punctuation and ASCII's, as the Punctuation component counts it.
+constexpr std::string_view kPunctuation = R"([\p{P}$+<=>^`|~])";
+
+/// `\w` and `\s` here are those of Rust's regex, whose words include the two joiners.
+constexpr std::string_view kWordOrSymbols =
+    R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+)"
+    R"(|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
+
+SplitBehavior read_behavior(const JsonFields& fields, SplitBehavior absent) {
+  const auto name = fields.optional_string("behavior");
+  if (!name) return absent;
+  if (*name == "Isolated") return SplitBehavior::kIsolated;
+  if (*name == "Removed") return SplitBehavior::kRemoved;
+  if (*name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
+  if (*name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
+  if (*name == "Contiguous") return SplitBehavior::kContiguous;
+  throw FormatError("{}: behavior '{}' is not supported", fields.where(), *name);
+}
+
+std::unique_ptr<SplitStage> read_split(const JsonFields& fields) {
+  const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
+  const auto literal = pattern.optional_string("String");
+  const std::string regex = literal ? quote_pattern(*literal) : pattern.string("Regex");
+  const SplitBehavior behavior = read_behavior(fields, SplitBehavior::kIsolated);
+  try {
+    return std::make_unique<SplitStage>(regex, behavior, fields.boolean("invert", false));
+  } catch (const FormatError& error) {
+    throw FormatError("{}: {}", fields.where(), error.what());
+  }
+}
+
+std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields) {
+  using Prepend = MetaspaceStage::Prepend;
+  // Files before tokenizers 0.14 say add_prefix_space instead of prepend_scheme.
+  Prepend prepend = fields.boolean("add_prefix_space", true) ? Prepend::kAlways : Prepend::kNever;
+  if (const auto scheme = fields.optional_string("prepend_scheme")) {
+    if (*scheme == "always") {
+      prepend = Prepend::kAlways;
+    } else if (*scheme == "first") {
+      prepend = Prepend::kFirst;
+    } else if (*scheme == "never") {
+      prepend = Prepend::kNever;
+    } else {
+      throw FormatError("{}: prepend_scheme '{}' is not supported", fields.where(), *scheme);
+    }
+  }
+  const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
+  if (replacement.empty()) throw FormatError("{}.replacement must not be empty", fields.where());
+  return std::make_unique<MetaspaceStage>(replacement, prepend, fields.boolean("split", true));
+}
+
+/// Passes pieces through the stages from one on.
+class Pipeline : public PieceConsumer {
+ public:
+  using StagePointer = std::unique_ptr<const PreTokenizer::Stage>;
+  using ScratchPointer = std::unique_ptr<PreTokenizer::StageScratch>;
+  Pipeline(std::span<const StagePointer> stages, std::span<const ScratchPointer> scratch,
+           PieceConsumer& consumer)
+      : stages_(stages), scratch_(scratch), consumer_(consumer) {}
+
+  void accept(const TextPiece& piece) override {
+    if (piece.text.empty()) return;
+    if (stages_.empty()) return consumer_.accept(piece);
+    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), consumer_);
+    stages_.front()->split(piece, *scratch_.front(), rest);
+  }
+
+ private:
+  std::span<const StagePointer> stages_;
+  std::span<const ScratchPointer> scratch_;
+  PieceConsumer& consumer_;
+};
+
+}  // namespace
+
+PreTokenizer::Scratch::Scratch() = default;
+PreTokenizer::Scratch::~Scratch() = default;
+PreTokenizer::Scratch::Scratch(Scratch&&) noexcept = default;
+PreTokenizer::Scratch& PreTokenizer::Scratch::operator=(Scratch&&) noexcept = default;
+
+PreTokenizer::PreTokenizer() = default;
+PreTokenizer::~PreTokenizer() = default;
+PreTokenizer::PreTokenizer(PreTokenizer&&) noexcept = default;
+PreTokenizer& PreTokenizer::operator=(PreTokenizer&&) noexcept = default;
+
+PreTokenizer::PreTokenizer(const Json& definition, const std::string& where) {
+  if (!definition.is_null()) add(definition, where);
+}
+
+void PreTokenizer::add(const Json& definition, const std::string& where) {
+  const JsonFields fields(definition, where);
+  const std::string type = fields.string("type");
+  if (byte_level_) throw FormatError("{}: '{}' after ByteLevel is not supported", where, type);
+  if (type == "Sequence") {
+    for (const Json& part : fields.array("pretokenizers")) add(part, where);
+  } else if (type == "ByteLevel") {
+    byte_level_ = true;
+    if (fields.boolean("add_prefix_space", true)) {
+      stages_.push_back(std::make_unique<PrefixSpaceStage>());
+    }
+    if (fields.boolean("use_regex", true)) {
+      stages_.push_back(std::make_unique<SplitStage>(kGpt2Pattern, SplitBehavior::kIsolated));
+    }
+  } else if (type == "Split") {
+    stages_.push_back(read_split(fields));
+  } else if (type == "Digits") {
+    const bool individual = fields.boolean("individual_digits", false);
+    stages_.push_back(std::make_unique<SplitStage>(
+        R"(\p{N})", individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
+  } else if (type == "Punctuation") {
+    stages_.push_back(std::make_unique<SplitStage>(
+        kPunctuation, read_behavior(fields, SplitBehavior::kIsolated)));
+  } else if (type == "Whitespace") {
+    stages_.push_back(
+        std::make_unique<SplitStage>(kWordOrSymbols, SplitBehavior::kRemoved, /*invert=*/true));
+  } else if (type == "WhitespaceSplit") {
+    stages_.push_back(std::make_unique<SplitStage>(R"(\s)", SplitBehavior::kRemoved));
+  } else if (type == "Metaspace") {
+    stages_.push_back(read_metaspace(fields));
+  } else {
+    throw FormatError("{}: type '{}' is not supported", where, type);
+  }
+}
+
+PreTokenizer::Scratch PreTokenizer::make_scratch() const {
+  Scratch scratch;
+  for (const auto& stage : stages_) scratch.stages.push_back(stage->make_scratch());
+  return scratch;
+}
+
+void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, PieceConsumer& consumer) const {
+  Pipeline(stages_, scratch.stages, consumer).accept(piece);
+}
+
+}  // namespace lime

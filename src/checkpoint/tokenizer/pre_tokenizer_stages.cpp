@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/pre_tokenizer_stages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lime {
+namespace {
+
+std::size_t next_character(std::string_view text, std::size_t at) {
+  ++at;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+  return at;
+}
+
+/// Calls `found(part, is_match)` for the matches of a pattern and for the text between them.
+template <typename Found>
+void for_each_part(std::string_view text, RegexMatcher& matcher, const Found& found) {
+  std::size_t covered = 0;
+  std::size_t search_from = 0;
+  while (search_from < text.size()) {
+    const auto match = matcher.find(text, search_from);
+    if (!match) break;
+    if (match->begin > covered) found(text.substr(covered, match->begin - covered), false);
+    found(text.substr(match->begin, match->end - match->begin), true);
+    covered = match->end;
+    search_from = match->end > match->begin ? match->end : next_character(text, match->end);
+  }
+  if (covered < text.size()) found(text.substr(covered), false);
+}
+
+TextPiece part_of(const TextPiece& piece, std::string_view part) {
+  return {.text = part, .at_text_start = piece.at_text_start && part.data() == piece.text.data()};
+}
+
+}  // namespace
+
+SplitStage::SplitStage(std::string_view pattern, SplitBehavior behavior, bool invert)
+    : regex_(pattern), behavior_(behavior), invert_(invert) {}
+
+std::unique_ptr<PreTokenizer::StageScratch> SplitStage::make_scratch() const {
+  auto scratch = std::make_unique<PreTokenizer::StageScratch>();
+  scratch->matcher.emplace(regex_);
+  return scratch;
+}
+
+void SplitStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+                       PieceConsumer& next) const {
+  const bool keeps_matches = behavior_ == SplitBehavior::kIsolated;
+  if (!keeps_matches && behavior_ != SplitBehavior::kRemoved) {
+    return merge_parts(piece, scratch, next);
+  }
+  for_each_part(piece.text, *scratch.matcher, [&](std::string_view part, bool is_match) {
+    if (keeps_matches || is_match == invert_) next.accept(part_of(piece, part));
+  });
+}
+
+void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+                             PieceConsumer& next) const {
+  std::vector<std::string_view>& parts = scratch.parts;
+  parts.clear();
+  bool previous_match = false;
+  bool joins_next = false;
+  const auto join = [&](std::string_view part) {
+    parts.back() = {parts.back().data(), parts.back().size() + part.size()};
+  };
+  for_each_part(piece.text, *scratch.matcher, [&](std::string_view part, bool matched) {
+    const bool is_match = matched != invert_;
+    bool joins = false;
+    switch (behavior_) {
+      case SplitBehavior::kContiguous:
+        joins = is_match == previous_match;
+        break;
+      case SplitBehavior::kMergedWithPrevious:
+        joins = is_match && !previous_match;
+        break;
+      default:  // kMergedWithNext: of several matches in a row the last one joins what follows
+        joins = joins_next && !is_match;
+        joins_next = is_match;
+        break;
+    }
+    if (joins && !parts.empty()) {
+      join(part);
+    } else {
+      parts.push_back(part);
+    }
+    previous_match = is_match;
+  });
+  for (const std::string_view part : parts) next.accept(part_of(piece, part));
+}
+
+void PrefixSpaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+                             PieceConsumer& next) const {
+  if (piece.text.starts_with(' ')) return next.accept(piece);
+  scratch.buffer.assign(1, ' ');
+  scratch.buffer += piece.text;
+  next.accept({.text = scratch.buffer, .at_text_start = piece.at_text_start});
+}
+
+MetaspaceStage::MetaspaceStage(std::string replacement, Prepend prepend, bool cuts)
+    : replacement_(std::move(replacement)), prepend_(prepend), cuts_(cuts) {}
+
+void MetaspaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+                           PieceConsumer& next) const {
+  std::string& text = scratch.buffer;
+  text.clear();
+  const bool prepends =
+      prepend_ == Prepend::kAlways || (prepend_ == Prepend::kFirst && piece.at_text_start);
+  const bool has_space = piece.text.starts_with(' ') || piece.text.starts_with(replacement_);
+  if (prepends && !has_space) text += replacement_;
+  for (std::size_t at = 0; at < piece.text.size();) {
+    const std::size_t space = std::min(piece.text.find(' ', at), piece.text.size());
+    text += piece.text.substr(at, space - at);
+    if (space < piece.text.size()) text += replacement_;
+    at = space + 1;
+  }
+  if (!cuts_) return next.accept({.text = text, .at_text_start = piece.at_text_start});
+  const std::string_view whole = text;
+  for (std::size_t begin = 0; begin < whole.size();) {
+    const std::size_t end = std::min(whole.find(replacement_, begin + 1), whole.size());
+    next.accept({.text = whole.substr(begin, end - begin),
+                 .at_text_start = piece.at_text_start && begin == 0});
+    begin = end;
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/tokenizer/pre_tokenizer.h"
+#include "checkpoint/tokenizer/regex.h"
+
+namespace lime {
+
+class PreTokenizer::StageScratch {
+ public:
+  std::optional<RegexMatcher> matcher;
+  std::string buffer;
+  std::vector<std::string_view> parts;
+};
+
+class PreTokenizer::Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual std::unique_ptr<StageScratch> make_scratch() const {
+    return std::make_unique<StageScratch>();
+  }
+  /// Hands the parts of `piece` to `next`; parts may be empty.
+  virtual void split(const TextPiece& piece, StageScratch& scratch, PieceConsumer& next) const = 0;
+};
+
+/// What becomes of the text that a splitting pattern matches (Hugging Face's
+/// SplitDelimiterBehavior).
+enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+/// Cuts a piece at the matches of a pattern.
+class SplitStage : public PreTokenizer::Stage {
+ public:
+  /// @param invert  takes the text between the matches for the matches.
+  SplitStage(std::string_view pattern, SplitBehavior behavior, bool invert = false);
+
+  std::unique_ptr<PreTokenizer::StageScratch> make_scratch() const override;
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+             PieceConsumer& next) const override;
+
+ private:
+  void merge_parts(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+                   PieceConsumer& next) const;
+
+  Regex regex_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+/// Puts a space before a piece that has none (`add_prefix_space` of ByteLevel).
+class PrefixSpaceStage : public PreTokenizer::Stage {
+ public:
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+             PieceConsumer& next) const override;
+};
+
+/// Writes spaces as a visible character, puts one in front, and may cut before each.
+class MetaspaceStage : public PreTokenizer::Stage {
+ public:
+  enum class Prepend { kAlways, kFirst, kNever };
+  MetaspaceStage(std::string replacement, Prepend prepend, bool cuts);
+
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+             PieceConsumer& next) const override;
+
+ private:
+  std::string replacement_;
+  Prepend prepend_;
+  bool cuts_;
+};
+
+}  // namespace lime

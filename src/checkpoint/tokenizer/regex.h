@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// A regular expression of tokenizer.json over UTF-8 text with Unicode's classes, compiled to
+/// machine code by PCRE2. Immutable and thread-safe; matching goes through a RegexMatcher.
+class Regex {
+ public:
+  /// @param pattern  in Oniguruma's syntax, see pcre2_from_oniguruma().
+  /// @throws FormatError  if the pattern is broken or not supported.
+  explicit Regex(std::string_view pattern);
+  ~Regex();
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+
+ private:
+  friend class RegexMatcher;
+  struct Code;
+  std::unique_ptr<Code> code_;
+};
+
+/// The scratch memory for matching one Regex, which must outlive it. One per thread.
+class RegexMatcher {
+ public:
+  explicit RegexMatcher(const Regex& regex);
+  ~RegexMatcher();
+  RegexMatcher(RegexMatcher&&) noexcept;
+  RegexMatcher& operator=(RegexMatcher&&) noexcept;
+
+  struct Match {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  /// The first match of `text` at or after the byte `offset`; what lies before it is seen by
+  /// look-behind.
+  /// @param text  valid UTF-8; not checked again. `offset` is at the start of a character.
+  /// @throws InvalidArgument  if the pattern needs too many steps on this text.
+  std::optional<Match> find(std::string_view text, std::size_t offset);
+
+ private:
+  struct Scratch;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace lime

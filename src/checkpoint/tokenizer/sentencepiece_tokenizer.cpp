@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/sentencepiece_tokenizer.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/sentencepiece/sentencepiece_model.h"
+#include "core/errors.h"
+#include "core/mapped_file.h"
+#include "core/sha256.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr std::string_view kMetaspace = "\u2581";
+/// What libsentencepiece writes for an unknown token.
+constexpr std::string_view kUnknownText = " \u2047 ";
+
+/// The byte that a token such as `<0xE2>` stands for.
+char byte_of(const std::string& token) {
+  return static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16));
+}
+
+class SentencePieceTokenizer : public Tokenizer {
+ public:
+  SentencePieceTokenizer(const std::filesystem::path& path, const SpecialTokens& special) {
+    const MappedFile file(path);
+    model_ = parse_sentencepiece_model(file.text());
+    if (model_ == nullptr) {
+      throw FormatError(
+          "'{}': must be a SentencePiece model; if it is a tiktoken file (LLaMA 3), put the "
+          "tokenizer.json of that checkpoint beside it",
+          path.string());
+    }
+    sha256_ = sha256_of_file(path);
+    drops_first_space_ = first_space_is_dropped();
+    resolve_ends(special);
+  }
+
+  std::vector<std::int32_t> encode(std::string_view text,
+                                   const EncodeOptions& options) const override {
+    if (const auto offset = first_invalid_utf8(text)) {
+      throw InvalidArgument("tokenizer: text must be UTF-8, got an invalid byte at offset {}",
+                            *offset);
+    }
+    std::vector<std::int32_t> ids = model_->encode(text);
+    if (!options.add_special_tokens) return ids;
+    ids.insert(ids.begin(), prefix_ids_.begin(), prefix_ids_.end());
+    ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
+    return ids;
+  }
+
+  std::string piece(std::int32_t id, bool at_text_start) const override {
+    check_id(id);
+    const std::string& token = model_->piece(id);
+    if (model_->is_control(id)) return token;
+    if (model_->is_unknown(id)) return std::string(kUnknownText);
+    if (model_->is_byte(id)) return std::string(1, byte_of(token));
+    std::string_view rest = token;
+    std::string result;
+    if (at_text_start && drops_first_space_ && rest.starts_with(kMetaspace)) {
+      rest.remove_prefix(kMetaspace.size());
+    }
+    while (!rest.empty()) {
+      const bool is_space = rest.starts_with(kMetaspace);
+      result += is_space ? ' ' : rest.front();
+      rest.remove_prefix(is_space ? kMetaspace.size() : 1);
+    }
+    return result;
+  }
+
+  std::optional<std::int32_t> token_id(std::string_view token) const override {
+    const int id = model_->id_of(token);
+    if (model_->piece(id) != token) return std::nullopt;  // the unknown token
+    return id;
+  }
+
+  bool is_special(std::int32_t id) const override {
+    check_id(id);
+    return model_->is_control(id);
+  }
+
+  std::int32_t vocab_size() const override { return model_->num_pieces(); }
+  std::string_view kind() const override { return "sentencepiece"; }
+
+ private:
+  void check_id(std::int32_t id) const {
+    if (id < 0 || id >= vocab_size()) {
+      throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {}", vocab_size(), id);
+    }
+  }
+
+  /// The normalizer's settings are not part of the library's interface; its decoder shows them.
+  bool first_space_is_dropped() const {
+    return model_->decode_pieces({std::string(kMetaspace) + "a"}) == "a";
+  }
+
+  void resolve_ends(const SpecialTokens& special) {
+    const auto find = [this](std::string_view name) { return token_id(name); };
+    const auto own = [](int id) {
+      return id >= 0 ? std::optional<std::int32_t>(id) : std::nullopt;
+    };
+    SpecialTokens completed = special;
+    if (!completed.config_bos_id || model_->bos_id() >= 0) {
+      completed.config_bos_id = own(model_->bos_id());
+    }
+    if (!completed.config_eos_id || model_->eos_id() >= 0) {
+      completed.config_eos_id = own(model_->eos_id());
+    }
+    bos_id_ = completed.bos_id(find, vocab_size());
+    eos_id_ = completed.eos_id(find, vocab_size());
+    if (special.add_bos.value_or(true) && bos_id_) prefix_ids_ = {*bos_id_};
+    if (special.add_eos.value_or(false) && eos_id_) suffix_ids_ = {*eos_id_};
+  }
+
+  std::unique_ptr<SentencePieceModel> model_;
+  bool drops_first_space_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_sentencepiece(const std::filesystem::path& path,
+                                              const SpecialTokens& special) {
+  return std::make_unique<SentencePieceTokenizer>(path, special);
+}
+
+}  // namespace lime

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/token_decoder.h"
+
+#include <optional>
+
+#include "checkpoint/tokenizer/byte_alphabet.h"
+#include "checkpoint/tokenizer/json_fields.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// The byte that a token such as `<0xE2>` stands for.
+std::optional<char> fallback_byte(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token.back() != '>') return std::nullopt;
+  const std::string digits(token.substr(3, 2));
+  if (digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) return std::nullopt;
+  return static_cast<char>(std::stoi(digits, nullptr, 16));
+}
+
+}  // namespace
+
+TokenDecoder::TokenDecoder(const Json& definition, const std::string& where) {
+  if (definition.is_null()) return;
+  joins_with_space_ = false;
+  add(definition, where);
+}
+
+void TokenDecoder::add(const Json& definition, const std::string& where) {
+  const JsonFields fields(definition, where);
+  const std::string type = fields.string("type");
+  if (type == "Sequence") {
+    for (const Json& part : fields.array("decoders")) add(part, where);
+  } else if (type == "ByteLevel") {
+    byte_level_ = true;
+  } else if (type == "ByteFallback") {
+    byte_fallback_ = true;
+  } else if (type == "Fuse") {
+    fused_ = true;
+  } else if (type == "Metaspace") {
+    const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
+    if (replacement.empty()) throw FormatError("{}.replacement must not be empty", where);
+    const bool prepended = fields.boolean("add_prefix_space", true);
+    const std::string scheme =
+        fields.optional_string("prepend_scheme").value_or(prepended ? "always" : "never");
+    if (scheme != "never") dropped_at_start_ = replacement;
+    replacements_.emplace_back(replacement, " ");
+  } else if (type == "Replace") {
+    const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
+    if (pattern.find("Regex") != nullptr) {
+      throw FormatError("{}: type 'Replace' with a Regex is not supported", where);
+    }
+    const std::string from = pattern.string("String");
+    if (from.empty()) throw FormatError("{}.String must not be empty", pattern.where());
+    replacements_.emplace_back(from, fields.optional_string("content").value_or(""));
+  } else if (type == "Strip") {
+    add_strip(definition, where);
+  } else {
+    throw FormatError("{}: type '{}' is not supported", where, type);
+  }
+}
+
+void TokenDecoder::add_strip(const Json& definition, const std::string& where) {
+  const JsonFields fields(definition, where);
+  const std::int64_t start = fields.integer("start", 0);
+  const std::int64_t stop = fields.integer("stop", 0);
+  if (start == 0 && stop == 0) return;
+  if (!fused_ || start != 1 || stop != 0 || !stripped_.empty()) {
+    throw FormatError(
+        "{}: type 'Strip' is supported after Fuse and for one character at the start, got start {} "
+        "and stop {}",
+        where, start, stop);
+  }
+  stripped_ = fields.string("content");
+}
+
+std::string TokenDecoder::piece(std::string_view token, bool at_text_start) const {
+  if (joins_with_space_) return at_text_start ? std::string(token) : " " + std::string(token);
+  std::string result(token);
+  if (at_text_start && !dropped_at_start_.empty()) replace_all(result, dropped_at_start_, "");
+  for (const auto& [from, to] : replacements_) replace_all(result, from, to);
+  if (byte_fallback_) {
+    if (const auto byte = fallback_byte(result)) result.assign(1, *byte);
+  }
+  if (byte_level_) {
+    if (auto bytes = bytes_of_spelling(result)) result = *std::move(bytes);
+  }
+  if (at_text_start && !stripped_.empty() && result.starts_with(stripped_)) {
+    result.erase(0, stripped_.size());
+  }
+  return result;
+}
+
+}  // namespace lime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime {
+
+/// Turns the spelling of a token into the bytes that it adds to a text: the `decoder` of
+/// tokenizer.json.
+///
+/// Supports ByteLevel, Metaspace, Replace (of strings), ByteFallback, Fuse, Strip of one character
+/// at the start, and Sequence of these. Immutable and thread-safe.
+class TokenDecoder {
+ public:
+  /// Writes tokens as they are spelt, with spaces between them, as Hugging Face does without a
+  /// decoder.
+  TokenDecoder() = default;
+  /// @param definition  null stands for none.
+  /// @throws FormatError  that names the component which is broken or not supported.
+  TokenDecoder(const Json& definition, const std::string& where);
+
+  /// @param at_text_start  whether the token is the first of the text.
+  std::string piece(std::string_view token, bool at_text_start) const;
+
+ private:
+  void add(const Json& definition, const std::string& where);
+  void add_strip(const Json& definition, const std::string& where);
+
+  bool joins_with_space_ = true;
+  bool byte_level_ = false;
+  bool byte_fallback_ = false;
+  bool fused_ = false;
+  std::vector<std::pair<std::string, std::string>> replacements_;
+  std::string dropped_at_start_;  // Metaspace: all of these in the first token
+  std::string stripped_;          // Strip: one of these at the start of the text
+};
+
+}  // namespace lime

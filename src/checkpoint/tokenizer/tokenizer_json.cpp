@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/tokenizer_json.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "checkpoint/tokenizer/bpe_tokenizer.h"
+#include "checkpoint/tokenizer/vocabulary_json.h"
+#include "core/errors.h"
+#include "core/mapped_file.h"
+#include "core/sha256.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+BpeModel::MergePair read_merge(const Json& merge, const std::string& where) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+    return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+  }
+  if (merge.is_string()) {
+    const auto& text = merge.get_ref<const std::string&>();
+    const std::size_t space = text.find(' ');
+    if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos) {
+      return {text.substr(0, space), text.substr(space + 1)};
+    }
+  }
+  throw FormatError("{} must be two tokens, as \"a b\" or [\"a\", \"b\"], got {}", where,
+                    printable(merge.dump()));
+}
+
+void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
+  const std::string type = model.optional_string("type").value_or("BPE");
+  if (type != "BPE") {
+    throw FormatError("{}: type '{}' is not supported, only BPE is", model.where(), type);
+  }
+  for (const std::string_view affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (!model.optional_string(affix).value_or("").empty()) {
+      throw FormatError("{} is not supported", model.place(affix));
+    }
+  }
+  const Json* dropout = model.find("dropout");
+  if (dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0.0)) {
+    throw FormatError("{} is not supported; remove it to encode without chance",
+                      model.place("dropout"));
+  }
+  if (!model.get("vocab").is_object()) {
+    throw FormatError("{} must be an object", model.place("vocab"));
+  }
+  parts.model.byte_fallback = model.boolean("byte_fallback", false);
+  parts.model.fuse_unknown = model.boolean("fuse_unk", false);
+  parts.model.ignore_merges = model.boolean("ignore_merges", false);
+  parts.model.unknown_token = model.optional_string("unk_token");
+  for (const Json& merge : model.array("merges")) {
+    parts.merges.push_back(
+        read_merge(merge, fmt::format("{}: merge {}", model.where(), parts.merges.size())));
+  }
+}
+
+/// One side of a TemplateProcessing: the ids of the special tokens before and after the text.
+void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
+  const JsonFields special(fields.get("special_tokens"), fields.place("special_tokens"));
+  std::vector<std::int32_t> before;
+  std::vector<std::int32_t> after;
+  bool text_seen = false;
+  for (const Json& entry : fields.array("single")) {
+    const JsonFields piece(entry, fields.place("single"));
+    if (piece.find("Sequence") != nullptr) {
+      if (text_seen) throw FormatError("{} must hold the text once", piece.where());
+      text_seen = true;
+      continue;
+    }
+    const JsonFields reference(piece.get("SpecialToken"), piece.place("SpecialToken"));
+    const std::string name = reference.string("id");
+    const JsonFields token(special.get(name), special.place(name));
+    for (const Json& id : token.array("ids")) {
+      (text_seen ? after : before).push_back(read_token_id(id, token.place("ids")));
+    }
+  }
+  if (!text_seen) throw FormatError("{} must hold the text once", fields.place("single"));
+  // A later template stands around an earlier one.
+  parts.prefix_ids.insert(parts.prefix_ids.begin(), before.begin(), before.end());
+  parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());
+}
+
+void read_post_processor(const Json& definition, const std::string& where,
+                         BpeTokenizerParts& parts) {
+  if (definition.is_null()) return;
+  const JsonFields fields(definition, where);
+  const std::string type = fields.string("type");
+  if (type == "Sequence") {
+    for (const Json& part : fields.array("processors")) read_post_processor(part, where, parts);
+  } else if (type == "TemplateProcessing") {
+    read_template(fields, parts);
+  } else if (type != "ByteLevel") {  // ByteLevel only moves offsets
+    throw FormatError("{}: type '{}' is not supported", where, type);
+  }
+}
+
+void read_added_tokens(const JsonFields& file, BpeTokenizerParts& parts) {
+  if (file.find("added_tokens") == nullptr) return;
+  for (const Json& entry : file.array("added_tokens")) {
+    const JsonFields fields(entry, file.place("added_tokens"));
+    AddedToken token = read_added_token(fields);
+    token.id = read_token_id(fields.get("id"), fields.place("id"));
+    parts.added_tokens.push_back(std::move(token));
+  }
+}
+
+/// Adds what the files beside the tokenizer's call special and the tokenizer itself does not.
+void add_special_tokens(const SpecialTokens& special, BpeTokenizerParts& parts) {
+  const auto is_added = [&](const std::string& content) {
+    return std::any_of(parts.added_tokens.begin(), parts.added_tokens.end(),
+                       [&](const AddedToken& token) { return token.content == content; });
+  };
+  const auto id_in_vocabulary = [&](const std::string& content) -> std::optional<std::int32_t> {
+    const auto found = std::find_if(parts.vocabulary.begin(), parts.vocabulary.end(),
+                                    [&](const auto& entry) { return entry.first == content; });
+    if (found == parts.vocabulary.end()) return std::nullopt;
+    return found->second;
+  };
+  for (AddedToken token : special.added) {
+    if (is_added(token.content)) continue;
+    token.id = id_in_vocabulary(token.content).value_or(token.id);
+    const auto& names = special.names;
+    if (std::find(names.begin(), names.end(), token.content) != names.end()) token.special = true;
+    parts.added_tokens.push_back(std::move(token));
+  }
+  for (const std::string& name : special.names) {
+    if (is_added(name)) continue;
+    if (const auto id = id_in_vocabulary(name)) {
+      parts.added_tokens.push_back(
+          {.content = name, .id = *id, .special = true, .normalized = false});
+    }
+  }
+}
+
+void resolve_ends(const SpecialTokens& special, BpeTokenizerParts& parts) {
+  std::int32_t vocab_size = 0;
+  for (const auto& [token, id] : parts.vocabulary) vocab_size = std::max(vocab_size, id + 1);
+  for (const AddedToken& token : parts.added_tokens)
+    vocab_size = std::max(vocab_size, token.id + 1);
+  const auto find = [&](std::string_view name) -> std::optional<std::int32_t> {
+    for (const AddedToken& token : parts.added_tokens) {
+      if (token.content == name) return token.id;
+    }
+    return std::nullopt;  // every name that the vocabulary has is an added token by now
+  };
+  parts.bos_id = special.bos_id(find, vocab_size);
+  parts.eos_id = special.eos_id(find, vocab_size);
+}
+
+std::vector<BpeModel::MergePair> read_merges_txt(const fs::path& path) {
+  const MappedFile file(path);
+  std::vector<BpeModel::MergePair> merges;
+  std::string_view rest = file.text();
+  for (std::size_t line_number = 1; !rest.empty(); ++line_number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with("#version") || line.empty()) continue;
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
+      throw FormatError("'{}': line {} must be two tokens with a space between them, got '{}'",
+                        path.string(), line_number, printable(line));
+    }
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return merges;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const SpecialTokens& special) {
+  VocabularyJson json = read_vocabulary_json(path, {"model", "vocab"});
+  BpeTokenizerParts parts;
+  parts.where = "'" + path.string() + "'";
+  const JsonFields file(json.rest, parts.where);
+  const auto component = [&](std::string_view name) {
+    const Json* definition = file.find(name);
+    return definition == nullptr ? Json() : *definition;
+  };
+  const auto named = [&](std::string_view name) {
+    return fmt::format("{}: {}", parts.where, name);
+  };
+  parts.vocabulary = std::move(json.entries);
+  read_model(JsonFields(file.get("model"), named("model")), parts);
+  parts.normalizer = Normalizer(component("normalizer"), named("normalizer"));
+  parts.pre_tokenizer = PreTokenizer(component("pre_tokenizer"), named("pre_tokenizer"));
+  parts.decoder = TokenDecoder(component("decoder"), named("decoder"));
+  parts.model.byte_level = parts.pre_tokenizer.is_byte_level();
+  read_post_processor(component("post_processor"), named("post_processor"), parts);
+  read_added_tokens(file, parts);
+  add_special_tokens(special, parts);
+  resolve_ends(special, parts);
+  parts.sha256 = sha256_of_file(path);
+  return std::make_unique<BpeTokenizer>(std::move(parts));
+}
+
+std::unique_ptr<Tokenizer> read_gpt2_files(const fs::path& vocab_json, const fs::path& merges_txt,
+                                           const SpecialTokens& special) {
+  BpeTokenizerParts parts;
+  parts.where = "'" + vocab_json.string() + "'";
+  VocabularyJson json = read_vocabulary_json(vocab_json, {});
+  if (!json.rest.is_object()) throw FormatError("{} must be an object", parts.where);
+  parts.vocabulary = std::move(json.entries);
+  parts.merges = read_merges_txt(merges_txt);
+  const Json byte_level = {{"type", "ByteLevel"},
+                           {"add_prefix_space", special.add_prefix_space.value_or(false)}};
+  parts.pre_tokenizer = PreTokenizer(byte_level, parts.where);
+  parts.decoder = TokenDecoder(byte_level, parts.where);
+  parts.model.byte_level = true;
+  // GPT-2's own files do not say it: one token begins and ends a text.
+  SpecialTokens completed = special;
+  constexpr const char* kEndOfText = "<|endoftext|>";
+  if (!completed.bos) completed.bos = kEndOfText;
+  if (!completed.eos) completed.eos = kEndOfText;
+  for (const auto& name : {*completed.bos, *completed.eos}) completed.names.push_back(name);
+  add_special_tokens(completed, parts);
+  resolve_ends(completed, parts);
+  if (special.add_bos.value_or(false) && parts.bos_id) parts.prefix_ids = {*parts.bos_id};
+  if (special.add_eos.value_or(false) && parts.eos_id) parts.suffix_ids = {*parts.eos_id};
+  parts.sha256 = sha256_of(sha256_of_file(vocab_json) + sha256_of_file(merges_txt));
+  return std::make_unique<BpeTokenizer>(std::move(parts));
+}
+
+}  // namespace lime

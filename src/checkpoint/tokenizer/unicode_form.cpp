@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/unicode_form.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+namespace lime {
+namespace {
+
+bool is_compatibility(UnicodeForm form) {
+  return form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd;
+}
+
+bool is_composed(UnicodeForm form) {
+  return form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
+}
+
+/// Below this code point every character is in the form already, has combining class 0 and does
+/// not combine with the character before it.
+std::int32_t first_changing(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0x80; }
+
+const utf8proc_uint8_t* bytes_at(std::string_view text, std::size_t offset) {
+  return reinterpret_cast<const utf8proc_uint8_t*>(text.data() + offset);
+}
+
+struct Character {
+  std::int32_t code = 0;
+  std::size_t length = 0;
+};
+
+Character character_at(std::string_view text, std::size_t offset) {
+  Character result;
+  const auto remaining = static_cast<utf8proc_ssize_t>(text.size() - offset);
+  const auto length = utf8proc_iterate(bytes_at(text, offset), remaining, &result.code);
+  assert(length > 0);
+  result.length = static_cast<std::size_t>(length);
+  return result;
+}
+
+int combining_class(std::int32_t code) { return utf8proc_get_property(code)->combining_class; }
+
+void decompose(std::string_view text, UnicodeForm form, std::vector<std::int32_t>& codes) {
+  const int options = UTF8PROC_DECOMPOSE | (is_compatibility(form) ? UTF8PROC_COMPAT : 0);
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    at += character.length;
+    std::array<std::int32_t, 32> parts{};  // the longest decomposition of Unicode has 18
+    int last_boundary = 0;
+    const auto count =
+        utf8proc_decompose_char(character.code, parts.data(), parts.size(),
+                                static_cast<utf8proc_option_t>(options), &last_boundary);
+    assert(count >= 0 && static_cast<std::size_t>(count) <= parts.size());
+    codes.insert(codes.end(), parts.begin(), parts.begin() + count);
+  }
+}
+
+/// Canonical ordering. utf8proc sorts by insertion, which takes quadratic time on long runs.
+void order_marks(std::vector<std::int32_t>& codes) {
+  const auto is_starter = [](std::int32_t code) { return combining_class(code) == 0; };
+  auto at = codes.begin();
+  while (at != codes.end()) {
+    const auto begin = std::find_if_not(at, codes.end(), is_starter);
+    const auto end = std::find_if(begin, codes.end(), is_starter);
+    std::stable_sort(begin, end, [](std::int32_t a, std::int32_t b) {
+      return combining_class(a) < combining_class(b);
+    });
+    at = end;
+  }
+}
+
+void append(std::int32_t code, std::string& result) {
+  std::array<utf8proc_uint8_t, 4> bytes{};
+  const auto length = utf8proc_encode_char(code, bytes.data());
+  result.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
+}
+
+void normalize_island(std::string_view text, UnicodeForm form, std::vector<std::int32_t>& codes,
+                      std::string& result) {
+  codes.clear();
+  decompose(text, form, codes);
+  order_marks(codes);
+  auto count = static_cast<utf8proc_ssize_t>(codes.size());
+  if (is_composed(form)) {
+    const int options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    count = utf8proc_normalize_utf32(codes.data(), count, static_cast<utf8proc_option_t>(options));
+  }
+  for (utf8proc_ssize_t i = 0; i < count; ++i) append(codes[static_cast<std::size_t>(i)], result);
+}
+
+}  // namespace
+
+std::string to_unicode_form(std::string_view text, UnicodeForm form) {
+  const std::int32_t threshold = first_changing(form);
+  std::string result;
+  result.reserve(text.size());
+  std::vector<std::int32_t> codes;
+  std::size_t copied = 0;    // everything before it is in result
+  std::size_t previous = 0;  // start of the last character below the threshold
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      previous = at++;
+      continue;
+    }
+    const Character character = character_at(text, at);
+    if (character.code < threshold) {
+      previous = at;
+      at += character.length;
+      continue;
+    }
+    // An island: the character before, which may combine, and all up to the next low one.
+    result += text.substr(copied, previous - copied);
+    std::size_t end = at;
+    while (end < text.size()) {
+      const Character next = character_at(text, end);
+      if (next.code < threshold) break;
+      end += next.length;
+    }
+    normalize_island(text.substr(previous, end - previous), form, codes, result);
+    copied = previous = at = end;
+  }
+  return result += text.substr(copied);
+}
+
+}  // namespace lime

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime {
+
+/// A JSON file with its vocabulary, an object of token to id, taken out of the tree: hundreds of
+/// thousands of members would be slow there, and duplicates would go unseen.
+struct VocabularyJson {
+  Json rest;  ///< the file with an empty object in the vocabulary's place
+  std::vector<std::pair<std::string, std::int32_t>> entries;
+};
+
+/// @param member_path  where the vocabulary lies: {"model", "vocab"}, or {} for the whole file.
+/// @throws FormatError  if the file is not JSON or an id is not an integer in [0, 2^31 - 2].
+VocabularyJson read_vocabulary_json(const std::filesystem::path& path,
+                                    const std::vector<std::string_view>& member_path);
+
+}  // namespace lime
