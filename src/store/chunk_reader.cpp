@@ -47,11 +47,21 @@ bool has_plain_filters(hid_t properties, bool& has_checksum) {
   return count == 1 && has_checksum;
 }
 
-void read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
+/// Fills `bytes` from the file. @return true if the disk had to be waited for.
+bool read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
                 const std::filesystem::path& path) {
+  bool waited = false;
+  int flags = RWF_NOWAIT;
   while (!bytes.empty()) {
-    const ssize_t got = ::pread(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    const iovec target = {bytes.data(), bytes.size()};
+    const ssize_t got = ::preadv2(descriptor, &target, 1, static_cast<off_t>(at), flags);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && flags != 0) {
+      // Not in memory, or a file system that cannot tell.
+      waited = errno == EAGAIN;
+      flags = 0;
+      continue;
+    }
     if (got < 0) {
       throw IoError("store: '{}' cannot be read: {}", path.string(), describe_errno(errno));
     }
@@ -59,6 +69,7 @@ void read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     at += static_cast<std::uint64_t>(got);
   }
+  return waited;
 }
 
 }  // namespace
@@ -161,40 +172,41 @@ void ChunkReader::list_addresses(hid_t dataset) {
 void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const {
   if (!is_direct_) return read_through_hdf5(first, count, out);
   const std::int64_t end = first + count;
-  std::size_t fetched = static_cast<std::size_t>(first / chunk_rows_) + 1;
+  bool from_disk = false;
+  auto fetched = static_cast<std::size_t>(first / chunk_rows_) + 1;
   const auto last = static_cast<std::size_t>((end + chunk_rows_ - 1) / chunk_rows_);
   while (first < end) {
     const auto chunk = static_cast<std::size_t>(first / chunk_rows_);
-    for (; is_listed() && fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
-      ::posix_fadvise(descriptor_, static_cast<off_t>(addresses_[fetched]),
-                      static_cast<off_t>(stored_bytes_), POSIX_FADV_WILLNEED);
-    }
     const std::int64_t chunk_first = static_cast<std::int64_t>(chunk) * chunk_rows_;
     const std::int64_t stop = std::min(end, chunk_first + chunk_rows_);
-    if (stop - first == chunk_rows_) {
-      read_chunk(chunk, out);
-    } else {
-      read_part(chunk, first - chunk_first, stop - first, out);
+    const bool waited = stop - first == chunk_rows_
+                            ? read_chunk(chunk, out)
+                            : read_part(chunk, first - chunk_first, stop - first, out);
+    from_disk = from_disk || waited;
+    for (; from_disk && fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
+      ::posix_fadvise(descriptor_, static_cast<off_t>(addresses_[fetched]),
+                      static_cast<off_t>(stored_bytes_), POSIX_FADV_WILLNEED);
     }
     out += (stop - first) * dim_;
     first = stop;
   }
 }
 
-void ChunkReader::read_chunk(std::size_t chunk, float* out) const {
+bool ChunkReader::read_chunk(std::size_t chunk, float* out) const {
   if (storage_ == StorageType::kFloat16 || !is_listed()) {
     return read_part(chunk, 0, chunk_rows_, out);
   }
   const auto values = static_cast<std::size_t>(chunk_rows_ * dim_);
   const std::span<std::byte> target = std::as_writable_bytes(std::span(out, values));
-  load(chunk, target, 0);
-  if (!has_checksum_) return;
+  const bool waited = load(chunk, target, 0);
+  if (!has_checksum_) return waited;
   std::uint32_t stored = 0;
   load(chunk, std::as_writable_bytes(std::span(&stored, 1)), target.size());
   check(chunk, target, stored);
+  return waited;
 }
 
-void ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t count,
+bool ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t count,
                             float* out) const {
   const std::size_t row_bytes = static_cast<std::size_t>(dim_) * bytes_per_value(storage_);
   const std::size_t skip = static_cast<std::size_t>(first) * row_bytes;
@@ -204,17 +216,16 @@ void ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t 
   const bool whole = !is_listed() || !is_tested;
   const std::size_t size = whole ? stored_bytes_ : wanted;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(size);
-  if (whole) {
-    load_whole(chunk, {buffer.get(), size});
-  } else {
-    load(chunk, {buffer.get(), size}, skip);
-  }
-  widen({buffer.get() + (whole ? skip : 0), wanted}, out);
+  const std::span<std::byte> bytes(buffer.get(), size);
+  const bool waited = whole ? load_whole(chunk, bytes) : load(chunk, bytes, skip);
+  widen(bytes.subspan(whole ? skip : 0, wanted), out);
+  return waited;
 }
 
-void ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) const {
+bool ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) const {
+  bool waited = false;
   if (is_listed()) {
-    load(chunk, bytes, 0);
+    waited = load(chunk, bytes, 0);
   } else {
     const Lock lock;
     const std::array<hsize_t, 2> offset = {
@@ -228,15 +239,16 @@ void ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) cons
       hdf5::fail_reading(file_.path(), fmt::format("chunk {} of '{}' is damaged", chunk, name_));
     }
   }
-  if (!has_checksum_) return;
+  if (!has_checksum_) return waited;
   const std::span<std::byte> data = bytes.first(bytes.size() - kChecksumBytes);
   std::uint32_t stored = 0;
   std::memcpy(&stored, bytes.data() + data.size(), kChecksumBytes);
   check(chunk, data, stored);
+  return waited;
 }
 
-void ChunkReader::load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const {
-  read_fully(descriptor_, bytes, addresses_[chunk] + skip, file_.path());
+bool ChunkReader::load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const {
+  return read_fully(descriptor_, bytes, addresses_[chunk] + skip, file_.path());
 }
 
 void ChunkReader::check(std::size_t chunk, std::span<const std::byte> data,

@@ -50,11 +50,12 @@ class ChunkReader {
   void list_addresses(hid_t dataset);
   bool has_known_layout(hid_t dataset) const;
   void read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const;
-  void read_chunk(std::size_t chunk, float* out) const;
-  void read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
+  // These return true if the disk had to be waited for.
+  bool read_chunk(std::size_t chunk, float* out) const;
+  bool read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
   bool is_listed() const { return !addresses_.empty(); }
-  void load_whole(std::size_t chunk, std::span<std::byte> bytes) const;
-  void load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const;
+  bool load_whole(std::size_t chunk, std::span<std::byte> bytes) const;
+  bool load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const;
   void check(std::size_t chunk, std::span<const std::byte> data, std::uint32_t stored) const;
   void widen(std::span<const std::byte> values, float* out) const;
 

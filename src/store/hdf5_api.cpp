@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 void set_up_library() {
   H5dont_atexit();
   H5open();
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   H5PLset_loading_state(0);
 }
 
@@ -102,6 +101,9 @@ Lock::Lock() {
   lock_ = std::unique_lock(mutex);
   static const bool ready = (set_up_library(), true);
   (void)ready;
+  // Debian's HDF5 keeps an error stack, and whether it prints, per thread.
+  thread_local const bool quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  (void)quiet;
 }
 
 Id::Id(Id&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
