@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-capture from the outside: what it prints, writes, refuses and survives.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "capture/npy_file.h"
+#include "capture/tiny_checkpoint.h"
+#include "store/capture_reader.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using testing::ProgramRun;
+using testing::run_command;
+using testing::write_text;
+
+class LimeCaptureTest : public ::testing::Test {
+ protected:
+  LimeCaptureTest() {
+    testing::write_tiny_checkpoint(folder_ / "model");
+    write_text(folder_ / "text.txt", testing::tiny_text(100));
+  }
+
+  /// Runs lime-capture in the folder, with `before` in front of it.
+  ProgramRun run(const std::string& arguments, const std::string& before = "") {
+    return run_command(fmt::format("cd '{}' && {} {} {}", folder_.path().string(), before,
+                                   LIME_CAPTURE, arguments));
+  }
+
+  /// Expects one line on standard error, the status, and no capture.
+  void expect_refusal(const std::string& arguments, int status, const std::string& text,
+                      const std::string& before = "") {
+    const ProgramRun result = run(arguments, before);
+    EXPECT_EQ(result.status, status) << arguments;
+    EXPECT_THAT(result.errors, HasSubstr(text)) << arguments;
+    EXPECT_THAT(result.errors, MatchesRegex("lime-capture: [^\n]*\n")) << "one line";
+    EXPECT_FALSE(fs::exists(folder_ / "capture.h5")) << arguments;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+constexpr const char* kCapture = "--checkpoint model --text text.txt --seq-len 20 --threads 1";
+
+TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {
+  const ProgramRun result = run(kCapture);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.errors, IsEmpty());
+  EXPECT_THAT(result.output, HasSubstr("'<s>' put before each document (--bos auto)"));
+  EXPECT_THAT(result.output, HasSubstr("First ids 256 '<s>'  79 'O'  110 'n'  99 'c'  101 'e'"));
+  EXPECT_THAT(result.output, HasSubstr(" (tokens) in each of 6 datasets, "));
+  EXPECT_THAT(result.output, HasSubstr(" free on the disk"));
+  EXPECT_THAT(result.output, HasSubstr("stops after layer 2, 1 of 1 shards to do"));
+  EXPECT_THAT(result.output, HasSubstr("tokens/s"));
+  EXPECT_THAT(result.output, HasSubstr("peak memory "));
+  EXPECT_THAT(result.output, HasSubstr("Wrote     capture.h5"));
+  EXPECT_TRUE(CaptureReader(folder_ / "capture.h5").complete());
+}
+
+TEST_F(LimeCaptureTest, IsSilentWhereAsked) {
+  const ProgramRun result = run(std::string(kCapture) + " --quiet");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.output, IsEmpty());
+  EXPECT_THAT(result.errors, IsEmpty());
+}
+
+TEST_F(LimeCaptureTest, KeepsSpacesOfTheWordsAskedFor) {
+  const ProgramRun result = run(std::string(kCapture) + " --only ' is, are, was, were'");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("' is' is token 259: "));
+  EXPECT_THAT(result.output, HasSubstr("' were' is token 268: "));
+  const CaptureReader reader(folder_ / "capture.h5");
+  EXPECT_THAT(reader.info().class_names, ::testing::ElementsAre(" is", " are", " was", " were"));
+}
+
+TEST_F(LimeCaptureTest, IsReadByH5py) {
+  ASSERT_EQ(run(std::string(kCapture) + " --layers 0,2").status, 0);
+  const std::string script =
+      "import h5py; f = h5py.File('capture.h5'); n = len(f['rows/token']); "
+      "assert f['activations/values/002'].shape == (n, 12); "
+      "assert f['activations/hidden/000'][:].dtype == 'float32'; "
+      "assert f['statistics/keys/001/count'][()] == n; "
+      "assert f.attrs['format'] in ('lime-capture', b'lime-capture'); "
+      "assert f['sequences/offset'][-1] == n; "
+      "m = f['statistics/hidden/002/mean'][:]; "
+      "assert abs(f['activations/hidden/002'][:].astype('f8').mean(0) - m).max() < 1e-12";
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {
+    if (run_command(python + " -c 'import h5py'").status != 0) continue;
+    const ProgramRun result = run_command(
+        fmt::format("cd '{}' && {} -c \"{}\"", folder_.path().string(), python, script));
+    EXPECT_EQ(result.status, 0) << result.errors;
+    return;
+  }
+  GTEST_SKIP() << "needs a python3 with h5py (Debian: python3-h5py)";
+}
+
+TEST_F(LimeCaptureTest, ShowsVerifiesAndPacksACapture) {
+  ASSERT_EQ(run(kCapture).status, 0);
+  const ProgramRun info = run("info capture.h5");
+  EXPECT_EQ(info.status, 0) << info.errors;
+  EXPECT_THAT(info.output, HasSubstr("hidden            layers 0-2, 24 numbers per row"));
+  EXPECT_THAT(info.output, HasSubstr("complete          yes"));
+  EXPECT_THAT(info.output, HasSubstr("prepended         <s>"));
+  EXPECT_THAT(info.output, HasSubstr("--seq-len 20"));
+  EXPECT_EQ(run("verify capture.h5").status, 0);
+  EXPECT_EQ(run("pack capture.h5 -o packed.h5").status, 0);
+  fs::remove_all(folder_ / "capture.shards");
+  EXPECT_THAT(run("info packed.h5").output, HasSubstr("one file"));
+  EXPECT_EQ(run("verify packed.h5").status, 0);
+  const ProgramRun lost = run("verify capture.h5");
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_THAT(lost.errors, HasSubstr("00000.h5"));
+  EXPECT_EQ(run("info text.txt").status, 1);
+}
+
+TEST_F(LimeCaptureTest, FindsFlippedBytes) {
+  ASSERT_EQ(run(kCapture).status, 0);
+  const fs::path shard = folder_ / "capture.shards" / "00000.h5";
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(shard) / 2));
+  file.put('\x55').put('\xaa').put('\x55');
+  file.close();
+  const ProgramRun result = run("verify capture.h5");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, HasSubstr("00000.h5"));
+}
+
+TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
+  expect_refusal("--text text.txt", 2, "--checkpoint");
+  expect_refusal("--checkpoint model", 2, "exactly one of --text, --tokens and --pairs");
+  expect_refusal("--checkpoint model --text text.txt --site values", 2, "did you mean '--sites'?");
+  expect_refusal(std::string(kCapture) + " --sites vals", 2,
+                 "there is no 'vals'; there are values, routed_values, hidden, keys");
+  expect_refusal(std::string(kCapture) + " --shard 2/2", 2, "0 <= I < N");
+  expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "only: chooses tokens");
+  expect_refusal(std::string(kCapture) + " --layers 3-1", 2, "--layers");
+  EXPECT_EQ(run("--help").status, 0);
+  EXPECT_THAT(run("--help").output, HasSubstr("lime-capture --checkpoint models/llama --text"));
+}
+
+TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
+  write_text(folder_ / "empty.txt", "");
+  write_text(folder_ / "latin1.txt", "caf\xe9");
+  write_text(folder_ / "ids.npy", testing::npy_int32({1, 2, 3, 999}, "(2, 2)"));
+  write_text(folder_ / "pairs.jsonl", "{\"sentence_good\": 1}\n");
+  expect_refusal("--checkpoint none --text text.txt", 1, "'none'");
+  expect_refusal("--checkpoint model --text none.txt", 1, "'none.txt'");
+  expect_refusal("--checkpoint model --text empty.txt", 1, "'empty.txt': text must not be empty");
+  expect_refusal("--checkpoint model --text latin1.txt", 1,
+                 "'latin1.txt': text must be UTF-8, byte 3 is not");
+  expect_refusal("--checkpoint model --tokens ids.npy", 1,
+                 "'ids.npy': token ids must be in [0, 280), got 999 at [1, 1]");
+  expect_refusal("--checkpoint model --tokens text.txt", 1, "is not a .npy file");
+  expect_refusal("--checkpoint model --pairs pairs.jsonl", 1, "'pairs.jsonl' line 1");
+  expect_refusal(std::string(kCapture) + " --only ' is, cat'", 1,
+                 "' cat' is several (' ', 'c', 'a', 't')");
+  expect_refusal(std::string(kCapture) + " --layers 0-3", 1, "3");
+  expect_refusal("--checkpoint model --text text.txt --seq-len 65", 1,
+                 "seq_len: must be <= max_position_embeddings = 64, got 65");
+  expect_refusal(std::string(kCapture) + " --device cuda:77", 1, "cuda");
+  write_text(folder_ / "model" / "config.json", "{\"model_type\": \"llama\",");
+  expect_refusal("--checkpoint model --text text.txt", 1, "config.json");
+}
+
+TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
+  ASSERT_EQ(run(kCapture).status, 0);
+  const std::string before = testing::read_text(folder_ / "capture.h5");
+  const ProgramRun again = run(kCapture);
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.errors, HasSubstr("'capture.h5' exists already; go on with --resume"));
+  const ProgramRun other = run(std::string(kCapture) + " --resume --store float16");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.errors, HasSubstr("was begun with other options"));
+  write_text(folder_ / "notes.h5", "mine");
+  EXPECT_EQ(run(std::string(kCapture) + " -o notes.h5").status, 1);
+  EXPECT_EQ(run(std::string(kCapture) + " -o notes.h5 --resume").status, 1);
+  EXPECT_EQ(testing::read_text(folder_ / "notes.h5"), "mine");
+  EXPECT_EQ(testing::read_text(folder_ / "capture.h5"), before);
+}
+
+TEST_F(LimeCaptureTest, SaysThatTheDiskIsFull) {
+  write_text(folder_ / "long.txt", testing::tiny_text(4000));
+  // Files end at 100 blocks of 512 or 1024 bytes, as a disk does that is full.
+  expect_refusal("--checkpoint model --text long.txt", 1, "capture",
+                 "trap '' XFSZ; ulimit -f 100;");
+  const ProgramRun after = run("--checkpoint model --text long.txt --resume --quiet");
+  EXPECT_EQ(after.status, 0) << after.errors;
+}
+
+TEST_F(LimeCaptureTest, SaysThatItMayNotWriteThere) {
+  expect_refusal(std::string(kCapture) + " -o none/capture.h5", 1,
+                 "the folder 'none' does not exist");
+  expect_refusal(std::string(kCapture) + " -o /proc/capture.h5", 1, "'/proc/capture.h5'");
+  expect_refusal(std::string(kCapture) + " -o model", 1, "'model'");
+}
+
+/// A run that is long enough to be ended after its second of some ten shards.
+class LimeCaptureEndedTest : public LimeCaptureTest,
+                             public ::testing::WithParamInterface<const char*> {
+ protected:
+  LimeCaptureEndedTest() { write_text(folder_ / "long.txt", testing::tiny_text(80000)); }
+};
+
+constexpr const char* kLong =
+    "--checkpoint model --text long.txt --batch-size 2 --threads 1 --quiet";
+
+TEST_P(LimeCaptureEndedTest, GoesOnWithEqualBits) {
+  const std::string signal = GetParam();
+  const ProgramRun ended = run_command(fmt::format(
+      "cd '{0}' && {1} {2} & pid=$!; cd '{0}'; while [ ! -e capture.shards/00001.json ] && "
+      "kill -0 $pid; do sleep 0.01; done; kill -{3} $pid; wait $pid",
+      folder_.path().string(), LIME_CAPTURE, kLong, signal));
+  if (signal == "TERM") {
+    EXPECT_EQ(ended.status, 130);
+    EXPECT_THAT(ended.errors, HasSubstr("the same command with --resume goes on"));
+    const CaptureReader partial(folder_ / "capture.h5");
+    EXPECT_FALSE(partial.complete());
+    EXPECT_THAT(run("info capture.h5").output, HasSubstr("no; go on with --resume"));
+  } else {
+    EXPECT_FALSE(fs::exists(folder_ / "capture.h5"));
+  }
+  const ProgramRun resumed = run(std::string(kLong) + " --resume");
+  ASSERT_EQ(resumed.status, 0) << resumed.errors;
+  ASSERT_EQ(run(std::string(kLong) + " -o whole.h5").status, 0);
+  const CaptureReader a(folder_ / "capture.h5");
+  const CaptureReader b(folder_ / "whole.h5");
+  ASSERT_TRUE(a.complete());
+  ASSERT_EQ(a.num_rows(), b.num_rows());
+  EXPECT_EQ(a.read_all("hidden", 2), b.read_all("hidden", 2));
+  EXPECT_EQ(a.statistics("keys", 2).m2, b.statistics("keys", 2).m2);
+  for (const auto& entry : fs::directory_iterator(folder_ / "capture.shards")) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".part"))) << "left behind";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, LimeCaptureEndedTest, ::testing::Values("TERM", "KILL"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace lime
