@@ -34,4 +34,9 @@ c10::ScalarType scalar_type(ComputeType type);
 /// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
 c10::Device parse_device(const std::string& name);
 
+/// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
+/// is half the processors on some machines.
+/// @param num_threads  >= 1, or 0 for all processors that this process may run on.
+void use_threads(int num_threads);
+
 }  // namespace lime

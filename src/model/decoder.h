@@ -3,36 +3,23 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_config.h"
-#include "core/options.h"
 #include "model/compute_type.h"
+#include "model/decoder_weights.h"
 #include "model/hooks.h"
 #include "model/key_value_cache.h"
+#include "model/rms_norm.h"
 #include "model/workspace.h"
 
 namespace lime {
-
-/// Where RMSNorm rounds to the compute type; the same for float32 and float64.
-enum class RmsNormCast {
-  kBeforeWeight,  ///< w * cast(x / rms(x)): Hugging Face's LlamaRMSNorm
-  kAfterWeight,   ///< cast(w * x / rms(x)): the LIMe code's fix_llama_rmsnorm_cast
-};
-
-template <>
-struct EnumNames<RmsNormCast> {
-  static constexpr std::array<std::pair<RmsNormCast, std::string_view>, 2> kNames = {
-      {{RmsNormCast::kBeforeWeight, "before-weight"}, {RmsNormCast::kAfterWeight, "after-weight"}}};
-};
 
 struct DecoderOptions {
   c10::Device device = c10::Device(c10::kCPU);
@@ -63,12 +50,6 @@ struct ForwardResult {
   at::Tensor hidden;
 };
 
-/// A weight under its canonical (Hugging Face) name.
-struct NamedTensor {
-  std::string name;
-  at::Tensor tensor;
-};
-
 /// A LLaMA-type decoder, with Layer-Integrated Memory where the config has it (LIMe).
 ///
 ///   x <- x + W_O attention(rms_norm(x)),    x <- x + W_down (silu(W_gate h) * W_up h), h =
@@ -84,9 +65,8 @@ struct NamedTensor {
 /// workspaces, caches and hook sets.
 class Decoder {
  public:
-  /// Random weights for training: normal(0, initializer_range) for matrices, 0 for biases, 1 for
-  /// gains; routers the identity on the own layer and uniform(-b, b) elsewhere,
-  /// b = sqrt(3 / ((l + 1) * kv_heads)). The same seed gives the same weights on every machine.
+  /// Random weights for training, see initialize_weights(). The same seed gives the same weights on
+  /// every machine.
   Decoder(const ModelConfig& config, std::uint64_t seed, const DecoderOptions& options = {});
   ~Decoder();
   Decoder(Decoder&&) noexcept;

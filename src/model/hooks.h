@@ -80,6 +80,8 @@ class HookSet {
  private:
   struct Listeners;
 
+  ScopedHook add(const HookPoint& point, HookReader reader, HookEditor editor);
+
   std::shared_ptr<Listeners> listeners_;
   std::vector<std::uint32_t>* wanted_;  // per layer one bit per kind; lives in listeners_
 };

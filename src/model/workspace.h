@@ -11,8 +11,17 @@ namespace lime {
 /// memory is neither asked for nor cleared by the system again. Give each thread its own.
 class Workspace {
  public:
-  enum class Slot { kNormalized, kProjections, kAttention, kGateUp, kActivation, kOutput, kBuffer };
-  static constexpr std::size_t kNumSlots = 7;
+  enum class Slot {
+    kNormalized,
+    kProjections,
+    kAttention,
+    kGateUp,
+    kActivation,
+    kOutput,
+    kBuffer,
+    kRouted
+  };
+  static constexpr std::size_t kNumSlots = 8;
 
   /// Uninitialised memory of the slot, as a contiguous tensor. What get() of the same slot
   /// returned before is overwritten by the next user.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoder.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "model/forward_pass.h"
+#include "model/rotary.h"
+
+namespace lime {
+namespace {
+
+at::TensorOptions tensor_options(const DecoderOptions& options) {
+  return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.device);
+}
+
+/// Ids on the device where they came from, checked.
+void check_ids(const at::Tensor& ids, std::int64_t vocab_size) {
+  if (ids.dim() != 2 || ids.numel() == 0 || ids.scalar_type() != at::kLong) {
+    throw InvalidArgument("decoder: ids must be int64 [batch, seq] and not empty, got {} [{}]",
+                          c10::toString(ids.scalar_type()), fmt::join(ids.sizes(), ", "));
+  }
+  const at::Tensor on_cpu = ids.to(at::kCPU).contiguous();
+  const std::int64_t* const begin = on_cpu.data_ptr<std::int64_t>();
+  const std::int64_t* const end = begin + on_cpu.numel();
+  const auto outside =
+      std::find_if(begin, end, [&](std::int64_t id) { return id < 0 || id >= vocab_size; });
+  if (outside == end) return;
+  const std::int64_t place = outside - begin;
+  throw InvalidArgument(
+      "decoder: token ids must lie in 0 to {}, got {} in sequence {} at position {}",
+      vocab_size - 1, *outside, place / ids.size(1), place % ids.size(1));
+}
+
+void check_options(const ForwardOptions& options, const ModelConfig& config, bool with_gradients) {
+  const std::int64_t num_layers = config.num_hidden_layers;
+  if (options.stop_after_layer &&
+      (*options.stop_after_layer < 0 || *options.stop_after_layer >= num_layers)) {
+    throw InvalidArgument("decoder: stop_after_layer must lie in 0 to {}, got {}", num_layers - 1,
+                          *options.stop_after_layer);
+  }
+  if (options.cache != nullptr && with_gradients) {
+    throw InvalidArgument("decoder: a cache is for inference; disable gradients first");
+  }
+}
+
+/// One tensor of the checkpoint into its place, converted on the way.
+void load_parameter(const Checkpoint& checkpoint, const NamedTensor& parameter) {
+  const auto read_into = [&](const at::Tensor& to) {
+    const auto count = static_cast<std::size_t>(to.numel());
+    if (to.scalar_type() == at::kDouble) {
+      checkpoint.read(parameter.name, std::span(to.data_ptr<double>(), count));
+    } else {
+      checkpoint.read(parameter.name, std::span(to.data_ptr<float>(), count));
+    }
+  };
+  const at::Tensor& to = parameter.tensor;
+  const bool is_wide = to.scalar_type() == at::kFloat || to.scalar_type() == at::kDouble;
+  if (to.is_cpu() && is_wide && to.is_contiguous()) {
+    read_into(to);
+    return;
+  }
+  const at::Tensor staged = at::empty(
+      to.sizes(), at::TensorOptions(to.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
+  read_into(staged);
+  to.copy_(staged);
+}
+
+}  // namespace
+
+struct Decoder::Impl {
+  Impl(const ModelConfig& model_config, const DecoderOptions& decoder_options)
+      : config(model_config),
+        options(decoder_options),
+        weights(config, tensor_options(options)),
+        frequencies(rotary_frequencies(config)) {}
+
+  ModelConfig config;
+  DecoderOptions options;
+  DecoderWeights weights;
+  std::vector<double> frequencies;
+};
+
+Decoder::Decoder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+Decoder::Decoder(const ModelConfig& config, std::uint64_t seed, const DecoderOptions& options)
+    : impl_(std::make_unique<Impl>(config, options)) {
+  initialize_weights(impl_->weights, config, seed);
+}
+
+const ModelConfig& Decoder::config() const { return impl_->config; }
+const DecoderOptions& Decoder::options() const { return impl_->options; }
+const std::vector<NamedTensor>& Decoder::parameters() const { return impl_->weights.parameters; }
+
+const at::Tensor& Decoder::parameter(std::string_view name) const {
+  for (const NamedTensor& entry : parameters()) {
+    if (entry.name == name) return entry.tensor;
+  }
+  throw InvalidArgument("decoder: there is no parameter '{}'", name);
+}
+
+void Decoder::set_requires_grad(bool requires_grad) {
+  for (const NamedTensor& entry : parameters()) entry.tensor.set_requires_grad(requires_grad);
+}
+
+ForwardResult Decoder::forward(const at::Tensor& ids, const ForwardOptions& options) const {
+  const bool with_gradients = c10::GradMode::is_enabled() && impl_->weights.requires_grad();
+  check_ids(ids, impl_->config.vocab_size);
+  check_options(options, impl_->config, with_gradients);
+  const ForwardPass::Model model{impl_->config, impl_->options, impl_->weights, impl_->frequencies};
+  const at::Tensor on_device = ids.to(impl_->options.device);
+  if (with_gradients) return ForwardPass(model, options, nullptr).run(on_device);
+  const at::NoGradGuard no_grad;
+  Workspace local;
+  Workspace* const workspace = options.workspace != nullptr ? options.workspace : &local;
+  return ForwardPass(model, options, workspace).run(on_device);
+}
+
+Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options) {
+  auto impl = std::make_unique<Decoder::Impl>(checkpoint.config(), options);
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& parameter : impl->weights.parameters) {
+    load_parameter(checkpoint, parameter);
+  }
+  return Decoder(std::move(impl));
+}
+
+}  // namespace lime

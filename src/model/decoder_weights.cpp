@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoder_weights.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "checkpoint/parameters.h"
+#include "core/errors.h"
+#include "core/random.h"
+#include "model/lime_router.h"
+
+namespace lime {
+namespace {
+
+using TensorMap = std::map<std::string, at::Tensor, std::less<>>;
+
+/// Takes the tensors of one layer out of memory and enters the parameters among them.
+class LayerBuilder {
+ public:
+  LayerBuilder(TensorMap& parameters, std::int64_t layer, const at::TensorOptions& options)
+      : parameters_(parameters), layer_(layer), options_(options) {}
+
+  at::Tensor vector(const std::string& name, std::int64_t size) {
+    return enter(name, at::empty({size}, options_));
+  }
+
+  at::Tensor matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    return enter(name, at::empty({rows, columns}, options_));
+  }
+
+  LinearWeights linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias) {
+    return {matrix(name + ".weight", out, in), bias ? vector(name + ".bias", out) : at::Tensor()};
+  }
+
+  /// The whole, which is no parameter itself.
+  LinearWeights fused(std::int64_t out, std::int64_t in, bool bias) const {
+    return {at::empty({out, in}, options_), bias ? at::empty({out}, options_) : at::Tensor()};
+  }
+
+  /// Rows [first, first + count) of the whole, as a parameter. Detached, so that it is a leaf.
+  LinearWeights part(const std::string& name, const LinearWeights& whole, std::int64_t first,
+                     std::int64_t count) {
+    LinearWeights part;
+    part.weight = enter(name + ".weight", whole.weight.narrow(0, first, count).detach());
+    if (whole.bias.defined()) {
+      part.bias = enter(name + ".bias", whole.bias.narrow(0, first, count).detach());
+    }
+    return part;
+  }
+
+ private:
+  at::Tensor enter(const std::string& name, const at::Tensor& tensor) {
+    parameters_[layer_parameter(layer_, name)] = tensor;
+    return tensor;
+  }
+
+  TensorMap& parameters_;
+  std::int64_t layer_;
+  at::TensorOptions options_;
+};
+
+LayerWeights make_layer(const ModelConfig& config, std::int64_t layer, LayerBuilder build) {
+  const std::int64_t hidden = config.hidden_size;
+  const std::int64_t q_rows = config.num_attention_heads * config.head_dim;
+  const std::int64_t kv_heads = config.num_key_value_heads;
+  const std::int64_t kv_rows = kv_heads * config.head_dim;
+  const std::int64_t inner = config.intermediate_size;
+
+  LayerWeights weights;
+  weights.input_norm = build.vector("input_layernorm.weight", hidden);
+  weights.qkv = build.fused(q_rows + 2 * kv_rows, hidden, config.qkv_bias);
+  weights.q = build.part("self_attn.q_proj", weights.qkv, 0, q_rows);
+  weights.k = build.part("self_attn.k_proj", weights.qkv, q_rows, kv_rows);
+  weights.v = build.part("self_attn.v_proj", weights.qkv, q_rows + kv_rows, kv_rows);
+  if (config.decoder == DecoderKind::kLime && layer > 0) {
+    weights.router =
+        build.matrix("self_attn.lime_router.static_weights", kv_heads, (layer + 1) * kv_heads);
+  }
+  weights.o = build.linear("self_attn.o_proj", hidden, q_rows, config.o_bias);
+  weights.post_attention_norm = build.vector("post_attention_layernorm.weight", hidden);
+  weights.gate_up = build.fused(2 * inner, hidden, config.mlp_bias);
+  weights.gate = build.part("mlp.gate_proj", weights.gate_up, 0, inner);
+  weights.up = build.part("mlp.up_proj", weights.gate_up, inner, inner);
+  weights.down = build.linear("mlp.down_proj", hidden, inner, config.mlp_bias);
+  return weights;
+}
+
+void fill_normal(const at::Tensor& to, double deviation, Random& random) {
+  double* const data = to.data_ptr<double>();
+  for (std::int64_t i = 0; i < to.numel(); ++i) data[i] = deviation * random.normal();
+}
+
+}  // namespace
+
+DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOptions& options) {
+  config.validate("decoder");
+  const std::vector<ParameterSpec> specs = parameter_specs(config);
+  TensorMap by_name;
+  embedding = at::empty({config.vocab_size, config.hidden_size}, options);
+  by_name["model.embed_tokens.weight"] = embedding;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    layers.push_back(make_layer(config, layer, LayerBuilder(by_name, layer, options)));
+  }
+  final_norm = at::empty({config.hidden_size}, options);
+  by_name["model.norm.weight"] = final_norm;
+  lm_head = config.tie_word_embeddings
+                ? embedding
+                : at::empty({config.vocab_size, config.hidden_size}, options);
+  if (!config.tie_word_embeddings) by_name["lm_head.weight"] = lm_head;
+
+  for (const ParameterSpec& spec : specs) {
+    const auto found = by_name.find(spec.name);
+    if (found == by_name.end() || found->second.sizes() != at::IntArrayRef(spec.shape)) {
+      throw InvalidArgument("decoder: this build does not compute with '{}' of shape {}", spec.name,
+                            shape_text(spec.shape));
+    }
+    parameters.push_back({spec.name, found->second});
+  }
+}
+
+bool DecoderWeights::requires_grad() const {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const NamedTensor& entry) { return entry.tensor.requires_grad(); });
+}
+
+void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed) {
+  constexpr double kHuggingFaceRange = 0.02;
+  const double range = config.raw.is_object()
+                           ? config.raw.value("initializer_range", kHuggingFaceRange)
+                           : kHuggingFaceRange;
+  const at::NoGradGuard no_grad;
+  const Random base(seed);
+  for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
+    const auto& [name, tensor] = weights.parameters[i];
+    if (name.ends_with(".bias")) {
+      tensor.zero_();
+    } else if (tensor.dim() == 1) {
+      tensor.fill_(1.0);
+    } else {
+      Random random = base.fork(i);
+      const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
+      if (name.ends_with("lime_router.static_weights")) {
+        initialize_router(drawn, random);
+      } else {
+        fill_normal(drawn, range, random);
+      }
+      tensor.copy_(drawn);
+    }
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/forward_pass.h"
+
+#include <ATen/Functions.h>
+
+#include "model/attention.h"
+#include "model/linear.h"
+#include "model/rms_norm.h"
+#include "model/swiglu.h"
+
+namespace lime {
+
+using Slot = Workspace::Slot;
+
+ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace)
+    : model_(model),
+      options_(options),
+      workspace_(workspace),
+      in_place_(workspace != nullptr && uses_cpu_kernels(model.weights.embedding)),
+      buffer_(model.config.num_hidden_layers, workspace) {}
+
+ForwardResult ForwardPass::run(const at::Tensor& ids) {
+  const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
+  angles_ = rotary_angles(model_.rotary_frequencies, seen, ids.size(1),
+                          model_.weights.embedding.options());
+  const int num_layers = static_cast<int>(model_.config.num_hidden_layers);
+  const int last_layer = options_.stop_after_layer.value_or(num_layers - 1);
+
+  at::Tensor x = at::embedding(model_.weights.embedding, ids);
+  x = hook_owned(HookKind::kEmbed, 0, x);
+  for (int layer = 0; layer <= last_layer; ++layer) x = block(layer, x);
+  if (options_.cache != nullptr) options_.cache->advance(ids.size(1));
+
+  ForwardResult result;
+  result.hidden = x;
+  if (options_.stop_after_layer) return result;
+  if (options_.logits == LogitsFor::kNone && !wants(HookKind::kFinalNormalized, 0)) return result;
+  at::Tensor normalized = final_norm(x);
+  if (options_.logits == LogitsFor::kNone) return result;
+  if (options_.logits == LogitsFor::kLastToken) {
+    normalized = normalized.narrow(1, normalized.size(1) - 1, 1);
+  }
+  result.logits = apply_linear(normalized, model_.weights.lm_head);
+  return result;
+}
+
+at::Tensor ForwardPass::block(int layer, at::Tensor x) {
+  x = hook_owned(HookKind::kResidPre, layer, x);
+  x = add(x, hook(HookKind::kAttnOut, layer, self_attention(layer, x)));
+  x = hook_owned(HookKind::kResidMid, layer, x);
+  x = add(x, hook(HookKind::kMlpOut, layer, mlp(layer, x)));
+  return hook_owned(HookKind::kResidPost, layer, x);
+}
+
+at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
+  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const std::int64_t dim = model_.config.head_dim;
+  const auto by_head = [&](const at::Tensor& projection) {
+    return projection.unflatten(-1, {projection.size(-1) / dim, dim});
+  };
+  const std::vector<at::Tensor> projections =
+      project_parts(Slot::kProjections, norm(x, weights.input_norm), weights.qkv,
+                    {&weights.q, &weights.k, &weights.v});
+  const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
+  KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
+                     hook(HookKind::kV, layer, by_head(projections[2]))};
+  if (model_.config.decoder == DecoderKind::kLime) {
+    buffer_.append(read);
+    if (weights.router.defined()) read = buffer_.route(weights.router);
+  }
+  read.keys = hook_owned(HookKind::kRoutedK, layer, read.keys);
+  read.values = hook(HookKind::kRoutedV, layer, read.values);
+  const at::Tensor z = hook(HookKind::kZ, layer, attend(layer, q, read));
+  return project(Slot::kOutput, z.flatten(2), weights.o);
+}
+
+at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValues& read) {
+  AttentionInput input{hook(HookKind::kRotQ, layer, rotated(q)),
+                       hook(HookKind::kRotK, layer, rotated(read.keys)), read.values,
+                       model_.config.window_of_layer(layer)};
+  if (options_.cache != nullptr) {
+    std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v);
+  }
+  if (wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer)) {
+    return attention_with_pattern(
+        input, [&](const at::Tensor& scores) { return hook(HookKind::kAttnScores, layer, scores); },
+        [&](const at::Tensor& pattern) { return hook(HookKind::kPattern, layer, pattern); });
+  }
+  at::Tensor out;
+  if (in_place_) out = workspace_->get(Slot::kAttention, input.q.sizes(), input.q.options());
+  return attention(input, out);
+}
+
+at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
+  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const std::vector<at::Tensor> projections =
+      project_parts(Slot::kGateUp, norm(x, weights.post_attention_norm), weights.gate_up,
+                    {&weights.gate, &weights.up});
+  const at::Tensor gate = hook(HookKind::kMlpPre, layer, projections[0]);
+  const at::Tensor up = hook(HookKind::kMlpPreLinear, layer, projections[1]);
+  at::Tensor activation;
+  if (in_place_) {
+    activation = workspace_->get(Slot::kActivation, gate.sizes(), gate.options());
+    swiglu_out(activation.flatten(0, 1), gate.flatten(0, 1), up.flatten(0, 1));
+  } else {
+    activation = swiglu(gate, up);
+  }
+  return project(Slot::kOutput, hook(HookKind::kMlpPost, layer, activation), weights.down);
+}
+
+at::Tensor ForwardPass::final_norm(const at::Tensor& x) {
+  const double eps = model_.config.rms_norm_eps;
+  if (!wants(HookKind::kFinalNormalized, 0)) return norm(x, model_.weights.final_norm);
+  const at::Tensor normalized =
+      hook(HookKind::kFinalNormalized, 0, rms_normalize(x, eps, model_.options.rms_norm_cast));
+  return apply_gain(normalized, model_.weights.final_norm, x.scalar_type());
+}
+
+at::Tensor ForwardPass::norm(const at::Tensor& x, const at::Tensor& weight) const {
+  const double eps = model_.config.rms_norm_eps;
+  if (!in_place_) return rms_norm(x, weight, eps, model_.options.rms_norm_cast);
+  const at::Tensor out = workspace_->get(Slot::kNormalized, x.sizes(), x.options());
+  rms_norm_out(out, x, weight, eps);
+  return out;
+}
+
+at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,
+                                const LinearWeights& weights) const {
+  if (!in_place_) return apply_linear(x, weights.weight, weights.bias);
+  at::Tensor out =
+      workspace_->get(slot, {x.size(0), x.size(1), weights.weight.size(0)}, x.options());
+  linear_out(out, x, weights.weight, weights.bias);
+  return out;
+}
+
+std::vector<at::Tensor> ForwardPass::project_parts(
+    Slot slot, const at::Tensor& x, const LinearWeights& whole,
+    const std::vector<const LinearWeights*>& parts) const {
+  std::vector<at::Tensor> products;
+  if (workspace_ == nullptr) {
+    for (const LinearWeights* part : parts) {
+      products.push_back(apply_linear(x, part->weight, part->bias));
+    }
+    return products;
+  }
+  const at::Tensor product = project(slot, x, whole);
+  std::int64_t first = 0;
+  for (const LinearWeights* part : parts) {
+    products.push_back(product.narrow(-1, first, part->weight.size(0)));
+    first += part->weight.size(0);
+  }
+  return products;
+}
+
+at::Tensor ForwardPass::rotated(const at::Tensor& x) const {
+  if (!in_place_ || x.stride(-1) != 1) return rotate(x, angles_);
+  rotate_in_place(x, angles_);
+  return x;
+}
+
+at::Tensor ForwardPass::add(const at::Tensor& residual, const at::Tensor& update) const {
+  return in_place_ ? at::Tensor(residual).add_(update) : residual + update;
+}
+
+bool ForwardPass::wants(HookKind kind, int layer) const {
+  return options_.hooks != nullptr && options_.hooks->wants(kind, layer);
+}
+
+at::Tensor ForwardPass::hook(HookKind kind, int layer, const at::Tensor& activation) const {
+  return wants(kind, layer) ? options_.hooks->run(kind, layer, activation) : activation;
+}
+
+at::Tensor ForwardPass::hook_owned(HookKind kind, int layer, const at::Tensor& activation) const {
+  at::Tensor result = hook(kind, layer, activation);
+  if (!in_place_ || result.is_same(activation)) return result;
+  return result.clone(at::MemoryFormat::Contiguous);
+}
+
+}  // namespace lime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "model/decoder.h"
+#include "model/lime_router.h"
+#include "model/rotary.h"
+
+namespace lime {
+
+/// One run of a decoder over one batch: the layers of Decoder::forward(), step by step.
+///
+/// On the processor and without gradients it works in the workspace and in place; whatever an
+/// editor returned is copied before anything is written over it. Elsewhere every step makes a new
+/// tensor.
+class ForwardPass {
+ public:
+  /// What a pass takes from its decoder.
+  struct Model {
+    const ModelConfig& config;
+    const DecoderOptions& options;
+    const DecoderWeights& weights;
+    const std::vector<double>& rotary_frequencies;
+  };
+
+  /// @param workspace  memory to work in; nullptr builds an autograd graph
+  ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
+
+  /// @param ids  int64 [batch, seq] on the decoder's device, within the vocabulary
+  ForwardResult run(const at::Tensor& ids);
+
+ private:
+  /// Runs the listeners of a point.
+  at::Tensor hook(HookKind kind, int layer, const at::Tensor& activation) const;
+  /// The same for an activation that the pass will write over: never the listener's own tensor.
+  at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
+  bool wants(HookKind kind, int layer) const;
+
+  at::Tensor block(int layer, at::Tensor x);
+  at::Tensor self_attention(int layer, const at::Tensor& x);
+  at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
+  at::Tensor mlp(int layer, const at::Tensor& x);
+  at::Tensor final_norm(const at::Tensor& x);
+
+  at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+  at::Tensor project(Workspace::Slot slot, const at::Tensor& x, const LinearWeights& weights) const;
+  /// The products of one fused matrix, or of its parts where they need gradients of their own.
+  std::vector<at::Tensor> project_parts(Workspace::Slot slot, const at::Tensor& x,
+                                        const LinearWeights& whole,
+                                        const std::vector<const LinearWeights*>& parts) const;
+  at::Tensor rotated(const at::Tensor& x) const;
+  at::Tensor add(const at::Tensor& residual, const at::Tensor& update) const;
+
+  const Model model_;
+  const ForwardOptions& options_;
+  Workspace* const workspace_;
+  bool in_place_ = false;
+  RotaryAngles angles_;
+  LimeBuffer buffer_;
+};
+
+}  // namespace lime

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/key_value_cache.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// Makes room for `needed` tokens; what was stored stays. Doubles, so that appending one token
+/// costs constant time on average.
+void reserve(at::Tensor& store, std::int64_t used, std::int64_t needed, const at::Tensor& like) {
+  constexpr std::int64_t kSmallest = 64;
+  const std::int64_t capacity = store.defined() ? store.size(2) : 0;
+  if (capacity >= needed) return;
+  const at::Tensor larger = at::empty(
+      {like.size(0), like.size(2), std::max({needed, 2 * capacity, kSmallest}), like.size(3)},
+      like.options());
+  if (used > 0) larger.narrow(2, 0, used).copy_(store.narrow(2, 0, used));
+  store = larger;
+}
+
+at::Tensor append_one(at::Tensor& store, std::int64_t used, const at::Tensor& added) {
+  const std::int64_t count = added.size(1);
+  if (used > 0 && (store.size(0) != added.size(0) || store.size(1) != added.size(2))) {
+    throw InvalidArgument("cache: holds {} sequences, got {}; clear it before another batch",
+                          store.size(0), added.size(0));
+  }
+  if (used == 0 && store.defined() && store.size(0) != added.size(0)) store.reset();
+  reserve(store, used, used + count, added);
+  store.narrow(2, used, count).copy_(added.transpose(1, 2));
+  return store.narrow(2, 0, used + count).transpose(1, 2);
+}
+
+}  // namespace
+
+std::pair<at::Tensor, at::Tensor> KeyValueCache::append(int layer, const at::Tensor& keys,
+                                                        const at::Tensor& values) {
+  const auto index = static_cast<std::size_t>(layer);
+  if (layers_.size() <= index) layers_.resize(index + 1);
+  auto& [stored_keys, stored_values] = layers_[index];
+  return {append_one(stored_keys, length_, keys), append_one(stored_values, length_, values)};
+}
+
+}  // namespace lime

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/linear.h"
+
+#include <ATen/Context.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "model/torch_compat.h"
+
+namespace lime {
+namespace {
+
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <typename T>
+using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
+template <typename T>
+using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+/// Tiles large enough that packing them is cheap beside multiplying them, small enough that a
+/// batch of 4096 tokens keeps 32 threads busy.
+constexpr std::int64_t kTileRows = 512;
+constexpr std::int64_t kTileColumns = 768;
+/// One token reads the weights once; narrow tiles spread that over the threads.
+constexpr std::int64_t kTileColumnsOfOneRow = 64;
+/// Columns of a wide product whose inner rows fit the second-level cache.
+constexpr std::int64_t kTileColumnsWide = 1024;
+
+/// Products cost an addition and a multiplication per element; a thread is worth waking for this
+/// many of them.
+constexpr std::int64_t kOperationsPerThread = 1 << 19;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+template <typename T>
+void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
+                   const at::Tensor& bias) {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t inner = x.size(1);
+  const std::int64_t columns = weight.size(0);
+  const std::int64_t tile_rows = std::min(rows, kTileRows);
+  const std::int64_t tile_columns = rows == 1 ? kTileColumnsOfOneRow : kTileColumns;
+  const std::int64_t column_tiles = ceil_div(columns, tile_columns);
+  const T* const x_data = x.data_ptr<T>();
+  const T* const weight_data = weight.data_ptr<T>();
+  const T* const bias_data = bias.defined() ? bias.data_ptr<T>() : nullptr;
+  T* const out_data = out.data_ptr<T>();
+  const std::int64_t x_stride = x.stride(0);
+  const std::int64_t weight_stride = weight.stride(0);
+
+  const auto run_tiles = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t r0 = tile / column_tiles * tile_rows;
+      const std::int64_t c0 = tile % column_tiles * tile_columns;
+      const std::int64_t r = std::min(tile_rows, rows - r0);
+      const std::int64_t c = std::min(tile_columns, columns - c0);
+      const ConstView<T> a(x_data + r0 * x_stride, r, inner, Eigen::OuterStride<>(x_stride));
+      const ConstView<T> b(weight_data + c0 * weight_stride, c, inner,
+                           Eigen::OuterStride<>(weight_stride));
+      View<T> y(out_data + r0 * columns + c0, r, c, Eigen::OuterStride<>(columns));
+      y.noalias() = a * b.transpose();
+      if (bias_data != nullptr) {
+        y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + c0, c);
+      }
+    }
+  };
+  at::parallel_for(0, ceil_div(rows, tile_rows) * column_tiles,
+                   parallel_grain(2 * tile_rows * std::min(tile_columns, columns) * inner),
+                   run_tiles);
+}
+
+template <typename T>
+void wide_product_kernel(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right) {
+  const std::int64_t rows = left.size(0);
+  const std::int64_t inner = left.size(1);
+  const std::int64_t columns = right.size(1);
+  const ConstView<T> a(left.data_ptr<T>(), rows, inner, Eigen::OuterStride<>(left.stride(0)));
+  const T* const right_data = right.data_ptr<T>();
+  T* const out_data = out.data_ptr<T>();
+  const auto run_tiles = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t c0 = tile * kTileColumnsWide;
+      const std::int64_t c = std::min(kTileColumnsWide, columns - c0);
+      const ConstView<T> b(right_data + c0, inner, c, Eigen::OuterStride<>(columns));
+      View<T> y(out_data + c0, rows, c, Eigen::OuterStride<>(columns));
+      y.noalias() = a * b;
+    }
+  };
+  at::parallel_for(0, ceil_div(columns, kTileColumnsWide),
+                   parallel_grain(2 * rows * inner * kTileColumnsWide), run_tiles);
+}
+
+/// LibTorch with MKL beats the tiles; without it the product may come from a BLAS that does not
+/// know the processor.
+bool use_tiles(const at::Tensor& x) {
+  static const bool has_mkl = at::hasMKL();
+  return !has_mkl && uses_cpu_kernels(x);
+}
+
+at::Tensor as_rows(const at::Tensor& x) {
+  const at::Tensor rows = x.reshape({-1, x.size(-1)});
+  return rows.stride(1) == 1 ? rows : rows.contiguous();
+}
+
+}  // namespace
+
+bool uses_cpu_kernels(const at::Tensor& tensor) {
+  return tensor.is_cpu() && !c10::GradMode::is_enabled() &&
+         (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+}
+
+std::int64_t parallel_grain(std::int64_t operations_per_item) {
+  return std::max<std::int64_t>(
+      1, kOperationsPerThread / std::max<std::int64_t>(1, operations_per_item));
+}
+
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  if (!use_tiles(x)) return at::linear(x, weight, optional_tensor(bias));
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.back() = weight.size(0);
+  at::Tensor out = at::empty(shape, x.options());
+  linear_out(out, x, weight, bias);
+  return out;
+}
+
+void linear_out(at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
+                const at::Tensor& bias) {
+  const at::Tensor rows = as_rows(x);
+  at::Tensor flat = out.view({-1, out.size(-1)});
+  if (!use_tiles(x)) {
+    if (bias.defined()) {
+      at::addmm_out(flat, bias, rows, weight.t());
+    } else {
+      at::mm_out(flat, rows, weight.t());
+    }
+    return;
+  }
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "linear",
+                             [&] { linear_kernel<scalar_t>(flat, rows, weight, bias); });
+}
+
+void wide_product_out(at::Tensor& out, const at::Tensor& left, const at::Tensor& right) {
+  if (!use_tiles(right)) {
+    at::mm_out(out, left, right);
+    return;
+  }
+  AT_DISPATCH_FLOATING_TYPES(right.scalar_type(), "wide_product",
+                             [&] { wide_product_kernel<scalar_t>(out, left, right); });
+}
+
+}  // namespace lime

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// Where RMSNorm rounds to the compute type; the same for float32 and float64.
+enum class RmsNormCast {
+  kBeforeWeight,  ///< w * cast(x / rms(x)): Hugging Face's LlamaRMSNorm
+  kAfterWeight,   ///< cast(w * x / rms(x)): the LIMe code's fix_llama_rmsnorm_cast
+};
+
+template <>
+struct EnumNames<RmsNormCast> {
+  static constexpr std::array<std::pair<RmsNormCast, std::string_view>, 2> kNames = {
+      {{RmsNormCast::kBeforeWeight, "before-weight"}, {RmsNormCast::kAfterWeight, "after-weight"}}};
+};
+
+/// Divides each row by its root mean square: x / sqrt(mean(x^2) + eps).
+///
+/// In float32 at least. The result has the dtype of x, or float32 for a 16-bit x under
+/// RmsNormCast::kAfterWeight, where rounding comes after the gain.
+/// @param x  [..., hidden]
+at::Tensor rms_normalize(const at::Tensor& x, double eps, RmsNormCast cast);
+
+/// Multiplies by the gain and rounds to `dtype`.
+/// @param weight  [hidden]
+at::Tensor apply_gain(const at::Tensor& normalized, const at::Tensor& weight, at::ScalarType dtype);
+
+/// apply_gain(rms_normalize(x)). Source: Zhang & Sennrich (2019), arXiv:1910.07467.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, RmsNormCast cast);
+
+/// The same in one pass over memory that is there. Needs uses_cpu_kernels(x).
+/// @param out  [..., hidden], contiguous; may be x
+void rms_norm_out(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight, double eps);
+
+}  // namespace lime

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// All that differs between the versions of LibTorch that we build against: 1.13 (Debian 12) to
+// the current 2.x.
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <torch/version.h>
+
+#include <optional>
+
+namespace lime {
+
+#if TORCH_VERSION_MAJOR >= 2
+inline constexpr bool kHasFusedAttention = true;
+using OptionalTensor = std::optional<at::Tensor>;
+#else
+inline constexpr bool kHasFusedAttention = false;
+using OptionalTensor = c10::optional<at::Tensor>;
+#endif
+
+/// LibTorch's optional argument: nothing for an undefined tensor.
+inline OptionalTensor optional_tensor(const at::Tensor& tensor) {
+  return tensor.defined() ? OptionalTensor(tensor) : OptionalTensor();
+}
+
+/// softmax(q k^T / sqrt(head_dim) + mask) v by LibTorch's fused kernels; to be called only where
+/// kHasFusedAttention.
+/// @param q, k, v  [batch, num_heads, seq, head_dim]
+/// @param mask     bool [queries, keys], true where a query may look; undefined for none
+inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
+                                  [[maybe_unused]] const at::Tensor& k,
+                                  [[maybe_unused]] const at::Tensor& v,
+                                  [[maybe_unused]] const at::Tensor& mask,
+                                  [[maybe_unused]] bool is_causal) {
+#if TORCH_VERSION_MAJOR >= 2
+  return at::scaled_dot_product_attention(q, k, v, optional_tensor(mask), 0.0, is_causal);
+#else
+  return {};
+#endif
+}
+
+}  // namespace lime
