@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/matrix.h"
+
+namespace lime {
+
+/// The routers of all layers of a decoder.
+///
+/// weights[l] is R of layer l, [kv_heads, (l + 1) * kv_heads]: row = target head, column =
+/// source_layer * kv_heads + source_head. A layer without a router reads its own heads: the
+/// identity in its last block.
+struct Routers {
+  std::int64_t num_key_value_heads = 0;
+  std::vector<MatrixD> weights;
+
+  std::int64_t num_layers() const { return static_cast<std::int64_t>(weights.size()); }
+  /// Throws InvalidArgument that names the first layer whose shape or values are unfit.
+  void validate() const;
+  /// Routers of a plain transformer: every layer reads its own heads.
+  static Routers identity(std::int64_t num_layers, std::int64_t num_key_value_heads);
+};
+
+/// Root mean square of what each buffered head holds, [num_layers, kv_heads]; ones leave |R| as it
+/// is. Keys and values give two different weightings.
+using HeadScales = MatrixD;
+
+/// Which layers a layer reads on average over heads.
+///
+///   M[l, l'] = sum_{h, h'} |R[l', h', h]| s[l', h']  /  its sum over l' <= l
+///
+/// @param scales  s, [num_layers, kv_heads]; see HeadScales.
+/// @return [num_layers, num_layers], lower triangular, rows sum to 1; a row of zeros where a router
+///         is zero. Source: figure 5 of the LIMe paper (there s = 1, layers from 2 on).
+///
+/// |R| alone depends on how heads happen to be scaled: W_K and W_V of a buffered head times c and
+/// its columns divided by c leave the function as it is. With s the root mean square of the head's
+/// keys or values, the map does not move.
+MatrixD router_mean_map(const Routers& routers, const HeadScales& scales);
+
+/// The same for each target head of one layer, [kv_heads, layer + 1], rows sum to 1.
+/// Source: figure 9 of the LIMe paper.
+MatrixD router_head_map(const Routers& routers, std::int64_t layer, const HeadScales& scales);
+
+/// Ones for every buffered head: the maps of |R| itself.
+HeadScales unit_scales(const Routers& routers);
+
+/// What the router of one target head does, in numbers; shares refer to router_head_map().
+struct RouterHeadSummary {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  double entropy = 0.0;            ///< of its share over all buffered heads, nats
+  double effective_sources = 1.0;  ///< exp(entropy), 1 to (layer + 1) * kv_heads
+  double mean_depth = 0.0;         ///< layers back on average: 0 reads the own layer only
+  double share_embedding = 0.0;    ///< of layer 0's buffer, projected from the embeddings
+  double share_first_two = 0.0;    ///< of layers 0 and 1
+  double share_previous = 0.0;     ///< of layer l - 1
+  double share_own = 0.0;          ///< of layer l
+  double share_negative = 0.0;     ///< of the weights below zero
+};
+
+/// One summary per layer and target head, layers ascending.
+std::vector<RouterHeadSummary> summarize_routers(const Routers& routers, const HeadScales& scales);
+
+/// Frobenius distance of each layer's router from another one of the same shape, divided by the
+/// Frobenius norm of the other, [num_layers]. @throws InvalidArgument if the shapes differ.
+VectorD router_distance(const Routers& routers, const Routers& reference);
+
+}  // namespace lime
