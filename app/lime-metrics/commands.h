@@ -5,8 +5,9 @@
 
 namespace lime {
 
-// One function per command of lime-metrics, each in its own file: it describes the options and
-// leaves the work to src/analysis.
+// One function per command of lime-metrics, each in its own file. A new measurement is
+// src/analysis/NAME_analysis.{h,cpp}, which makes a Report of captures, NAME_command.cpp here,
+// which describes its options and calls run_report(), and its line in main.cpp.
 
 void add_entropy_command(CommandLine& line);
 
