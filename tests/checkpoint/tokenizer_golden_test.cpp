@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small tokenizers of every kind against Hugging Face's `tokenizers`:
+// tests/golden/tokenizers/make_tokenizer_goldens.py wrote the files.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/tokenizer.h"
+#include "core/json.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+class TokenizerGoldenTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    golden_ =
+        read_json_file(testing::golden_file(std::string("tokenizers/") + GetParam() + ".json"));
+    testing::write_text(folder_ / "tokenizer.json", golden_.at("tokenizer").dump());
+    tokenizer_ = load_tokenizer(folder_.path());
+  }
+
+  std::string decode_one_by_one(const Ids& ids) const {
+    StreamingDecoder decoder(*tokenizer_);
+    std::string text;
+    for (const std::int32_t id : ids) text += decoder.push(id);
+    return text + decoder.finish();
+  }
+
+  testing::TemporaryFolder folder_;
+  Json golden_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+TEST_P(TokenizerGoldenTest, IdsEqualHuggingFace) {
+  for (const Json& golden : golden_.at("cases")) {
+    const auto text = golden.at("text").get<std::string>();
+    EXPECT_EQ(tokenizer_->encode(text), golden.at("ids").get<Ids>()) << "text: " << text;
+    EXPECT_EQ(tokenizer_->encode(text, {.add_special_tokens = true}),
+              golden.at("with_special").get<Ids>())
+        << "text: " << text;
+  }
+}
+
+TEST_P(TokenizerGoldenTest, DecodedTextEqualsHuggingFaceAlsoOneByOne) {
+  for (const Json& golden : golden_.at("cases")) {
+    if (!golden.contains("decoded")) continue;
+    const auto decoded = golden.at("decoded").get<std::string>();
+    const Ids ids = golden.at("ids").get<Ids>();
+    EXPECT_EQ(tokenizer_->decode(ids), decoded);
+    EXPECT_EQ(decode_one_by_one(ids), decoded);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerGoldenTest,
+                         ::testing::Values("gpt2", "llama3", "qwen2", "smollm2", "prefix_space",
+                                           "llama2", "mistral", "metaspace", "phrases", "gemma",
+                                           "deepseek", "behaviors", "words", "cl100k", "o200k"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+}  // namespace
+}  // namespace lime
