@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -24,8 +25,15 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+/// Process numbers are unique on one machine only, but a shared folder may have several.
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  return name.data();
+}
+
 std::string temporary_prefix(const fs::path& final_path) {
-  return fmt::format(".{}.part-", final_path.filename().string());
+  return fmt::format(".{}.part-{}-", final_path.filename().string(), host_name());
 }
 
 void sync_path(const fs::path& path, int flags) {

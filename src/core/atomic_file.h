@@ -21,7 +21,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// `.NAME.part-PID` beside the final file; created empty by the constructor.
+  /// `.NAME.part-HOST-PID` beside the final file; created empty by the constructor.
   const std::filesystem::path& temporary() const { return temporary_; }
   const std::filesystem::path& path() const { return final_path_; }
 
@@ -42,7 +42,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(std::ostream&)>& write);
 
-/// Removes what killed runs left behind: `.NAME.part-*` of processes that no longer exist.
+/// Removes what killed runs left behind: `.NAME.part-HOST-*` of this machine's processes that
+/// no longer exist.
 void remove_stale_temporaries(const std::filesystem::path& final_path);
 
 /// Text of errno `code`, with a hint for "no space" and "permission denied".
