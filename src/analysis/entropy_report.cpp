@@ -111,8 +111,7 @@ std::string block_heading(const std::vector<const Json*>& rows, bool names_order
   }
   std::string text = rows.front()->at("site");
   if (names_order) {
-    const Json& alpha = rows.front()->at("alpha");
-    text += ", alpha " + (alpha.is_string() ? alpha.get<std::string>() : alpha.dump());
+    text += fmt::format(", alpha {}", results_number(*rows.front(), "alpha"));
   }
   const auto same_size = [&](const auto& entry) { return entry.second == sizes.front().second; };
   if (std::all_of(sizes.begin(), sizes.end(), same_size)) {
@@ -149,7 +148,7 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
   for (const ChosenCapture& capture : captures) {
     report.notes.push_back(describe_capture(capture, options));
   }
-  report.notes.push_back(what_cells_are(options));
+  report.legend = what_cells_are(options);
   if (options.entropy.top_k && !results.rows.empty()) {
     double most = 0.0;
     double widest = 0.0;

@@ -74,6 +74,8 @@ std::string results_to_latex(const Results& results, const TableLayout& layout,
   const std::size_t num_columns = pivot.series.size() + 1;
   std::string text = comment("needs \\usepackage{booktabs}");
   for (const std::string& note : notes) text += comment(note);
+  text += comment(fmt::format("cells: {}{}{}", layout.value, layout.spread.empty() ? "" : " +- ",
+                              layout.spread));
   text +=
       fmt::format("\\begin{{tabular}}{{r{}}}\n\\toprule\n", std::string(pivot.series.size(), 'c'));
   text += latex_escaped(layout.line);

@@ -50,6 +50,7 @@ std::string format_report(const Report& report, ResultsFormat format, const Text
   }
   std::string text;
   for (const std::string& note : report.notes) text += note + "\n";
+  if (!report.legend.empty()) text += report.legend + "\n";
   if (!text.empty()) text += "\n";
   return text + results_to_text(report.results, report.layout, style);
 }

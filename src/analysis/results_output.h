@@ -34,6 +34,7 @@ struct Report {
   Results results;
   TableLayout layout;
   std::vector<std::string> notes;  ///< lines that stand above the table: what it shows
+  std::string legend;              ///< what the cells of the terminal's table are
 };
 
 /// `report` as one text in `format`.

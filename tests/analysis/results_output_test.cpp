@@ -31,6 +31,7 @@ Report example() {
                               {"ci_high", 0.1},
                               {"ceiling", 1.0}}};
   report.notes = {"what it shows"};
+  report.legend = "what the cells are";
   return report;
 }
 
@@ -59,7 +60,8 @@ TEST(OutputFilesTest, WritesEachFileInTheFormatOfItsName) {
   EXPECT_THAT(read_text(folder / "a.json"), StartsWith("{"));
   EXPECT_THAT(read_text(folder / "a.csv"), StartsWith("label,site,layer,mean,std,"));
   EXPECT_THAT(read_text(folder / "a.tex"), HasSubstr("\\toprule"));
-  EXPECT_THAT(read_text(folder / "a.txt"), StartsWith("what it shows\n\nvalues\n"));
+  EXPECT_THAT(read_text(folder / "a.txt"),
+              StartsWith("what it shows\nwhat the cells are\n\nvalues\n"));
 }
 
 TEST(OutputFilesTest, TheGivenFormatHoldsForAllFiles) {

@@ -114,6 +114,7 @@ TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
             "% needs \\usepackage{booktabs}\n"
             "% alpha 0.5\n"
             "% two lines\n"
+            "% cells: mean +- std\n"
             "\\begin{tabular}{rcc}\n"
             "\\toprule\n"
             "layer & llama & lime \\\\\n"
