@@ -68,7 +68,8 @@ class Tokenizer {
   /// One more than the largest id. The model's embedding may have more rows.
   virtual std::int32_t vocab_size() const = 0;
 
-  /// "byte-level-bpe", "bpe" (tokenizer.json in the SentencePiece style) or "sentencepiece".
+  /// "byte-level-bpe", "bpe" (tokenizer.json in the SentencePiece style), "word-level" or
+  /// "sentencepiece".
   virtual std::string_view kind() const = 0;
 
   /// Beginning-of-text token as tokenizer_config.json, special_tokens_map.json, tokenizer.model or

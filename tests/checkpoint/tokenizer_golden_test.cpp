@@ -60,7 +60,8 @@ TEST_P(TokenizerGoldenTest, DecodedTextEqualsHuggingFaceAlsoOneByOne) {
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerGoldenTest,
                          ::testing::Values("gpt2", "llama3", "qwen2", "smollm2", "prefix_space",
                                            "llama2", "mistral", "metaspace", "phrases", "gemma",
-                                           "deepseek", "behaviors", "words", "cl100k", "o200k"),
+                                           "deepseek", "behaviors", "words", "word_level", "cl100k",
+                                           "o200k"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace

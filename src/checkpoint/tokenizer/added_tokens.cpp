@@ -11,8 +11,8 @@ namespace lime {
 namespace {
 
 bool is_space(std::int32_t code) {
-  constexpr std::array<std::int32_t, 10> kSpaces = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
-                                                    0x2029, 0x202F, 0x205F, 0x3000, 0x20};
+  constexpr std::array<std::int32_t, 9> kSpaces = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
+                                                   0x2029, 0x202F, 0x205F, 0x3000};
   return (code >= 0x09 && code <= 0x0D) || (code >= 0x2000 && code <= 0x200A) ||
          std::find(kSpaces.begin(), kSpaces.end(), code) != kSpaces.end();
 }

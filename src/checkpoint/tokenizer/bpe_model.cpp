@@ -50,7 +50,8 @@ BpeModel::BpeModel(const Vocabulary& vocabulary, const std::vector<MergePair>& m
     : vocabulary_(vocabulary), options_(options), merges_(merges.size()) {
   if (options_.unknown_token) {
     unknown_id_ = vocabulary_.find(*options_.unknown_token);
-    if (!unknown_id_) {
+    // WordLevel files name one that they do not have, to make unknown words an error.
+    if (!unknown_id_ && !options_.whole_words) {
       throw FormatError("{}: unk_token must be in the vocabulary, got '{}'", where,
                         printable(*options_.unknown_token));
     }
@@ -94,7 +95,8 @@ void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::strin
 }
 
 bool BpeModel::can_cut_before(std::string_view token) const {
-  if (options_.ignore_merges || !vocabulary_.find(token)) return false;
+  const bool takes_whole_words = options_.ignore_merges || options_.whole_words;
+  if (takes_whole_words || !vocabulary_.find(token)) return false;
   return std::none_of(merged_ids_.begin(), merged_ids_.end(), [&](std::int32_t id) {
     std::string_view merged = vocabulary_.token(id);
     while (merged.starts_with(token)) merged.remove_prefix(token.size());
@@ -108,8 +110,17 @@ std::optional<std::int32_t> BpeModel::whole_word(std::string_view word) const {
   return found->second;
 }
 
+std::int32_t BpeModel::only_word(std::string_view word) const {
+  const auto id = vocabulary_.find(word);
+  if (id) return *id;
+  if (unknown_id_) return *unknown_id_;
+  throw InvalidArgument("tokenizer: every word must be in the vocabulary, got '{}'",
+                        printable(word));
+}
+
 void BpeModel::encode(std::string_view word, BpeScratch& scratch,
                       std::vector<std::int32_t>& ids) const {
+  if (options_.whole_words) return ids.push_back(only_word(word));
   if (options_.ignore_merges) {
     if (const auto id = whole_word(word)) return ids.push_back(*id);
   }

@@ -25,6 +25,9 @@ struct BpeOptions {
   bool fuse_unknown = false;
   /// A word that is a token as a whole is not cut (LLaMA 3).
   bool ignore_merges = false;
+  /// Words are tokens as a whole and are never cut, as in Hugging Face's WordLevel model; a word
+  /// that is none becomes `unknown_token`.
+  bool whole_words = false;
   /// The token for characters that have none; without it they are dropped.
   std::optional<std::string> unknown_token = std::nullopt;
 };
@@ -71,6 +74,8 @@ class BpeModel {
            const BpeOptions& options, const std::string& where);
 
   /// Appends the ids of `word` to `ids`.
+  /// @throws InvalidArgument  with `whole_words`, for an unknown word where the vocabulary has no
+  ///                          unknown token, as Hugging Face does.
   void encode(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const;
 
   /// Whether `token` never stands after another character inside a merged token, so that a word
@@ -81,6 +86,7 @@ class BpeModel {
   void add_merges(const std::vector<MergePair>& merges, const std::string& where);
   void prepare_bytes();
   std::optional<std::int32_t> whole_word(std::string_view word) const;
+  std::int32_t only_word(std::string_view word) const;
   void split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const;
   void merge_short(BpeScratch& scratch) const;
   void merge_long(BpeScratch& scratch) const;

@@ -2,6 +2,7 @@
 #include "checkpoint/tokenizer/bpe_tokenizer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/errors.h"
@@ -76,8 +77,13 @@ BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
   prefix_ids_ = std::move(parts.prefix_ids);
   suffix_ids_ = std::move(parts.suffix_ids);
   sha256_ = std::move(parts.sha256);
-  for (const std::int32_t id : prefix_ids_) check_id(id);
-  for (const std::int32_t id : suffix_ids_) check_id(id);
+  for (const std::span<const std::int32_t> added : {prefix_ids(), suffix_ids()}) {
+    for (const std::int32_t id : added) {
+      if (id < vocab_size()) continue;
+      throw FormatError("{}: post_processor: token ids must be in [0, {}), got {}", parts.where,
+                        vocab_size(), id);
+    }
+  }
 }
 
 /// The model's tokens and the added ones together; a token that is in both must have one id.

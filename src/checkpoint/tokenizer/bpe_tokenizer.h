@@ -55,6 +55,7 @@ class BpeTokenizer : public Tokenizer {
   bool is_special(std::int32_t id) const override;
   std::int32_t vocab_size() const override { return vocabulary_.size(); }
   std::string_view kind() const override {
+    if (model_options_.whole_words) return "word-level";
     return model_options_.byte_level ? "byte-level-bpe" : "bpe";
   }
 

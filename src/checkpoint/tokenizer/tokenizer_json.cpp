@@ -34,8 +34,9 @@ BpeModel::MergePair read_merge(const Json& merge, const std::string& where) {
 
 void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
   const std::string type = model.optional_string("type").value_or("BPE");
-  if (type != "BPE") {
-    throw FormatError("{}: type '{}' is not supported, only BPE is", model.where(), type);
+  if (type != "BPE" && type != "WordLevel") {
+    throw FormatError("{}: type '{}' is not supported, only BPE and WordLevel are", model.where(),
+                      type);
   }
   for (const std::string_view affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     if (!model.optional_string(affix).value_or("").empty()) {
@@ -50,10 +51,14 @@ void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
   if (!model.get("vocab").is_object()) {
     throw FormatError("{} must be an object", model.place("vocab"));
   }
+  parts.model.unknown_token = model.optional_string("unk_token");
+  if (type == "WordLevel") {
+    parts.model.whole_words = true;
+    return;
+  }
   parts.model.byte_fallback = model.boolean("byte_fallback", false);
   parts.model.fuse_unknown = model.boolean("fuse_unk", false);
   parts.model.ignore_merges = model.boolean("ignore_merges", false);
-  parts.model.unknown_token = model.optional_string("unk_token");
   for (const Json& merge : model.array("merges")) {
     parts.merges.push_back(
         read_merge(merge, fmt::format("{}: merge {}", model.where(), parts.merges.size())));

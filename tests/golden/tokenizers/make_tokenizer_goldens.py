@@ -72,9 +72,11 @@ def train_byte_fallback(pre_tokenizer, size=900):
         tokenizer.normalizer = normalizers.Replace(" ", "▁")
     else:
         tokenizer.pre_tokenizer = pre_tokenizer
-    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, limit_alphabet=90,
+    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False,
                                   special_tokens=["<unk>", "<s>", "</s>"] + BYTE_TOKENS)
-    tokenizer.train_from_iterator(TRAINING_TEXTS, trainer)
+    # The other scripts stay unknown, so that bytes stand in for them.
+    known = [text for text in TRAINING_TEXTS if max(map(ord, text)) < 0x500]
+    tokenizer.train_from_iterator(known, trainer)
     made = json.loads(tokenizer.to_str())
     made["added_tokens"] = made["added_tokens"][:3]
     add_merge(made, "▁", "▁")
@@ -230,6 +232,17 @@ def words():
     return made
 
 
+def word_level():
+    """Whole words only, as synthetic tasks have them."""
+    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.train_from_iterator(TRAINING_TEXTS, trainers.WordLevelTrainer(
+        vocab_size=150, show_progress=False, special_tokens=["<unk>", "<s>"]))
+    made = json.loads(tokenizer.to_str())
+    made["post_processor"] = template(made, before=["<s>"])
+    return made
+
+
 def cl100k():
     return train_byte_level(pre_tokenizers.Sequence([split(CL100K), byte_level()]),
                             normalizer=normalizers.NFD())
@@ -278,7 +291,7 @@ def write(name, made, texts):
 def main():
     texts = HARD_TEXTS + random_texts()
     for make in (gpt2, llama3, qwen2, smollm2, prefix_space, llama2, mistral, metaspace, phrases,
-                 gemma, deepseek, behaviors, words, cl100k, o200k):
+                 gemma, deepseek, behaviors, words, word_level, cl100k, o200k):
         write(make.__name__, make(), texts)
 
 

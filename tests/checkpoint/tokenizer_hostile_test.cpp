@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broken tokenizer files get one clear line and never a crash.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "checkpoint/tokenizer.h"
+#include "checkpoint/tokenizer_files.h"
+#include "core/errors.h"
+#include "core/random.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::error_of;
+using testing::golden_tokenizer_json;
+
+/// A sound tokenizer.json of four tokens and one merge.
+Json small() {
+  return Json::parse(R"({
+    "added_tokens": [{"id": 3, "content": "<s>", "special": true}],
+    "normalizer": null,
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "post_processor": null,
+    "decoder": {"type": "ByteLevel"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+  })");
+}
+
+std::string error_after(const std::function<void(Json&)>& change) {
+  Json json = small();
+  change(json);
+  return error_of(json.dump());
+}
+
+TEST(TokenizerHostileTest, SmallFileIsSound) {
+  const auto tokenizer = testing::load_tokenizer_json(small());
+  EXPECT_EQ(tokenizer->encode("abba<s>"), (std::vector<std::int32_t>{2, 1, 0, 3}));
+  EXPECT_EQ(tokenizer->vocab_size(), 4);
+}
+
+TEST(TokenizerHostileTest, FileCutShortAnywhereIsRefused) {
+  const std::string whole = small().dump();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const std::string message = error_of(whole.substr(0, length));
+    EXPECT_NE(message.find(length == 0 ? "is empty" : "is not valid JSON"), std::string::npos)
+        << message;
+  }
+}
+
+TEST(TokenizerHostileTest, MergesMustNameKnownTokens) {
+  EXPECT_EQ(error_after([](Json& json) {
+              json["model"]["merges"] = {"a b", "a c"};
+            }),
+            "tokenizer.json': merge 1, 'a c', must be of tokens in the vocabulary, got 'ac'");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["merges"] = {"x b"}; }),
+            "tokenizer.json': merge 0, 'x b', must be of tokens in the vocabulary, got 'xb'");
+}
+
+TEST(TokenizerHostileTest, MergesMustBePairs) {
+  const std::string rule = " must be two tokens, as \"a b\" or [\"a\", \"b\"], got ";
+  for (const char* merge : {R"("ab")", R"("a b c")", R"(["a"])", R"(["a", "b", "c"])", R"([1, 2])",
+                            "7", "null", R"({"a": "b"})"}) {
+    const Json value = Json::parse(merge);
+    EXPECT_EQ(error_after([&](Json& json) { json["model"]["merges"][0] = value; }),
+              "tokenizer.json': model: merge 0" + rule + value.dump());
+  }
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["merges"] = "a b"; }),
+            R"(tokenizer.json': model.merges must be an array, got "a b")");
+  EXPECT_EQ(error_after([](Json& json) { json["model"].erase("merges"); }),
+            "tokenizer.json': model.merges is missing");
+}
+
+TEST(TokenizerHostileTest, IdsMustBeWholeNumbersFromZeroOn) {
+  const std::string rule = " must be an integer in [0, 2147483646], got ";
+  for (const char* id : {"-1", "1.5", "\"1\"", "null", "true", "2147483647", "4294967296",
+                         "9223372036854775808", "-9223372036854775808", "1e3"}) {
+    const Json value = Json::parse(id);
+    EXPECT_EQ(error_after([&](Json& json) { json["model"]["vocab"]["b"] = value; }),
+              "tokenizer.json': model.vocab: id of 'b'" + rule + value.dump());
+    if (value.is_null()) continue;
+    EXPECT_EQ(error_after([&](Json& json) { json["added_tokens"][0]["id"] = value; }),
+              "tokenizer.json'.added_tokens.id" + rule + value.dump());
+  }
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["b"] = Json::array({1}); }),
+            "tokenizer.json': model.vocab: id of 'b' must be an integer, got an array");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["b"] = Json::object(); }),
+            "tokenizer.json': model.vocab: id of 'b' must be an integer, got an object");
+}
+
+TEST(TokenizerHostileTest, IdsMustNotLeaveHolesNorRepeat) {
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 7; }),
+            "tokenizer.json': model.vocab: ids must run from 0 without holes, got 3 tokens and no "
+            "id 2");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 2147483646; }),
+            "tokenizer.json': model.vocab: ids must run from 0 without holes, got 3 tokens and no "
+            "id 2");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 1; }),
+            "tokenizer.json': model.vocab: ids must differ, got 1 for both 'b' and 'ab'");
+  EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0]["id"] = 9; }),
+            "tokenizer.json': vocabulary and added tokens: ids must run from 0 without holes, got "
+            "4 tokens and no id 3");
+  EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0]["id"] = 2; }),
+            "tokenizer.json': vocabulary and added tokens: ids must differ, got 2 for both 'ab' "
+            "and '<s>'");
+  EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0]["content"] = "ab"; }),
+            "tokenizer.json': added token 'ab' must have one id, got 2 and 3");
+}
+
+TEST(TokenizerHostileTest, TokensMustNotRepeat) {
+  std::string content = small().dump();
+  const std::string last = R"("ab":2)";
+  content.replace(content.find(last), last.size(), R"("ab":2,"a":3)");
+  EXPECT_EQ(error_of(content),
+            "tokenizer.json': model.vocab: tokens must differ, got 'a' with the ids 0 and 3");
+}
+
+TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
+  EXPECT_EQ(error_of("[]"), "tokenizer.json' must be an object, got []");
+  EXPECT_EQ(error_of("null"), "tokenizer.json' must be an object, got null");
+  EXPECT_EQ(error_of("{}"), "tokenizer.json'.model is missing");
+  EXPECT_EQ(error_after([](Json& json) { json["model"] = 3; }),
+            "tokenizer.json': model must be an object, got 3");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }),
+            "tokenizer.json': model.vocab must be an object");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["byte_fallback"] = "yes"; }),
+            R"(tokenizer.json': model.byte_fallback must be true or false, got "yes")");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["unk_token"] = "<unk>"; }),
+            "tokenizer.json': unk_token must be in the vocabulary, got '<unk>'");
+  EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0].erase("content"); }),
+            "tokenizer.json'.added_tokens.content is missing");
+  EXPECT_EQ(error_after([](Json& json) { json["added_tokens"] = 1; }),
+            "tokenizer.json'.added_tokens must be an array, got 1");
+  EXPECT_EQ(error_after([](Json& json) { json["pre_tokenizer"] = "ByteLevel"; }),
+            R"(tokenizer.json': pre_tokenizer must be an object, got "ByteLevel")");
+}
+
+TEST(TokenizerHostileTest, UnsupportedComponentsAreNamed) {
+  const auto with_type = [](const char* component, const char* type) {
+    return error_after([&](Json& json) { json[component] = {{"type", type}}; });
+  };
+  EXPECT_EQ(with_type("normalizer", "Precompiled"),
+            "tokenizer.json': normalizer: type 'Precompiled' is not supported");
+  EXPECT_EQ(with_type("pre_tokenizer", "UnicodeScripts"),
+            "tokenizer.json': pre_tokenizer: type 'UnicodeScripts' is not supported");
+  EXPECT_EQ(with_type("post_processor", "BertProcessing"),
+            "tokenizer.json': post_processor: type 'BertProcessing' is not supported");
+  EXPECT_EQ(with_type("decoder", "CTC"), "tokenizer.json': decoder: type 'CTC' is not supported");
+  EXPECT_EQ(with_type("model", "Unigram"),
+            "tokenizer.json': model: type 'Unigram' is not supported, only BPE and WordLevel are");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["dropout"] = 0.1; }),
+            "tokenizer.json': model.dropout is not supported; remove it to encode without chance");
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["end_of_word_suffix"] = "</w>"; }),
+            "tokenizer.json': model.end_of_word_suffix is not supported");
+}
+
+TEST(TokenizerHostileTest, PatternsMustBeSound) {
+  const auto with_pattern = [](const char* pattern) {
+    return error_after([&](Json& json) {
+      json["pre_tokenizer"] = {
+          {"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}};
+    });
+  };
+  EXPECT_EQ(with_pattern("(a"),
+            "tokenizer.json': pre_tokenizer: pattern '(a': must be a regular expression, missing "
+            "closing parenthesis");
+  EXPECT_EQ(with_pattern("[a&&b]"),
+            "tokenizer.json': pre_tokenizer: pattern '[a&&b]': an intersection of classes at byte "
+            "2 is not supported");
+  EXPECT_EQ(error_after([](Json& json) {
+              json["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", 1}}}};
+            }),
+            "tokenizer.json': pre_tokenizer.pattern.Regex must be a string, got 1");
+}
+
+TEST(TokenizerHostileTest, TemplatesMustNameKnownTokens) {
+  const auto with_template = [](const char* single) {
+    return error_after([&](Json& json) {
+      json["post_processor"] = {{"type", "TemplateProcessing"},
+                                {"single", Json::parse(single)},
+                                {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", {99}}}}}}};
+    });
+  };
+  EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<x>"}}, {"Sequence": {"id": "A"}}])"),
+            "tokenizer.json': post_processor.special_tokens.<x> is missing");
+  EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<s>"}}])"),
+            "tokenizer.json': post_processor.single must hold the text once");
+  EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}])"),
+            "tokenizer.json': post_processor: token ids must be in [0, 4), got 99");
+}
+
+TEST(TokenizerHostileTest, ChangedBytesNeverCrash) {
+  const std::string whole = golden_tokenizer_json("llama3").dump();
+  Random random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::string content = whole;
+    for (int change = 0; change < 3; ++change) {
+      content[random.below(content.size())] = static_cast<char>(random.below(256));
+    }
+    try {
+      testing::load_tokenizer_text(content)->encode("Hello world, it's 2024!\n");
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(TokenizerHostileTest, BrokenSentencePieceModelsNeverCrash) {
+  const fs::path model = testing::test_data("checkpoints/stories260k/tokenizer.model");
+  if (!fs::exists(model)) GTEST_SKIP() << testing::skip_reason(model);
+  const std::string whole = testing::read_text(model);
+  const testing::TemporaryFolder folder;
+  const auto load = [&](const std::string& content) {
+    testing::write_text(folder / "tokenizer.model", content);
+    try {
+      load_tokenizer(folder.path())->encode("Hello world");
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    }
+  };
+  for (std::size_t length = 0; length < whole.size(); length += 37) load(whole.substr(0, length));
+  Random random(4);
+  for (int round = 0; round < 200; ++round) {
+    std::string content = whole;
+    content[random.below(content.size())] = static_cast<char>(random.below(256));
+    load(content);
+  }
+}
+
+TEST(TokenizerHostileTest, MergesTxtMustHoldPairs) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
+  testing::write_text(folder / "merges.txt", "#version: 0.2\na b\nab\n");
+  try {
+    load_tokenizer(folder.path());
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "'" + (folder / "merges.txt").string() +
+                  "': line 3 must be two tokens with a space between them, got 'ab'");
+  }
+}
+
+}  // namespace
+}  // namespace lime
