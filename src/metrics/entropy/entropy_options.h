@@ -62,12 +62,12 @@ struct EntropyOptions {
   EntropyPreset preset = EntropyPreset::kLimeCode;
   /// Orders, each > 0, `inf` allowed; empty stands for the preset's own (0.5 or 1). One spectrum
   /// serves them all.
-  std::vector<double> alpha;
+  std::vector<double> alpha = {};
   /// Only for the preset layer-by-layer; its own default is maxEntropy.
   EntropyNormalization normalization = EntropyNormalization::kMaxEntropy;
   /// Only this many leading eigenvalues, > 0, and from them bounds of the entropy; unset: all
   /// eigenvalues. Not for layer-by-layer, whose clamped matrix has negative eigenvalues.
-  std::optional<std::int64_t> top_k;
+  std::optional<std::int64_t> top_k = std::nullopt;
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field out of range or at odds with another.

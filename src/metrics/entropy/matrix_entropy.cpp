@@ -62,7 +62,13 @@ double entropy_of(const linalg::AffineRows<Scalar>& rows, double alpha) {
   options.preset = EntropyPreset::kRaw;
   options.alpha = {alpha};
   EntropyCalculator calculator(options, std::nullopt);
-  return calculator.compute(rows).values.front();
+  try {
+    return calculator.compute(rows).values.front();
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument("entropy: {}", error.what());
+  } catch (const NumericalError& error) {
+    throw NumericalError("entropy: {}", error.what());
+  }
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include "core/matrix.h"
+#include "core/random.h"
+
+namespace lime::testing {
+
+/// Normal variates whose columns shrink as 1 / (1 + column)^decay, [rows, cols]: decay 1 gives a
+/// spectrum that falls off like those of trained models.
+inline MatrixD random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed,
+                             double decay = 0.0) {
+  Random random(seed);
+  MatrixD matrix(rows, cols);
+  for (Eigen::Index r = 0; r < rows; ++r) {
+    for (Eigen::Index c = 0; c < cols; ++c) {
+      matrix(r, c) = random.normal() * std::pow(1.0 + static_cast<double>(c), -decay);
+    }
+  }
+  return matrix;
+}
+
+}  // namespace lime::testing
