@@ -17,8 +17,8 @@ void ModelOptions::describe(OptionList& list) {
   list.add("intermediate_size", intermediate_size,
            "width of the SwiGLU block; 4 * hidden size if not given");
   list.add("max_position_embeddings", max_position_embeddings, "longest sequence, in tokens");
-  list.add("tie_word_embeddings", tie_word_embeddings,
-           "use the embedding as output projection too");
+  list.add("untie_word_embeddings", untie_word_embeddings,
+           "give the output projection weights of its own, not those of the embedding");
 }
 
 ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token_id,
@@ -39,7 +39,7 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
   config.num_key_value_heads = num_key_value_heads.value_or(num_attention_heads);
   config.head_dim = hidden_size / num_attention_heads;
   config.max_position_embeddings = max_position_embeddings;
-  config.tie_word_embeddings = tie_word_embeddings;
+  config.tie_word_embeddings = !untie_word_embeddings;
   config.qkv_bias = decoder == DecoderKind::kQwen2;
   config.bos_token_id = bos_token_id;
   config.eos_token_ids = {eos_token_id};

@@ -24,8 +24,8 @@ struct ModelOptions {
   std::optional<std::int64_t> intermediate_size = std::nullopt;
   /// Longest sequence; config.json's max_position_embeddings.
   std::int64_t max_position_embeddings = 512;
-  /// Use the embedding as output projection too, as the paper's models do.
-  bool tie_word_embeddings = true;
+  /// Give the output projection weights of its own; the paper's models use the embedding.
+  bool untie_word_embeddings = false;
 
   void describe(OptionList& list);
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "core/atomic_file.h"
+#include "core/program.h"
+#include "train/arithmetic_task.h"
+
+namespace lime {
+namespace {
+
+/// What is written of each expression.
+enum class ExpressionForm { kSolution, kExpression };
+
+}  // namespace
+
+template <>
+struct EnumNames<ExpressionForm> {
+  static constexpr std::array<std::pair<ExpressionForm, std::string_view>, 2> kNames = {
+      {{ExpressionForm::kSolution, "solution"}, {ExpressionForm::kExpression, "expression"}}};
+};
+
+namespace {
+
+struct GenerateCommand {
+  Task task = Task::kArithmeticExpressions;
+  ArithmeticTaskOptions arithmetic;
+  std::int64_t count = 100;
+  ExpressionForm form = ExpressionForm::kSolution;
+  std::uint64_t seed = 0;
+  std::filesystem::path output;
+
+  void describe(OptionList& list) {
+    list.add("task", task, "what is generated: aet, the arithmetic expressions of the LIMe paper");
+    list.add("count", count, "number of expressions, shared among the numbers of operands");
+    list.add("form", form, "the expression with its step-by-step solution, or alone");
+    list.add("seed", seed, "another seed draws other expressions; none is ever in training");
+    list.add("output", output, "text file, one expression per line; standard output if not given");
+    arithmetic.describe(list);
+  }
+
+  void validate() const {
+    arithmetic.validate();
+    if (count < 1) throw InvalidArgument("count: must be >= 1, got {}", count);
+  }
+};
+
+/// `count` different held-out expressions, the numbers of operands in turn.
+std::string expression_lines(const GenerateCommand& command) {
+  const ArithmeticGenerator generator(command.arithmetic, command.seed);
+  const auto kinds = static_cast<std::int64_t>(command.arithmetic.operands.size());
+  std::vector<std::vector<ArithmeticExpression>> drawn;
+  for (std::int64_t kind = 0; kind < kinds; ++kind) {
+    const std::int64_t count = (command.count - kind + kinds - 1) / kinds;
+    drawn.push_back(
+        generator.draw_distinct(command.arithmetic.operands[static_cast<std::size_t>(kind)],
+                                TaskSplit::kTest, count, interrupt_token()));
+  }
+  std::string lines;
+  for (std::int64_t i = 0; i < command.count; ++i) {
+    const ArithmeticExpression& expression =
+        drawn[static_cast<std::size_t>(i % kinds)][static_cast<std::size_t>(i / kinds)];
+    lines += command.form == ExpressionForm::kSolution ? expression.solution() : expression.text();
+    lines += '\n';
+  }
+  return lines;
+}
+
+int run_generate(const GenerateCommand& command) {
+  const std::string lines = expression_lines(command);
+  if (command.output.empty()) {
+    fmt::print("{}", lines);
+  } else {
+    write_file_atomically(command.output, lines);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_generate_command(CommandLine& line) {
+  const auto command = std::make_shared<GenerateCommand>();
+  CommandLine& generate =
+      line.add_command("generate", "Writes expressions of a task that no training run ever sees.");
+  generate.add_options(*command);
+  generate.set_examples(
+      "lime-train generate --task aet --count 200 --seed 7 -o expressions.txt\n"
+      "lime-train generate --task aet --operands 3,4,5 --form expression");
+  generate.on_run([command] { return run_generate(*command); });
+}
+
+}  // namespace lime

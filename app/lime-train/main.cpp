@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+#include "core/program.h"
+
+int main(int argc, char** argv) {
+  lime::CommandLine line("lime-train",
+                         "Trains a decoder on a task and keeps it as a Hugging Face folder.");
+  lime::set_up_training(line);
+  lime::add_generate_command(line);
+  return lime::run_program(line, argc, argv);
+}

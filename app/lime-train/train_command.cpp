@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "commands.h"
+#include "core/program.h"
+#include "core/progress.h"
+#include "core/thread_pool.h"
+#include "train/arithmetic_run.h"
+
+namespace lime {
+namespace {
+
+struct TrainCommand {
+  Task task = Task::kArithmeticExpressions;
+  ArithmeticRunOptions arithmetic;
+  int threads = 1;
+  bool quiet = false;
+
+  void describe(OptionList& list) {
+    list.add("task", task, "what is trained: aet, the arithmetic expressions of the LIMe paper");
+    arithmetic.describe(list);
+    list.group("Program");
+    list.add("threads", threads,
+             "threads of LibTorch; 0 for all processors. Small models are fastest with 1");
+    list.add("quiet", quiet, "print neither progress nor the summary");
+  }
+
+  void validate() const {
+    arithmetic.validate();
+    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+  }
+};
+
+void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) {
+  const auto new_steps = outcome.steps - outcome.resumed_from;
+  fmt::print("trained '{}': {} steps", command.arithmetic.run.output.string(), outcome.steps);
+  if (outcome.resumed_from > 0) fmt::print(" ({} of them now)", new_steps);
+  fmt::print(" in {}", human_duration(outcome.seconds));
+  if (outcome.validation_loss) {
+    fmt::print(", held-out loss {:.4f}, perplexity {:.3f}", *outcome.validation_loss,
+               std::exp(*outcome.validation_loss));
+  }
+  fmt::print("\noperands  accuracy  expressions\n");
+  for (const Json& row : outcome.evaluation) {
+    fmt::print("{:>8}  {:>7.1f}%  {:>11}\n", row["operands"].get<int>(),
+               100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>());
+  }
+}
+
+int run_training_command(const TrainCommand& command) {
+  at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
+  ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
+  const TrainingOutcome outcome =
+      train_on_arithmetic(command.arithmetic, progress.callback(), interrupt_token());
+  progress.finish();
+  if (!command.quiet) print_summary(command, outcome);
+  return kExitDone;
+}
+
+}  // namespace
+
+void set_up_training(CommandLine& line) {
+  const auto command = std::make_shared<TrainCommand>();
+  line.add_options(*command);
+  line.set_examples(
+      "lime-train --task aet --decoder llama --operands 4 -o llama-aet\n"
+      "lime-train --task aet --decoder lime --router full --operands 4 -o lime-aet\n"
+      "lime-train --task aet --decoder lime --operands 4 -o lime-aet --resume\n"
+      "lime-train generate --task aet --count 200 -o expressions.txt");
+  line.on_run([command] { return run_training_command(*command); });
+}
+
+}  // namespace lime
