@@ -20,6 +20,9 @@
 namespace lime {
 namespace {
 
+/// Signals that follow the first within this time count as the same one.
+constexpr std::chrono::milliseconds kSameRequest{300};
+
 std::stop_source& interrupt_source() {
   static std::stop_source source;
   return source;
@@ -59,6 +62,11 @@ void watch_signals() {
     int received = 0;
     sigwait(&signals, &received);
     interrupt_source().request_stop();
+    // `timeout` and job schedulers signal the process and then its group: the same request twice.
+    std::this_thread::sleep_for(kSameRequest);
+    const timespec now{};
+    while (sigtimedwait(&signals, nullptr, &now) > 0) {
+    }
     sigwait(&signals, &received);
     ::_exit(kExitInterrupted);
   }).detach();

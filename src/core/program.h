@@ -15,8 +15,8 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;
 
 /// Runs `line` as main() does: shows an exception as `NAME: what()` on standard error and turns it
-/// into an exit status. Ctrl-C and SIGTERM request the stop of interrupt_token(); a second one ends
-/// the process at once.
+/// into an exit status. Ctrl-C and SIGTERM request the stop of interrupt_token(); another one, not
+/// within 0.3 s of it, ends the process at once.
 int run_program(CommandLine& line, int argc, const char* const* argv);
 
 /// Requested when the user presses Ctrl-C or the batch system sends SIGTERM.

@@ -52,11 +52,21 @@ TEST(RunProgramDeathTest, ASignalRequestsTheStopAndASecondOneEndsTheProcess) {
                 })),
                 ::testing::ExitedWithCode(kExitInterrupted), "tool: stopped on request");
   }
+  EXPECT_EXIT(::_exit(run_as_main([&]() -> int {
+                ::kill(::getpid(), SIGINT);
+                wait_for_stop();
+                ::kill(::getpid(), SIGINT);  // as `timeout` does
+                std::this_thread::sleep_for(std::chrono::milliseconds(500));
+                throw Interrupted("stopped once");
+              })),
+              ::testing::ExitedWithCode(kExitInterrupted), "tool: stopped once");
   EXPECT_EXIT(::_exit(run_as_main([&] {
                 ::kill(::getpid(), SIGINT);
                 wait_for_stop();
-                ::kill(::getpid(), SIGINT);
-                std::this_thread::sleep_for(std::chrono::seconds(20));
+                for (int i = 0; i < 200; ++i) {  // somebody who insists
+                  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                  ::kill(::getpid(), SIGINT);
+                }
                 return 0;
               })),
               ::testing::ExitedWithCode(kExitInterrupted), "");
