@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/tokenizer.h"
+#include "core/command_line.h"
+#include "core/program.h"
+#include "core/thread_pool.h"
+#include "model/generate.h"
+
+namespace lime {
+namespace {
+
+struct GenerateCommand {
+  std::filesystem::path checkpoint;
+  std::string prompt;
+  GenerateOptions generation;
+  std::string device = "auto";
+  ComputeType dtype = ComputeType::kFloat32;
+  int threads = 0;
+
+  void describe(OptionList& list) {
+    list.add("checkpoint", checkpoint, "folder of the checkpoint, as Hugging Face writes it");
+    list.add("prompt", prompt, "text to continue; empty: begin with the beginning-of-text token");
+    generation.describe(list);
+    list.group("Program");
+    list.add("device", device, "auto, cpu, cuda or cuda:N");
+    list.add("dtype", dtype, "number type of the computation");
+    list.add("threads", threads, "threads of LibTorch; 0 for all processors");
+  }
+
+  void validate() const {
+    if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
+    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+    generation.validate();
+  }
+};
+
+std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt) {
+  const std::vector<std::int32_t> ids = tokenizer.encode(prompt, {.add_special_tokens = true});
+  std::vector<std::int64_t> wide(ids.begin(), ids.end());
+  if (wide.empty() && tokenizer.bos_id()) wide.push_back(*tokenizer.bos_id());
+  if (wide.empty()) {
+    throw InvalidArgument("prompt: must hold a token, for the tokenizer has no beginning-of-text");
+  }
+  return wide;
+}
+
+void print_now(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+int run_generate(GenerateCommand command) {
+  at::set_num_threads(command.threads > 0 ? command.threads : available_threads());
+  const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
+  const auto tokenizer = load_tokenizer(command.checkpoint);
+  DecoderOptions options;
+  options.device = parse_device(command.device);
+  options.dtype = command.dtype;
+  const Decoder decoder = load_decoder(checkpoint, options);
+  command.generation.stop_tokens = checkpoint.config().eos_token_ids;
+
+  print_now(command.prompt);
+  StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
+  const auto print_token = [&](std::int64_t id) {
+    print_now(text.push(static_cast<std::int32_t>(id)));
+  };
+  generate(decoder, prompt_ids(*tokenizer, command.prompt), command.generation, print_token,
+           interrupt_token());
+  print_now(text.finish() + "\n");
+  return interrupt_token().stop_requested() ? kExitInterrupted : kExitDone;
+}
+
+}  // namespace
+}  // namespace lime
+
+int main(int argc, char** argv) {
+  lime::CommandLine line("lime-generate", "Continues a text with a checkpoint, token by token.");
+  lime::GenerateCommand command;
+  line.add_options(command);
+  line.set_examples(
+      "lime-generate --checkpoint stories260k --prompt 'Once upon a time'\n"
+      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --temperature 0.8 --top-p 0.95 --seed 7");
+  line.on_run([&] { return lime::run_generate(command); });
+  return lime::run_program(line, argc, argv);
+}
