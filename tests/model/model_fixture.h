@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "model/decoder.h"
+
+namespace lime::testing {
+
+/// A small decoder of each kind: 3 layers, width 24, 4 heads, 2 key-value heads, 31 tokens.
+ModelConfig small_config(DecoderKind kind = DecoderKind::kLlama);
+
+/// A decoder whose weights are large enough that every part matters, routers included.
+Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options = {});
+
+/// The options of a float64 decoder.
+DecoderOptions in_double();
+
+/// Repeatable ids in [0, vocab).
+at::Tensor some_ids(std::int64_t batch, std::int64_t seq, std::int64_t vocab = 31);
+
+/// A dataset of golden.h5 as a float64 (or, for integers, int64) tensor of the same shape.
+at::Tensor golden_tensor(const std::filesystem::path& file, const std::string& dataset);
+
+/// Largest absolute difference; infinity for different shapes or where either is not finite.
+double max_difference(const at::Tensor& a, const at::Tensor& b);
+
+/// Runs the decoder and returns copies of all activations that match `patterns`, by hook name.
+std::map<std::string, at::Tensor> activations(const Decoder& decoder, const at::Tensor& ids,
+                                              const std::vector<std::string>& patterns,
+                                              ForwardOptions options = {});
+
+}  // namespace lime::testing
