@@ -209,7 +209,14 @@ class Run {
 
   void evaluate() {
     if (!job_.evaluate) return;
-    outcome_.evaluation = job_.evaluate(on_progress_, stop_);
+    try {
+      outcome_.evaluation = job_.evaluate(on_progress_, stop_);
+    } catch (const Interrupted&) {
+      throw Interrupted(
+          "training: done, but stopped while measuring the model in '{}'; measure it "
+          "with --resume",
+          options_.output.string());
+    }
     log_->write({{"event", "evaluation"},
                  {"step", trainer_.steps_done()},
                  {"result", outcome_.evaluation}});

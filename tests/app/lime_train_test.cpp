@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/json.h"
+#include "support/test_data.h"
+
+extern char** environ;
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::ProgramRun;
+using testing::run_command;
+using testing::TemporaryFolder;
+
+const std::string kProgram = LIME_TRAIN;
+
+/// Options of a run of 60 steps that takes about a second, with some of them changed.
+std::string tiny_run(const std::map<std::string, std::string>& changes = {}) {
+  std::map<std::string, std::string> options = {{"task", "aet"},
+                                                {"decoder", "lime"},
+                                                {"operands", "2"},
+                                                {"max-value", "20"},
+                                                {"train-samples", "100"},
+                                                {"test-samples", "20"},
+                                                {"hidden-size", "16"},
+                                                {"num-hidden-layers", "2"},
+                                                {"num-attention-heads", "2"},
+                                                {"steps", "60"},
+                                                {"batch-size", "16"},
+                                                {"save-every", "7"},
+                                                {"log-every", "1"},
+                                                {"validate-every", "30"},
+                                                {"warmup-steps", "5"},
+                                                {"learning-rate", "1e-3"},
+                                                {"seed", "5"},
+                                                {"threads", "1"}};
+  for (const auto& [name, value] : changes) options[name] = value;
+  std::string text;
+  for (const auto& [name, value] : options) text += " --" + name + " " + value;
+  return text;
+}
+
+/// The steps in a log that may end in the middle of a line: step -> loss, as text.
+std::map<int, std::string> losses_in(const fs::path& log) {
+  std::ifstream stream(log);
+  std::map<int, std::string> losses;
+  for (std::string line; std::getline(stream, line);) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (json.is_object() && json["event"] == "step") losses[json["step"]] = json["loss"].dump();
+  }
+  return losses;
+}
+
+/// A child process that can be sent signals.
+class Child {
+ public:
+  explicit Child(const std::string& command) {
+    std::vector<std::string> words = {"sh", "-c", "exec " + command + " >/dev/null 2>&1"};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    if (::posix_spawnp(&pid_, "sh", nullptr, nullptr, arguments.data(), environ) != 0) pid_ = -1;
+  }
+
+  /// Sends `signal` and waits for the end. @return as the shell shows it: 128 + n for signal n.
+  int end_with(int signal) const {
+    int status = 0;
+    ::kill(pid_, signal);
+    ::waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+void wait_for_step(const fs::path& log, int step) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < limit) {
+    const auto losses = losses_in(log);
+    if (!losses.empty() && losses.rbegin()->first >= step) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  FAIL() << "step " << step << " was not reached in a minute";
+}
+
+class LimeTrainTest : public ::testing::Test {
+ protected:
+  ProgramRun train(const std::string& options) const {
+    return run_command("cd '" + folder_.path().string() + "' && '" + kProgram + "' " + options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LimeTrainTest, AKilledRunGoesOnToTheBit) {
+  ASSERT_EQ(train(tiny_run() + " --quiet -o whole").status, 0);
+  const fs::path log = folder_ / "killed/training_log.jsonl";
+  const Child child("'" + kProgram + "'" + tiny_run() + " --quiet -o '" +
+                    (folder_ / "killed").string() + "'");
+  wait_for_step(log, 17);
+  EXPECT_EQ(child.end_with(SIGKILL), 128 + SIGKILL);
+  ASSERT_LT(losses_in(log).size(), 60U) << "killed too late to test anything";
+
+  const ProgramRun resumed = train(tiny_run() + " --resume -o killed");
+  EXPECT_EQ(resumed.status, 0) << resumed.errors;
+  EXPECT_THAT(resumed.output, HasSubstr("trained 'killed': 60 steps ("));
+  const auto whole = losses_in(folder_ / "whole/training_log.jsonl");
+  EXPECT_EQ(whole.size(), 60U);
+  EXPECT_EQ(losses_in(log), whole);
+  EXPECT_EQ(testing::read_text(folder_ / "killed/model.safetensors"),
+            testing::read_text(folder_ / "whole/model.safetensors"));
+}
+
+TEST_F(LimeTrainTest, SigtermSavesTheStateAndExitsWith130) {
+  const std::string long_run = tiny_run({{"steps", "100000"}, {"save-every", "100000"}});
+  const fs::path folder = folder_ / "stopped";
+  const Child child("'" + kProgram + "'" + long_run + " --quiet -o '" + folder.string() + "'");
+  wait_for_step(folder / "training_log.jsonl", 3);
+  EXPECT_EQ(child.end_with(SIGTERM), 130);
+  EXPECT_TRUE(fs::exists(folder / "training_state.safetensors"));
+  EXPECT_TRUE(fs::exists(folder / "model.safetensors"));
+  EXPECT_THAT(testing::read_text(folder / "training_log.jsonl"),
+              HasSubstr("\"event\":\"interrupted\""));
+}
+
+TEST_F(LimeTrainTest, AFullDiskLeavesTheLastWholeState) {
+  const std::string wide_run = tiny_run({{"hidden-size", "64"}, {"steps", "2"}});
+  ASSERT_EQ(train(wide_run + " --quiet -o model").status, 0);
+  const std::string state = testing::read_text(folder_ / "model/training_state.safetensors");
+  // Files may not grow beyond 64 blocks: the log may, the state may not.
+  const ProgramRun run =
+      run_command("trap '' XFSZ; ulimit -f 64; cd '" + folder_.path().string() + "' && '" +
+                  kProgram + "'" + wide_run + " --quiet -o model --resume");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("cannot be written"));
+  EXPECT_EQ(testing::read_text(folder_ / "model/training_state.safetensors"), state);
+  for (const auto& entry : fs::directory_iterator(folder_ / "model")) {
+    EXPECT_EQ(entry.path().filename().string().find(".part"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(LimeTrainTest, PrintsTheAccuracyPerNumberOfOperands) {
+  const ProgramRun run = train(tiny_run({{"operands", "2,3"}, {"steps", "2"}}) + " -o model");
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("trained 'model': 2 steps in "));
+  EXPECT_THAT(run.output, HasSubstr("operands  accuracy  expressions\n       2  "));
+  EXPECT_THAT(run.output, HasSubstr("\n       3  "));
+}
+
+TEST_F(LimeTrainTest, BadInputGetsOneLine) {
+  const auto fails = [&](const std::string& options, int status, const std::string& message) {
+    const ProgramRun run = train(options);
+    EXPECT_EQ(run.status, status) << options;
+    EXPECT_THAT(run.errors, HasSubstr(message)) << options;
+    EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+  };
+  fails(tiny_run(), 2, "output: must name a folder, got none; add -o DIR");
+  fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
+  fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
+  fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
+  fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,
+        "lime-train: model: hidden_size must be a multiple of num_attention_heads, got 16 and 3");
+  fails(tiny_run() + " -o no/such/folder", 1,
+        "the folder cannot be made: No such file or directory");
+  fails(tiny_run({{"learning-rate", "1e25"}, {"save-every", "1"}}) + " -o m", 1,
+        "must stay finite, got ");
+  fails(tiny_run({{"learning-rate", "1e24"}, {"save-every", "1"}}) + " -o m --resume", 1,
+        "has training.learning_rate = 1e+25, got 1e+24");
+}
+
+TEST_F(LimeTrainTest, GeneratesExpressionsOnePerLine) {
+  const std::string options = "generate --task aet --operands 3,4 --count 5 --seed 2";
+  const ProgramRun run = train(options);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 5);
+  EXPECT_THAT(run.output, HasSubstr(" = "));
+  EXPECT_EQ(train(options + " -o expressions.txt").output, "");
+  EXPECT_EQ(testing::read_text(folder_ / "expressions.txt"), run.output);
+  EXPECT_THAT(train(options + " --form expression").output, ::testing::Not(HasSubstr("=")));
+}
+
+}  // namespace
+}  // namespace lime

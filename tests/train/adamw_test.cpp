@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/adamw.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ThrowsMessage;
+
+at::Tensor values(std::initializer_list<std::int64_t> shape, double phase) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return (at::arange(count, at::kDouble) + phase).sin().view(shape);
+}
+
+TEST(AdamWTest, EqualsThatOfLibTorch) {
+  const at::Tensor matrix = values({3, 4}, 0.0).requires_grad_();
+  const at::Tensor norm = values({4}, 7.0).requires_grad_();
+  const at::Tensor their_matrix = matrix.detach().clone().requires_grad_();
+  const at::Tensor their_norm = norm.detach().clone().requires_grad_();
+  AdamWOptions options;
+  options.learning_rate = 0.01;
+  AdamW ours({{"a.weight", matrix}, {"norm.weight", norm}}, options);
+
+  const auto torch_options = torch::optim::AdamWOptions(0.01).betas({0.9, 0.95});
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<at::Tensor>{their_matrix},
+                      std::make_unique<torch::optim::AdamWOptions>(
+                          torch::optim::AdamWOptions(torch_options).weight_decay(0.1)));
+  groups.emplace_back(std::vector<at::Tensor>{their_norm},
+                      std::make_unique<torch::optim::AdamWOptions>(
+                          torch::optim::AdamWOptions(torch_options).weight_decay(0.0)));
+  torch::optim::AdamW theirs(groups);
+
+  for (int step = 0; step < 20; ++step) {
+    for (const at::Tensor& weight : {matrix, their_matrix}) {
+      weight.mutable_grad() = values({3, 4}, 1.3 * step);
+    }
+    for (const at::Tensor& weight : {norm, their_norm}) {
+      weight.mutable_grad() = values({4}, 0.4 * step);
+    }
+    ours.step(1.0);
+    theirs.step();
+  }
+  // Both compute in double; the order of the operations differs.
+  EXPECT_LT((matrix - their_matrix).abs().max().item<double>(), 1e-13);
+  EXPECT_LT((norm - their_norm).abs().max().item<double>(), 1e-13);
+}
+
+TEST(AdamWTest, RoutersHaveTheirOwnRateAndNoDecay) {
+  const char* const name = "model.layers.1.self_attn.lime_router.static_weights";
+  const at::Tensor router = at::ones({2, 4}, at::kDouble).requires_grad_();
+  const at::Tensor matrix = at::ones({2, 4}, at::kDouble).requires_grad_();
+  AdamWOptions options;
+  options.learning_rate = 0.1;
+  options.router_learning_rate = 0.2;
+  AdamW optimizer({{name, router}, {"model.layers.1.mlp.up_proj.weight", matrix}}, options);
+  router.mutable_grad() = at::ones({2, 4}, at::kDouble);
+  matrix.mutable_grad() = at::ones({2, 4}, at::kDouble);
+  optimizer.step(0.5);
+  // The first step of Adam has the size of the learning rate, whatever the gradient.
+  EXPECT_NEAR(router[0][0].item<double>(), 1.0 - 0.5 * 0.2, 1e-8);
+  EXPECT_NEAR(matrix[0][0].item<double>(), 1.0 - 0.05 * 0.1 - 0.5 * 0.1, 1e-8);
+}
+
+TEST(AdamWTest, MeasuresAndScalesAllGradientsTogether) {
+  const at::Tensor a = at::zeros({2}).requires_grad_();
+  const at::Tensor b = at::zeros({1, 1}).requires_grad_();
+  AdamW optimizer({{"a", a}, {"b", b}}, {});
+  EXPECT_EQ(optimizer.gradient_norm(), 0.0);
+  a.mutable_grad() = at::tensor({2.0F, 4.0F});
+  b.mutable_grad() = at::full({1, 1}, 4.0F);
+  EXPECT_NEAR(optimizer.gradient_norm(), 6.0, 1e-6);
+  optimizer.scale_gradients(0.5);
+  EXPECT_NEAR(optimizer.gradient_norm(), 3.0, 1e-6);
+  optimizer.zero_gradients();
+  EXPECT_EQ(optimizer.gradient_norm(), 0.0);
+}
+
+TEST(AdamWOptionsTest, NamesTheFieldOutOfRange) {
+  const auto refuses = [](const auto& change, const char* message) {
+    AdamWOptions options;
+    change(options);
+    EXPECT_THAT([&] { options.validate(); }, ThrowsMessage<InvalidArgument>(message));
+  };
+  refuses([](auto& o) { o.learning_rate = 0.0; }, "learning_rate: must be > 0, got 0");
+  refuses([](auto& o) { o.router_learning_rate = -1.0; },
+          "router_learning_rate: must be > 0, got -1");
+  refuses([](auto& o) { o.beta2 = 1.0; }, "beta2: must be >= 0 and < 1, got 1");
+  refuses([](auto& o) { o.weight_decay = NAN; }, "weight_decay: must be >= 0, got nan");
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ThrowsMessage;
+
+TEST(ScheduleTest, RisesLinearlyToThePeak) {
+  const ScheduleOptions options = {.warmup_steps = 4};
+  EXPECT_DOUBLE_EQ(learning_rate_share(options, 0, 100), 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate_share(options, 3, 100), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_share(options, 4, 100), 1.0);
+}
+
+TEST(ScheduleTest, FallsToItsFloorWithoutAWastedStep) {
+  for (const ScheduleKind kind : {ScheduleKind::kLinear, ScheduleKind::kCosine}) {
+    const ScheduleOptions options = {
+        .schedule = kind, .warmup_steps = 10, .final_learning_rate = 0.1};
+    double before = 1.1;
+    for (std::int64_t step = 10; step < 110; ++step) {
+      const double share = learning_rate_share(options, step, 110);
+      EXPECT_LT(share, before);
+      EXPECT_GT(share, 0.1);
+      before = share;
+    }
+    EXPECT_NEAR(learning_rate_share(options, 60, 110), 0.55, 1e-12);
+    EXPECT_NEAR(learning_rate_share(options, 110, 110), 0.1, 1e-12);
+  }
+}
+
+TEST(ScheduleTest, StaysAtThePeakWhereItIsConstant) {
+  const ScheduleOptions options = {.schedule = ScheduleKind::kConstant, .warmup_steps = 0};
+  EXPECT_DOUBLE_EQ(learning_rate_share(options, 0, 10), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_share(options, 9, 10), 1.0);
+}
+
+TEST(ScheduleTest, NamesTheFieldOutOfRange) {
+  EXPECT_THAT([] { ScheduleOptions{.warmup_steps = -1}.validate(); },
+              ThrowsMessage<InvalidArgument>("warmup_steps: must be >= 0, got -1"));
+  EXPECT_THAT([] { ScheduleOptions{.final_learning_rate = 1.5}.validate(); },
+              ThrowsMessage<InvalidArgument>("final_learning_rate: must be from 0 to 1, got 1.5"));
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/training_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "checkpoint/checkpoint.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+#include "train/tiny_run.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::vector<Json> log_lines(const fs::path& folder, const std::string& event) {
+  std::ifstream stream(folder / "training_log.jsonl");
+  std::vector<Json> lines;
+  for (std::string line; std::getline(stream, line);) {
+    Json json = Json::parse(line);
+    if (json["event"] == event) lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+/// Loss and gradient norm of each step, as they stand in the log.
+std::map<std::int64_t, std::pair<double, double>> steps_of(const fs::path& folder) {
+  std::map<std::int64_t, std::pair<double, double>> steps;
+  for (const Json& line : log_lines(folder, "step")) {
+    const bool is_new =
+        steps.emplace(line["step"], std::pair<double, double>(line["loss"], line["gradient_norm"]))
+            .second;
+    EXPECT_TRUE(is_new) << line;
+  }
+  return steps;
+}
+
+TEST(TrainingRunTest, LeavesAWholeModelFolderWithItsLog) {
+  const testing::TemporaryFolder folder;
+  const TrainingOutcome outcome = train_on_arithmetic(testing::tiny_run(folder / "model"));
+  EXPECT_EQ(outcome.steps, 12);
+  EXPECT_EQ(outcome.evaluation.size(), 1U);
+  EXPECT_EQ(outcome.evaluation[0]["count"], 8);
+
+  const Checkpoint checkpoint = Checkpoint::open(folder / "model");
+  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  for (const char* const name : {"tokenizer.json", "tokenizer_config.json", "training_options.json",
+                                 "training_state.safetensors"}) {
+    EXPECT_TRUE(fs::exists(folder / "model" / name)) << name;
+  }
+  EXPECT_EQ(steps_of(folder / "model").size(), 12U);
+  EXPECT_EQ(log_lines(folder / "model", "validation").size(), 2U);
+  EXPECT_EQ(log_lines(folder / "model", "evaluation").size(), 1U);
+  const auto num_files = std::distance(fs::directory_iterator(folder / "model"), {});
+  EXPECT_EQ(num_files, 7) << "a temporary file is left";
+}
+
+TEST(TrainingRunTest, AStoppedRunGoesOnAsIfItHadNotStopped) {
+  const testing::TemporaryFolder folder;
+  train_on_arithmetic(testing::tiny_run(folder / "whole"));
+
+  ArithmeticRunOptions options = testing::tiny_run(folder / "stopped");
+  std::stop_source stop;
+  const ProgressFn stop_after_7 = [&](const Progress& progress) {
+    if (progress.done == 7) stop.request_stop();
+  };
+  EXPECT_THAT([&] { train_on_arithmetic(options, stop_after_7, stop.get_token()); },
+              ThrowsMessage<Interrupted>(AllOf(HasSubstr("training: stopped after step 7 of 12"),
+                                               HasSubstr("go on with --resume"))));
+  options.run.resume = true;
+  const TrainingOutcome outcome = train_on_arithmetic(options);
+  EXPECT_EQ(outcome.resumed_from, 7);
+  EXPECT_EQ(steps_of(folder / "stopped"), steps_of(folder / "whole"));
+  EXPECT_EQ(testing::read_text(folder / "stopped/model.safetensors"),
+            testing::read_text(folder / "whole/model.safetensors"));
+}
+
+TEST(TrainingRunTest, AFinishedRunIsOnlyMeasuredAgain) {
+  const testing::TemporaryFolder folder;
+  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  train_on_arithmetic(options);
+  const std::string weights = testing::read_text(folder / "model/model.safetensors");
+  options.run.resume = true;
+  const TrainingOutcome outcome = train_on_arithmetic(options);
+  EXPECT_EQ(outcome.resumed_from, 12);
+  EXPECT_EQ(outcome.steps, 12);
+  EXPECT_EQ(testing::read_text(folder / "model/model.safetensors"), weights);
+}
+
+TEST(TrainingRunTest, RefusesAFolderThatHoldsAModel) {
+  const testing::TemporaryFolder folder;
+  const ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  train_on_arithmetic(options);
+  EXPECT_THAT([&] { train_on_arithmetic(options); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("must not hold a model yet; add --resume")));
+}
+
+TEST(TrainingRunTest, NamesTheFirstDifferenceToTheRunToResume) {
+  const testing::TemporaryFolder folder;
+  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  train_on_arithmetic(options);
+  options.run.resume = true;
+  options.model.hidden_size = 32;
+  EXPECT_THAT(
+      [&] { train_on_arithmetic(options); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("has model.hidden_size = 16, got 32; resume with")));
+  options.model.hidden_size = 16;
+  options.training.optimizer.learning_rate = 0.5;
+  EXPECT_THAT([&] { train_on_arithmetic(options); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has training.learning_rate = 0.001, got "
+                                                       "0.5")));
+}
+
+TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
+  const testing::TemporaryFolder folder;
+  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  options.run.save_every = 1;
+  options.training.optimizer.learning_rate = 1e25;  // the second step overflows
+  EXPECT_THAT([&] { train_on_arithmetic(options); },
+              ThrowsMessage<NumericalError>(AllOf(HasSubstr("must stay finite, got"),
+                                                  HasSubstr("where parameter '"),
+                                                  HasSubstr("keeps the state of step "))));
+  EXPECT_EQ(log_lines(folder / "model", "failed").size(), 1U);
+  EXPECT_NO_THROW(Checkpoint::open(folder / "model"));
+}
+
+TEST(TrainingRunTest, RefusesAStateThatIsBroken) {
+  const testing::TemporaryFolder folder;
+  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  train_on_arithmetic(options);
+  const fs::path state = folder / "model/training_state.safetensors";
+  fs::resize_file(state, fs::file_size(state) - 10);
+  options.run.resume = true;
+  EXPECT_THROW(train_on_arithmetic(options), FormatError);
+
+  fs::copy_file(folder / "model/model.safetensors", state, fs::copy_options::overwrite_existing);
+  EXPECT_THAT([&] { train_on_arithmetic(options); },
+              ThrowsMessage<FormatError>(HasSubstr("must have the format "
+                                                   "'lime-training-state/1', got 'pt'")));
+}
+
+TEST(TrainingRunTest, SaysWhereItMayNotWrite) {
+  const testing::TemporaryFolder folder;
+  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "no/such/parent")); },
+              ThrowsMessage<IoError>(HasSubstr("no/such/parent': the folder cannot be made: No "
+                                               "such file or directory")));
+  testing::write_text(folder / "file", "");
+  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "file")); },
+              ThrowsMessage<IoError>(HasSubstr("the folder cannot be made: Not a directory")));
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  ::chmod(folder.path().c_str(), 0500);
+  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "model")); },
+              ThrowsMessage<IoError>(HasSubstr("Permission denied")));
+  ::chmod(folder.path().c_str(), 0700);
+}
+
+TEST(TrainingRunTest, RefusesHeadsThatDoNotDivide) {
+  const testing::TemporaryFolder folder;
+  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
+  options.model.num_attention_heads = 3;
+  EXPECT_THAT([&] { train_on_arithmetic(options); },
+              ThrowsMessage<InvalidArgument>("model: hidden_size must be a multiple of "
+                                             "num_attention_heads, got 16 and 3"));
+  options.model.num_attention_heads = 2;
+  options.model.max_position_embeddings = 6;
+  EXPECT_THAT(
+      [&] { train_on_arithmetic(options); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least")));
+  EXPECT_FALSE(fs::exists(folder / "model"));
+}
+
+TEST(FirstDifferenceTest, FindsThePathInNestedObjects) {
+  const Json a = Json::parse(R"({"x": 1, "model": {"width": 32, "layers": 4}})");
+  EXPECT_EQ(first_difference(a, a), "");
+  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 2, "model": {}})")), "x");
+  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 1, "model": {"width": 32, "layers": 5}})")),
+            "model.layers");
+  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 1, "model": {"width": 32}})")),
+            "model.layers");
+  EXPECT_EQ(first_difference(Json::parse(R"({"x": 1})"), Json::parse(R"({"x": 1, "y": 1})")), "y");
+}
+
+}  // namespace
+}  // namespace lime
