@@ -48,6 +48,8 @@ std::string letter_of(unsigned byte) {
 Json tokenizer_json() {
   Json vocab = Json::object();
   for (unsigned byte = 0; byte < 256; ++byte) vocab[letter_of(byte)] = byte;
+  vocab["<s>"] = 256;
+  vocab["</s>"] = 257;
   Json merges = Json::array();
   int next = 258;
   for (const auto& [left, right] : kMerges) {
