@@ -16,7 +16,7 @@
 namespace lime::testing {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kMerges = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kMerges = {
     {{"\xc4\xa0", "i"},
      {"\xc4\xa0i", "s"},
      {"a", "r"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kMerges 
      {"wa", "s"},
      {"\xc4\xa0", "was"},
      {"r", "e"},
+     {"e", "re"},
      {"w", "ere"},
      {"\xc4\xa0", "were"}}};
 
