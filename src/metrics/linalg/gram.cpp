@@ -14,24 +14,49 @@ constexpr std::int64_t kDepth = 256;
 /// Slivers that are multiplied with one tile's rows while these lie in the first-level cache.
 constexpr std::int64_t kBlockSlivers = 8;
 
-/// Copies z[first_row + r, first_col + c], r < kSliverRows, c < depth, so that
-/// to[c * kSliverRows + r] holds it; rows past the end become 0.
+/// kLanes values of one row from column `col` on, mapped except for the scale of the row.
+template <typename Scalar>
+Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t col) {
+  Simd z(rows.x + row * rows.row_stride + col, std::experimental::element_aligned);
+  if (rows.shift != nullptr) z -= load(rows.shift + col);
+  if (rows.column_scale != nullptr) z *= load(rows.column_scale + col);
+  return z;
+}
+
+/// z[row, col], the plain way.
+template <typename Scalar>
+double affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t col) {
+  double z = static_cast<double>(rows.x[row * rows.row_stride + col]);
+  if (rows.shift != nullptr) z -= rows.shift[col];
+  if (rows.column_scale != nullptr) z *= rows.column_scale[col];
+  if (rows.row_scale != nullptr) z *= rows.row_scale[row];
+  return z;
+}
+
+/// to[c * kSliverRows + r] = z[first_row + r, first_col + c] for c < depth; rows past the end
+/// become 0.
 template <typename Scalar>
 void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int64_t first_col,
                std::int64_t depth, double* to) {
   const std::int64_t filled = std::min<std::int64_t>(kSliverRows, rows.num_rows - first_row);
-  for (std::int64_t c = 0; c < depth; ++c, to += kSliverRows) {
-    const std::int64_t col = first_col + c;
-    const double shift = rows.shift == nullptr ? 0.0 : rows.shift[col];
-    const double scale = rows.column_scale == nullptr ? 1.0 : rows.column_scale[col];
-    const Scalar* const x = rows.x + first_row * rows.row_stride + col;
+  if (filled < kSliverRows) std::fill(to, to + depth * kSliverRows, 0.0);
+  const std::int64_t whole = depth / kLanes * kLanes;
+  for (std::int64_t c = 0; c < whole; c += kLanes) {
+    alignas(64) double block[kSliverRows][kLanes];
     for (std::int64_t r = 0; r < filled; ++r) {
-      to[r] = (static_cast<double>(x[r * rows.row_stride]) - shift) * scale;
+      const std::int64_t row = first_row + r;
+      const Simd z = load_affine(rows, row, first_col + c);
+      store(block[r], rows.row_scale == nullptr ? z : z * Simd(rows.row_scale[row]));
     }
-    if (rows.row_scale != nullptr) {
-      for (std::int64_t r = 0; r < filled; ++r) to[r] *= rows.row_scale[first_row + r];
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      double* const column = to + (c + i) * kSliverRows;
+      for (std::int64_t r = 0; r < filled; ++r) column[r] = block[r][i];
     }
-    std::fill(to + filled, to + kSliverRows, 0.0);
+  }
+  for (std::int64_t c = whole; c < depth; ++c) {
+    for (std::int64_t r = 0; r < filled; ++r) {
+      to[c * kSliverRows + r] = affine(rows, first_row + r, first_col + c);
+    }
   }
 }
 
@@ -40,21 +65,17 @@ template <typename Scalar>
 void pack_columns(const AffineRows<Scalar>& rows, std::int64_t first_col, std::int64_t first_row,
                   std::int64_t depth, double* to) {
   const std::int64_t filled = std::min<std::int64_t>(kSliverRows, rows.num_cols - first_col);
-  double shift[kSliverRows] = {};
-  double scale[kSliverRows];
-  std::fill(scale, scale + kSliverRows, 1.0);
-  for (std::int64_t i = 0; i < filled; ++i) {
-    if (rows.shift != nullptr) shift[i] = rows.shift[first_col + i];
-    if (rows.column_scale != nullptr) scale[i] = rows.column_scale[first_col + i];
-  }
   for (std::int64_t p = 0; p < depth; ++p, to += kSliverRows) {
     const std::int64_t row = first_row + p;
-    const Scalar* const x = rows.x + row * rows.row_stride + first_col;
-    const double row_scale = rows.row_scale == nullptr ? 1.0 : rows.row_scale[row];
-    for (std::int64_t i = 0; i < filled; ++i) {
-      to[i] = (static_cast<double>(x[i]) - shift[i]) * scale[i] * row_scale;
+    if (filled == kSliverRows) {
+      const Simd row_scale(rows.row_scale == nullptr ? 1.0 : rows.row_scale[row]);
+      for (int i = 0; i < kSliverRows; i += kLanes) {
+        store(to + i, load_affine(rows, row, first_col + i) * row_scale);
+      }
+    } else {
+      for (std::int64_t i = 0; i < filled; ++i) to[i] = affine(rows, row, first_col + i);
+      std::fill(to + filled, to + kSliverRows, 0.0);
     }
-    std::fill(to + filled, to + kSliverRows, 0.0);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/linalg/symmetric_eigenvalues.h"
 
-#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "core/errors.h"
 #include "metrics/linalg/lapack.h"
@@ -30,6 +31,18 @@ int scale_to_unit_range(SymmetricSlivers& matrix) {
   return exponent;
 }
 
+/// Seconds since the last call, or since it was made.
+class StopWatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) {
@@ -37,11 +50,15 @@ std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) 
   const int exponent = scale_to_unit_range(matrix);
   diagonal_.resize(size);
   subdiagonal_.resize(size);
+  StopWatch watch;
   band_reduction_.reduce(matrix);
+  seconds_.band = watch.lap();
   band_to_tridiagonal_.reduce(matrix, diagonal_, subdiagonal_);
+  seconds_.tridiagonal = watch.lap();
   const int n = static_cast<int>(size);
   int info = 0;
   dsterf_(&n, diagonal_.data(), subdiagonal_.data(), &info);
+  seconds_.eigenvalues = watch.lap();
   if (info != 0) {
     throw NumericalError("eigenvalues: {} of {} did not converge in dsterf", info, n);
   }

@@ -10,6 +10,13 @@
 
 namespace lime::linalg {
 
+/// Where the time went, in seconds.
+struct StageSeconds {
+  double band = 0.0;         ///< dense to band
+  double tridiagonal = 0.0;  ///< band to tridiagonal
+  double eigenvalues = 0.0;  ///< of the tridiagonal matrix
+};
+
 /// Computes all eigenvalues of dense symmetric matrices, without eigenvectors.
 ///
 /// Two stages, dense to band to tridiagonal, then LAPACK's dsterf. Against LAPACK's dsyevd, which
@@ -26,12 +33,15 @@ class SymmetricEigenvalues {
   /// @return [size], ascending; valid until the next call.
   /// @throws NumericalError  if an element is not finite or dsterf does not converge.
   std::span<const double> compute(SymmetricSlivers& matrix);
+  /// Stages of the last call.
+  const StageSeconds& seconds() const { return seconds_; }
 
  private:
   BandReduction band_reduction_;
   BandToTridiagonal band_to_tridiagonal_;
   std::vector<double> diagonal_;
   std::vector<double> subdiagonal_;
+  StageSeconds seconds_;
 };
 
 }  // namespace lime::linalg
