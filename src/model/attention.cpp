@@ -30,10 +30,12 @@ auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std
 }
 
 /// Attention of queries [first, last) of one head; `scores` is scratch of at least
-/// (last - first) * keys elements.
+/// (last - first) * keys elements. It must be aligned as Eigen's own memory is: Eigen sums in
+/// another order, and rounds exp() otherwise, where a row begins at another place of a vector.
 template <typename T>
 void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t batch,
-                  std::int64_t head, std::int64_t first, std::vector<T>& scores) {
+                  std::int64_t head, std::int64_t first,
+                  Eigen::Array<T, Eigen::Dynamic, 1>& scores) {
   using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const std::int64_t queries = in.q.size(1);
   const std::int64_t past = in.k.size(1) - queries;
@@ -72,7 +74,7 @@ void attention_kernel(const AttentionInput& in, const at::Tensor& out) {
   const std::int64_t blocks = (queries + kBlock - 1) / kBlock;
   const std::int64_t keys = in.k.size(1);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    std::vector<T> scores(static_cast<std::size_t>(std::min(queries, kBlock) * keys));
+    Eigen::Array<T, Eigen::Dynamic, 1> scores(std::min(queries, kBlock) * keys);
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t block = task % blocks;
       const std::int64_t head = task / blocks % heads;
