@@ -16,8 +16,10 @@ void LimeBuffer::append(const KeysAndValues& layer) {
   const std::int64_t dim = k.size(3);
   batch_ = k.size(0);
   if (workspace_ == nullptr) {
-    layers_.push_back(
-        at::stack({k, layer.values}, 3).permute({2, 0, 1, 3, 4}).reshape({heads, tokens, 2, dim}));
+    layers_.push_back(at::stack({k, layer.values}, 3)
+                          .permute({2, 0, 1, 3, 4})
+                          .contiguous()
+                          .view({heads, tokens, 2, dim}));
   } else {
     if (!memory_.defined()) {
       memory_ = workspace_->get(Workspace::Slot::kBuffer, {num_layers_, heads, tokens, 2, dim},
