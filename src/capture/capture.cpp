@@ -81,7 +81,9 @@ class CaptureRun {
     const std::vector<int> shards = writer_.missing_shards();
     for (const int shard : shards) progress_.total += tokens_of(setup_.input, range_of(shard));
     for (const int shard : shards) {
-      if (!run_shard(shard, on_progress, stop)) return false;
+      if (run_shard(shard, on_progress, stop)) continue;
+      thread_.finish();  // whole shards that wait are written; the one under way is dropped
+      return false;
     }
     thread_.finish();
     result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -79,7 +79,8 @@ class ShardWriterThread {
   RowBuffers& buffers() { return buffers_; }
   /// @throws what the writer threw.
   void push(WriterTask task);
-  /// Waits until everything is written. @throws what the writer threw.
+  /// Waits until everything is written; a shard that was begun and not ended is dropped.
+  /// @throws what the writer threw.
   void finish();
 
   /// Seconds that push() waited because the writer was behind.

@@ -205,11 +205,11 @@ TEST_F(LimeCaptureTest, SaysThatItMayNotWriteThere) {
   expect_refusal(std::string(kCapture) + " -o model", 1, "'model'");
 }
 
-/// A run that is long enough to be ended after its second of some ten shards.
+/// A run that is long enough to be ended after its second of four shards.
 class LimeCaptureEndedTest : public LimeCaptureTest,
                              public ::testing::WithParamInterface<const char*> {
  protected:
-  LimeCaptureEndedTest() { write_text(folder_ / "long.txt", testing::tiny_text(80000)); }
+  LimeCaptureEndedTest() { write_text(folder_ / "long.txt", testing::tiny_text(40000)); }
 };
 
 constexpr const char* kLong =
