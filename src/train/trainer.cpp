@@ -20,7 +20,7 @@ std::string suspect_parameter(const Decoder& decoder) {
   double largest_weight = -1.0;
   for (const auto& [name, tensor] : decoder.parameters()) {
     const auto weight = tensor.abs().max().item<double>();
-    if (!std::isfinite(weight)) return fmt::format("'{}' holds {}", name, weight);
+    if (!std::isfinite(weight)) return fmt::format("'{}' holds {}", name, std::abs(weight));
     if (weight > largest_weight) {
       largest_weight = weight;
       largest = name;
@@ -32,7 +32,8 @@ std::string suspect_parameter(const Decoder& decoder) {
   for (const auto& [name, tensor] : decoder.parameters()) {
     if (!tensor.grad().defined()) continue;
     const auto gradient = tensor.grad().abs().max().item<double>();
-    if (!std::isfinite(gradient)) return fmt::format("'{}' has a gradient of {}", name, gradient);
+    if (!std::isfinite(gradient))
+      return fmt::format("'{}' has a gradient of {}", name, std::abs(gradient));
   }
   return fmt::format("'{}' has the largest weight, {:.3g}", largest, largest_weight);
 }

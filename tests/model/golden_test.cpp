@@ -112,9 +112,9 @@ TEST_P(GoldenTest, DecodingWithTheCacheEqualsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, GoldenTest, ::testing::ValuesIn(golden_cases()),
-                         [](const auto& info) {
+                         [](const auto& test) {
                            std::string name =
-                               info.param.name + "-" + std::string(enum_name(info.param.dtype));
+                               test.param.name + "-" + std::string(enum_name(test.param.dtype));
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -124,7 +124,7 @@ TEST(GreedyGoldenTest, Stories260kTellsTheSameStory) {
   if (!exists(folder)) GTEST_SKIP() << skip_reason(folder);
   const Decoder decoder = load_decoder(Checkpoint::open(folder));
   const std::vector<std::int64_t> begin = {1};
-  const std::vector<std::int64_t> tokens = generate(decoder, begin, {.max_new_tokens = 199});
+  const std::vector<std::int64_t> tokens = generate(decoder, begin, {.max_new_tokens = 200});
   const auto tokenizer = load_tokenizer(folder);
   std::vector<std::int32_t> ids = {1};
   ids.insert(ids.end(), tokens.begin(), tokens.end());

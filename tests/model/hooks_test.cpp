@@ -215,7 +215,7 @@ TEST_P(DecoderHooksTest, AnEditAtOnePositionReachesLaterPositionsOnly) {
 INSTANTIATE_TEST_SUITE_P(Decoders, DecoderHooksTest,
                          ::testing::Values(DecoderKind::kLlama, DecoderKind::kMistral,
                                            DecoderKind::kQwen2, DecoderKind::kLime),
-                         [](const auto& info) { return std::string(enum_name(info.param)); });
+                         [](const auto& test) { return std::string(enum_name(test.param)); });
 
 }  // namespace
 }  // namespace lime
