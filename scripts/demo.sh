@@ -18,9 +18,10 @@ echo "1. Fresh arithmetic expressions that neither model was trained on: $out/ex
 "$bin/lime-train" generate --task aet --operands 3,4 --count 2000 --seed 2026 -o "$out/expressions.txt"
 head -n 2 "$out/expressions.txt" | sed 's/^/   /'
 
+echo
+echo "2. What the two models think of them, layer by layer"
 for model in aet-llama aet-lime; do
-  echo
-  echo "2. What $model (data/$model) thinks of them: $out/$model.h5"
+  echo "   data/$model -> $out/$model.h5"
   "$bin/lime-capture" --checkpoint "data/$model" --text "$out/expressions.txt" \
     --sites values,routed_values,hidden --seq-len 128 -o "$out/$model.h5" --quiet
 done
