@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "core/matrix.h"
+#include "metrics/probes/folds.h"
+#include "metrics/probes/probe.h"
+
+namespace lime {
+
+class ThreadPool;
+
+/// The linear classifier of the LIMe code: a few steps of Adam, not an optimum.
+struct AdamProbeOptions {
+  /// Step size of Adam (Kingma & Ba 2015), > 0; beta 0.9 and 0.999, epsilon 1e-8, as in PyTorch.
+  double learning_rate = 1e-2;
+  int epochs = 1;       ///< passes over the training rows, > 0
+  int batch_size = 64;  ///< rows per step, and per batch whose accuracies are averaged, > 0
+  /// Seed of the initial weights and of the order of rows.
+  std::uint64_t seed = 42;
+
+  void validate() const;
+};
+
+/// Weights of a linear layer, as torch.nn.Linear holds them, in float32.
+struct LinearLayer {
+  MatrixF weight;        ///< [num_classes, dim]
+  Eigen::VectorXf bias;  ///< [num_classes]
+};
+
+/// Trains as the LIMe code does, from given weights over rows in given order:
+/// cross-entropy averaged over each batch, PyTorch's Adam, float32.
+///
+/// @param order  [steps' rows] indices of training rows, one pass after the other.
+/// @return accuracy over the rows of `order` under the weights of the moment (the running accuracy
+///         of the epoch).
+double train_with_adam(LinearLayer& layer, const ProbeData& data, std::span<const int> order,
+                       const AdamProbeOptions& options = {});
+
+/// One fold of the LIMe code.
+struct AdamProbeFold {
+  /// Unweighted mean of the accuracies of batches: the last, short one counts as much as the
+  /// others.
+  double accuracy = 0.0;
+  double row_accuracy = 0.0;    ///< share of the test rows, every row counted once
+  double train_accuracy = 0.0;  ///< running accuracy during the last epoch
+  std::int64_t num_train = 0;
+  std::int64_t num_test = 0;
+};
+
+/// Cross-validates the classifier of the LIMe code: nn.Linear on features as they are,
+/// cross-entropy, one epoch of Adam.
+///
+/// Folds, formulas and averages are those of the code; initial weights are
+/// uniform in +-1 / sqrt(dim) as nn.Linear draws them, but neither they nor the order of rows can
+/// repeat PyTorch's generator: compare within the spread over seeds. One fold is one thread's work.
+/// @throws InvalidArgument  if an option is unfit.
+/// Source: corl-team/lime src/analysis/classification.py.
+std::vector<AdamProbeFold> cross_validate_adam(const ProbeData& data, const Folds& folds,
+                                               const AdamProbeOptions& options, ThreadPool& pool,
+                                               const std::stop_token& stop = {});
+
+}  // namespace lime

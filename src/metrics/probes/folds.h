@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// How rows are dealt out to the folds of a cross-validation.
+enum class FoldKind {
+  kShuffled,    ///< scikit-learn's KFold: every row on its own, classes as chance has it
+  kStratified,  ///< scikit-learn's StratifiedKFold: every fold has the classes' shares
+  kGrouped,     ///< scikit-learn's GroupKFold: the rows of one group stay in one fold
+};
+
+template <>
+struct EnumNames<FoldKind> {
+  static constexpr std::array<std::pair<FoldKind, std::string_view>, 3> kNames = {
+      {{FoldKind::kShuffled, "shuffled"},
+       {FoldKind::kStratified, "stratified"},
+       {FoldKind::kGrouped, "grouped"}}};
+};
+
+struct FoldOptions {
+  FoldKind kind = FoldKind::kStratified;
+  /// Number of folds, >= 2 and at most the number of rows (kGrouped: of groups).
+  int num_folds = 5;
+  /// Draws rows (kGrouped: groups) in random order; false keeps theirs, as scikit-learn does.
+  bool shuffle = true;
+  /// numpy's `random_state`, < 2^32.
+  std::uint64_t seed = 0;
+
+  void validate() const;
+};
+
+/// A partition of rows into test parts.
+struct Folds {
+  int num_folds = 0;
+  std::vector<int> fold_of_row;  ///< [num_rows], the fold in which each row is tested
+
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(fold_of_row.size()); }
+  /// 1 for the rows that train when `fold` is tested, [num_rows].
+  std::vector<std::uint8_t> training_rows(int fold) const;
+};
+
+/// Deals rows out to folds, the same as scikit-learn >= 1.6 with numpy's legacy generator for equal
+/// `num_folds`, `shuffle` and `random_state`.
+///
+/// A class with fewer rows than folds is missing from the test part of some folds, as in
+/// scikit-learn; see require_rows_per_class().
+///
+/// @param classes  [num_rows] class of each row, >= 0; used by kStratified only.
+/// @param groups   [num_rows] group of each row (document, pair); used by kGrouped only, may be
+///                 empty otherwise.
+/// @throws InvalidArgument  if an option is unfit for these rows.
+Folds make_folds(std::span<const int> classes, std::span<const int> groups,
+                 const FoldOptions& options = {});
+
+/// Refuses classes with fewer rows than folds: some fold could not test them.
+/// @param class_names  names for the message, [num_classes]; may be empty.
+/// @throws InvalidArgument  that names the first such class and its number of rows.
+void require_rows_per_class(std::span<const int> classes, std::span<const std::string> class_names,
+                            int num_folds);
+
+}  // namespace lime
