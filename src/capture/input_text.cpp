@@ -20,15 +20,17 @@ struct TokenStream {
   std::vector<std::int64_t> document_starts;
 };
 
-std::vector<std::int32_t> encode_file(const std::filesystem::path& file,
-                                      const Tokenizer& tokenizer) {
+/// The ids of a file, the first `max_ids` if there are more.
+std::vector<std::int32_t> encode_file(const std::filesystem::path& file, const Tokenizer& tokenizer,
+                                      std::int64_t max_ids) {
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
   if (const auto byte = first_invalid_utf8(text)) {
     throw FormatError("'{}': text must be UTF-8, byte {} is not; convert it, e.g. with iconv",
                       file.string(), *byte);
   }
-  std::vector<std::int32_t> ids = tokenizer.encode(text);
+  std::vector<std::int32_t> ids =
+      tokenizer.encode(text, {.max_ids = static_cast<std::size_t>(max_ids)});
   if (ids.empty()) throw FormatError("'{}': text must not be empty", file.string());
   return ids;
 }
@@ -47,11 +49,13 @@ void append_document(TokenStream& stream, std::span<const std::int32_t> document
 CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
                              const Tokenizer& tokenizer, const InputShape& shape) {
   const std::vector<std::int32_t> prepended = prepended_tokens(tokenizer, shape.bos);
-  const std::int64_t enough = shape.max_sequences.value_or(INT64_MAX / shape.seq_len);
+  const std::int64_t most = INT64_MAX / shape.seq_len;
+  const std::int64_t enough = std::min(shape.max_sequences.value_or(most), most);
   TokenStream stream;
   for (const std::filesystem::path& file : files) {
-    if (static_cast<std::int64_t>(stream.ids.size()) / shape.seq_len >= enough) break;
-    const std::vector<std::int32_t> document = encode_file(file, tokenizer);
+    const auto missing = enough * shape.seq_len - static_cast<std::int64_t>(stream.ids.size());
+    if (missing <= 0) break;
+    const std::vector<std::int32_t> document = encode_file(file, tokenizer, missing);
     refuse_double_bos(document, prepended, shape.bos, "'" + file.string() + "'");
     if (!stream.ids.empty() && tokenizer.eos_id()) {
       stream.ids.push_back(*tokenizer.eos_id());
@@ -78,7 +82,7 @@ CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
   }
   input.is_prepended.assign(stream.is_prepended.begin(),
                             stream.is_prepended.begin() + count * length);
-  input.dropped_tokens = total % length;
+  input.dropped_tokens = count < enough ? total % length : 0;
   return input;
 }
 

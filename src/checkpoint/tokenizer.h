@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +21,9 @@ struct EncodeOptions {
   /// Cuts a special token that is spelt out in the text, such as `<|endoftext|>`, into ordinary
   /// tokens instead of taking it for the special one (Hugging Face: `split_special_tokens`).
   bool split_special_tokens = false;
+  /// Only the first so many ids of the text (not counting those around it), the same as without a
+  /// limit. What lies far behind them is not looked at, where the tokenizer can do without.
+  std::size_t max_ids = std::numeric_limits<std::size_t>::max();
 };
 
 struct DecodeOptions {

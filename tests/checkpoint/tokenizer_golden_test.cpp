@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,16 @@ TEST_P(TokenizerGoldenTest, IdsEqualHuggingFace) {
     EXPECT_EQ(tokenizer_->encode(text, {.add_special_tokens = true}),
               golden.at("with_special").get<Ids>())
         << "text: " << text;
+  }
+}
+
+TEST_P(TokenizerGoldenTest, TheFirstIdsAreThoseOfTheWholeText) {
+  std::string text;
+  for (const Json& golden : golden_.at("cases")) text += golden.at("text").get<std::string>();
+  const Ids all = tokenizer_->encode(text);
+  for (std::size_t count = 0; count < all.size() + 20; count += 1 + count / 7) {
+    const auto size = static_cast<std::ptrdiff_t>(std::min(count, all.size()));
+    ASSERT_EQ(tokenizer_->encode(text, {.max_ids = count}), Ids(all.begin(), all.begin() + size));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -97,6 +99,17 @@ TEST_F(TokenizerReferenceTest, StoriesTokenizerPrintsTheGoldenStory) {
   ASSERT_FALSE(ids.empty());
   EXPECT_EQ(ids.front(), 1);
   EXPECT_EQ(tokenizer->decode(ids), story);
+}
+
+TEST_F(TokenizerReferenceTest, TheFirstIdsOfSentencePieceAreThoseOfTheWholeText) {
+  const auto tokenizer = load_tokenizer(test_data("checkpoints/stories260k"));
+  std::string text = read_text(test_data("checkpoints/stories260k/greedy_200.txt"));
+  text += "  two  spaces \u65E5\u672C\n a" + text;
+  const Ids all = tokenizer->encode(text);
+  for (std::size_t count = 0; count < all.size() + 20; ++count) {
+    const auto size = static_cast<std::ptrdiff_t>(std::min(count, all.size()));
+    ASSERT_EQ(tokenizer->encode(text, {.max_ids = count}), Ids(all.begin(), all.begin() + size));
+  }
 }
 
 TEST_F(TokenizerReferenceTest, SentencePieceKeepsSpacesAndBytes) {

@@ -15,17 +15,27 @@ constexpr std::string_view kMetaspace = "\u2581";
 
 }  // namespace
 
-/// Encodes the pieces that the pre-tokenizer makes.
+/// Encodes the pieces that the pre-tokenizer makes, until there are enough ids.
 class BpeTokenizer::WordEncoder : public PieceConsumer {
  public:
-  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::vector<std::int32_t>& ids)
-      : tokenizer_(tokenizer), scratch_(scratch), ids_(ids) {}
+  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::size_t max_ids)
+      : tokenizer_(tokenizer), scratch_(scratch), max_ids_(max_ids) {}
+
+  bool is_full() const override { return ids_.size() >= max_ids_; }
+  void add(std::int32_t id) { ids_.push_back(id); }
+  Scratch& scratch() { return scratch_; }
+  void reserve(std::size_t num_ids) { ids_.reserve(std::min(num_ids, max_ids_)); }
+  /// Hands out the ids, no more than were asked for.
+  std::vector<std::int32_t> take_ids() {
+    if (ids_.size() > max_ids_) ids_.resize(max_ids_);
+    return std::move(ids_);
+  }
 
   void accept(const TextPiece& piece) override {
     const std::string_view mark = tokenizer_.cut_before_;
     if (mark.empty()) return encode(piece.text);
     std::string_view rest = piece.text;
-    while (!rest.empty()) {
+    while (!rest.empty() && !is_full()) {
       std::size_t word_begin = 0;
       while (rest.substr(word_begin).starts_with(mark)) word_begin += mark.size();
       const std::size_t end = std::min(rest.find(mark, word_begin), rest.size());
@@ -54,7 +64,8 @@ class BpeTokenizer::WordEncoder : public PieceConsumer {
 
   const BpeTokenizer& tokenizer_;
   Scratch& scratch_;
-  std::vector<std::int32_t>& ids_;
+  std::size_t max_ids_;
+  std::vector<std::int32_t> ids_;
 };
 
 BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
@@ -131,37 +142,42 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
     throw InvalidArgument("tokenizer: text must be UTF-8, got an invalid byte at offset {}",
                           *offset);
   }
-  std::vector<std::int32_t> ids;
-  ids.reserve(text.size() / 4 + 8);
-  if (options.add_special_tokens) ids = prefix_ids_;
   const auto scratch = scratch_.borrow();
+  WordEncoder encoder(*this, *scratch, options.max_ids);
+  encoder.reserve(text.size() / 4 + 8);
   const bool skip_special = options.split_special_tokens;
   for (const auto& raw : raw_tokens_.split(text, skip_special)) {
+    if (encoder.is_full()) break;
     if (raw.token != nullptr) {
-      ids.push_back(raw.token->id);
-      continue;
-    }
-    const bool at_text_start = raw.text.data() == text.data();
-    const std::string normalized =
-        normalizer_.is_identity() ? std::string() : normalizer_.apply(raw.text);
-    const std::string_view ordinary = normalizer_.is_identity() ? raw.text : normalized;
-    for (const auto& part : normalized_tokens_.split(ordinary, skip_special)) {
-      if (part.token != nullptr) {
-        ids.push_back(part.token->id);
-        continue;
-      }
-      const bool first = at_text_start && part.text.data() == ordinary.data();
-      encode_ordinary({.text = part.text, .at_text_start = first}, *scratch, ids);
+      encoder.add(raw.token->id);
+    } else {
+      encode_raw({.text = raw.text, .at_text_start = raw.text.data() == text.data()}, skip_special,
+                 encoder);
     }
   }
-  if (options.add_special_tokens) ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
+  std::vector<std::int32_t> ids = encoder.take_ids();
+  if (!options.add_special_tokens) return ids;
+  ids.insert(ids.begin(), prefix_ids_.begin(), prefix_ids_.end());
+  ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
   return ids;
 }
 
-void BpeTokenizer::encode_ordinary(const TextPiece& piece, Scratch& scratch,
-                                   std::vector<std::int32_t>& ids) const {
-  WordEncoder encoder(*this, scratch, ids);
-  pre_tokenizer_.split(piece, scratch.pre_tokenizer, encoder);
+/// Encodes text in which no token is left that is looked for before the normalizer.
+void BpeTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
+                              WordEncoder& encoder) const {
+  const std::string normalized =
+      normalizer_.is_identity() ? std::string() : normalizer_.apply(piece.text);
+  const std::string_view ordinary = normalizer_.is_identity() ? piece.text : normalized;
+  for (const auto& part : normalized_tokens_.split(ordinary, skip_special)) {
+    if (encoder.is_full()) return;
+    if (part.token != nullptr) {
+      encoder.add(part.token->id);
+      continue;
+    }
+    const bool first = piece.at_text_start && part.text.data() == ordinary.data();
+    pre_tokenizer_.split({.text = part.text, .at_text_start = first},
+                         encoder.scratch().pre_tokenizer, encoder);
+  }
 }
 
 void BpeTokenizer::check_id(std::int32_t id) const {

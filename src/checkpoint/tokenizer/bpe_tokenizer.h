@@ -71,8 +71,7 @@ class BpeTokenizer : public Tokenizer {
   static Vocabulary merge_vocabulary(BpeTokenizerParts& parts);
   void add_special_flags(const std::vector<AddedToken>& tokens);
   void prepare_finders(std::vector<AddedToken> tokens);
-  void encode_ordinary(const TextPiece& piece, Scratch& scratch,
-                       std::vector<std::int32_t>& ids) const;
+  void encode_raw(const TextPiece& piece, bool skip_special, WordEncoder& encoder) const;
   void check_id(std::int32_t id) const;
 
   Vocabulary vocabulary_;

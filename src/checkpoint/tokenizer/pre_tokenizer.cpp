@@ -82,6 +82,8 @@ class Pipeline : public PieceConsumer {
     stages_.front()->split(piece, *scratch_.front(), rest);
   }
 
+  bool is_full() const override { return consumer_.is_full(); }
+
  private:
   std::span<const StagePointer> stages_;
   std::span<const ScratchPointer> scratch_;

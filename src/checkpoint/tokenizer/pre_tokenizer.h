@@ -23,6 +23,8 @@ class PieceConsumer {
  public:
   virtual ~PieceConsumer() = default;
   virtual void accept(const TextPiece& piece) = 0;
+  /// True once further pieces are of no use: the pre-tokenizer may then stop.
+  virtual bool is_full() const { return false; }
 };
 
 /// Cuts a text into the pieces that are encoded on their own: the `pre_tokenizer` of
@@ -58,7 +60,7 @@ class PreTokenizer {
   bool is_byte_level() const { return byte_level_; }
 
   Scratch make_scratch() const;
-  /// Hands the pieces of `piece`, none of them empty, to `consumer` in order.
+  /// Hands the pieces of `piece`, none of them empty, to `consumer` in order, until it is full.
   /// @param piece    valid UTF-8.
   /// @param scratch  from make_scratch() of this object.
   void split(const TextPiece& piece, Scratch& scratch, PieceConsumer& consumer) const;

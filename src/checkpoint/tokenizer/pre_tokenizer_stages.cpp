@@ -13,12 +13,15 @@ std::size_t next_character(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// Calls `found(part, is_match)` for the matches of a pattern and for the text between them.
-template <typename Found>
-void for_each_part(std::string_view text, RegexMatcher& matcher, const Found& found) {
+/// Calls `found(part, is_match)` for the matches of a pattern and for the text between them, until
+/// `is_full()`.
+template <typename Found, typename IsFull>
+void for_each_part(std::string_view text, RegexMatcher& matcher, const Found& found,
+                   const IsFull& is_full) {
   std::size_t covered = 0;
   std::size_t search_from = 0;
   while (search_from < text.size()) {
+    if (is_full()) return;
     const auto match = matcher.find(text, search_from);
     if (!match) break;
     if (match->begin > covered) found(text.substr(covered, match->begin - covered), false);
@@ -50,9 +53,12 @@ void SplitStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scrat
   if (!keeps_matches && behavior_ != SplitBehavior::kRemoved) {
     return merge_parts(piece, scratch, next);
   }
-  for_each_part(piece.text, *scratch.matcher, [&](std::string_view part, bool is_match) {
-    if (keeps_matches || is_match == invert_) next.accept(part_of(piece, part));
-  });
+  for_each_part(
+      piece.text, *scratch.matcher,
+      [&](std::string_view part, bool is_match) {
+        if (keeps_matches || is_match == invert_) next.accept(part_of(piece, part));
+      },
+      [&] { return next.is_full(); });
 }
 
 void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
@@ -64,7 +70,7 @@ void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch&
   const auto join = [&](std::string_view part) {
     parts.back() = {parts.back().data(), parts.back().size() + part.size()};
   };
-  for_each_part(piece.text, *scratch.matcher, [&](std::string_view part, bool matched) {
+  const auto add_part = [&](std::string_view part, bool matched) {
     const bool is_match = matched != invert_;
     bool joins = false;
     switch (behavior_) {
@@ -85,8 +91,12 @@ void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch&
       parts.push_back(part);
     }
     previous_match = is_match;
-  });
-  for (const std::string_view part : parts) next.accept(part_of(piece, part));
+  };
+  for_each_part(piece.text, *scratch.matcher, add_part, [] { return false; });
+  for (const std::string_view part : parts) {
+    if (next.is_full()) return;
+    next.accept(part_of(piece, part));
+  }
 }
 
 void PrefixSpaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
@@ -116,7 +126,7 @@ void MetaspaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& s
   }
   if (!cuts_) return next.accept({.text = text, .at_text_start = piece.at_text_start});
   const std::string_view whole = text;
-  for (std::size_t begin = 0; begin < whole.size();) {
+  for (std::size_t begin = 0; begin < whole.size() && !next.is_full();) {
     const std::size_t end = std::min(whole.find(replacement_, begin + 1), whole.size());
     next.accept({.text = whole.substr(begin, end - begin),
                  .at_text_start = piece.at_text_start && begin == 0});

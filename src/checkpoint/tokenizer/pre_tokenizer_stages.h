@@ -25,7 +25,7 @@ class PreTokenizer::Stage {
   virtual std::unique_ptr<StageScratch> make_scratch() const {
     return std::make_unique<StageScratch>();
   }
-  /// Hands the parts of `piece` to `next`; parts may be empty.
+  /// Hands the parts of `piece` to `next`, at least until it is full; parts may be empty.
   virtual void split(const TextPiece& piece, StageScratch& scratch, PieceConsumer& next) const = 0;
 };
 

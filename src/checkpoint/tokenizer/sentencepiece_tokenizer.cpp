@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer/sentencepiece_tokenizer.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +41,7 @@ class SentencePieceTokenizer : public Tokenizer {
     }
     sha256_ = sha256_of_file(path);
     drops_first_space_ = first_space_is_dropped();
+    can_cut_before_words_ = no_piece_holds_two_words();
     resolve_ends(special);
   }
 
@@ -48,7 +51,7 @@ class SentencePieceTokenizer : public Tokenizer {
       throw InvalidArgument("tokenizer: text must be UTF-8, got an invalid byte at offset {}",
                             *offset);
     }
-    std::vector<std::int32_t> ids = model_->encode(text);
+    std::vector<std::int32_t> ids = encode_first(text, options.max_ids);
     if (!options.add_special_tokens) return ids;
     ids.insert(ids.begin(), prefix_ids_.begin(), prefix_ids_.end());
     ids.insert(ids.end(), suffix_ids_.begin(), suffix_ids_.end());
@@ -95,6 +98,46 @@ class SentencePieceTokenizer : public Tokenizer {
     }
   }
 
+  /// The first ids of a text, from as little of it as will do.
+  std::vector<std::int32_t> encode_first(std::string_view text, std::size_t max_ids) const {
+    constexpr std::size_t kUsualBytesPerId = 4;
+    std::size_t size = can_cut_before_words_ && max_ids < text.size() / kUsualBytesPerId
+                           ? kUsualBytesPerId * max_ids
+                           : text.size();
+    while (true) {
+      size = end_of_word(text, size);
+      std::vector<std::int32_t> ids = model_->encode(text.substr(0, size));
+      if (ids.size() >= max_ids || size == text.size()) {
+        ids.resize(std::min(ids.size(), max_ids));
+        return ids;
+      }
+      size = 2 * size;
+    }
+  }
+
+  /// The first place at or after `from` with a letter, then a space and a letter, all of ASCII, so
+  /// that no normalizer looks across it; else the end.
+  static std::size_t end_of_word(std::string_view text, std::size_t from) {
+    const auto is_letter = [&](std::size_t i) {
+      return (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
+    };
+    for (std::size_t i = std::max<std::size_t>(from, 1); i + 1 < text.size(); ++i) {
+      if (text[i] == ' ' && is_letter(i - 1) && is_letter(i + 1)) return i;
+    }
+    return text.size();
+  }
+
+  /// Whether words are encoded one by one: no piece goes on with a space after something else.
+  bool no_piece_holds_two_words() const {
+    for (std::int32_t id = 0; id < vocab_size(); ++id) {
+      const std::string_view piece = model_->piece(id);
+      std::size_t begin = 0;
+      while (piece.substr(begin).starts_with(kMetaspace)) begin += kMetaspace.size();
+      if (piece.find(kMetaspace, begin) != std::string_view::npos) return false;
+    }
+    return true;
+  }
+
   /// The normalizer's settings are not part of the library's interface; its decoder shows them.
   bool first_space_is_dropped() const {
     return model_->decode_pieces({std::string(kMetaspace) + "a"}) == "a";
@@ -120,6 +163,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
   std::unique_ptr<SentencePieceModel> model_;
   bool drops_first_space_ = true;
+  bool can_cut_before_words_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/regex.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "checkpoint/tokenizer/oniguruma_pattern.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+std::vector<std::string> matches(const std::string& pattern, const std::string& text) {
+  const Regex regex(pattern);
+  RegexMatcher matcher(regex);
+  std::vector<std::string> found;
+  std::size_t at = 0;
+  while (const auto match = matcher.find(text, at)) {
+    if (match->end == match->begin) break;
+    found.push_back(text.substr(match->begin, match->end - match->begin));
+    at = match->end;
+  }
+  return found;
+}
+
+using Strings = std::vector<std::string>;
+
+// What Oniguruma matches was asked of Hugging Face's tokenizers 0.23.3, code point by code point.
+
+TEST(RegexTest, WhiteSpaceIsUnicodesAndNotPerls) {
+  const std::string all =
+      "\t\n\v\f\r \u0085\u00A0\u1680\u2000\u200A\u2028\u2029\u202F\u205F\u3000"
+      "\u180E\u200B\u2060\uFEFF\x1C";
+  EXPECT_EQ(matches(R"(\s+)", all), Strings{all.substr(0, all.find("\u180E"))});
+  EXPECT_EQ(matches(R"([^\S\r\n]+)", "a \t\r\nb"), Strings{" \t"});
+  EXPECT_EQ(matches(R"(\v)", "a\v\nb"), Strings{"\v"});
+}
+
+TEST(RegexTest, WordsHoldMarksConnectorsAndLatinNumbers) {
+  EXPECT_EQ(matches(R"(\w+)", "a_\u203F\u0301\u00B2\u00BD \u2460 \u24D0\u2160-x"),
+            (Strings{"a_\u203F\u0301\u00B2\u00BD", "\u24D0\u2160", "x"}));
+  EXPECT_EQ(matches(R"([\w'-]+)", "don't-x y"), (Strings{"don't-x", "y"}));
+  EXPECT_EQ(matches(R"(\W+)", "a, b"), Strings{", "});
+  EXPECT_EQ(matches(R"(\h+)", "xAf09g"), Strings{"Af09"});
+}
+
+TEST(RegexTest, ScriptsAreWithoutTheirExtensions) {
+  EXPECT_EQ(matches(R"(\p{Han}+)", "\u4E2D\u6587\u3002\u4F60"),
+            (Strings{"\u4E2D\u6587", "\u4F60"}));
+  EXPECT_EQ(matches(R"(\p{^Han}+)", "\u4E2D\u3002\u4F60"), Strings{"\u3002"});
+  EXPECT_EQ(matches(R"(\p{Letter}+\p{Number}\P{L})", "ab1!"), Strings{"ab1!"});
+  EXPECT_EQ(matches("[[:punct:]]+", "a$+.b"), Strings{"$+."});
+}
+
+TEST(RegexTest, CaseFoldsAsUnicodeSays) {
+  EXPECT_EQ(matches("(?i:'s|'ll)", "'s'S'\u017F'lL"), (Strings{"'s", "'S", "'\u017F", "'lL"}));
+}
+
+TEST(RegexTest, LineEndsAreRubys) {
+  EXPECT_EQ(matches("^a$", "a\na\nb"), (Strings{"a", "a"}));
+  EXPECT_EQ(matches("[a-c]{,2}x", "abcx"), Strings{"bcx"});
+  EXPECT_EQ(matches(R"({x})", "a{x}"), Strings{"{x}"});
+  EXPECT_EQ(matches(R"(\u4e2d)", "\u4E2D"), Strings{"\u4E2D"});
+}
+
+TEST(RegexTest, QuotedTextMatchesItself) {
+  const std::string text = R"(a.b*c[d]{2}(e)|^$\f+?-#)";
+  EXPECT_EQ(matches(quote_pattern(text), "x" + text + "x"), Strings{text});
+}
+
+TEST(RegexTest, WhatCannotBeCarriedOverIsNamed) {
+  const auto message = [](const std::string& pattern) -> std::string {
+    try {
+      const Regex regex(pattern);
+    } catch (const FormatError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(message("a{1,3}+"), "pattern 'a{1,3}+': {n,m}+ at byte 1 is not supported");
+  EXPECT_EQ(message(R"(a\b)"), R"(pattern 'a\b': \b at byte 1 is not supported)");
+  EXPECT_EQ(message(R"((a)\1)"), R"(pattern '(a)\1': \1 at byte 3 is not supported)");
+  EXPECT_EQ(message("[a[bc]]"),
+            "pattern '[a[bc]]': a class inside brackets at byte 2 is not "
+            "supported");
+  EXPECT_EQ(message(R"([\W])"),
+            R"(pattern '[\W]': a negated shorthand inside brackets at byte 1 is not supported)");
+  EXPECT_EQ(message("(?m:.)"), "pattern '(?m:.)': a group of this kind at byte 0 is not supported");
+  EXPECT_EQ(message("(?im:.)"),
+            "pattern '(?im:.)': a flag other than i at byte 0 is not supported");
+  EXPECT_EQ(message("a\\"), "pattern 'a\\': a lone backslash at byte 1 is not supported");
+  EXPECT_NE(message(R"(\p{Nonsense})"), "accepted");
+}
+
+TEST(RegexTest, DeepMatchesEndInAResultOrAnError) {
+  const Regex groups("(?:a|b)*c");
+  RegexMatcher matcher(groups);
+  std::string text(1 << 20, 'a');
+  try {
+    EXPECT_FALSE(matcher.find(text, text.size() - 10).has_value());
+    text += 'c';
+    const auto match = matcher.find(text, 0);
+    ASSERT_TRUE(match.has_value());
+    EXPECT_EQ(match->end, text.size());
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("bounded time"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace lime
