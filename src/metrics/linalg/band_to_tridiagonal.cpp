@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "metrics/linalg/householder_panel.h"
 #include "metrics/linalg/simd.h"
@@ -52,16 +53,83 @@ inline double dot(const Vector& x, const Vector& y) {
 }
 static_assert(kVectors % 2 == 0);
 
-/// 1 for rows below the diagonal of column c of a block, else 0: strictly_below[c % kLanes].
-struct LaneMasks {
-  std::array<Simd::mask_type, kLanes> strictly_below;
-  LaneMasks() {
-    const Simd lane([](auto i) { return static_cast<double>(static_cast<int>(i)); });
-    for (int c = 0; c < kLanes; ++c) {
-      strictly_below[static_cast<std::size_t>(c)] = lane > static_cast<double>(c);
+/// From one element of the band to its right neighbour.
+constexpr std::int64_t kRight = 2 * kB - 1;
+
+/// `value` with the lanes up to and including `lane` set to 0.
+[[gnu::always_inline]] inline Simd keep_above_lane(Simd value, int lane) {
+  static const Simd kLaneNumbers([](auto i) { return static_cast<double>(static_cast<int>(i)); });
+  std::experimental::where(kLaneNumbers <= Simd(static_cast<double>(lane)), value) = 0.0;
+  return value;
+}
+
+/// Columns [kFirst * kLanes, (kFirst + 1) * kLanes) of a diagonal block A times v: what they give
+/// to the rows below them is added to `below`, what their transposes give to `above`. The vectors
+/// above the first one lie above the diagonal; in the first one `keep_above_lane` parts the two.
+template <int kFirst>
+[[gnu::always_inline]] inline void multiply_columns(const double* block, const double* v_values,
+                                                    const Vector& v, Vector& below, double* above) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int c = kFirst * kLanes + lane;
+    const double* const col = block + c * kRight;
+    const Simd factor(v_values[c]);
+    const Simd partial = keep_above_lane(load(col + kFirst * kLanes), lane);
+    below.value[kFirst] += factor * partial;
+    Simd sum = partial * v.value[kFirst];
+#pragma GCC unroll 24
+    for (int i = kFirst + 1; i < kVectors; ++i) {
+      const Simd value = load(col + i * kLanes);
+      below.value[i] += factor * value;
+      sum += value * v.value[i];
+    }
+    above[c] = sum_of_lanes(sum) + col[c] * v_values[c];
+  }
+}
+
+/// The same columns: A -= v w^T + w v^T.
+template <int kFirst>
+[[gnu::always_inline]] inline void subtract_columns(double* block, const double* v_values,
+                                                    const double* w_values, const Vector& v,
+                                                    const Vector& w) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int c = kFirst * kLanes + lane;
+    double* const col = block + c * kRight;
+    const Simd v_c(v_values[c]);
+    const Simd w_c(w_values[c]);
+    const Simd change = keep_above_lane(v.value[kFirst] * w_c + w.value[kFirst] * v_c, lane);
+    const double on_diagonal = col[c] - 2.0 * v_values[c] * w_values[c];
+    store(col + kFirst * kLanes, load(col + kFirst * kLanes) - change);
+    col[c] = on_diagonal;
+#pragma GCC unroll 24
+    for (int i = kFirst + 1; i < kVectors; ++i) {
+      store(col + i * kLanes, load(col + i * kLanes) - (v.value[i] * w_c + w.value[i] * v_c));
     }
   }
-};
+}
+
+using VectorIndices = std::make_integer_sequence<int, kVectors>;
+
+/// A v for a symmetric block of which the lower triangle is stored.
+Vector multiply_diagonal_block(const double* block, const double* v_values, const Vector& v) {
+  Vector below;
+  alignas(64) double above[kB];
+  [&]<int... kFirst>(std::integer_sequence<int, kFirst...>) {
+    (multiply_columns<kFirst>(block, v_values, v, below, above), ...);
+  }
+  (VectorIndices{});
+  add_scaled(below, 1.0, load_vector(above));
+  return below;
+}
+
+void subtract_from_diagonal_block(double* block, const double* v_values, const Vector& v,
+                                  const Vector& w) {
+  alignas(64) double w_values[kB];
+  store_vector(w_values, w);
+  [&]<int... kFirst>(std::integer_sequence<int, kFirst...>) {
+    (subtract_columns<kFirst>(block, v_values, w_values, v, w), ...);
+  }
+  (VectorIndices{});
+}
 
 }  // namespace
 
@@ -118,50 +186,14 @@ void BandToTridiagonal::start_sweep(Sweep& sweep, std::int64_t col) {
 }
 
 void BandToTridiagonal::update_diagonal_block(const Sweep& sweep) {
-  static const LaneMasks masks;
-  const Vector v = load_vector(sweep.v);
-  Vector below;                  // strictly lower triangle times v
-  alignas(64) double above[kB];  // its transpose and the diagonal times v
-  alignas(64) double w[kB];
-  for (int c = 0; c < kB; ++c) {
-    const int first = c / kLanes;
-    const double* const col = column(sweep.row, sweep.row + c);
-    const Simd factor(sweep.v[c]);
-    Simd partial = load(col + first * kLanes);
-    std::experimental::where(!masks.strictly_below[static_cast<std::size_t>(c % kLanes)], partial) =
-        0.0;
-    below.value[first] += factor * partial;
-    Simd sum = partial * v.value[first];
-    for (int i = first + 1; i < kVectors; ++i) {
-      const Simd value = load(col + i * kLanes);
-      below.value[i] += factor * value;
-      sum += value * v.value[i];
-    }
-    above[c] = sum_of_lanes(sum) + col[c] * sweep.v[c];
-  }
   // w = tau A v - tau^2 (v^T A v) v / 2, then A -= v w^T + w v^T.
-  Vector product = load_vector(above);
-  add_scaled(product, 1.0, below);
-  const double half = -0.5 * sweep.tau * sweep.tau * dot(product, v);
-  Vector update;
-  add_scaled(update, sweep.tau, product);
-  add_scaled(update, half, v);
-  store_vector(w, update);
-  for (int c = 0; c < kB; ++c) {
-    const int first = c / kLanes;
-    double* const col = column(sweep.row, sweep.row + c);
-    const Simd v_c(sweep.v[c]);
-    const Simd w_c(w[c]);
-    Simd change = v.value[first] * w_c + update.value[first] * v_c;
-    std::experimental::where(!masks.strictly_below[static_cast<std::size_t>(c % kLanes)], change) =
-        0.0;
-    const double on_diagonal = col[c] - 2.0 * sweep.v[c] * w[c];
-    store(col + first * kLanes, load(col + first * kLanes) - change);
-    col[c] = on_diagonal;
-    for (int i = first + 1; i < kVectors; ++i) {
-      store(col + i * kLanes, load(col + i * kLanes) - (v.value[i] * w_c + update.value[i] * v_c));
-    }
-  }
+  double* const block = column(sweep.row, sweep.row);
+  const Vector v = load_vector(sweep.v);
+  const Vector product = multiply_diagonal_block(block, sweep.v, v);
+  Vector w;
+  add_scaled(w, sweep.tau, product);
+  add_scaled(w, -0.5 * sweep.tau * sweep.tau * dot(product, v), v);
+  subtract_from_diagonal_block(block, sweep.v, v, w);
 }
 
 void BandToTridiagonal::chase_bulge(Sweep& sweep) {
