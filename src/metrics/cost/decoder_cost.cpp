@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/cost/decoder_cost.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/errors.h"
@@ -47,13 +48,46 @@ Count hyper_module_parameters(const DecoderShape& shape) {
   return statics + (shape.hyper_dynamic ? dynamics : 0);
 }
 
+/// Buffered heads that one target head of a LIMe reads; layer 0 has no router.
+Count routed_sources(const DecoderShape& shape, Count layer) {
+  const CostedRouter& router = shape.router;
+  if (layer == 0) return 0;
+  const Count layers =
+      router.layers_read.empty() ? layer + 1 : router.layers_read[static_cast<std::size_t>(layer)];
+  return layers * (router.head_mixing ? shape.num_key_value_heads : 1);
+}
+
+Count router_parameters(const DecoderShape& shape, Count layer) {
+  const Count sources = routed_sources(shape, layer);
+  const Count heads = shape.num_key_value_heads;
+  if (sources == 0 || !shape.router.has_parameters) return 0;
+  if (shape.router.dynamic) {
+    // A query per target head and a key per source.
+    return heads * shape.head_dim * shape.hidden_size + sources * shape.head_dim;
+  }
+  return heads * sources * (shape.router.per_dimension ? shape.head_dim : 1);
+}
+
+/// Operations per token: the product of weights with keys and with values, and for a dynamic router
+/// its queries, their products with the keys, scaling and softmax.
+double router_operations(const DecoderShape& shape, Count layer) {
+  const double key_value_width = double(shape.num_key_value_heads * shape.head_dim);
+  const double sources = double(routed_sources(shape, layer));
+  double total = sources * 2.0 * key_value_width;
+  if (shape.router.dynamic && sources > 0.0) {
+    total += key_value_width * double(shape.hidden_size) + sources * key_value_width +
+             2.0 * sources * double(shape.num_key_value_heads);
+  }
+  return total;
+}
+
 Count mixing_parameters(const DecoderShape& shape) {
   const Count layers = shape.num_hidden_layers;
   Count total = 0;
   for (Count layer = 0; layer < layers; ++layer) {
     switch (shape.decoder) {
       case CostedDecoder::kLime:
-        if (layer > 0) total += shape.num_key_value_heads * (layer + 1) * shape.num_key_value_heads;
+        total += router_parameters(shape, layer);
         break;
       case CostedDecoder::kDenseFormer:
         total += dwa_sources(shape, layer);
@@ -88,9 +122,7 @@ double mixing_operations(const DecoderShape& shape) {
   for (Count layer = 0; layer < shape.num_hidden_layers; ++layer) {
     switch (shape.decoder) {
       case CostedDecoder::kLime:
-        if (layer > 0) {
-          total += double(shape.num_key_value_heads * (layer + 1)) * 2.0 * key_value_width;
-        }
+        total += router_operations(shape, layer);
         break;
       case CostedDecoder::kDenseFormer:
         total += double(dwa_sources(shape, layer) * shape.hidden_size);
@@ -124,6 +156,22 @@ double elementwise_operations(const DecoderShape& shape) {
   return layers * (layer_norms + rotary + swiglu + residual) + norm + gain;
 }
 
+/// Numbers in the keys and values of all layers. SVFormer keeps the values of layer 0 only, which
+/// every layer reads.
+Count cache_elements(const DecoderShape& shape, Count num_tokens) {
+  Count positions = 0;
+  for (Count layer = 0; layer < shape.num_hidden_layers; ++layer) {
+    Count kept = num_tokens;
+    if (!shape.cached_positions.empty()) {
+      const Count most = shape.cached_positions[static_cast<std::size_t>(layer)];
+      if (most > 0) kept = std::min(kept, most);
+    }
+    const bool has_values = shape.decoder != CostedDecoder::kSvFormer || layer == 0;
+    positions += kept * (has_values ? 2 : 1);
+  }
+  return positions * shape.num_key_value_heads * shape.head_dim;
+}
+
 }  // namespace
 
 void DecoderShape::validate() const {
@@ -147,6 +195,16 @@ void DecoderShape::validate() const {
         "cost: num_attention_heads must be a multiple of num_key_value_heads, "
         "got {} and {}",
         num_attention_heads, num_key_value_heads);
+  }
+  if (!router.layers_read.empty() &&
+      static_cast<Count>(router.layers_read.size()) != num_hidden_layers) {
+    throw InvalidArgument("cost: router.layers_read must have one entry per layer, got {} for {}",
+                          router.layers_read.size(), num_hidden_layers);
+  }
+  if (!cached_positions.empty() &&
+      static_cast<Count>(cached_positions.size()) != num_hidden_layers) {
+    throw InvalidArgument("cost: cached_positions must have one entry per layer, got {} for {}",
+                          cached_positions.size(), num_hidden_layers);
   }
 }
 
@@ -177,10 +235,7 @@ DecoderCost decoder_cost(const DecoderShape& shape, std::int64_t num_tokens) {
   cost.elementwise = tokens * elementwise_operations(shape);
   cost.multiply_accumulates = cost.linear + cost.attention + cost.mixing + cost.elementwise;
   cost.per_token = cost.multiply_accumulates / tokens;
-  // SVFormer keeps the values of the first layer only.
-  const Count cached = shape.decoder == CostedDecoder::kSvFormer ? shape.num_hidden_layers + 1
-                                                                 : 2 * shape.num_hidden_layers;
-  cost.cache_elements = cached * shape.num_key_value_heads * shape.head_dim * num_tokens;
+  cost.cache_elements = cache_elements(shape, num_tokens);
   return cost;
 }
 

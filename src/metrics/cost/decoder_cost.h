@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/options.h"
 
@@ -25,6 +26,17 @@ struct EnumNames<CostedDecoder> {
   }};
 };
 
+/// What a LIMe's routers read, and how.
+struct CostedRouter {
+  /// Layers that the router of each layer reads, itself included, [num_hidden_layers]; empty: all
+  /// up to its own.
+  std::vector<std::int64_t> layers_read = {};
+  bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
+  bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
+  bool dynamic = false;        ///< weights computed from the token
+  bool has_parameters = true;  ///< false: fixed averages
+};
+
 /// The sizes that decide what a decoder costs; names as in config.json.
 struct DecoderShape {
   CostedDecoder decoder = CostedDecoder::kLlama;
@@ -39,6 +51,7 @@ struct DecoderShape {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
+  CostedRouter router = {};  ///< of a LIMe
   /// DenseFormer: every `dwa_dilation`-th earlier output is averaged, after every `dwa_period`-th
   /// layer; both >= 1.
   std::int64_t dwa_dilation = 1;
@@ -47,6 +60,10 @@ struct DecoderShape {
   /// input.
   std::int64_t hyper_rate = 4;
   bool hyper_dynamic = true;
+  /// Positions that the cache of each layer keeps at most (a sliding window), [num_hidden_layers];
+  /// 0, or an empty list: all of them. Operations do not depend on it: the paper's code counts
+  /// every product of a query with a key.
+  std::vector<std::int64_t> cached_positions = {};
 
   /// @throws InvalidArgument that names the first size at fault.
   void validate() const;

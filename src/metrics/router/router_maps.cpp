@@ -2,6 +2,7 @@
 #include "metrics/router/router_maps.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/errors.h"
 
@@ -131,6 +132,35 @@ MatrixD router_head_map(const Routers& routers, std::int64_t layer, const HeadSc
                                       routers.num_key_value_heads);
   normalize_rows(map);
   return map;
+}
+
+std::vector<MatrixD> router_head_maps(const Routers& routers, const HeadScales& scales) {
+  routers.validate();
+  check_scales(routers, scales);
+  std::vector<MatrixD> maps;
+  for (Index layer = 0; layer < routers.num_layers(); ++layer) {
+    maps.push_back(sum_over_source_heads(weighted_magnitudes(routers, layer, scales),
+                                         routers.num_key_value_heads));
+    normalize_rows(maps.back());
+  }
+  return maps;
+}
+
+std::vector<RouterDrift> router_drift(const Routers& routers) {
+  routers.validate();
+  const Index heads = routers.num_key_value_heads;
+  const MatrixD identity = MatrixD::Identity(heads, heads);
+  std::vector<RouterDrift> drifts;
+  for (const MatrixD& router : routers.weights) {
+    RouterDrift drift;
+    drift.own_distance = (router.rightCols(heads) - identity).norm() / identity.norm();
+    const MatrixD others = router.leftCols(router.cols() - heads);
+    const double start = 1.0 / std::sqrt(static_cast<double>(router.cols()));
+    drift.others_ratio = others.size() == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                            : std::sqrt(others.array().square().mean()) / start;
+    drifts.push_back(drift);
+  }
+  return drifts;
 }
 
 std::vector<RouterHeadSummary> summarize_routers(const Routers& routers, const HeadScales& scales) {

@@ -44,6 +44,8 @@ MatrixD router_mean_map(const Routers& routers, const HeadScales& scales);
 /// The same for each target head of one layer, [kv_heads, layer + 1], rows sum to 1.
 /// Source: figure 9 of the LIMe paper.
 MatrixD router_head_map(const Routers& routers, std::int64_t layer, const HeadScales& scales);
+/// Those of all layers.
+std::vector<MatrixD> router_head_maps(const Routers& routers, const HeadScales& scales);
 
 /// Ones for every buffered head: the maps of |R| itself.
 HeadScales unit_scales(const Routers& routers);
@@ -64,6 +66,19 @@ struct RouterHeadSummary {
 
 /// One summary per layer and target head, layers ascending.
 std::vector<RouterHeadSummary> summarize_routers(const Routers& routers, const HeadScales& scales);
+
+/// How far training has moved the router of one layer from where LIMe starts it: the identity on
+/// the own layer, and uniform weights of standard deviation 1 / sqrt((layer + 1) * kv_heads)
+/// elsewhere.
+struct RouterDrift {
+  double own_distance = 0.0;  ///< ||R_own - I|| / ||I||, Frobenius; 0 at the start
+  /// Root mean square of the weights on earlier layers over what it is at the start: about 1 there.
+  /// 0 for a plain transformer; NaN for layer 0, which has no earlier layers.
+  double others_ratio = 0.0;
+};
+
+/// One per layer. Source of the start: corl-team/lime src/lm/lime.py.
+std::vector<RouterDrift> router_drift(const Routers& routers);
 
 /// Frobenius distance of each layer's router from another one of the same shape, divided by the
 /// Frobenius norm of the other, [num_layers]. @throws InvalidArgument if the shapes differ.

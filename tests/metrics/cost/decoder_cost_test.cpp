@@ -73,6 +73,26 @@ TEST(DecoderCostTest, CacheOfLimeIsAsLargeAsThatOfLlama) {
             std::int64_t{2} * 16 * 8 * 64 * 2048);
 }
 
+TEST(DecoderCostTest, SlidingWindowsBoundTheCache) {
+  DecoderShape shape = paper_shape(CostedDecoder::kLlama, 8);
+  shape.cached_positions.assign(16, 0);
+  shape.cached_positions[3] = 100;
+  EXPECT_EQ(decoder_cost(shape).cache_elements, std::int64_t{2} * 8 * 64 * (15 * 2048 + 100));
+  shape.cached_positions.resize(3);
+  EXPECT_THROW(decoder_cost(shape), InvalidArgument);
+}
+
+TEST(DecoderCostTest, RoutersOfFewLayersCostLess) {
+  DecoderShape shape = paper_shape(CostedDecoder::kLime, 8);
+  shape.router.layers_read.assign(16, 2);
+  EXPECT_EQ(decoder_cost(shape).router_parameters, 15 * 8 * 2 * 8);
+  shape.router.head_mixing = false;
+  EXPECT_EQ(decoder_cost(shape).router_parameters, 15 * 8 * 2);
+  EXPECT_EQ(decoder_cost(shape).mixing, 2048.0 * 15 * 2 * 2 * 8 * 64);
+  shape.router.has_parameters = false;
+  EXPECT_EQ(decoder_cost(shape).router_parameters, 0);
+}
+
 TEST(DecoderCostTest, NamesTheSizeAtFault) {
   DecoderShape shape = paper_shape(CostedDecoder::kLlama, 8);
   shape.num_hidden_layers = 0;

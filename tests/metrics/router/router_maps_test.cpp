@@ -90,6 +90,36 @@ TEST(RouterMapsTest, DistanceToItselfIsZero) {
   EXPECT_NEAR(router_distance(doubled, routers)(2), 1.0, 1e-12);
 }
 
+TEST(RouterMapsTest, HeadMapsOfAllLayersAreThoseOfEach) {
+  const Routers routers = random_routers(4, 2);
+  const std::vector<MatrixD> maps = router_head_maps(routers, unit_scales(routers));
+  ASSERT_EQ(maps.size(), 4u);
+  for (Index layer = 0; layer < 4; ++layer) {
+    EXPECT_EQ(maps[std::size_t(layer)], router_head_map(routers, layer, unit_scales(routers)));
+  }
+}
+
+TEST(RouterMapsTest, DriftIsNoneAtTheStartOfTraining) {
+  Random random(3);
+  Routers routers = Routers::identity(3, 16);
+  for (std::size_t layer = 1; layer < 3; ++layer) {
+    MatrixD& router = routers.weights[layer];
+    const double bound = std::sqrt(3.0 / double(router.cols()));
+    for (Index row = 0; row < 16; ++row) {
+      for (Index column = 0; column < router.cols() - 16; ++column) {
+        router(row, column) = random.uniform(-bound, bound);
+      }
+    }
+  }
+  const std::vector<RouterDrift> drift = router_drift(routers);
+  EXPECT_TRUE(std::isnan(drift[0].others_ratio));
+  EXPECT_EQ(drift[2].own_distance, 0.0);
+  EXPECT_NEAR(drift[2].others_ratio, 1.0, 0.05);
+  routers.weights[2] *= 3.0;
+  EXPECT_NEAR(router_drift(routers)[2].own_distance, 2.0, 1e-12);
+  EXPECT_NEAR(router_drift(routers)[2].others_ratio, 3.0, 0.15);
+}
+
 TEST(RouterMapsTest, NamesTheLayerAtFault) {
   Routers routers = Routers::identity(3, 2);
   routers.weights[1].resize(2, 3);

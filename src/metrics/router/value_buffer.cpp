@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/router/value_buffer.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using Eigen::Index;
+
+void check_fits(const ValueBuffer& values, const MatrixD& router, TokenRange tokens) {
+  const Index heads = values.num_key_value_heads();
+  if (router.rows() != heads || router.cols() < heads || router.cols() % heads != 0 ||
+      router.cols() > values.num_sources()) {
+    throw InvalidArgument(
+        "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
+        "[{2}, {3}]",
+        heads, values.num_layers(), router.rows(), router.cols());
+  }
+  if (tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens()) {
+    throw InvalidArgument("routing: tokens {} to {} are not among the {} of the buffer",
+                          tokens.first, tokens.first + tokens.count, values.num_tokens());
+  }
+}
+
+}  // namespace
+
+ValueBuffer::ValueBuffer(std::int64_t num_layers, std::int64_t num_key_value_heads,
+                         std::int64_t head_dim)
+    : num_layers_(num_layers), num_heads_(num_key_value_heads), head_dim_(head_dim) {
+  if (num_layers < 1 || num_key_value_heads < 1 || head_dim < 1) {
+    throw InvalidArgument("value buffer: sizes must be >= 1, got {} layers, {} heads of {}",
+                          num_layers, num_key_value_heads, head_dim);
+  }
+}
+
+void ValueBuffer::resize(std::int64_t num_tokens) {
+  num_tokens_ = num_tokens;
+  data_.resize(static_cast<std::size_t>(num_sources() * head_dim_ * num_tokens));
+}
+
+void ValueBuffer::set_rows(std::int64_t layer, std::int64_t first_token,
+                           const ConstMatrixRef& rows) {
+  const Index width = num_heads_ * head_dim_;
+  if (layer < 0 || layer >= num_layers_ || rows.cols() != width || first_token < 0 ||
+      first_token + rows.rows() > num_tokens_) {
+    throw InvalidArgument(
+        "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
+        rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
+  }
+  // Tiles, so that neither side of the transposition leaves the cache.
+  constexpr Index kTile = 32;
+  for (Index first = 0; first < rows.rows(); first += kTile) {
+    const Index last = std::min(first + kTile, rows.rows());
+    for (Index head = 0; head < num_heads_; ++head) {
+      for (Index dim = 0; dim < head_dim_; ++dim) {
+        const Index column = head * head_dim_ + dim;
+        float* const to = data_.data() +
+                          (dim * num_sources() + layer * num_heads_ + head) * num_tokens_ +
+                          first_token;
+        for (Index t = first; t < last; ++t) to[t] = rows(t, column);
+      }
+    }
+  }
+}
+
+std::int64_t ValueBuffer::bytes_for(std::int64_t num_tokens) const {
+  return num_sources() * head_dim_ * num_tokens * static_cast<std::int64_t>(sizeof(float));
+}
+
+void ValueRouter::route(const ValueBuffer& values, const MatrixD& router, TokenRange tokens,
+                        MatrixD& routed) {
+  check_fits(values, router, tokens);
+  const Index heads = values.num_key_value_heads();
+  std::vector<Index> active;
+  for (Index source = 0; source < router.cols(); ++source) {
+    if ((router.col(source).array() != 0.0).any()) active.push_back(source);
+  }
+  const auto num_active = static_cast<Index>(active.size());
+  weights_.resize(heads, num_active);
+  for (Index i = 0; i < num_active; ++i) {
+    weights_.col(i) = router.col(active[static_cast<std::size_t>(i)]);
+  }
+  routed.resize(values.head_dim() * heads, tokens.count);
+  sources_.resize(num_active, tokens.count);
+  for (Index dim = 0; dim < values.head_dim(); ++dim) {
+    for (Index i = 0; i < num_active; ++i) {
+      const float* const from =
+          values.source(dim, active[static_cast<std::size_t>(i)]) + tokens.first;
+      sources_.row(i) = Eigen::Map<const Eigen::RowVectorXf>(from, tokens.count).cast<double>();
+    }
+    routed.middleRows(dim * heads, heads).noalias() = weights_ * sources_;
+  }
+}
+
+MatrixF routed_rows(const MatrixD& routed, std::int64_t num_key_value_heads) {
+  const Index head_dim = routed.rows() / num_key_value_heads;
+  MatrixF rows(routed.cols(), routed.rows());
+  for (Index dim = 0; dim < head_dim; ++dim) {
+    for (Index head = 0; head < num_key_value_heads; ++head) {
+      rows.col(head * head_dim + dim) =
+          routed.row(dim * num_key_value_heads + head).cast<float>().transpose();
+    }
+  }
+  return rows;
+}
+
+}  // namespace lime

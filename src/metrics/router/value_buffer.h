@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/matrix.h"
+
+namespace lime {
+
+/// Values (or keys) of all layers of some tokens, laid out for routing.
+///
+/// Routing treats every dimension of a head alike and by itself: routed value c of a token is R
+/// times the c-th dimensions of its buffered heads. So the buffer holds one matrix per dimension,
+/// [num_sources, num_tokens], whose rows are the buffered heads in the order of R's columns
+/// (oldest layer first): one matrix product per dimension routes all tokens.
+class ValueBuffer {
+ public:
+  /// @throws InvalidArgument  if a size is below 1.
+  ValueBuffer(std::int64_t num_layers, std::int64_t num_key_value_heads, std::int64_t head_dim);
+
+  /// Makes room for `num_tokens` tokens; what was there is lost.
+  void resize(std::int64_t num_tokens);
+  /// Puts rows of one layer in place, [any, kv_heads * head_dim], from token `first_token` on.
+  /// Different layers and tokens may be set from several threads at once.
+  /// @throws InvalidArgument  if they do not fit.
+  void set_rows(std::int64_t layer, std::int64_t first_token, const ConstMatrixRef& rows);
+
+  std::int64_t num_layers() const { return num_layers_; }
+  std::int64_t num_key_value_heads() const { return num_heads_; }
+  std::int64_t head_dim() const { return head_dim_; }
+  std::int64_t num_sources() const { return num_layers_ * num_heads_; }
+  std::int64_t num_tokens() const { return num_tokens_; }
+  /// Dimension `dim` of the buffered head in column `source` of the routers, [num_tokens].
+  const float* source(std::int64_t dim, std::int64_t source) const {
+    return data_.data() + (dim * num_sources() + source) * num_tokens_;
+  }
+  /// Memory that `num_tokens` tokens take, in bytes.
+  std::int64_t bytes_for(std::int64_t num_tokens) const;
+
+ private:
+  std::int64_t num_layers_;
+  std::int64_t num_heads_;
+  std::int64_t head_dim_;
+  std::int64_t num_tokens_ = 0;
+  std::vector<float> data_;
+};
+
+/// A range of the tokens of a buffer.
+struct TokenRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// Computes routed values, U = R V for every dimension, in double.
+///
+/// Keeps its scratch memory: one object per thread.
+class ValueRouter {
+ public:
+  /// @param router  R of one layer, [kv_heads, (layer + 1) * kv_heads].
+  /// @param routed  [head_dim * kv_heads, tokens.count]; row c * kv_heads + h is dimension c of
+  ///                target head h. Feature-major: the transpose of routed rows, and with
+  ///                dimensions outside heads.
+  /// Time head_dim * kv_heads * tokens multiply-adds per buffered head with a weight other than 0.
+  /// @throws InvalidArgument  if router and buffer, or tokens and buffer do not fit.
+  void route(const ValueBuffer& values, const MatrixD& router, TokenRange tokens, MatrixD& routed);
+
+ private:
+  MatrixD sources_;
+  MatrixD weights_;
+};
+
+/// Feature-major routed values as rows of a capture: [tokens, kv_heads * head_dim], heads outside
+/// dimensions.
+MatrixF routed_rows(const MatrixD& routed, std::int64_t num_key_value_heads);
+
+}  // namespace lime

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/router/counterfactual_router.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/errors.h"
+#include "metrics/router/random_routers.h"
+
+namespace lime {
+namespace {
+
+using Eigen::Index;
+using testing::random_routers;
+
+constexpr Index kLayers = 5;
+constexpr Index kHeads = 2;
+
+HeadScales uneven_scales() {
+  HeadScales scales(kLayers, kHeads);
+  for (Index i = 0; i < scales.size(); ++i) scales.data()[i] = 0.5 + 0.25 * double(i);
+  return scales;
+}
+
+Routers make(const std::string& name, const CounterfactualOptions& options = {}) {
+  return counterfactual_routers(random_routers(kLayers, kHeads), uneven_scales(),
+                                Counterfactual::parse(name), options);
+}
+
+/// Contributions of one target head: weights times scales.
+std::vector<double> contributions(const Routers& routers, const HeadScales& scales, Index layer,
+                                  Index head) {
+  std::vector<double> result;
+  const MatrixD& router = routers.weights[std::size_t(layer)];
+  for (Index column = 0; column < router.cols(); ++column) {
+    result.push_back(router(head, column) * scales(column / kHeads, column % kHeads));
+  }
+  return result;
+}
+
+double norm_of(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
+}
+
+TEST(CounterfactualRouterTest, NamesAreReadBack) {
+  for (const std::string name : {"trained", "identity", "last-2", "first-1", "top-4", "unsigned",
+                                 "permuted", "random", "cut-0"}) {
+    EXPECT_EQ(Counterfactual::parse(name).name(), name);
+  }
+  for (const std::string name : {"", "last", "last-", "last-0", "top-x", "cut--1", "identity-1",
+                                 "cut-99999999999", "Last-1"}) {
+    EXPECT_THROW(Counterfactual::parse(name), InvalidArgument) << name;
+  }
+}
+
+TEST(CounterfactualRouterTest, TrainedAndIdentityAreWhatTheySay) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  EXPECT_EQ(make("trained").weights, trained.weights);
+  EXPECT_EQ(make("identity").weights, Routers::identity(kLayers, kHeads).weights);
+}
+
+TEST(CounterfactualRouterTest, KeepsOrDropsWholeLayers) {
+  const MatrixD trained = random_routers(kLayers, kHeads).weights[4];
+  const MatrixD last = make("last-2").weights[4];
+  EXPECT_EQ(MatrixD(last.rightCols(4)), MatrixD(trained.rightCols(4)));
+  EXPECT_TRUE((last.leftCols(6).array() == 0.0).all());
+  const MatrixD first = make("first-2").weights[4];
+  EXPECT_EQ(MatrixD(first.leftCols(4)), MatrixD(trained.leftCols(4)));
+  EXPECT_TRUE((first.rightCols(6).array() == 0.0).all());
+  EXPECT_EQ(MatrixD(last.rightCols(4) + 0.0 * last.leftCols(4)), MatrixD(trained.rightCols(4)));
+  const MatrixD cut = make("cut-3").weights[4];
+  EXPECT_TRUE((cut.middleCols(6, 2).array() == 0.0).all());
+  EXPECT_EQ((cut - trained).norm(), trained.middleCols(6, 2).norm());
+  // More layers than there are: nothing is left out.
+  EXPECT_EQ(make("last-9").weights[4], trained);
+  EXPECT_EQ(make("first-9").weights[4], trained);
+  EXPECT_EQ(make("cut-4").weights[3], random_routers(kLayers, kHeads).weights[3]);
+}
+
+TEST(CounterfactualRouterTest, OnlyCuttingTheEmbeddingTouchesLayerZero) {
+  const MatrixD identity = MatrixD::Identity(kHeads, kHeads);
+  for (const std::string name : {"last-1", "top-1", "unsigned", "permuted", "random", "cut-1"}) {
+    EXPECT_EQ(make(name).weights[0], identity) << name;
+  }
+  EXPECT_EQ(make("cut-0").weights[0], MatrixD(MatrixD::Zero(kHeads, kHeads)));
+}
+
+TEST(CounterfactualRouterTest, TopKeepsWhatContributesMost) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  const Routers top = make("top-3");
+  for (Index head = 0; head < kHeads; ++head) {
+    const std::vector<double> before = contributions(trained, uneven_scales(), 3, head);
+    const std::vector<double> after = contributions(top, uneven_scales(), 3, head);
+    double smallest_kept = INFINITY;
+    double largest_dropped = 0.0;
+    int kept = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (after[i] == 0.0) {
+        largest_dropped = std::max(largest_dropped, std::abs(before[i]));
+      } else {
+        EXPECT_EQ(after[i], before[i]);
+        smallest_kept = std::min(smallest_kept, std::abs(before[i]));
+        ++kept;
+      }
+    }
+    EXPECT_EQ(kept, 3);
+    EXPECT_GT(smallest_kept, largest_dropped);
+  }
+}
+
+TEST(CounterfactualRouterTest, UnsignedDropsTheSignsOnly) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  EXPECT_EQ(make("unsigned").weights[2], MatrixD(trained.weights[2].cwiseAbs()));
+}
+
+TEST(CounterfactualRouterTest, PermutingMovesTheSameContributions) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  const Routers permuted = make("permuted");
+  std::vector<double> before = contributions(trained, uneven_scales(), 4, 1);
+  std::vector<double> after = contributions(permuted, uneven_scales(), 4, 1);
+  EXPECT_NE(before, after);
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-15);
+}
+
+TEST(CounterfactualRouterTest, RandomHasTheNormOfTheTrainedAndFollowsItsSeed) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  const Routers random = make("random");
+  for (Index head = 0; head < kHeads; ++head) {
+    EXPECT_NEAR(norm_of(contributions(random, uneven_scales(), 4, head)),
+                norm_of(contributions(trained, uneven_scales(), 4, head)), 1e-13);
+  }
+  EXPECT_EQ(make("random").weights, random.weights);
+  EXPECT_NE(make("random", {.seed = 1}).weights, random.weights);
+}
+
+TEST(CounterfactualRouterTest, KeepsTheNormWhenAsked) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  for (const std::string name : {"last-1", "top-2", "cut-0", "unsigned"}) {
+    const Routers made = make(name, {.keep_norm = true});
+    EXPECT_NEAR(norm_of(contributions(made, uneven_scales(), 3, 0)),
+                norm_of(contributions(trained, uneven_scales(), 3, 0)), 1e-13)
+        << name;
+  }
+}
+
+// W_V of head 1 of layer 1 times -4 and its columns divided by -4: the same model.
+TEST(CounterfactualRouterTest, SaysTheSameOfModelsThatScaleTheirHeadsDifferently) {
+  const Routers trained = random_routers(kLayers, kHeads);
+  Routers rescaled = trained;
+  HeadScales scales = uneven_scales();
+  scales(1, 1) *= 4.0;
+  for (std::size_t layer = 1; layer < kLayers; ++layer) rescaled.weights[layer].col(3) /= 4.0;
+  for (const std::string name : {"last-2", "first-1", "top-3", "permuted", "random", "cut-1"}) {
+    const Counterfactual counterfactual = Counterfactual::parse(name);
+    const Routers a = counterfactual_routers(trained, uneven_scales(), counterfactual);
+    const Routers b = counterfactual_routers(rescaled, scales, counterfactual);
+    const std::vector<double> before = contributions(a, uneven_scales(), 4, 0);
+    const std::vector<double> after = contributions(b, scales, 4, 0);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      EXPECT_NEAR(after[i], before[i], 1e-13) << name;
+    }
+  }
+}
+
+TEST(CounterfactualRouterTest, RefusesWhatDoesNotFit) {
+  try {
+    make("cut-5");
+    FAIL() << "expected InvalidArgument";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "router: cut-5 must name a layer from 0 to 4");
+  }
+  EXPECT_THROW(counterfactual_routers(random_routers(3, 2), HeadScales::Ones(2, 2), {}),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routing from a buffer of values, and what follows from its moments and spectra.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/thread_pool.h"
+#include "metrics/entropy/matrix_entropy.h"
+#include "metrics/router/cancellation.h"
+#include "metrics/router/random_routers.h"
+#include "metrics/router/routed_spectrum.h"
+#include "metrics/router/value_buffer.h"
+#include "metrics/router/value_moments.h"
+
+namespace lime {
+namespace {
+
+using Eigen::Index;
+using testing::buffer_of;
+using testing::random_routers;
+using testing::random_values;
+using testing::route_directly;
+
+constexpr Index kLayers = 4;
+constexpr Index kHeads = 3;
+constexpr Index kHeadDim = 5;
+constexpr Index kTokens = 70;
+
+TEST(ValueRouterTest, EqualsTheSumOverBufferedHeads) {
+  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
+  const ValueBuffer buffer = buffer_of(values, kHeads);
+  const Routers routers = random_routers(kLayers, kHeads);
+  ValueRouter router;
+  MatrixD routed;
+  for (std::size_t layer = 0; layer < kLayers; ++layer) {
+    const MatrixD& weights = routers.weights[layer];
+    router.route(buffer, weights, {10, 50}, routed);
+    const MatrixD expected = route_directly(values, weights).middleRows(10, 50);
+    const MatrixF rows = routed_rows(routed, kHeads);
+    EXPECT_LT((rows.cast<double>() - expected).cwiseAbs().maxCoeff(), 2e-6) << layer;
+    EXPECT_EQ(routed.rows(), kHeads * kHeadDim);
+    EXPECT_NEAR(routed(4 * kHeads + 2, 7), expected(7, 2 * kHeadDim + 4), 1e-13);
+  }
+}
+
+TEST(ValueRouterTest, IdentityGivesTheOwnLayerBack) {
+  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
+  ValueRouter router;
+  MatrixD routed;
+  router.route(buffer_of(values, kHeads), Routers::identity(kLayers, kHeads).weights[2],
+               {0, kTokens}, routed);
+  EXPECT_EQ(routed_rows(routed, kHeads), values[2]);
+}
+
+TEST(ValueRouterTest, RefusesWhatDoesNotFit) {
+  const ValueBuffer buffer = buffer_of(random_values(2, 8, 6), 3);
+  ValueRouter router;
+  MatrixD routed;
+  EXPECT_THROW(router.route(buffer, MatrixD::Ones(2, 6), {0, 8}, routed), InvalidArgument);
+  EXPECT_THROW(router.route(buffer, MatrixD::Ones(3, 9), {0, 8}, routed), InvalidArgument);
+  EXPECT_THROW(router.route(buffer, MatrixD::Ones(3, 6), {4, 8}, routed), InvalidArgument);
+}
+
+TEST(ValueMomentsTest, GiveTheStatisticsOfRoutedValues) {
+  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
+  const MatrixD weights = random_routers(kLayers, kHeads).weights[3];
+  ThreadPool pool(2);
+  ValueMoments moments(buffer_of(values, kHeads), 1, 3);
+  for (const Index first : {Index{0}, Index{30}}) {  // in two parts
+    std::vector<MatrixF> part;
+    const Index count = first == 0 ? 30 : kTokens - 30;
+    for (const MatrixF& rows : values) part.emplace_back(rows.middleRows(first, count));
+    moments.add(buffer_of(part, kHeads), pool);
+  }
+  const FeatureStatistics statistics = moments.routed(weights);
+  const MatrixD routed = route_directly(values, weights);
+  EXPECT_EQ(statistics.count, kTokens);
+  for (Index dim = 0; dim < 3; ++dim) {
+    for (Index head = 0; head < kHeads; ++head) {
+      const VectorD feature = routed.col(head * kHeadDim + dim + 1);
+      const double mean = feature.mean();
+      EXPECT_NEAR(statistics.mean(dim * kHeads + head), mean, 1e-12);
+      EXPECT_NEAR(statistics.m2(dim * kHeads + head), (feature.array() - mean).square().sum(),
+                  1e-10);
+    }
+  }
+}
+
+TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
+  const ValueBuffer buffer = buffer_of(random_values(kLayers, kTokens, kHeads * kHeadDim), kHeads);
+  const MatrixD weights = random_routers(kLayers, kHeads).weights[3];
+  std::vector<FeatureStatistics> statistics;
+  for (const int threads : {1, 4}) {
+    ThreadPool pool(threads);
+    ValueMoments moments(buffer, 0, kHeadDim);
+    moments.add(buffer, pool);
+    moments.add(buffer, pool);
+    statistics.push_back(moments.routed(weights));
+  }
+  EXPECT_EQ(statistics[0].mean, statistics[1].mean);
+  EXPECT_EQ(statistics[0].m2, statistics[1].m2);
+}
+
+TEST(SpectrumCalculatorTest, EqualsTheEntropyOfStandardisedRows) {
+  const std::vector<MatrixF> values = random_values(1, kTokens, kHeads * kHeadDim);
+  const Standardization standardization = make_standardization(feature_statistics(values[0]));
+  MatrixD features = values[0].cast<double>().transpose();
+  const std::vector<double> orders = {0.5, 1.0, 2.0};
+  SpectrumCalculator calculator;
+  const std::optional<SpectrumSummary> summary =
+      calculator.compute(features, standardization, orders);
+  ASSERT_TRUE(summary.has_value());
+  const MatrixD z = standardize(values[0], standardization);
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    EXPECT_NEAR(summary->entropies[i], matrix_renyi_entropy(z, orders[i]), 1e-11) << orders[i];
+  }
+}
+
+TEST(SpectrumCalculatorTest, EffectiveRankOfOrthogonalRowsIsTheirNumber) {
+  MatrixD features = 3.0 * MatrixD::Identity(12, 4);
+  SpectrumCalculator calculator;
+  EXPECT_NEAR(calculator.compute(features, std::nullopt, {})->effective_rank, 4.0, 1e-12);
+  // Singular values 2 and 1: p = 2/3, 1/3.
+  features = MatrixD::Zero(3, 5);
+  features(0, 0) = 2.0;
+  features(1, 1) = 1.0;
+  EXPECT_NEAR(calculator.compute(features, std::nullopt, {})->effective_rank,
+              std::exp(std::log(3.0) - 2.0 / 3.0 * std::log(2.0)), 1e-6);
+}
+
+TEST(SpectrumCalculatorTest, SaysNothingOfZerosAndRefusesNan) {
+  MatrixD features = MatrixD::Zero(3, 5);
+  SpectrumCalculator calculator;
+  EXPECT_FALSE(calculator.compute(features, std::nullopt, {}).has_value());
+  features(1, 4) = std::nan("");
+  try {
+    calculator.compute(features, std::nullopt, {});
+    FAIL() << "expected InvalidArgument";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "spectrum: values must be finite, got nan at token 4; look for overflow in the "
+                 "model, or capture in a wider type");
+  }
+}
+
+double cancellation_of(const std::vector<MatrixF>& values, const MatrixD& router) {
+  CancellationIndex index(router.rows());
+  index.add(buffer_of(values, router.rows()), router, {0, values[0].rows()});
+  return index.mean()(0);
+}
+
+TEST(CancellationIndexTest, IsZeroForOneSourceAndOneForOpposites) {
+  const std::vector<MatrixF> values = random_values(1, 9, 6);
+  EXPECT_NEAR(cancellation_of(values, MatrixD::Constant(1, 1, -0.7)), 0.0, 1e-15);
+  const std::vector<MatrixF> twice = {values[0], values[0]};
+  MatrixD router(1, 2);
+  router << 0.5, 0.5;
+  EXPECT_NEAR(cancellation_of(twice, router), 0.0, 1e-12);
+  router << 0.5, -0.5;
+  EXPECT_NEAR(cancellation_of(twice, router), 1.0, 1e-12);
+  router << 0.75, -0.25;
+  EXPECT_NEAR(cancellation_of(twice, router), 0.5, 1e-12);
+}
+
+TEST(CancellationIndexTest, OfRandomDirectionsApproachesOneMinusOneOverRootM) {
+  constexpr Index kSources = 4;
+  std::vector<MatrixF> values;
+  for (const MatrixF& rows : random_values(kSources, 50, 2000)) {
+    const float mean = rows.mean();
+    MatrixF centred = (rows.array() - mean).matrix();
+    values.push_back(centred / centred.norm());
+  }
+  EXPECT_NEAR(cancellation_of(values, MatrixD::Ones(1, kSources)), 0.5, 0.01);
+}
+
+TEST(CancellationIndexTest, HeadsWithoutContributionsHaveNone) {
+  CancellationIndex index(2);
+  MatrixD router(2, 2);
+  router << 1.0, 0.0, 0.0, 0.0;
+  index.add(buffer_of(random_values(1, 4, 4), 2), router, {0, 4});
+  EXPECT_NEAR(index.mean()(0), 0.0, 1e-15);
+  EXPECT_TRUE(std::isnan(index.mean()(1)));
+  EXPECT_EQ(index.count(1), 0);
+}
+
+}  // namespace
+}  // namespace lime
