@@ -5,7 +5,8 @@
 int main(int argc, char** argv) {
   lime::CommandLine line("lime-metrics",
                          "Turns captures of lime-capture into numbers with error bars.");
-  lime::add_entropy_command(line);
+  lime::MetricCommands commands(line);
+  lime::add_entropy_command(commands);
   line.set_examples(
       "lime-metrics entropy --layer all\n"
       "lime-metrics entropy llama.h5 lime.h5 -o entropy.json");

@@ -6,11 +6,8 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/sha256.h"
 #include "core/suggest.h"
-#include "core/thread_pool.h"
 #include "core/utf8.h"
-#include "store/capture_tools.h"
 
 namespace lime {
 namespace {
@@ -48,6 +45,10 @@ std::vector<ChosenCapture::Part> choose_parts(const CaptureReader& reader,
 }
 
 }  // namespace
+
+void CaptureSetOptions::describe_inputs(OptionList& list) {
+  list.add("captures", captures, "captures to compare side by side");
+}
 
 void CaptureSetOptions::describe(OptionList& list) {
   list.add("layer", layer, "layers, counted from 0: all, or a list as 0,3,8-15");
@@ -101,37 +102,6 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
     captures.push_back({labels[i], std::move(reader), std::move(parts)});
   }
   return captures;
-}
-
-std::vector<ResultsInput> hash_captures(const std::vector<ChosenCapture>& captures,
-                                        ThreadPool& pool, std::stop_token stop) {
-  std::vector<std::vector<fs::path>> files;
-  std::vector<std::pair<std::size_t, std::size_t>> work;
-  for (const ChosenCapture& capture : captures) {
-    const fs::path& path = capture.reader.path();
-    files.push_back({path});
-    for (const fs::path& shard : summarize_capture(path).shards) files.back().push_back(shard);
-    for (std::size_t i = 0; i < files.back().size(); ++i) work.emplace_back(files.size() - 1, i);
-  }
-  std::vector<std::string> hashes(work.size());
-  pool.parallel_for(
-      static_cast<std::int64_t>(work.size()),
-      [&](std::int64_t i) {
-        const auto [capture, file] = work[static_cast<std::size_t>(i)];
-        hashes[static_cast<std::size_t>(i)] = sha256_of_file(files[capture][file]);
-      },
-      std::move(stop));
-
-  std::vector<ResultsInput> inputs;
-  auto hash = hashes.begin();
-  for (std::size_t i = 0; i < captures.size(); ++i) {
-    const auto end = hash + static_cast<std::ptrdiff_t>(files[i].size());
-    const std::string digest =
-        files[i].size() == 1 ? *hash : sha256_of(fmt::format("{}", fmt::join(hash, end, "\n")));
-    inputs.push_back({captures[i].reader.path().string(), digest, captures[i].label});
-    hash = end;
-  }
-  return inputs;
 }
 
 }  // namespace lime

@@ -2,27 +2,25 @@
 #pragma once
 
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/layer_selection.h"
 #include "store/capture_reader.h"
-#include "store/results_file.h"
 
 namespace lime {
 
-class ThreadPool;
-
 /// Which parts of which captures a metric looks at.
 struct CaptureSetOptions {
-  /// Files as lime-capture wrote them. Not described: commands take them as positional arguments.
+  /// Files as lime-capture wrote them.
   std::vector<std::filesystem::path> captures = {"capture.h5"};
   /// Names in tables and results, one per capture; empty: from the paths.
   std::vector<std::string> label;
   LayerSelection layer;           ///< all by default
   std::vector<std::string> site;  ///< empty: every site of each capture
 
+  /// What commands take as positional arguments.
+  void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   /// @throws InvalidArgument  if labels and captures differ in number, or a label comes twice.
   void validate() const;
@@ -48,11 +46,5 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 /// Labels for captures that were given none: the file's name, or its folder's where all files are
 /// called `capture.h5`; the path where that is not unique.
 std::vector<std::string> default_labels(const std::vector<std::filesystem::path>& paths);
-
-/// Path, content hash and label of each capture. The hash of a capture in shards is that of the
-/// list of its files' hashes (docs/results_format.md); files are hashed in parallel.
-/// @throws IoError, Interrupted
-std::vector<ResultsInput> hash_captures(const std::vector<ChosenCapture>& captures,
-                                        ThreadPool& pool, std::stop_token stop = {});
 
 }  // namespace lime

@@ -2,16 +2,15 @@
 #include "analysis/entropy_analysis.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/entropy_report.h"
-#include "analysis/provenance.h"
 #include "core/errors.h"
 #include "core/suggest.h"
-#include "core/thread_pool.h"
 #include "core/utf8.h"
 #include "metrics/entropy/sequence_entropies.h"
 
@@ -20,21 +19,8 @@ namespace {
 
 /// As summarize() asks, but here the option is called otherwise.
 constexpr std::int64_t kFewestResamples = 100;
-
-/// The entropies of one site and layer of one capture.
-struct Measured {
-  std::string label;
-  std::string site;
-  int layer = 0;
-  SequenceEntropies entropies;
-};
-
-/// Progress over all layers of all captures.
-struct Counter {
-  const ProgressFn& on_progress;
-  std::int64_t done = 0;
-  std::int64_t total = 0;
-};
+/// For what is small beside a sequence: chunks of the file, spectra, tables.
+constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
 
 std::string quoted_path(const CaptureReader& capture) {
   return "'" + capture.path().string() + "'";
@@ -91,9 +77,16 @@ std::optional<Standardization> standardization_of(const CaptureReader& capture,
   return make_standardization({statistics.count, statistics.mean, statistics.m2});
 }
 
+/// What the units of one analysis share.
+struct Shared {
+  EntropyAnalysisOptions options;  ///< with the seed of the interval
+  std::vector<ChosenCapture> captures;
+  std::vector<std::string> identities;  ///< of the captures' sequences
+};
+
+/// Entropies of the sequences of one layer, read when their turn comes.
 SequenceEntropies measure_layer(const CaptureReader& capture, const std::string& site, int layer,
-                                const EntropyAnalysisOptions& options, ThreadPool& pool,
-                                Counter& counter, const std::stop_token& stop) {
+                                const EntropyAnalysisOptions& options, const UnitContext& context) {
   const std::vector<std::int64_t>& offsets = capture.offsets();
   const std::int64_t dim = capture.dim(site, layer);
   SequenceSource source;
@@ -104,78 +97,9 @@ SequenceEntropies measure_layer(const CaptureReader& capture, const std::string&
     capture.read_rows(site, layer, first, rows.rows(),
                       {rows.data(), static_cast<std::size_t>(rows.size())});
   };
-  const auto on_progress = [&](const Progress& progress) {
-    if (!counter.on_progress) return;
-    counter.on_progress(
-        {counter.done + progress.done, counter.total, fmt::format("{}, layer {}", site, layer)});
-  };
-  SequenceEntropies entropies =
-      sequence_entropies(source, standardization_of(capture, site, layer, options.entropy.preset),
-                         options.entropy, pool, on_progress, stop);
-  counter.done += source.count;
-  return entropies;
-}
-
-std::vector<Measured> measure_all(const std::vector<ChosenCapture>& captures,
-                                  const EntropyAnalysisOptions& options, ThreadPool& pool,
-                                  const ProgressFn& on_progress, const std::stop_token& stop) {
-  Counter counter{on_progress};
-  for (const ChosenCapture& capture : captures) {
-    for (const ChosenCapture::Part& part : capture.parts) {
-      counter.total += num_sequences_used(capture.reader, options) *
-                       static_cast<std::int64_t>(part.layers.size());
-    }
-  }
-  std::vector<Measured> measured;
-  for (const ChosenCapture& capture : captures) {
-    for (const ChosenCapture::Part& part : capture.parts) {
-      for (const int layer : part.layers) {
-        const auto where = [&] {
-          return fmt::format("{}: site '{}', layer {}", quoted_path(capture.reader), part.site,
-                             layer);
-        };
-        try {
-          measured.push_back(
-              {capture.label, part.site, layer,
-               measure_layer(capture.reader, part.site, layer, options, pool, counter, stop)});
-        } catch (const InvalidArgument& error) {
-          throw InvalidArgument("{}: {}", where(), error.what());
-        } catch (const NumericalError& error) {
-          throw NumericalError("{}: {}", where(), error.what());
-        } catch (const Interrupted&) {
-          throw Interrupted("{}: interrupted here; nothing was written, run it again", where());
-        }
-      }
-    }
-  }
-  return measured;
-}
-
-/// Untrained minus trained, sequence by sequence.
-std::vector<Measured> differences(const std::vector<Measured>& measured, const std::string& first,
-                                  const std::string& second) {
-  std::vector<Measured> result;
-  for (const Measured& untrained : measured) {
-    if (untrained.label != first) continue;
-    const auto trained = std::find_if(measured.begin(), measured.end(), [&](const Measured& other) {
-      return other.label == second && other.site == untrained.site &&
-             other.layer == untrained.layer;
-    });
-    if (trained == measured.end()) continue;
-    Measured difference = untrained;
-    difference.label = fmt::format("{} - {}", first, second);
-    difference.entropies.values -= trained->entropies.values;
-    if (difference.entropies.lower.size() > 0) {
-      difference.entropies.lower -= trained->entropies.upper;
-      difference.entropies.upper -= trained->entropies.lower;
-    }
-    result.push_back(std::move(difference));
-  }
-  if (result.empty()) {
-    throw InvalidArgument("diff-erank: '{}' and '{}' have no site and layer in common", first,
-                          second);
-  }
-  return result;
+  return sequence_entropies(source,
+                            standardization_of(capture, site, layer, options.entropy.preset),
+                            options.entropy, context.pool, context.on_progress, context.stop);
 }
 
 double mean_of(const std::vector<double>& values) {
@@ -195,26 +119,25 @@ void add_mean_and_min(Json& row, const std::string& name, const std::vector<T>& 
   row[name + "_min"] = min;
 }
 
-Json row_of(const Measured& measured, std::size_t order, const EntropyAnalysisOptions& options,
-            const SummaryOptions& summary_options) {
-  const SequenceEntropies& entropies = measured.entropies;
-  const Summary summary = summarize(entropies.of_order(order), summary_options);
-  std::vector<double> ceilings;
-  for (const std::int64_t tokens : entropies.num_tokens) {
-    ceilings.push_back(entropy_ceiling(tokens, entropies.dim, options.entropy));
-  }
-  Json row = Json::object();
-  row["label"] = measured.label;
-  row["site"] = measured.site;
-  row["layer"] = measured.layer;
-  row["alpha"] = OptionCodec<double>::to_json(entropies.alpha[order]);
-  row["preset"] = std::string(enum_name(options.entropy.preset));
-  row["unit"] = std::string(entropy_unit(options.entropy));
+void set_summary(Json& row, const Summary& summary) {
   row["mean"] = summary.mean;
   row["std"] = summary.std;
   row["ci_low"] = summary.ci_low;
   row["ci_high"] = summary.ci_high;
   row["n"] = summary.n;
+}
+
+Json row_of(const SequenceEntropies& entropies, std::size_t order,
+            const EntropyAnalysisOptions& options) {
+  std::vector<double> ceilings;
+  for (const std::int64_t tokens : entropies.num_tokens) {
+    ceilings.push_back(entropy_ceiling(tokens, entropies.dim, options.entropy));
+  }
+  Json row = Json::object();
+  row["alpha"] = OptionCodec<double>::to_json(entropies.alpha[order]);
+  row["preset"] = std::string(enum_name(options.entropy.preset));
+  row["unit"] = std::string(entropy_unit(options.entropy));
+  set_summary(row, summarize(entropies.of_order(order), options.summary));
   add_mean_and_min(row, "tokens", entropies.num_tokens);
   row["dim"] = entropies.dim;
   add_mean_and_min(row, "ceiling", ceilings);
@@ -227,21 +150,90 @@ Json row_of(const Measured& measured, std::size_t order, const EntropyAnalysisOp
   return row;
 }
 
-/// Rows of all orders; the bootstrap of one row does not depend on the others.
-std::vector<Json> rows_of(const std::vector<Measured>& measured,
-                          const EntropyAnalysisOptions& options, const RunOptions& run,
-                          ThreadPool& pool, const std::stop_token& stop) {
-  SummaryOptions summary = options.summary;
-  summary.seed = run.seed;
-  const std::size_t num_orders = options.entropy.orders().size();
-  std::vector<Json> rows(measured.size() * num_orders);
-  pool.parallel_for(
-      static_cast<std::int64_t>(rows.size()),
-      [&](std::int64_t i) {
-        const auto index = static_cast<std::size_t>(i);
-        rows[index] = row_of(measured[index / num_orders], index % num_orders, options, summary);
-      },
-      stop);
+UnitResult result_of(const SequenceEntropies& entropies, const std::string& identity,
+                     const EntropyAnalysisOptions& options) {
+  UnitResult result;
+  for (std::size_t order = 0; order < entropies.alpha.size(); ++order) {
+    result.rows.push_back(row_of(entropies, order, options));
+    result.samples.push_back({.key = {{"alpha", result.rows.back().at("alpha")}},
+                              .quantity = "entropy",
+                              .items = "sequences",
+                              .identity = identity,
+                              .values = entropies.of_order(order)});
+  }
+  return result;
+}
+
+/// Bytes for one sequence: the rows as they are read, the same in double, and the work on the
+/// smaller Gram matrix.
+std::int64_t bytes_per_sequence(const CaptureReader& capture, std::int64_t dim,
+                                const EntropyAnalysisOptions& options) {
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < num_sequences_used(capture, options); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    longest = std::max(longest, offsets[at + 1] - offsets[at]);
+  }
+  const std::int64_t smaller = std::min(longest, dim);
+  return longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
+}
+
+std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
+  std::vector<Unit> units;
+  for (std::size_t i = 0; i < shared->captures.size(); ++i) {
+    const ChosenCapture& capture = shared->captures[i];
+    for (const auto& [site, layers] : capture.parts) {
+      for (const int layer : layers) {
+        Unit unit = layer_unit(capture, site, layer);
+        unit.work = num_sequences_used(capture.reader, shared->options);
+        unit.bytes_per_thread =
+            bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
+        unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
+          return result_of(
+              measure_layer(shared->captures[i].reader, site, layer, shared->options, context),
+              shared->identities[i], shared->options);
+        };
+        units.push_back(std::move(unit));
+      }
+    }
+  }
+  return units;
+}
+
+/// Diff-eRank: rows of the untrained minus the trained capture, sequence by sequence.
+std::vector<Json> difference_rows(const Shared& shared, const std::vector<Json>& keys,
+                                  std::span<const UnitResult> results) {
+  const std::string& first = shared.captures[0].label;
+  const std::string& second = shared.captures[1].label;
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Json trained_key = keys[i];
+    if (keys[i].at("label") != first) continue;
+    trained_key["label"] = second;
+    const auto found = std::find(keys.begin(), keys.end(), trained_key);
+    if (found == keys.end()) continue;
+    const UnitResult& trained = results[static_cast<std::size_t>(found - keys.begin())];
+    for (std::size_t order = 0; order < results[i].rows.size(); ++order) {
+      std::vector<double> values = results[i].samples[order].values;
+      for (std::size_t j = 0; j < values.size(); ++j) values[j] -= trained.samples[order].values[j];
+      Json row = keys[i];
+      row["label"] = fmt::format("{} - {}", first, second);
+      row.update(results[i].rows[order]);
+      set_summary(row, summarize(values, shared.options.summary));
+      if (shared.options.entropy.top_k) {
+        const Json& other = trained.rows[order];
+        row["lower"] =
+            results_number(results[i].rows[order], "lower") - results_number(other, "upper");
+        row["upper"] =
+            results_number(results[i].rows[order], "upper") - results_number(other, "lower");
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  if (rows.empty()) {
+    throw InvalidArgument("diff-erank: '{}' and '{}' have no site and layer in common", first,
+                          second);
+  }
   return rows;
 }
 
@@ -279,32 +271,35 @@ void EntropyAnalysisOptions::validate() const {
   }
 }
 
-Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& run,
-                       const ProgressFn& on_progress, const std::stop_token& stop) {
+Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run) {
   options.validate();
-  run.validate();
-  ThreadPool pool(run.threads);
-  Provenance provenance(pool.num_threads());
-  const std::vector<ChosenCapture> captures = open_captures(options.captures);
-  for (const ChosenCapture& capture : captures) check_rows(capture.reader, options);
-  const bool compares = options.entropy.preset == EntropyPreset::kDiffErank;
-  if (compares) check_same_sequences(captures[0].reader, captures[1].reader);
-
-  std::vector<Measured> measured = measure_all(captures, options, pool, on_progress, stop);
-  if (compares) {
-    std::vector<Measured> more = differences(measured, captures[0].label, captures[1].label);
-    std::move(more.begin(), more.end(), std::back_inserter(measured));
+  const auto shared = std::make_shared<Shared>();
+  shared->options = options;
+  shared->options.summary.seed = run.seed;
+  shared->captures = open_captures(options.captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    check_rows(capture.reader, options);
+    shared->identities.push_back(
+        sequences_identity(capture.reader, num_sequences_used(capture.reader, options)));
   }
-  Results results;
-  results.metric = "entropy";
-  results.rows = rows_of(measured, options, run, pool, stop);
-  provenance.lap("compute");
-  results.inputs = hash_captures(captures, pool, stop);
-  provenance.lap("hash_inputs");
-  results.options = options_to_json(options);
-  results.options["seed"] = run.seed;
-  results.provenance = provenance.to_json();
-  return make_entropy_report(std::move(results), captures, options);
+  Analysis analysis;
+  analysis.metric = "entropy";
+  analysis.options = stored_options(options);
+  analysis.inputs = capture_inputs(shared->captures);
+  analysis.units = make_units(shared);
+  analysis.threads = UnitThreads::kInside;
+  if (options.entropy.preset == EntropyPreset::kDiffErank) {
+    check_same_sequences(shared->captures[0].reader, shared->captures[1].reader);
+    std::vector<Json> keys;
+    for (const Unit& unit : analysis.units) keys.push_back(unit.key);
+    analysis.more_rows = [shared, keys](std::span<const UnitResult> results) {
+      return difference_rows(*shared, keys, results);
+    };
+  }
+  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+    return make_entropy_report(std::move(results), shared->captures, shared->options);
+  };
+  return analysis;
 }
 
 }  // namespace lime

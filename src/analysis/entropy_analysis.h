@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 
+#include "analysis/analysis.h"
 #include "analysis/capture_set.h"
-#include "analysis/results_output.h"
 #include "analysis/run_options.h"
-#include "core/progress.h"
 #include "metrics/entropy/entropy_options.h"
 #include "metrics/summary.h"
 
@@ -23,26 +21,26 @@ struct EntropyAnalysisOptions {
   /// standardises with stay those of the whole capture, as in the LIMe code.
   std::optional<std::int64_t> max_sequences;
 
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
   /// @throws InvalidArgument  also if diff-erank gets other than two captures.
   void validate() const;
 };
 
-/// Computes the matrix-based Renyi entropy of every sequence of some captures, layer by layer, and
-/// sums it up over the sequences.
+/// Prepares the matrix-based Renyi entropy of every sequence of some captures, layer by layer,
+/// summed up over the sequences.
 ///
-/// One row per capture, site, layer and order: label, site, layer, alpha, preset, unit, mean, std,
-/// ci_low, ci_high, n, tokens and tokens_min (mean and smallest over the sequences), dim, ceiling
-/// and ceiling_min (likewise); with top_k also lower, upper and left_out. The preset diff-erank
-/// takes two captures of the same sequences, untrained and trained, and adds rows for their
-/// difference, sequence by sequence. docs/results_format.md and docs/numerics.md have the details.
+/// One unit per capture, site and layer, and in it one row per order: alpha, preset, unit, mean,
+/// std, ci_low, ci_high, n, tokens and tokens_min (mean and smallest over the sequences), dim,
+/// ceiling and ceiling_min (likewise); with top_k also lower, upper and left_out. The samples are
+/// the sequences' entropies. The preset diff-erank takes two captures of the same sequences,
+/// untrained and trained, and adds rows for their difference, sequence by sequence.
+/// docs/results_format.md and docs/numerics.md have the details.
 ///
-/// Streams: as many sequences of one layer as there are threads lie in memory.
+/// Streams: as many sequences as there are threads lie in memory.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
 /// @throws IoError, FormatError  as CaptureReader.
-/// @throws Interrupted
-Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& run,
-                       const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
+Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/errors.h"
+#include "core/memory.h"
 #include "core/options.h"
+#include "core/thread_pool.h"
 
 namespace lime {
 
@@ -14,10 +17,17 @@ struct RunOptions {
   int threads = 0;
   /// Seed of every random choice.
   std::uint64_t seed = 0;
+  /// Memory that the work may take; unset: what is free on the machine. Results do not depend on
+  /// it.
+  std::optional<ByteSize> memory_limit = std::nullopt;
+
+  int num_threads() const { return threads > 0 ? threads : available_threads(); }
 
   void describe(OptionList& list) {
     list.group("Running");
     list.add("threads", threads, "threads to compute with; 0 takes all processors");
+    list.add("memory_limit", memory_limit,
+             "memory to keep within, e.g. 2GB; what is free if not given");
     list.add("seed", seed, "seed of every random choice");
   }
   void validate() const {

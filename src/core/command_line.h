@@ -57,6 +57,8 @@ class CommandLine {
     add_positional_field(list.fields().front(), required);
   }
 
+  void add_positional_field(OptionField field, bool required = false);
+
   /// Called after the values are assigned, if this command was chosen; an InvalidArgument that it
   /// throws counts as wrong usage.
   void add_check(std::function<void()> check);
@@ -73,7 +75,6 @@ class CommandLine {
  private:
   struct Impl;
   explicit CommandLine(std::unique_ptr<Impl> impl);
-  void add_positional_field(OptionField field, bool required);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -9,6 +9,9 @@
 
 #include "core/errors.h"
 
+// Null in programs without OpenMP.
+extern "C" void omp_set_num_threads(int num_threads) __attribute__((weak));
+
 namespace lime {
 
 int available_threads() {
@@ -16,6 +19,10 @@ int available_threads() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void set_library_threads(int num_threads) {
+  if (omp_set_num_threads != nullptr) omp_set_num_threads(num_threads);
 }
 
 struct ThreadPool::Job {
@@ -69,6 +76,7 @@ void ThreadPool::run_items(Job& job) {
 }
 
 void ThreadPool::work() {
+  set_library_threads(1);
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {

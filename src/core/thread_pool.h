@@ -14,6 +14,11 @@ namespace lime {
 /// Number of threads that `--threads 0` stands for: the processors this process may run on.
 int available_threads();
 
+/// Sets how many threads OpenMP libraries (BLAS, FAISS) start for calls from this thread, where
+/// the program has such a library. Threads of a ThreadPool have one, so that bits and load do not
+/// depend on what a library thinks best; who wants more says so.
+void set_library_threads(int num_threads);
+
 /// Runs independent work items on a fixed number of threads.
 ///
 /// Items are handed out in order, one at a time, so that uneven items balance. Which thread runs

@@ -18,17 +18,6 @@ namespace {
 constexpr std::string_view kFamily = "lime-results/";
 constexpr std::string_view kSchema = "lime-results/1";
 
-/// JSON has neither NaN nor infinities, and a null would not tell them from an absent value.
-Json with_words_for_infinities(const Json& value) {
-  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    return fmt::format("{}", value.get<double>());
-  }
-  if (!value.is_structured()) return value;
-  Json copy = value;
-  for (Json& item : copy) item = with_words_for_infinities(item);
-  return copy;
-}
-
 void check_row(const Json& row, std::size_t index, std::string_view where) {
   if (!row.is_object()) throw FormatError("{}: rows[{}] must be an object", where, index);
   for (const auto& [key, value] : row.items()) {
@@ -98,8 +87,8 @@ std::string results_to_json(const Results& results) {
     document["inputs"].push_back(
         {{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}});
   }
-  document["options"] = with_words_for_infinities(results.options);
-  document["provenance"] = with_words_for_infinities(results.provenance);
+  document["options"] = results_value(results.options);
+  document["provenance"] = results_value(results.provenance);
   // One row per line: as easy on the eye and on diff as a table.
   const auto dump = [](const Json& value, int indent) {
     return value.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -109,7 +98,7 @@ std::string results_to_json(const Results& results) {
   text += ",\n \"rows\": [";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "\n  " : ",\n  ";
-    text += dump(with_words_for_infinities(results.rows[i]), -1);
+    text += dump(results_value(results.rows[i]), -1);
   }
   return text + "\n ]\n}\n";
 }
@@ -167,11 +156,22 @@ std::string results_to_csv(const Results& results) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) text += ',';
       const auto cell = row.find(columns[i]);
-      if (cell != row.end()) text += csv_cell(with_words_for_infinities(*cell));
+      if (cell != row.end()) text += csv_cell(results_value(*cell));
     }
     text += '\n';
   }
   return text;
+}
+
+Json results_value(const Json& value) {
+  // JSON has neither NaN nor infinities, and a null would not tell them from an absent value.
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    return fmt::format("{}", value.get<double>());
+  }
+  if (!value.is_structured()) return value;
+  Json copy = value;
+  for (Json& item : copy) item = results_value(item);
+  return copy;
 }
 
 double results_number(const Json& row, const std::string& key) {

@@ -43,6 +43,9 @@ std::vector<std::string> results_columns(const Results& results);
 /// Numbers have as many digits as it takes to read back the same double.
 std::string results_to_csv(const Results& results);
 
+/// `value` with NaN and infinities replaced by the texts that stand for them in files.
+Json results_value(const Json& value);
+
 /// The number in `row` under `key`, "nan", "inf" and "-inf" included.
 /// @throws FormatError  if there is none.
 double results_number(const Json& row, const std::string& key);

@@ -6,10 +6,10 @@
 
 #include <string>
 
+#include "analysis/inputs.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "core/sha256.h"
-#include "core/thread_pool.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -88,21 +88,19 @@ TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
                 "': there is no such file; name a capture, or write one with lime-capture");
 }
 
-TEST(HashCapturesTest, ChangesWithTheContentAndNotWithTheThreads) {
+TEST(HashInputsTest, ChangesWithTheContentAndNotWithTheThreads) {
   const TemporaryFolder folder;
   write_capture(folder / "a.h5", example_capture(1));
   write_capture(folder / "b.h5", example_capture(2));
   CaptureSetOptions options;
   options.captures = {folder / "a.h5", folder / "b.h5"};
   const auto captures = open_captures(options);
-  ThreadPool one(1);
-  ThreadPool three(3);
-  const auto inputs = hash_captures(captures, one);
+  const auto inputs = hash_inputs(capture_inputs(captures), 1);
   ASSERT_EQ(inputs.size(), 2u);
   EXPECT_EQ(inputs[1].label, "b");
   EXPECT_EQ(inputs[1].path, (folder / "b.h5").string());
   EXPECT_NE(inputs[0].sha256, inputs[1].sha256);
-  const auto again = hash_captures(captures, three);
+  const auto again = hash_inputs(capture_inputs(captures), 3);
   EXPECT_EQ(inputs[0].sha256, again[0].sha256);
   EXPECT_EQ(inputs[1].sha256, again[1].sha256);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "support/test_data.h"
@@ -19,6 +20,11 @@ using testing::example_capture;
 using ::testing::HasSubstr;
 using testing::SmallCapture;
 using testing::write_capture;
+
+Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& run,
+                       const ProgressFn& on_progress = {}, const std::stop_token& stop = {}) {
+  return run_analysis(prepare_entropy(options, run), run, on_progress, stop);
+}
 
 class AnalyzeEntropyTest : public ::testing::Test {
  protected:

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "analysis/run_options.h"
+#include "core/command_line.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// A measurement as a command of lime-metrics.
+///
+/// `Options` is the analysis's options struct: `describe_inputs()` gives the positional arguments,
+/// `describe()` the options, `validate()` refuses what does not fit together.
+template <typename Options>
+struct MetricSpec {
+  std::string name;           ///< also Analysis::metric: "entropy"
+  std::string description;    ///< the first line stands in the list of commands
+  std::string progress_unit;  ///< what the units' work counts: "sequences"
+  std::string examples;       ///< one command per line
+  std::function<Analysis(const Options&, const RunOptions&)> prepare;
+};
+
+/// A measurement with its options, whatever their type.
+struct MetricCommand {
+  std::string name;
+  std::string progress_unit;
+  RunOptions run;
+  /// Everything that decides the numbers, the positional arguments first; refers to the options.
+  std::vector<OptionField> fields;
+  std::function<void()> validate;
+  std::function<Analysis(const RunOptions&)> prepare;
+};
+
+/// The measurements of lime-metrics: adds each as a command, with the options that all have in
+/// common, and finds them by name.
+class MetricCommands {
+ public:
+  explicit MetricCommands(CommandLine& line) : line_(line) {}
+
+  template <typename Options>
+  void add(MetricSpec<Options> spec) {
+    const auto options = std::make_shared<Options>();
+    auto command = std::make_shared<MetricCommand>();
+    command->name = spec.name;
+    command->progress_unit = spec.progress_unit;
+    command->validate = [options] { std::as_const(*options).validate(); };
+    command->prepare = [options, prepare = spec.prepare](const RunOptions& run) {
+      return prepare(*options, run);
+    };
+    OptionList inputs;
+    options->describe_inputs(inputs);
+    add_to_line(std::move(command), inputs.fields(), option_fields(*options),
+                {std::move(spec.description), std::move(spec.examples)});
+  }
+
+  /// The command of that name; null if there is none.
+  std::shared_ptr<MetricCommand> find(std::string_view name) const;
+
+ private:
+  struct Texts {
+    std::string description;
+    std::string examples;
+  };
+  void add_to_line(std::shared_ptr<MetricCommand> command, std::vector<OptionField> inputs,
+                   std::vector<OptionField> fields, Texts texts);
+
+  CommandLine& line_;
+  std::vector<std::shared_ptr<MetricCommand>> commands_;
+};
+
+}  // namespace lime

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "analysis/capture_set.h"
+#include "store/results_file.h"
+
+namespace lime {
+
+/// A file, or several that are one, that numbers are computed from.
+struct AnalysisInput {
+  std::string path;                          ///< as it was given
+  std::string label;                         ///< as in the rows
+  std::vector<std::filesystem::path> files;  ///< all that is read of it
+};
+
+/// The inputs of an analysis of these captures, shards included.
+std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> captures);
+
+/// Path, content hash and label of each input. The hash of an input of several files is that of the
+/// list of their hashes (docs/results_format.md); files are hashed on `num_threads` threads.
+/// @throws IoError, Interrupted
+std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int num_threads,
+                                      std::stop_token stop = {});
+
+}  // namespace lime

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "store/results_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+[[noreturn]] void fail(const fs::path& path, const char* what) {
+  throw IoError("{}: cannot be {}: {}", quoted(path), what, describe_errno(errno));
+}
+
+std::string read_whole(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) fail(path, "read");
+  return text.str();
+}
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The first entry in which two headers differ, as "options.alpha was 0.5 and is 1".
+std::optional<std::string> first_difference(const Json& before, const Json& now,
+                                            const std::string& name) {
+  if (before == now) return std::nullopt;
+  const auto entry = [](const Json& value, const std::string& key) {
+    const auto found = value.find(key);
+    return found == value.end() ? Json() : *found;
+  };
+  if (before.is_object() && now.is_object()) {
+    Json keys = before;
+    keys.update(now);
+    for (const auto& item : keys.items()) {
+      const std::string inner = name.empty() ? item.key() : name + "." + item.key();
+      const auto found = first_difference(entry(before, item.key()), entry(now, item.key()), inner);
+      if (found) return found;
+    }
+  }
+  return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
+}
+
+}  // namespace
+
+fs::path journal_path(const fs::path& output) { return output.string() + ".part"; }
+
+Json unit_result_to_json(const UnitResult& result) {
+  Json value = Json::object();
+  value["rows"] = result.rows;
+  value["samples"] = Json::array();
+  for (const Samples& samples : result.samples) {
+    value["samples"].push_back({{"key", samples.key},
+                                {"quantity", samples.quantity},
+                                {"items", samples.items},
+                                {"identity", samples.identity},
+                                {"values", samples.values}});
+  }
+  value["matrices"] = Json::array();
+  for (const NamedMatrix& matrix : result.matrices) {
+    const std::vector<double> values(matrix.values.data(),
+                                     matrix.values.data() + matrix.values.size());
+    value["matrices"].push_back({{"name", matrix.name},
+                                 {"rows", matrix.values.rows()},
+                                 {"columns", matrix.values.cols()},
+                                 {"values", values}});
+  }
+  return results_value(value);
+}
+
+UnitResult unit_result_from_json(const Json& value) {
+  UnitResult result;
+  result.rows = value.at("rows").get<std::vector<Json>>();
+  for (const Json& samples : value.at("samples")) {
+    result.samples.push_back({samples.at("key"), samples.at("quantity"), samples.at("items"),
+                              samples.at("identity"),
+                              samples.at("values").get<std::vector<double>>()});
+  }
+  for (const Json& entry : value.at("matrices")) {
+    NamedMatrix matrix{entry.at("name"), MatrixD(entry.at("rows").get<std::int64_t>(),
+                                                 entry.at("columns").get<std::int64_t>())};
+    double* next = matrix.values.data();
+    for (const Json& number : entry.at("values")) *next++ = number.get<double>();
+    result.matrices.push_back(std::move(matrix));
+  }
+  return result;
+}
+
+Journal::Journal(fs::path path, bool resume) : path_(std::move(path)), resume_(resume) {}
+
+Journal::~Journal() { close(); }
+
+Journal::Journal(Journal&& other) noexcept
+    : path_(std::move(other.path_)),
+      resume_(other.resume_),
+      header_(std::move(other.header_)),
+      file_(std::exchange(other.file_, -1)) {}
+
+Journal& Journal::operator=(Journal&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(resume_, other.resume_);
+  std::swap(header_, other.header_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+std::map<std::string, UnitResult> Journal::open(const Json& header) {
+  header_ = dump(header);
+  std::map<std::string, UnitResult> finished;
+  std::error_code ignored;
+  if (!keeps() || !fs::exists(path_, ignored)) return finished;
+  if (!resume_) {
+    throw InvalidArgument(
+        "{}: holds the finished part of an interrupted run; go on from there with --resume, or "
+        "remove the file",
+        quoted(path_));
+  }
+  create();
+  const std::string text = read_whole(path_);
+  std::size_t begin = 0;
+  std::size_t number = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string where = fmt::format("{}: line {}", quoted(path_), ++number);
+    const Json line = parse_json(text.substr(begin, end - begin), where);
+    if (number == 1) {
+      const auto difference = first_difference(line, parse_json(header_, "header"), "");
+      if (!difference) continue;
+      throw InvalidArgument(
+          "{}: was begun otherwise, {}; run it as it was begun, or remove the file", quoted(path_),
+          *difference);
+    }
+    try {
+      finished[dump(line.at("unit"))] = unit_result_from_json(line.at("result"));
+    } catch (const nlohmann::json::exception&) {
+      throw FormatError("{}: is not a finished unit; remove the file", where);
+    }
+  }
+  if (::ftruncate(file_, static_cast<off_t>(begin)) != 0) fail(path_, "cut");
+  if (begin == 0) write_line(header_);
+  return finished;
+}
+
+void Journal::add(const Json& key, const UnitResult& result) {
+  if (!keeps()) return;
+  if (file_ < 0) {
+    create();
+    write_line(header_);
+  }
+  write_line(dump({{"unit", key}, {"result", unit_result_to_json(result)}}));
+}
+
+void Journal::remove() {
+  close();
+  std::error_code ignored;
+  if (keeps()) fs::remove(path_, ignored);
+}
+
+void Journal::create() {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(path_, "written");
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  const bool taken = errno == EWOULDBLOCK;
+  if (taken) throw InvalidArgument("{}: another process is writing it", quoted(path_));
+  // Some network file systems have no locks; then the user is trusted.
+}
+
+void Journal::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file_, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail(path_, "written");
+    done += static_cast<std::size_t>(count);
+  }
+  if (::fdatasync(file_) != 0 && errno != EINVAL) fail(path_, "written");
+}
+
+void Journal::close() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+}  // namespace lime

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/run_analysis.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/inputs.h"
+#include "analysis/provenance.h"
+#include "analysis/unit_runner.h"
+#include "core/errors.h"
+#include "core/program.h"
+
+namespace lime {
+namespace {
+
+/// What an interrupted run and the one that goes on must agree in.
+Json journal_header(const Analysis& analysis, const Results& results) {
+  Json header = Json::object();
+  header["journal"] = "lime-journal/1";
+  header["metric"] = analysis.metric;
+  header["tool"] = tool_version();
+  header["options"] = results_value(results.options);
+  header["inputs"] = Json::object();
+  for (const ResultsInput& input : results.inputs) header["inputs"][input.label] = input.sha256;
+  header["units"] = Json::array();
+  for (const Unit& unit : analysis.units) header["units"].push_back(unit.key);
+  return header;
+}
+
+/// Computes the units that `journal` does not hold; results in the order of the units.
+std::vector<UnitResult> measure_units(const Analysis& analysis, const RunOptions& run,
+                                      std::map<std::string, UnitResult> finished, Journal& journal,
+                                      const ProgressFn& on_progress, const std::stop_token& stop) {
+  std::vector<UnitResult> results(analysis.units.size());
+  std::vector<const Unit*> left;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto found = finished.find(analysis.units[i].key.dump());
+    if (found != finished.end()) {
+      results[i] = std::move(found->second);
+      continue;
+    }
+    left.push_back(&analysis.units[i]);
+    places.push_back(i);
+  }
+  const UnitPlan plan = plan_units(left, analysis.threads, run.num_threads(), run.memory_limit);
+  const auto keep = [&](std::size_t index, UnitResult result) {
+    journal.add(left[index]->key, result);
+    // What a journal would give back, so that a run that goes on has the same values.
+    results[places[index]] = unit_result_from_json(unit_result_to_json(result));
+  };
+  try {
+    run_units(left, plan, keep, on_progress, stop);
+  } catch (const IoError&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error&) {
+    journal.remove();  // it would come again, and other options cannot go on from here
+    throw;
+  }
+  return results;
+}
+
+std::vector<Json> rows_of(const Analysis& analysis, const std::vector<UnitResult>& results) {
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (const Json& own : results[i].rows) {
+      Json row = analysis.units[i].key;
+      row.update(own);
+      rows.push_back(std::move(row));
+    }
+  }
+  if (analysis.more_rows) {
+    for (Json& row : analysis.more_rows(results)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Interrupted interruption(const Journal& journal) {
+  if (!journal.keeps()) {
+    return Interrupted(
+        "interrupted; nothing is kept without an output file, with -o FILE what is finished would "
+        "be");
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(journal.path(), ignored)) {
+    return Interrupted("interrupted before anything was finished; run it again");
+  }
+  return Interrupted("interrupted; what is finished is kept in '{}', go on with --resume",
+                     journal.path().string());
+}
+
+}  // namespace
+
+Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                    const ProgressFn& on_progress, const std::stop_token& stop) {
+  run.validate();
+  Results results;
+  results.metric = analysis.metric;
+  results.options = analysis.options;
+  results.options["seed"] = run.seed;
+  std::vector<UnitResult> units;
+  try {
+    Provenance provenance(run.num_threads());
+    results.inputs = hash_inputs(analysis.inputs, run.num_threads(), stop);
+    provenance.lap("hash_inputs");
+    auto finished = journal.open(journal_header(analysis, results));
+    const std::size_t num_resumed = finished.size();
+    units = measure_units(analysis, run, std::move(finished), journal, on_progress, stop);
+    provenance.lap("compute");
+    results.rows = rows_of(analysis, units);
+    results.provenance = provenance.to_json();
+    if (num_resumed > 0) results.provenance["resumed_units"] = num_resumed;
+  } catch (const Interrupted&) {
+    throw interruption(journal);
+  }
+  if (analysis.present) return analysis.present(std::move(results), units);
+  Report report;
+  report.results = std::move(results);
+  return report;
+}
+
+Report run_analysis(const Analysis& analysis, const RunOptions& run, const ProgressFn& on_progress,
+                    const std::stop_token& stop) {
+  Journal none;
+  return run_analysis(analysis, run, none, on_progress, stop);
+}
+
+}  // namespace lime

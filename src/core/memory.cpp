@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, double>, 13> kUnits = {{
+    {"", 1.0},
+    {"K", 1024.0},
+    {"KI", 1024.0},
+    {"KB", 1e3},
+    {"M", 1048576.0},
+    {"MI", 1048576.0},
+    {"MB", 1e6},
+    {"G", 1073741824.0},
+    {"GI", 1073741824.0},
+    {"GB", 1e9},
+    {"T", 1099511627776.0},
+    {"TI", 1099511627776.0},
+    {"TB", 1e12},
+}};
+
+/// "GiB" and "gi" are the same unit, "GB" is another.
+std::optional<double> unit_of(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  std::string unit;
+  for (const char letter : text) {
+    unit += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  }
+  if (unit == "B" || unit.ends_with("IB")) unit.pop_back();
+  for (const auto& [name, bytes] : kUnits) {
+    if (unit == name) return bytes;
+  }
+  return std::nullopt;
+}
+
+/// The number behind `key` in a file of lines as /proc has them; of the first line without a key.
+std::optional<std::int64_t> number_in_file(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t digits = line.find_first_of("0123456789");
+    std::int64_t value = 0;
+    if (digits == std::string::npos) return std::nullopt;
+    std::from_chars(line.data() + digits, line.data() + line.size(), value);
+    return value;
+  }
+  return std::nullopt;
+}
+
+/// What the control group of this process may still take, where it has a limit.
+std::optional<std::int64_t> left_in_control_group() {
+  auto limit = number_in_file("/sys/fs/cgroup/memory.max", "");
+  auto used = number_in_file("/sys/fs/cgroup/memory.current", "");
+  auto cached = number_in_file("/sys/fs/cgroup/memory.stat", "file ");
+  if (!limit) {
+    limit = number_in_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "");
+    used = number_in_file("/sys/fs/cgroup/memory/memory.usage_in_bytes", "");
+    cached = number_in_file("/sys/fs/cgroup/memory/memory.stat", "total_cache ");
+  }
+  if (!limit || !used) return std::nullopt;
+  return *limit - *used + cached.value_or(0);
+}
+
+}  // namespace
+
+ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
+  double number = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  const std::optional<double> unit =
+      unit_of({result.ptr, static_cast<std::size_t>(end - result.ptr)});
+  const double bytes = number * unit.value_or(0.0);
+  if (result.ec != std::errc() || !unit || !(bytes >= 1.0) || bytes > 9e18) {
+    throw InvalidArgument("{}: expected a size such as 2GB or 512MiB, got '{}'", where, text);
+  }
+  return {static_cast<std::int64_t>(bytes)};
+}
+
+std::string ByteSize::to_string() const {
+  for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
+    const auto size = static_cast<std::int64_t>(unit->second);
+    if (unit->first.ends_with('I') || bytes % size != 0) continue;
+    return fmt::format("{}{}", bytes / size, unit->first);
+  }
+  return std::to_string(bytes);
+}
+
+std::int64_t resident_memory() {
+  // Anonymous memory alone: pages of mapped files go when others need the room.
+  return number_in_file("/proc/self/status", "RssAnon:").value_or(0) * 1024;
+}
+
+std::int64_t peak_resident_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+std::int64_t available_memory() {
+  const std::int64_t machine = number_in_file("/proc/meminfo", "MemAvailable:").value_or(0) * 1024;
+  const std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t available = machine > 0 ? machine : unlimited;
+  return std::max<std::int64_t>(0,
+                                std::min(available, left_in_control_group().value_or(unlimited)));
+}
+
+}  // namespace lime
