@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to metrics.
+
+#include <cstdint>
+
+#include "core/matrix.h"
+#include "core/thread_pool.h"
+#include "metrics/linalg/simd_float.h"
+
+namespace lime::neighbors {
+
+/// Rows of a sliver and columns of a register tile of float products.
+inline constexpr int kSliverVectors = 3;
+inline constexpr int kSliverRows = kSliverVectors * linalg::kFloatLanes;
+inline constexpr int kTileCols = linalg::kFloatLanes >= 16 ? 8 : 4;
+static_assert(kSliverRows % kTileCols == 0);
+
+/// What is done to points before they are rounded to float32: (x - shift) * scale, so that
+/// products neither lose digits to a common mean nor overflow. `scale` is a power of two.
+struct Centering {
+  Eigen::RowVectorXd shift;
+  double scale = 1.0;
+};
+
+/// Mean of the rows, and the scale that brings the largest deviation to about 1.
+Centering centering_of(const ConstMatrixRef& points, ThreadPool& pool);
+
+/// Points in the order in which products read them: slivers of kSliverRows rows, each column by
+/// column; rows beyond the last are zero.
+class PackedPoints {
+ public:
+  PackedPoints(const ConstMatrixRef& points, const Centering& centering, ThreadPool& pool);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t dim() const { return dim_; }
+  std::int64_t num_slivers() const { return (rows_ + kSliverRows - 1) / kSliverRows; }
+  const float* sliver(std::int64_t index) const {
+    return data_.data() + index * kSliverRows * dim_;
+  }
+  /// Squared lengths, [num_slivers * kSliverRows], summed as multiply_slivers() sums: equal points
+  /// have distance 0 to the bit.
+  const float* squared_norms() const { return squared_norms_.data(); }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t dim_;
+  Eigen::ArrayXf data_;
+  Eigen::ArrayXf squared_norms_;
+};
+
+/// products[j, i] = <a row i, b row j> of two slivers, [kSliverRows, kSliverRows].
+/// Every product is summed in the same order.
+void multiply_slivers(const float* a, const float* b, std::int64_t dim, float* products);
+
+}  // namespace lime::neighbors
