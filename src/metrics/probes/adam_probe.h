@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -32,14 +33,24 @@ struct LinearLayer {
   Eigen::VectorXf bias;  ///< [num_classes]
 };
 
-/// Trains as the LIMe code does, from given weights over rows in given order:
-/// cross-entropy averaged over each batch, PyTorch's Adam, float32.
-///
-/// @param order  [steps' rows] indices of training rows, one pass after the other.
-/// @return accuracy over the rows of `order` under the weights of the moment (the running accuracy
-///         of the epoch).
-double train_with_adam(LinearLayer& layer, const ProbeData& data, std::span<const int> order,
-                       const AdamProbeOptions& options = {});
+/// Trains a layer as the LIMe code does: cross-entropy averaged over each batch, PyTorch's Adam,
+/// float32. Moments live as long as the object, so that epochs follow each other.
+class AdamTraining {
+ public:
+  /// @param layer  changed by run(); must outlive this object.
+  AdamTraining(LinearLayer& layer, const AdamProbeOptions& options);
+  ~AdamTraining();
+
+  /// One pass over the rows `order`, in that order.
+  /// @return accuracy over the rows under the weights of the moment: the epoch's running accuracy.
+  double run(const ProbeData& data, std::span<const int> order);
+
+ private:
+  struct State;
+  LinearLayer& layer_;
+  AdamProbeOptions options_;
+  std::unique_ptr<State> state_;
+};
 
 /// One fold of the LIMe code.
 struct AdamProbeFold {

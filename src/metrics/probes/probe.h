@@ -54,6 +54,12 @@ struct ProbeFold {
   std::vector<int> missing_classes;  ///< without a training row, so never predicted
 };
 
+/// The threads of a call, and who may end it.
+struct ProbeRun {
+  ThreadPool& pool;
+  std::stop_token stop = {};
+};
+
 /// A cross-validated probe.
 struct ProbeResult {
   std::vector<ProbeFold> folds;
@@ -82,6 +88,6 @@ ProbeResult cross_validate(const ProbeData& data, const Folds& folds, const Prob
 std::vector<ProbeResult> cross_validate_labels(const ProbeData& data,
                                                std::span<const std::vector<int>> labels,
                                                const Folds& folds, const ProbeOptions& options,
-                                               ThreadPool& pool);
+                                               const ProbeRun& run);
 
 }  // namespace lime

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/probes/logistic_regression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/errors.h"
+#include "core/thread_pool.h"
+#include "metrics/probes/panel_matrix.h"
+#include "metrics/probes/regression_batch.h"
+#include "metrics/probes/softmax_loss.h"
+
+namespace lime {
+namespace {
+
+using probes::Columns;
+using probes::PanelMatrix;
+using probes::RegressionProblem;
+using probes::RegressionSolution;
+using probes::TrainingPart;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void require_finite(const ConstMatrixRef& rows) {
+  for (Eigen::Index r = 0; r < rows.rows(); ++r) {
+    if (rows.row(r).allFinite()) continue;
+    Eigen::Index c = 0;
+    while (std::isfinite(rows(r, c))) ++c;
+    throw InvalidArgument("probe: values must be finite, got {} at row {}, column {}", rows(r, c),
+                          r, c);
+  }
+}
+
+void check_task(const LogisticTask& task, Eigen::Index num_rows) {
+  const auto expected = static_cast<std::size_t>(num_rows);
+  if (task.classes.size() != expected) {
+    throw InvalidArgument("probe: needs a class for each of {} rows, got {}", num_rows,
+                          task.classes.size());
+  }
+  if (!task.train.empty() && task.train.size() != expected) {
+    throw InvalidArgument("probe: needs a training flag for each of {} rows, got {}", num_rows,
+                          task.train.size());
+  }
+  if (task.num_classes < 2) {
+    throw InvalidArgument("probe: needs at least 2 classes, got {}", task.num_classes);
+  }
+  if (!(task.c > 0.0) || !std::isfinite(task.c)) {
+    throw InvalidArgument("c: must be > 0 and finite, got {}", task.c);
+  }
+  for (std::size_t i = 0; i < expected; ++i) {
+    if (task.classes[i] < 0 || task.classes[i] >= task.num_classes) {
+      throw InvalidArgument("probe: classes must be in [0, {}), got {} at row {}", task.num_classes,
+                            task.classes[i], i);
+    }
+  }
+}
+
+bool trains(const LogisticTask& task, std::size_t row) {
+  return task.train.empty() || task.train[row] != 0;
+}
+
+/// Classes with training rows, ascending.
+std::vector<int> present_classes(const LogisticTask& task) {
+  std::vector<std::uint8_t> seen(static_cast<std::size_t>(task.num_classes), 0);
+  for (std::size_t i = 0; i < task.classes.size(); ++i) {
+    if (trains(task, i)) seen[static_cast<std::size_t>(task.classes[i])] = 1;
+  }
+  std::vector<int> present;
+  for (int k = 0; k < task.num_classes; ++k) {
+    if (seen[static_cast<std::size_t>(k)] != 0) present.push_back(k);
+  }
+  return present;
+}
+
+/// Column means to float32, where they are larger than 4 standard deviations: subtracting them
+/// keeps float32 products exact enough. The difference is exact for values within a factor of 2 of
+/// the mean (Sterbenz), others are rounded by 2^-24 of it; columns with smaller means stay as they
+/// are.
+std::vector<float> column_shifts(const ConstMatrixRef& rows, ThreadPool& pool) {
+  constexpr Eigen::Index kCols = 64;
+  std::vector<float> shifts(static_cast<std::size_t>(rows.cols()));
+  pool.parallel_for((rows.cols() + kCols - 1) / kCols, [&](std::int64_t block) {
+    const Eigen::Index first = block * kCols;
+    const Eigen::Index count = std::min(kCols, rows.cols() - first);
+    using Sums = Eigen::Array<double, 1, Eigen::Dynamic>;
+    Sums sum = Sums::Zero(count);
+    Sums squares = Sums::Zero(count);
+    const Sums origin = rows.row(0).segment(first, count).cast<double>();
+    for (Eigen::Index r = 0; r < rows.rows(); ++r) {
+      const Sums value = rows.row(r).segment(first, count).cast<double>().array() - origin;
+      sum += value;
+      squares += value.square();
+    }
+    const auto n = static_cast<double>(rows.rows());
+    const Sums mean = origin + sum / n;
+    const Sums variance = (squares / n - (sum / n).square()).max(0.0);
+    for (Eigen::Index c = 0; c < count; ++c) {
+      const bool far = mean[c] * mean[c] > 16.0 * variance[c];
+      shifts[static_cast<std::size_t>(first + c)] = far ? static_cast<float>(mean[c]) : 0.0F;
+    }
+  });
+  return shifts;
+}
+
+/// The rows of all tasks, with what is known of each set of training rows.
+class SharedRows {
+ public:
+  SharedRows(const ConstMatrixRef& rows, std::span<const LogisticTask> tasks,
+             const LogisticOptions& options, ThreadPool& pool)
+      : shifts_(column_shifts(rows, pool)) {
+    panel_.pack(rows, shifts_, pool);
+    for (const LogisticTask& task : tasks) {
+      const std::string key(task.train.begin(), task.train.end());
+      const auto [place, is_new] = index_of_.emplace(key, parts_.size());
+      part_of_task_.push_back(place->second);
+      if (!is_new) continue;
+      parts_.push_back(std::make_unique<TrainingPart>());
+      TrainingPart& part = *parts_.back();
+      for (std::size_t i = 0; i < task.classes.size(); ++i) {
+        part.weight.push_back(trains(task, i) ? 1.0 : 0.0);
+        part.num_rows += trains(task, i) ? 1 : 0;
+      }
+      if (part.num_rows == 0) throw InvalidArgument("probe: a fold has no training row");
+    }
+    measure_parts(options.scaling, pool);
+  }
+
+  const PanelMatrix& panel() const { return panel_; }
+  const TrainingPart& part(std::size_t task) const { return *parts_[part_of_task_[task]]; }
+  /// Mean of the training rows in the values of `rows`, [dim].
+  VectorD mean(std::size_t task) const {
+    return part(task).mean + Eigen::Map<const Eigen::VectorXf>(
+                                 shifts_.data(), static_cast<Eigen::Index>(shifts_.size()))
+                                 .cast<double>();
+  }
+
+ private:
+  void measure_parts(FeatureScaling scaling, ThreadPool& pool) {
+    Columns<double> weights, sums, squares;
+    weights.resize(static_cast<std::int64_t>(parts_.size()), panel_.padded_rows());
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      std::copy(parts_[p]->weight.begin(), parts_[p]->weight.end(),
+                weights.column(static_cast<std::int64_t>(p)));
+    }
+    panel_.multiply_transposed(weights, sums, pool);
+    const bool standardize = scaling == FeatureScaling::kStandardize;
+    if (standardize) panel_.multiply_squared_transposed(weights, squares, pool);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      TrainingPart& part = *parts_[p];
+      const auto n = static_cast<double>(part.num_rows);
+      const auto column = static_cast<std::int64_t>(p);
+      part.mean = sums.array(column).head(panel_.cols()).matrix() / n;
+      part.scale = VectorD::Ones(panel_.cols());
+      if (!standardize) continue;
+      for (Eigen::Index j = 0; j < panel_.cols(); ++j) {
+        const double square = squares.column(column)[j] / n;
+        const double variance = square - part.mean[j] * part.mean[j];
+        // What is left of a constant feature is the rounding of two sums.
+        const double rounding = n * std::numeric_limits<double>::epsilon() * square;
+        if (variance > rounding) part.scale[j] = std::sqrt(variance);
+      }
+    }
+  }
+
+  std::vector<float> shifts_;
+  PanelMatrix panel_;
+  std::vector<std::unique_ptr<TrainingPart>> parts_;
+  std::vector<std::size_t> part_of_task_;
+  std::map<std::string, std::size_t> index_of_;
+};
+
+/// The answer where the training rows have one class: that class.
+LogisticFit constant_fit(const LogisticTask& task, int only, Eigen::Index num_rows,
+                         Eigen::Index dim) {
+  LogisticFit fit;
+  const int num_scores = task.num_classes == 2 ? 1 : task.num_classes;
+  fit.coefficients = MatrixD::Zero(num_scores, dim);
+  fit.intercepts = VectorD::Constant(num_scores, -kInfinity);
+  if (num_scores == 1) {
+    fit.intercepts[0] = only == 1 ? kInfinity : -kInfinity;
+  } else {
+    fit.intercepts[only] = 0.0;
+  }
+  fit.log_probabilities = MatrixD::Constant(num_rows, task.num_classes, -kInfinity);
+  fit.log_probabilities.col(only).setZero();
+  return fit;
+}
+
+/// `solution`, which knows the classes `present` only, among all classes of the task.
+LogisticFit fit_of(const RegressionSolution& solution, const LogisticTask& task,
+                   const std::vector<int>& present, double tolerance) {
+  const Eigen::Index dim = solution.weights.cols();
+  const Eigen::Index num_rows = solution.scores.cols();
+  LogisticFit fit;
+  fit.objective = solution.objective;
+  fit.gradient_norm = solution.gradient_norm;
+  fit.iterations = solution.iterations;
+  fit.converged = solution.gradient_norm <= tolerance;
+  if (task.num_classes == 2) {
+    fit.coefficients = solution.weights;
+    fit.intercepts = solution.intercepts;
+  } else {
+    fit.coefficients = MatrixD::Zero(task.num_classes, dim);
+    fit.intercepts = VectorD::Constant(task.num_classes, -kInfinity);
+    // One score s of two classes stands for the softmax of -s / 2 and s / 2.
+    const bool two = present.size() == 2;
+    for (std::size_t k = 0; k < present.size(); ++k) {
+      const auto row = static_cast<Eigen::Index>(two ? 0 : k);
+      const double factor = two ? (k == 0 ? -0.5 : 0.5) : 1.0;
+      fit.coefficients.row(present[k]) = factor * solution.weights.row(row);
+      fit.intercepts[present[k]] = factor * solution.intercepts[row];
+    }
+  }
+  fit.log_probabilities = MatrixD::Constant(num_rows, task.num_classes, -kInfinity);
+  std::vector<double> scores(static_cast<std::size_t>(solution.scores.rows()));
+  std::vector<double> out(present.size());
+  for (Eigen::Index i = 0; i < num_rows; ++i) {
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      scores[k] = solution.scores(static_cast<Eigen::Index>(k), i);
+    }
+    probes::log_probabilities(scores, out);
+    for (std::size_t k = 0; k < present.size(); ++k) fit.log_probabilities(i, present[k]) = out[k];
+  }
+  return fit;
+}
+
+void add_missing(LogisticFit& fit, const std::vector<int>& present, int num_classes) {
+  for (int k = 0; k < num_classes; ++k) {
+    if (!std::binary_search(present.begin(), present.end(), k)) fit.missing_classes.push_back(k);
+  }
+}
+
+}  // namespace
+
+void LogisticOptions::validate() const {
+  if (!(tolerance > 0.0) || !std::isfinite(tolerance)) {
+    throw InvalidArgument("tolerance: must be > 0 and finite, got {}", tolerance);
+  }
+  if (max_iterations < 1) {
+    throw InvalidArgument("max_iterations: must be > 0, got {}", max_iterations);
+  }
+}
+
+std::vector<LogisticFit> fit_logistic(const ConstMatrixRef& rows,
+                                      std::span<const LogisticTask> tasks,
+                                      const LogisticOptions& options, ThreadPool& pool,
+                                      const std::stop_token& stop) {
+  options.validate();
+  if (rows.rows() < 1 || rows.cols() < 1) {
+    throw InvalidArgument("probe: needs rows and columns, got {} x {}", rows.rows(), rows.cols());
+  }
+  require_finite(rows);
+  for (const LogisticTask& task : tasks) check_task(task, rows.rows());
+  if (tasks.empty()) return {};
+  const SharedRows shared(rows, tasks, options, pool);
+
+  std::vector<std::vector<int>> present;
+  std::vector<RegressionProblem> problems;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    present.push_back(present_classes(tasks[t]));
+    if (present[t].size() < 2) continue;
+    std::vector<int> index_of(static_cast<std::size_t>(tasks[t].num_classes), -1);
+    for (std::size_t k = 0; k < present[t].size(); ++k) {
+      index_of[static_cast<std::size_t>(present[t][k])] = static_cast<int>(k);
+    }
+    RegressionProblem problem;
+    for (const int k : tasks[t].classes) {
+      problem.classes.push_back(index_of[static_cast<std::size_t>(k)]);
+    }
+    problem.num_scores = present[t].size() == 2 ? 1 : static_cast<int>(present[t].size());
+    problem.part = &shared.part(t);
+    problem.c = tasks[t].c;
+    problems.push_back(std::move(problem));
+  }
+  const std::vector<RegressionSolution> solutions =
+      probes::solve_regressions(shared.panel(), problems, options, pool, stop);
+
+  std::vector<LogisticFit> fits;
+  auto solution = solutions.begin();
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    fits.push_back(present[t].size() < 2
+                       ? constant_fit(tasks[t], present[t][0], rows.rows(), rows.cols())
+                       : fit_of(*solution++, tasks[t], present[t], options.tolerance));
+    LogisticFit& fit = fits.back();
+    add_missing(fit, present[t], tasks[t].num_classes);
+    fit.scale = shared.part(t).scale;
+    fit.mean = shared.mean(t);
+    if (options.scaling == FeatureScaling::kNone) {
+      fit.intercepts -= fit.coefficients * fit.mean;
+      fit.mean.setZero();
+    }
+  }
+  return fits;
+}
+
+MatrixD predict_log_probabilities(const LogisticFit& fit, const ConstMatrixRef& rows,
+                                  int num_classes) {
+  if (rows.cols() != fit.coefficients.cols()) {
+    throw InvalidArgument("probe: was fitted to rows of {} columns, got {}",
+                          fit.coefficients.cols(), rows.cols());
+  }
+  const VectorD inverse_scale = fit.scale.cwiseInverse();
+  MatrixD result(rows.rows(), num_classes);
+  std::vector<double> scores(static_cast<std::size_t>(fit.coefficients.rows()));
+  for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+    const VectorD z =
+        (rows.row(i).transpose().cast<double>() - fit.mean).cwiseProduct(inverse_scale);
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      const auto row = static_cast<Eigen::Index>(k);
+      scores[k] = fit.coefficients.row(row).dot(z) + fit.intercepts[row];
+    }
+    probes::log_probabilities(scores,
+                              {result.row(i).data(), static_cast<std::size_t>(num_classes)});
+  }
+  return result;
+}
+
+}  // namespace lime

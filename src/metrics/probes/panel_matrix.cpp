@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/probes/panel_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <experimental/simd>
+
+#include "core/thread_pool.h"
+
+namespace lime::probes {
+namespace {
+
+template <typename Scalar>
+using Vector = std::experimental::native_simd<Scalar>;
+template <typename Scalar>
+constexpr int kWidth = static_cast<int>(Vector<Scalar>::size());
+
+constexpr std::int64_t kChunkRows = 128;
+/// Registers of a strip that one tile of a transposed product keeps for each column of the operand.
+constexpr int kTileVectors = 3;
+constexpr int kStripCols = kTileVectors * kWidth<float>;
+/// A tile is 4 x 5 sums in the product, 3 registers x 8 columns in the transposed one: both fill
+/// the 32 registers of AVX-512 together with their operands, and spill a little with fewer.
+constexpr int kTileRows = 4;
+constexpr int kProductCols = 5;
+constexpr int kTransposedCols = kWidth<float> >= 8 ? 8 : 4;
+static_assert(kStripCols % kTransposedCols == 0);
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Loads a register from floats, widened where Scalar is double.
+template <typename Scalar>
+Vector<Scalar> load(const float* from) {
+  return Vector<Scalar>(from, std::experimental::element_aligned);
+}
+template <typename Scalar>
+Vector<Scalar> load_own(const Scalar* from) {
+  return Vector<Scalar>(from, std::experimental::element_aligned);
+}
+
+/// Four rows times NC columns over all strips: out[k][row + r] for r < 4.
+///
+/// @param x  the four rows in the first strip; strips are `strip_stride` floats apart.
+template <typename Scalar, int NC>
+void multiply_tile(const float* x, std::int64_t strip_stride, std::int64_t num_strips,
+                   const Columns<Scalar>& in, std::int64_t first, Columns<double>& out,
+                   std::int64_t row) {
+  using V = Vector<Scalar>;
+  V sum[kTileRows][NC] = {};
+  std::array<const Scalar*, NC> u;
+  for (int c = 0; c < NC; ++c) u[static_cast<std::size_t>(c)] = in.column(first + c);
+  std::int64_t offset = 0;
+  for (std::int64_t strip = 0; strip < num_strips; ++strip, x += strip_stride) {
+#pragma GCC unroll 6
+    for (int v = 0; v < kStripCols; v += kWidth<Scalar>) {
+      V rows[kTileRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kTileRows; ++r) rows[r] = load<Scalar>(x + r * kStripCols + v);
+#pragma GCC unroll 8
+      for (int c = 0; c < NC; ++c) {
+        const V factor = load_own(u[static_cast<std::size_t>(c)] + offset + v);
+#pragma GCC unroll 4
+        for (int r = 0; r < kTileRows; ++r) sum[r][c] += rows[r] * factor;
+      }
+    }
+    offset += kStripCols;
+  }
+  for (int c = 0; c < NC; ++c) {
+    for (int r = 0; r < kTileRows; ++r) {
+      out.column(first + c)[row + r] = static_cast<double>(std::experimental::reduce(sum[r][c]));
+    }
+  }
+}
+
+/// Sums over rows of x[row, 3 registers] * f[c * col_stride + row * row_stride], NC columns at
+/// once.
+template <typename Scalar, int NC, bool kSquared>
+void transposed_tile(const float* x, std::int64_t num_rows, const Scalar* f,
+                     std::int64_t col_stride, std::int64_t row_stride,
+                     Vector<Scalar> (&sum)[NC][kTileVectors]) {
+  using V = Vector<Scalar>;
+  V total[NC][kTileVectors] = {};
+  for (std::int64_t row = 0; row < num_rows; ++row, x += kStripCols, f += row_stride) {
+    V part[kTileVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kTileVectors; ++v) {
+      part[v] = load<Scalar>(x + v * kWidth<Scalar>);
+      if constexpr (kSquared) part[v] *= part[v];
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < NC; ++c) {
+      const V factor(f[c * col_stride]);
+#pragma GCC unroll 3
+      for (int v = 0; v < kTileVectors; ++v) total[c][v] += part[v] * factor;
+    }
+  }
+  for (int c = 0; c < NC; ++c) {
+    for (int v = 0; v < kTileVectors; ++v) sum[c][v] = total[c][v];
+  }
+}
+
+/// Adds one piece's part of the transposed product to NC columns of `out`.
+template <typename Scalar, int NC, bool kSquared>
+void add_transposed(const float* x, std::int64_t num_rows, const Columns<Scalar>& in,
+                    std::int64_t first, std::int64_t row, Columns<double>& out, std::int64_t col) {
+  const std::int64_t stride = in.count() > 1 ? in.column(1) - in.column(0) : 0;
+  for (int part = 0; part < kStripCols; part += kTileVectors * kWidth<Scalar>) {
+    Vector<Scalar> sum[NC][kTileVectors];
+    transposed_tile<Scalar, NC, kSquared>(x + part, num_rows, in.column(first) + row, stride, 1,
+                                          sum);
+    for (int c = 0; c < NC; ++c) {
+      alignas(64) Scalar values[kTileVectors * kWidth<Scalar>];
+      for (int v = 0; v < kTileVectors; ++v) {
+        sum[c][v].copy_to(values + v * kWidth<Scalar>, std::experimental::element_aligned);
+      }
+      double* const to = out.column(first + c) + col + part;
+      for (int j = 0; j < kTileVectors * kWidth<Scalar>; ++j)
+        to[j] += static_cast<double>(values[j]);
+    }
+  }
+}
+
+/// Calls f(std::integral_constant<int, n>) for 1 <= n <= 8 known at run time.
+template <typename F>
+void with_count(std::int64_t n, const F& f) {
+  switch (n) {
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    case 3:
+      return f(std::integral_constant<int, 3>());
+    case 4:
+      return f(std::integral_constant<int, 4>());
+    case 5:
+      return f(std::integral_constant<int, 5>());
+    case 6:
+      return f(std::integral_constant<int, 6>());
+    case 7:
+      return f(std::integral_constant<int, 7>());
+    default:
+      assert(n == 8);
+      return f(std::integral_constant<int, 8>());
+  }
+}
+
+/// Size of the next tile of `left` columns: even tiles rather than full ones and a rest.
+std::int64_t next_tile(std::int64_t left, std::int64_t most) {
+  const std::int64_t tiles = (left + most - 1) / most;
+  return (left + tiles - 1) / tiles;
+}
+
+}  // namespace
+
+template <typename Scalar>
+void Columns<Scalar>::resize(std::int64_t count, std::int64_t length) {
+  count_ = count;
+  length_ = length;
+  // An odd number of cache lines, so that columns do not fall into the same cache sets.
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Scalar));
+  stride_ = (length + kLine - 1) / kLine * kLine;
+  if (stride_ / kLine % 2 == 0) stride_ += kLine;
+  const auto bytes = static_cast<std::size_t>(count * stride_) * sizeof(Scalar);
+  double* const memory = buffer_.resize((bytes + sizeof(double) - 1) / sizeof(double));
+  data_ = reinterpret_cast<Scalar*>(memory);
+  std::fill_n(data_, count * stride_, Scalar{0});
+}
+
+struct PanelMatrix::Piece {
+  const float* data;          ///< [num_rows, kStripCols]
+  std::int64_t num_rows;      ///< a multiple of kTileRows
+  std::int64_t strip_stride;  ///< floats to the same rows in the next strip
+};
+
+std::int64_t PanelMatrix::padded_rows() const { return round_up(rows_, kTileRows); }
+std::int64_t PanelMatrix::padded_cols() const { return round_up(cols_, kStripCols); }
+std::int64_t PanelMatrix::num_chunks() const {
+  return (padded_rows() + kChunkRows - 1) / kChunkRows;
+}
+std::int64_t PanelMatrix::num_strips() const { return padded_cols() / kStripCols; }
+
+PanelMatrix::Piece PanelMatrix::piece(std::int64_t chunk, std::int64_t strip) const {
+  const std::int64_t num_rows = std::min(kChunkRows, padded_rows() - chunk * kChunkRows);
+  const std::int64_t stride = num_rows * kStripCols;
+  return {data_ + chunk * kChunkRows * padded_cols() + strip * stride, num_rows, stride};
+}
+
+void PanelMatrix::pack(const ConstMatrixRef& rows, std::span<const float> shift, ThreadPool& pool) {
+  rows_ = rows.rows();
+  cols_ = rows.cols();
+  const auto floats = static_cast<std::size_t>(padded_rows() * padded_cols());
+  data_ = reinterpret_cast<float*>(buffer_.resize((floats + 1) / 2));
+  pool.parallel_for(num_chunks(), [&](std::int64_t chunk) {
+    for (std::int64_t strip = 0; strip < num_strips(); ++strip) {
+      const Piece to = piece(chunk, strip);
+      const std::int64_t col = strip * kStripCols;
+      const std::int64_t width = std::min<std::int64_t>(kStripCols, cols_ - col);
+      for (std::int64_t r = 0; r < to.num_rows; ++r) {
+        const std::int64_t row = chunk * kChunkRows + r;
+        float* const place = data_ + (to.data - data_) + r * kStripCols;
+        const std::int64_t filled = row < rows_ ? width : 0;
+        for (std::int64_t j = 0; j < filled; ++j) {
+          const float value = rows.data()[row * rows.outerStride() + col + j];
+          place[j] = shift.empty() ? value : value - shift[static_cast<std::size_t>(col + j)];
+        }
+        std::fill(place + filled, place + kStripCols, 0.0F);
+      }
+    }
+  });
+}
+
+template <typename Scalar>
+void PanelMatrix::multiply(const Columns<Scalar>& in, Columns<double>& out,
+                           ThreadPool& pool) const {
+  assert(in.length() == padded_cols());
+  out.resize(in.count(), padded_rows());
+  pool.parallel_for(num_chunks(), [&](std::int64_t chunk) {
+    const Piece rows = piece(chunk, 0);
+    for (std::int64_t r = 0; r < rows.num_rows; r += kTileRows) {
+      for (std::int64_t c = 0; c < in.count();) {
+        const std::int64_t tile = next_tile(in.count() - c, kProductCols);
+        with_count(tile, [&](auto count) {
+          multiply_tile<Scalar, count()>(rows.data + r * kStripCols, rows.strip_stride,
+                                         num_strips(), in, c, out, chunk * kChunkRows + r);
+        });
+        c += tile;
+      }
+    }
+  });
+}
+
+template <typename Scalar>
+void PanelMatrix::multiply_transposed(const Columns<Scalar>& in, Columns<double>& out,
+                                      ThreadPool& pool) const {
+  assert(in.length() == padded_rows());
+  out.resize(in.count(), padded_cols());
+  pool.parallel_for(num_strips(), [&](std::int64_t strip) {
+    for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
+      const Piece rows = piece(chunk, strip);
+      for (std::int64_t c = 0; c < in.count();) {
+        const std::int64_t tile = next_tile(in.count() - c, kTransposedCols);
+        with_count(tile, [&](auto count) {
+          add_transposed<Scalar, count(), false>(rows.data, rows.num_rows, in, c,
+                                                 chunk * kChunkRows, out, strip * kStripCols);
+        });
+        c += tile;
+      }
+    }
+  });
+}
+
+void PanelMatrix::multiply_squared_transposed(const Columns<double>& in, Columns<double>& out,
+                                              ThreadPool& pool) const {
+  assert(in.length() == padded_rows());
+  out.resize(in.count(), padded_cols());
+  pool.parallel_for(num_strips(), [&](std::int64_t strip) {
+    for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
+      const Piece rows = piece(chunk, strip);
+      for (std::int64_t c = 0; c < in.count(); ++c) {
+        add_transposed<double, 1, true>(rows.data, rows.num_rows, in, c, chunk * kChunkRows, out,
+                                        strip * kStripCols);
+      }
+    }
+  });
+}
+
+void PanelMatrix::gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const {
+  // Blocks of strips small enough that their pieces and sums stay in the second-level cache.
+  constexpr std::int64_t kBlock = 4;
+  constexpr int kBlockCols = static_cast<int>(kBlock) * kStripCols;
+  const std::int64_t blocks = (num_strips() + kBlock - 1) / kBlock;
+  pool.parallel_for(blocks * (blocks + 1) / 2, [&](std::int64_t item) {
+    std::int64_t below = 0;  // row of blocks; `item` counts along the rows of the triangle
+    while ((below + 1) * (below + 2) / 2 <= item) ++below;
+    const std::int64_t left = item - below * (below + 1) / 2;
+    MatrixF sums = MatrixF::Zero(kBlockCols, kBlockCols);
+    for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
+      for (std::int64_t b = 0; b < std::min(kBlock, num_strips() - below * kBlock); ++b) {
+        for (std::int64_t a = 0; a < std::min(kBlock, num_strips() - left * kBlock); ++a) {
+          const Piece x = piece(chunk, left * kBlock + a);
+          const Piece f = piece(chunk, below * kBlock + b);
+          for (int c = 0; c < kStripCols; c += kTransposedCols) {
+            Vector<float> sum[kTransposedCols][kTileVectors];
+            transposed_tile<float, kTransposedCols, false>(x.data, x.num_rows, f.data + c, 1,
+                                                           kStripCols, sum);
+            for (int k = 0; k < kTransposedCols; ++k) {
+              float* const to = &sums(b * kStripCols + c + k, a * kStripCols);
+              for (int v = 0; v < kTileVectors; ++v) {
+                (load<float>(to + v * kWidth<float>) + sum[k][v])
+                    .copy_to(to + v * kWidth<float>, std::experimental::element_aligned);
+              }
+            }
+          }
+        }
+      }
+    }
+    const std::int64_t row = below * kBlockCols;
+    const std::int64_t col = left * kBlockCols;
+    const std::int64_t height = std::min<std::int64_t>(kBlockCols, cols_ - row);
+    const std::int64_t width = std::min<std::int64_t>(kBlockCols, cols_ - col);
+    out.block(row, col, height, width) = sums.topLeftCorner(height, width);
+  });
+}
+
+template class Columns<float>;
+template class Columns<double>;
+template void PanelMatrix::multiply(const Columns<float>&, Columns<double>&, ThreadPool&) const;
+template void PanelMatrix::multiply(const Columns<double>&, Columns<double>&, ThreadPool&) const;
+template void PanelMatrix::multiply_transposed(const Columns<float>&, Columns<double>&,
+                                               ThreadPool&) const;
+template void PanelMatrix::multiply_transposed(const Columns<double>&, Columns<double>&,
+                                               ThreadPool&) const;
+
+}  // namespace lime::probes

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/matrix.h"
+#include "metrics/linalg/aligned_buffer.h"
+
+namespace lime {
+
+class ThreadPool;
+
+namespace probes {
+
+/// A few long columns, each contiguous, aligned and padded with zeros: the narrow operands of a
+/// PanelMatrix. Memory grows but never shrinks.
+template <typename Scalar>
+class Columns {
+ public:
+  /// Sets the shape and all values to 0.
+  void resize(std::int64_t count, std::int64_t length);
+
+  std::int64_t count() const { return count_; }
+  std::int64_t length() const { return length_; }
+  Scalar* column(std::int64_t index) { return data_ + index * stride_; }
+  const Scalar* column(std::int64_t index) const { return data_ + index * stride_; }
+  Eigen::Map<Eigen::Array<Scalar, Eigen::Dynamic, 1>> array(std::int64_t index) {
+    return {column(index), length_};
+  }
+  Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>> array(std::int64_t index) const {
+    return {column(index), length_};
+  }
+
+ private:
+  linalg::AlignedBuffer buffer_;
+  Scalar* data_ = nullptr;
+  std::int64_t count_ = 0;
+  std::int64_t length_ = 0;
+  std::int64_t stride_ = 0;
+};
+
+/// Rows in float32, packed once for many products with narrow matrices.
+///
+/// Chunks of 128 rows; a chunk is a sequence of strips of three registers' width; a strip holds its
+/// part of each row, one after the other. Both products read it front to back. float32 products
+/// accumulate in float32 over one chunk or row at most, float64 products in float64 throughout.
+/// Every sum has an order that depends on the shape only, so the bits do not depend on the threads.
+class PanelMatrix {
+ public:
+  /// Packs x - shift, rounded to float32. @param shift  [dim], or empty for none.
+  void pack(const ConstMatrixRef& rows, std::span<const float> shift, ThreadPool& pool);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  /// What operands are padded to; the padding must be 0.
+  std::int64_t padded_rows() const;
+  std::int64_t padded_cols() const;
+
+  /// out[k][i] = sum_j x[i, j] in[k][j]. @param in  [count][padded_cols]
+  /// @param out  [count][padded_rows], resized.
+  template <typename Scalar>
+  void multiply(const Columns<Scalar>& in, Columns<double>& out, ThreadPool& pool) const;
+
+  /// out[k][j] = sum_i x[i, j] in[k][i]. @param in  [count][padded_rows]
+  /// @param out  [count][padded_cols], resized.
+  template <typename Scalar>
+  void multiply_transposed(const Columns<Scalar>& in, Columns<double>& out, ThreadPool& pool) const;
+
+  /// out[k][j] = sum_i x[i, j]^2 in[k][i].
+  void multiply_squared_transposed(const Columns<double>& in, Columns<double>& out,
+                                   ThreadPool& pool) const;
+
+  /// The lower triangle of X^T X in float32, to within float32's rounding over all rows.
+  /// @param out  [cols, >= cols], row-major.
+  void gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const;
+
+ private:
+  struct Piece;  // the part of one strip that lies in one chunk
+  std::int64_t num_chunks() const;
+  std::int64_t num_strips() const;
+  Piece piece(std::int64_t chunk, std::int64_t strip) const;
+
+  linalg::AlignedBuffer buffer_;
+  float* data_ = nullptr;
+  std::int64_t rows_ = 0;
+  std::int64_t cols_ = 0;
+};
+
+}  // namespace probes
+}  // namespace lime

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/probes/whitening.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "core/thread_pool.h"
+#include "metrics/probes/spd_inverse.h"
+
+namespace lime::probes {
+namespace {
+
+constexpr std::int64_t kRowBlock = 64;
+
+/// Calls f(first, count) for blocks of rows, in parallel.
+template <typename F>
+void for_row_blocks(Eigen::Index num_rows, ThreadPool& pool, const F& f) {
+  pool.parallel_for((num_rows + kRowBlock - 1) / kRowBlock, [&](std::int64_t block) {
+    const Eigen::Index first = block * kRowBlock;
+    f(first, std::min<Eigen::Index>(kRowBlock, num_rows - first));
+  });
+}
+
+/// P^-1 in float32, with P scaled to a unit diagonal first.
+class DenseWhitening final : public Whitening {
+ public:
+  DenseWhitening(const MatrixF& gram, double strength, ThreadPool& pool)
+      : unit_((strength * gram.diagonal().cast<double>().array() + 1.0).rsqrt()) {
+    MatrixF inverse(gram.rows(), gram.cols());
+    // Rounding can make the smallest eigenvalues negative; a ridge a little above it cannot.
+    double ridge = 1e-6;
+    do {
+      for_row_blocks(gram.rows(), pool, [&](Eigen::Index first, Eigen::Index count) {
+        for (Eigen::Index i = first; i < first + count; ++i) {
+          inverse.row(i).head(i) = (gram.row(i).head(i).cast<double>().transpose().array() *
+                                    unit_.head(i).array() * (strength * unit_[i]))
+                                       .cast<float>()
+                                       .transpose();
+          inverse(i, i) = static_cast<float>(1.0 + ridge);
+        }
+      });
+      ridge *= 10.0;
+    } while (!invert_positive_definite(inverse, pool) && ridge < 10.0);
+    inverse_.pack(inverse, {}, pool);
+  }
+
+  void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) override {
+    scaled_.resize(in.count(), inverse_.padded_cols());
+    for (std::int64_t k = 0; k < in.count(); ++k) {
+      scaled_.array(k).head(unit_.size()) =
+          (in.array(k).head(unit_.size()) * unit_.array()).cast<float>();
+    }
+    inverse_.multiply(scaled_, product_, pool);
+    out.resize(in.count(), in.length());
+    for (std::int64_t k = 0; k < in.count(); ++k) {
+      out.array(k).head(unit_.size()) = product_.array(k).head(unit_.size()) * unit_.array();
+    }
+  }
+
+ private:
+  VectorD unit_;
+  PanelMatrix inverse_;
+  Columns<float> scaled_;
+  Columns<double> product_;
+};
+
+/// P^-1 = I - Z^T (I / strength + Z Z^T)^-1 Z, in float64.
+class RowSpaceWhitening final : public Whitening {
+ public:
+  RowSpaceWhitening(const PanelMatrix& panel, const VectorD& mean, const VectorD& inverse_scale,
+                    const MatrixD& row_gram, double strength, ThreadPool& pool)
+      : panel_(panel), mean_(mean), inverse_scale_(inverse_scale), core_(row_gram) {
+    core_.diagonal().array() += 1.0 / strength;
+    if (!invert_positive_definite(core_, pool)) {
+      throw NumericalError("probe: the inner products of the rows are too large for float64");
+    }
+  }
+
+  void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) override {
+    const Eigen::Index dim = panel_.cols();
+    const Eigen::Index rows = panel_.rows();
+    scaled_.resize(in.count(), panel_.padded_cols());
+    for (std::int64_t k = 0; k < in.count(); ++k) {
+      scaled_.array(k).head(dim) = in.array(k).head(dim) * inverse_scale_.array();
+    }
+    panel_.multiply(scaled_, products_, pool);
+    solved_.resize(in.count(), panel_.padded_rows());
+    for (std::int64_t k = 0; k < in.count(); ++k) {
+      products_.array(k).head(rows) -= (scaled_.array(k).head(dim) * mean_.array()).sum();
+    }
+    for_row_blocks(rows, pool, [&](Eigen::Index first, Eigen::Index count) {
+      for (std::int64_t k = 0; k < in.count(); ++k) {
+        solved_.array(k).segment(first, count) =
+            (core_.middleRows(first, count) * products_.array(k).head(rows).matrix()).array();
+      }
+    });
+    panel_.multiply_transposed(solved_, back_, pool);
+    out.resize(in.count(), in.length());
+    for (std::int64_t k = 0; k < in.count(); ++k) {
+      const double sum = solved_.array(k).head(rows).sum();
+      out.array(k).head(dim) =
+          in.array(k).head(dim) -
+          (back_.array(k).head(dim) - sum * mean_.array()) * inverse_scale_.array();
+    }
+  }
+
+ private:
+  const PanelMatrix& panel_;
+  const VectorD& mean_;
+  const VectorD& inverse_scale_;
+  MatrixD core_;
+  Columns<double> scaled_, products_, solved_, back_;
+};
+
+}  // namespace
+
+WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale,
+                                   ThreadPool& pool)
+    : panel_(panel), mean_(std::move(mean)), inverse_scale_(scale.cwiseInverse()) {
+  const Eigen::Index rows = panel.rows();
+  const Eigen::Index dim = panel.cols();
+  if (2 * rows >= dim) {
+    gram_.resize(dim, dim);
+    panel.gram(gram_, pool);
+    for_row_blocks(dim, pool, [&](Eigen::Index first, Eigen::Index count) {
+      for (Eigen::Index i = first; i < first + count; ++i) {
+        auto row = gram_.row(i).head(i + 1);
+        row = ((row.cast<double>().transpose().array() -
+                (static_cast<double>(rows) * mean_[i]) * mean_.head(i + 1).array()) *
+               (inverse_scale_[i] * inverse_scale_.head(i + 1).array()))
+                  .cast<float>()
+                  .transpose();
+      }
+    });
+    gram_.diagonal() = gram_.diagonal().cwiseMax(0.0F);
+    return;
+  }
+  // Column k of Z Z^T is Z times row k of Z; a row of X comes as X^T e_k.
+  row_gram_.resize(rows, rows);
+  constexpr Eigen::Index kBatch = 32;
+  Columns<double> unit, z, product;
+  for (Eigen::Index first = 0; first < rows; first += kBatch) {
+    const Eigen::Index count = std::min(kBatch, rows - first);
+    unit.resize(count, panel.padded_rows());
+    for (Eigen::Index k = 0; k < count; ++k) unit.column(k)[first + k] = 1.0;
+    panel.multiply_transposed(unit, z, pool);
+    VectorD offset(count);
+    for (Eigen::Index k = 0; k < count; ++k) {
+      auto row = z.array(k).head(dim);
+      row = (row - mean_.array()) * inverse_scale_.array().square();
+      offset[k] = (row * mean_.array()).sum();
+    }
+    panel.multiply(z, product, pool);
+    for (Eigen::Index k = 0; k < count; ++k) {
+      row_gram_.row(first + k) = (product.array(k).head(rows) - offset[k]).matrix().transpose();
+    }
+  }
+}
+
+std::unique_ptr<Whitening> WhiteningFactory::make(double strength, ThreadPool& pool) const {
+  if (gram_.size() > 0) return std::make_unique<DenseWhitening>(gram_, strength, pool);
+  return std::make_unique<RowSpaceWhitening>(panel_, mean_, inverse_scale_, row_gram_, strength,
+                                             pool);
+}
+
+}  // namespace lime::probes

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "core/matrix.h"
+#include "metrics/probes/panel_matrix.h"
+
+namespace lime {
+
+class ThreadPool;
+
+namespace probes {
+
+/// An approximation of the inverse Hessian of logistic regressions on one set of rows:
+///
+///   P = strength * Z^T Z + I,    Z = (X - mean) / scale
+///
+/// A Hessian is C Z^T D Z + I with weights p (1 - p) <= 1/4 in D, so that strength = C / 10 comes
+/// close wherever no probability is near 0 or 1. It need not be exact: it decides how many
+/// iterations a fit takes, not where it ends. Folds share one, since they share most of their rows.
+class Whitening {
+ public:
+  virtual ~Whitening() = default;
+  /// out[k] = P^-1 in[k]. @param in  [count][padded_cols of the panel]
+  virtual void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) = 0;
+};
+
+/// Makes Whitenings of several strengths for one set of rows.
+class WhiteningFactory {
+ public:
+  /// Computes X^T X in float32 where there are more rows than half the columns, else Z Z^T in
+  /// float64 (Woodbury's identity).
+  /// @param mean, scale  [cols] of the panel's values.
+  WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale, ThreadPool& pool);
+
+  std::unique_ptr<Whitening> make(double strength, ThreadPool& pool) const;
+
+ private:
+  const PanelMatrix& panel_;
+  VectorD mean_;
+  VectorD inverse_scale_;
+  MatrixF gram_;      // lower triangle of Z^T Z; empty if the other is used
+  MatrixD row_gram_;  // Z Z^T
+};
+
+}  // namespace probes
+}  // namespace lime
