@@ -15,7 +15,8 @@ int run_metric(const MetricCommand& command, const OutputOptions& output, bool r
   }
   Journal journal;
   if (!output.output.empty()) journal = Journal(journal_path(output.output.front()), resume);
-  const Analysis analysis = command.prepare(command.run);
+  Analysis analysis = command.prepare(command.run);
+  analysis.compare = command.compare;
   ReportJob job{.output = output,
                 .inputs = {},
                 .progress_label = command.name,
@@ -54,6 +55,7 @@ void MetricCommands::add_to_line(std::shared_ptr<MetricCommand> command,
   for (const OptionField& field : inputs) line.add_positional_field(field);
   for (const OptionField& field : fields) line.add_field(field);
   line.add_check(command->validate);
+  line.add_options(command->compare);
   line.add_options(command->run);
   line.add_field(resume_field(state->resume));
   line.add_options(state->output);

@@ -33,6 +33,7 @@ struct MetricCommand {
   std::string name;
   std::string progress_unit;
   RunOptions run;
+  CompareOptions compare;
   /// Everything that decides the numbers, the positional arguments first; refers to the options.
   std::vector<OptionField> fields;
   std::function<void()> validate;

@@ -10,27 +10,16 @@
 #include <vector>
 
 #include "analysis/capture_set.h"
+#include "analysis/comparison.h"
 #include "analysis/inputs.h"
 #include "analysis/results_output.h"
+#include "analysis/samples.h"
 #include "core/json.h"
 #include "core/matrix.h"
 #include "core/progress.h"
 #include "core/thread_pool.h"
 
 namespace lime {
-
-/// One quantity item by item (per sequence, fold, pair), so that captures can be compared in it.
-struct Samples {
-  /// What tells it from the other samples of its unit, e.g. {"alpha": 0.5}; columns of the rows of
-  /// the comparison.
-  Json key = Json::object();
-  std::string quantity;  ///< what is compared, e.g. "entropy", "accuracy"
-  std::string items;     ///< what the values belong to, in the plural: "sequences", "folds"
-  /// Tells what the items are, in their order, e.g. sequences_identity(): captures are compared
-  /// where it is the same text in both.
-  std::string identity;
-  std::vector<double> values;  ///< finite, one per item; their mean is what is compared
-};
 
 /// A matrix that belongs to a result but does not fit into its rows, e.g. an embedding.
 struct NamedMatrix {
@@ -59,7 +48,10 @@ struct Unit {
   /// What it is about, e.g. {"label": "LIMe", "site": "values", "layer": 3}; the first columns of
   /// its rows. No two units have the same.
   Json key = Json::object();
-  std::string where;      ///< names it in errors: "'lime.h5': site 'values', layer 3"
+  std::string where;  ///< names it in errors: "'lime.h5': site 'values', layer 3"
+  /// What the items of its samples are, see Samples::identity: where it is known beforehand,
+  /// captures that cannot be compared are refused before anything is computed.
+  std::string identity = {};
   std::int64_t work = 1;  ///< items that the progress counts, >= 1
   /// Bytes that it needs at its peak: these, and for each thread of its pool those.
   std::int64_t bytes = 0;
@@ -78,6 +70,7 @@ struct Analysis {
   std::vector<AnalysisInput> inputs;
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
+  CompareOptions compare;  ///< what is made of the units' samples
   /// Further rows, computed of all units together (means over tasks, differences of models); whole
   /// rows, with label, site and layer. May be empty. @param units  in the order of `units`
   std::function<std::vector<Json>(std::span<const UnitResult> units)> more_rows = nullptr;

@@ -150,15 +150,13 @@ Json row_of(const SequenceEntropies& entropies, std::size_t order,
   return row;
 }
 
-UnitResult result_of(const SequenceEntropies& entropies, const std::string& identity,
-                     const EntropyAnalysisOptions& options) {
+UnitResult result_of(const SequenceEntropies& entropies, const EntropyAnalysisOptions& options) {
   UnitResult result;
   for (std::size_t order = 0; order < entropies.alpha.size(); ++order) {
     result.rows.push_back(row_of(entropies, order, options));
     result.samples.push_back({.key = {{"alpha", result.rows.back().at("alpha")}},
                               .quantity = "entropy",
                               .items = "sequences",
-                              .identity = identity,
                               .values = entropies.of_order(order)});
   }
   return result;
@@ -185,6 +183,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
     for (const auto& [site, layers] : capture.parts) {
       for (const int layer : layers) {
         Unit unit = layer_unit(capture, site, layer);
+        unit.identity = shared->identities[i];
         unit.work = num_sequences_used(capture.reader, shared->options);
         unit.bytes_per_thread =
             bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);

@@ -35,24 +35,92 @@ void write_text(const AtomicFile& file, const std::string& text) {
   }
 }
 
+bool has_kind(const Json& row) { return row.contains("kind"); }
+
+/// The rows of the metric itself.
+Results rows_without_kind(Results results) {
+  std::erase_if(results.rows, has_kind);
+  return results;
+}
+
+Results rows_with_kind(Results results) {
+  std::erase_if(results.rows, [](const Json& row) { return !has_kind(row); });
+  return results;
+}
+
+/// The rows of a section under their headings, in the order in which those first appear.
+std::vector<std::pair<std::string, std::vector<const Json*>>> tables_of(
+    const Results& results, const ReportSection& section) {
+  std::vector<std::pair<std::string, std::vector<const Json*>>> tables;
+  for (const Json& row : results.rows) {
+    if (!has_kind(row) || row.at("kind") != section.kind) continue;
+    const std::string heading = section.heading(row);
+    const auto same = [&](const auto& table) { return table.first == heading; };
+    auto table = std::find_if(tables.begin(), tables.end(), same);
+    if (table == tables.end()) table = tables.insert(tables.end(), {heading, {}});
+    table->second.push_back(&row);
+  }
+  return tables;
+}
+
+std::string lines(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + "\n";
+  return all;
+}
+
+std::string format_table(const Report& report, const TextStyle& style) {
+  std::string text = lines(report.notes);
+  if (report.shows_main) {
+    if (!report.legend.empty()) text += report.legend + "\n";
+    if (!text.empty()) text += "\n";
+    const Results main = rows_without_kind(report.results);
+    text += report.text ? report.text(main, style) : results_to_text(main, report.layout, style);
+  }
+  for (const ReportSection& section : report.sections) {
+    if (!text.empty()) text += "\n";
+    text += lines(section.notes);
+    for (const auto& [heading, rows] : tables_of(report.results, section)) {
+      text += "\n" + heading + "\n" + columns_to_text(rows, section.columns, style);
+    }
+  }
+  return text;
+}
+
+std::string format_latex(const Report& report) {
+  std::string text;
+  if (report.shows_main) {
+    const Results main = rows_without_kind(report.results);
+    text = report.latex ? report.latex(main, report.notes)
+                        : results_to_latex(main, report.layout, report.notes);
+  }
+  for (const ReportSection& section : report.sections) {
+    std::vector<std::string> notes = report.notes;
+    notes.insert(notes.end(), section.notes.begin(), section.notes.end());
+    for (const auto& [heading, rows] : tables_of(report.results, section)) {
+      notes.push_back(heading);
+      text += columns_to_latex(rows, section.columns, notes);
+      notes.pop_back();
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style) {
   switch (format) {
     case ResultsFormat::kCsv:
-      return results_to_csv(report.results);
+      return report.shows_main ? results_to_csv(report.results)
+                               : results_to_csv(rows_with_kind(report.results));
     case ResultsFormat::kJson:
       return results_to_json(report.results);
     case ResultsFormat::kLatex:
-      return results_to_latex(report.results, report.layout, report.notes);
+      return format_latex(report);
     case ResultsFormat::kTable:
       break;
   }
-  std::string text;
-  for (const std::string& note : report.notes) text += note + "\n";
-  if (!report.legend.empty()) text += report.legend + "\n";
-  if (!text.empty()) text += "\n";
-  return text + results_to_text(report.results, report.layout, style);
+  return format_table(report, style);
 }
 
 void OutputOptions::describe(OptionList& list) {

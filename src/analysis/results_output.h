@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/column_table.h"
 #include "analysis/pivot.h"
 #include "analysis/text_table.h"
 #include "core/atomic_file.h"
@@ -29,12 +31,28 @@ struct EnumNames<ResultsFormat> {
        {ResultsFormat::kLatex, "latex"}}};
 };
 
+/// A table of its own for rows of one kind (column `kind`), such as comparisons.
+struct ReportSection {
+  std::string kind;
+  std::vector<std::string> notes;  ///< lines that stand above
+  std::vector<TableColumn> columns;
+  /// Rows of one heading stand together below it.
+  std::function<std::string(const Json& row)> heading;
+};
+
 /// Results with everything that is needed to print them.
 struct Report {
   Results results;
   TableLayout layout;
-  std::vector<std::string> notes;  ///< lines that stand above the table: what it shows
-  std::string legend;              ///< what the cells of the terminal's table are
+  std::vector<std::string> notes;       ///< lines that stand above the table: what it shows
+  std::string legend;                   ///< what the cells of the terminal's table are
+  std::vector<ReportSection> sections;  ///< further tables, below
+  /// Whether tables (and CSV) show rows without a kind, or the sections alone. JSON has all rows.
+  bool shows_main = true;
+  /// What people see of the rows without a kind in place of the table of `layout`, for results of
+  /// another shape; empty: that table. Neither repeats notes or legend.
+  std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
+  std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
 };
 
 /// `report` as one text in `format`.

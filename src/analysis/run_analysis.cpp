@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/comparison_report.h"
 #include "analysis/inputs.h"
 #include "analysis/provenance.h"
 #include "analysis/unit_runner.h"
@@ -81,6 +82,40 @@ std::vector<Json> rows_of(const Analysis& analysis, const std::vector<UnitResult
   return rows;
 }
 
+/// Refuses before the work what could not be compared after it.
+void check_comparison(const Analysis& analysis) {
+  std::vector<Json> keys;
+  std::vector<std::string> identities;
+  for (const Unit& unit : analysis.units) {
+    keys.push_back(unit.key);
+    identities.push_back(unit.identity);
+  }
+  check_comparable(keys, identities, analysis.compare);
+}
+
+/// Adds the rows that are made of the units' samples.
+void add_sample_rows(const Analysis& analysis, const std::vector<UnitResult>& results,
+                     const RunOptions& run, std::vector<Json>& rows) {
+  const CompareOptions& options = analysis.compare;
+  std::vector<LabelledSamples> all;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (const Samples& samples : results[i].samples) {
+      LabelledSamples entry{analysis.units[i].key, samples};
+      entry.key.update(samples.key);
+      if (entry.samples.identity.empty()) entry.samples.identity = analysis.units[i].identity;
+      all.push_back(std::move(entry));
+    }
+  }
+  const auto append = [&](std::vector<Json> more) {
+    for (Json& row : more) rows.push_back(results_value(row));
+  };
+  if (options.summary == SummaryOver::kLayers) append(layer_mean_rows(all, options, run.seed));
+  if (options.compare != ComparePairs::kNone) {
+    ThreadPool pool(run.threads);
+    append(comparison_rows(all, options, run.seed, pool));
+  }
+}
+
 Interrupted interruption(const Journal& journal) {
   if (!journal.keeps()) {
     return Interrupted(
@@ -103,7 +138,9 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
   Results results;
   results.metric = analysis.metric;
   results.options = analysis.options;
+  results.options.update(options_to_json(analysis.compare));
   results.options["seed"] = run.seed;
+  check_comparison(analysis);
   std::vector<UnitResult> units;
   try {
     Provenance provenance(run.num_threads());
@@ -114,14 +151,19 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
     units = measure_units(analysis, run, std::move(finished), journal, on_progress, stop);
     provenance.lap("compute");
     results.rows = rows_of(analysis, units);
+    add_sample_rows(analysis, units, run, results.rows);
     results.provenance = provenance.to_json();
     if (num_resumed > 0) results.provenance["resumed_units"] = num_resumed;
   } catch (const Interrupted&) {
     throw interruption(journal);
   }
-  if (analysis.present) return analysis.present(std::move(results), units);
   Report report;
-  report.results = std::move(results);
+  if (analysis.present) {
+    report = analysis.present(std::move(results), units);
+  } else {
+    report.results = std::move(results);
+  }
+  add_sample_sections(report, analysis.compare);
   return report;
 }
 

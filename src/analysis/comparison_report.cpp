@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/comparison_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "store/results_file.h"
+
+namespace lime {
+namespace {
+
+/// "values, alpha 0.5": the columns that name a row, from `kind` to the first value.
+std::string name_of(const Json& row, std::string_view first_value) {
+  std::string name;
+  for (const auto& [column, value] : row.items()) {
+    if (column == first_value) break;
+    if (column == "kind" || column == "label" || column == "baseline" || column == "layer")
+      continue;
+    if (!name.empty()) name += ", ";
+    const bool stands_alone = column == "site" || column == "quantity" || column == "task";
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    name += stands_alone ? text : fmt::format("{} {}", column, text);
+  }
+  return name;
+}
+
+TableColumn interval_column(std::string header, std::string low, std::string high, int digits) {
+  const auto cell = [low, high, digits](const Json& row) -> std::string {
+    if (!row.contains(low) || std::isnan(results_number(row, low))) return "";
+    return fmt::format("[{:.{}f}, {:.{}f}]", results_number(row, low), digits,
+                       results_number(row, high), digits);
+  };
+  return {.header = std::move(header), .cell = cell};
+}
+
+/// A p-value with two digits that count; "<" where resampling cannot tell.
+TableColumn p_column(std::string header, std::string key) {
+  const auto cell = [key](const Json& row) -> std::string {
+    const double p = results_number(row, key);
+    return p < 0.001 ? fmt::format("{:.1e}", p) : fmt::format("{:.3f}", p);
+  };
+  return {.header = std::move(header), .cell = cell};
+}
+
+std::string layer_cell(const Json& row) {
+  return row.contains("layer") ? text_cell("layer")(row) : "mean";
+}
+
+ReportSection comparison_section(const CompareOptions& options, int digits) {
+  ReportSection section;
+  section.kind = "comparison";
+  section.notes = {fmt::format(
+      "differences of the means, [{:g} % paired bootstrap interval], two-sided sign-flip p-value, "
+      "the same corrected over the layers after Holm",
+      options.confidence * 100.0)};
+  section.columns = {{.header = "layer", .cell = layer_cell},
+                     {.header = "baseline", .cell = number_cell("baseline_mean", digits)},
+                     {.header = "mean", .cell = number_cell("mean", digits)},
+                     {.header = "difference", .cell = number_cell("difference", digits)},
+                     interval_column("interval", "ci_low", "ci_high", digits),
+                     p_column("p", "p"),
+                     p_column("p (Holm)", "p_holm")};
+  section.heading = [](const Json& row) {
+    return fmt::format("{} - {}: {} ({} {})", row.at("label").get<std::string>(),
+                       row.at("baseline").get<std::string>(), name_of(row, "baseline_mean"),
+                       row.at("n").dump(), row.at("items").get<std::string>());
+  };
+  return section;
+}
+
+ReportSection layer_mean_section(const CompareOptions& options, int digits) {
+  ReportSection section;
+  section.kind = "layer_mean";
+  section.notes = {fmt::format(
+      "mean over the layers, standard deviation over the layers, {:g} % bootstrap intervals of the "
+      "mean: over the layers, and over the items with the layers fixed",
+      options.confidence * 100.0)};
+  section.columns = {{.header = "model", .cell = text_cell("label"), .to_the_right = false},
+                     {.header = "mean", .cell = number_cell("mean", digits)},
+                     {.header = "std", .cell = number_cell("std", digits)},
+                     interval_column("over layers", "ci_low", "ci_high", digits),
+                     interval_column("over items", "items_ci_low", "items_ci_high", digits),
+                     {.header = "layers", .cell = text_cell("layers")},
+                     {.header = "items", .cell = text_cell("n")}};
+  section.heading = [](const Json& row) { return name_of(row, "mean"); };
+  return section;
+}
+
+}  // namespace
+
+void add_sample_sections(Report& report, const CompareOptions& options) {
+  const int digits = report.layout.digits;
+  if (options.summary == SummaryOver::kLayers) {
+    report.shows_main = false;
+    report.sections.push_back(layer_mean_section(options, digits));
+  }
+  if (options.compare != ComparePairs::kNone) {
+    report.sections.push_back(comparison_section(options, digits));
+  }
+}
+
+}  // namespace lime
