@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 #include "core/program.h"
+#include "rerun_command.h"
 
 int main(int argc, char** argv) {
   lime::CommandLine line("lime-metrics",
                          "Turns captures of lime-capture into numbers with error bars.");
   lime::MetricCommands commands(line);
   lime::add_entropy_command(commands);
+  lime::add_rerun_command(line, commands);
   line.set_examples(
       "lime-metrics entropy --layer all\n"
-      "lime-metrics entropy llama.h5 lime.h5 -o entropy.json");
+      "lime-metrics entropy llama.h5 lime.h5 --compare first -o entropy.json\n"
+      "lime-metrics rerun entropy.json");
   return lime::run_program(line, argc, argv);
 }

@@ -73,4 +73,10 @@ std::shared_ptr<MetricCommand> MetricCommands::find(std::string_view name) const
   return nullptr;
 }
 
+std::vector<std::string> MetricCommands::names() const {
+  std::vector<std::string> names;
+  for (const auto& command : commands_) names.push_back(command->name);
+  return names;
+}
+
 }  // namespace lime

@@ -64,6 +64,8 @@ class MetricCommands {
 
   /// The command of that name; null if there is none.
   std::shared_ptr<MetricCommand> find(std::string_view name) const;
+  /// The names of all, in the order in which they were added.
+  std::vector<std::string> names() const;
 
  private:
   struct Texts {

@@ -68,6 +68,7 @@ struct Analysis {
   std::string metric;             ///< name of the command: "entropy"
   Json options = Json::object();  ///< stored_options() of all that decides the numbers
   std::vector<AnalysisInput> inputs;
+  std::vector<ResultsInput> hashed_inputs = {};  ///< hash_inputs() of them, if that was done before
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
   CompareOptions compare;  ///< what is made of the units' samples
@@ -94,7 +95,9 @@ Json stored_options(T options) {
   options.describe_inputs(list);
   options.describe(list);
   Json object = Json::object();
-  for (const OptionField& field : list.fields()) object[field.name] = field.value();
+  for (const OptionField& field : list.fields()) {
+    if (!field.is_output) object[field.name] = field.value();
+  }
   return object;
 }
 

@@ -144,7 +144,9 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
   std::vector<UnitResult> units;
   try {
     Provenance provenance(run.num_threads());
-    results.inputs = hash_inputs(analysis.inputs, run.num_threads(), stop);
+    results.inputs = !analysis.hashed_inputs.empty()
+                         ? analysis.hashed_inputs
+                         : hash_inputs(analysis.inputs, run.num_threads(), stop);
     provenance.lap("hash_inputs");
     auto finished = journal.open(journal_header(analysis, results));
     const std::size_t num_resumed = finished.size();

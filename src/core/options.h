@@ -29,6 +29,7 @@ struct OptionField {
   bool is_flag = false;  ///< given without a value
   bool is_list = false;  ///< takes several values, e.g. comma-separated
   bool takes_several = false;        ///< a list that also takes the arguments that follow it
+  bool is_output = false;            ///< names files that are written: decides no number
   bool splits_commas = true;         ///< a list whose values are cut at commas
   char short_name = '\0';            ///< 'o' for `-o`; every field called `output` has it
   std::string group;                 ///< heading in the help; empty for the first group

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rerun_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/inputs.h"
+#include "analysis/results_difference.h"
+#include "analysis/run_analysis.h"
+#include "core/errors.h"
+#include "core/program.h"
+#include "core/progress.h"
+#include "core/suggest.h"
+#include "store/results_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RerunOptions {
+  fs::path results = "results.json";
+  double tolerance = 0.0;
+  bool quiet = false;
+
+  void describe(OptionList& list) {
+    list.add("tolerance", tolerance,
+             "relative difference up to which numbers count as the same, >= 0");
+    list.add("quiet", quiet, "show no progress");
+  }
+  void validate() const {
+    if (!(tolerance >= 0.0)) throw InvalidArgument("tolerance: must be >= 0, got {}", tolerance);
+  }
+};
+
+/// The values of an option as the command line takes them.
+std::vector<std::string> texts_of(const Json& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return {value.get<std::string>()};
+  if (!value.is_array()) return {value.dump()};
+  std::vector<std::string> texts;
+  for (const Json& item : value) {
+    for (std::string& text : texts_of(item)) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+/// Where an input is now: as it was given, or beside the results.
+std::string find_input(const std::string& path, const fs::path& results) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) return path;
+  const fs::path beside = results.parent_path() / path;
+  if (fs::path(path).is_relative() && fs::exists(beside, ignored)) return beside.string();
+  throw IoError("'{}': is gone, and '{}' was computed from it; put it back to where it was", path,
+                results.string());
+}
+
+void restore(const OptionField& field, const Json& value, const fs::path& results) {
+  std::vector<std::string> texts = texts_of(value);
+  if (texts.empty() && !field.is_list) return;
+  if (field.type == "PATH") {
+    for (std::string& text : texts) {
+      if (!text.empty()) text = find_input(text, results);
+    }
+  }
+  field.assign(texts);
+}
+
+/// Puts the options of `before` back into the command. Labels that were made of paths are set as
+/// they were: the paths may be others today.
+void restore_options(MetricCommand& command, const Results& before, const fs::path& results) {
+  std::vector<OptionField> fields = command.fields;
+  for (OptionField& field : option_fields(command.compare)) fields.push_back(std::move(field));
+  for (OptionField& field : option_fields(command.run)) {
+    if (field.name == "seed") fields.push_back(std::move(field));
+  }
+  for (const auto& [name, value] : before.options.items()) {
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const OptionField& known) { return known.name == name; });
+    if (field == fields.end()) {
+      throw FormatError("'{}': options.{} is not known to this build of {}; compute it again",
+                        results.string(), name, command.name);
+    }
+    if (name == "label" && value.is_array() && value.empty()) {
+      Json labels = Json::array();
+      for (const ResultsInput& input : before.inputs) labels.push_back(input.label);
+      restore(*field, labels, results);
+    } else {
+      restore(*field, value, results);
+    }
+  }
+}
+
+void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
+                  const fs::path& results) {
+  if (before.inputs.size() != now.size()) {
+    throw FormatError("'{}': was computed from {} inputs, and its options name {}",
+                      results.string(), before.inputs.size(), now.size());
+  }
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (before.inputs[i].sha256 == now[i].sha256) continue;
+    throw InvalidArgument(
+        "'{}': is not the file that '{}' was computed from: its sha256 was {} and is {}",
+        now[i].path, results.string(), before.inputs[i].sha256, now[i].sha256);
+  }
+}
+
+Results repeat(MetricCommand& command, const Results& before, const RerunOptions& options) {
+  restore_options(command, before, options.results);
+  command.validate();
+  Analysis analysis = command.prepare(command.run);
+  analysis.compare = command.compare;
+  analysis.hashed_inputs =
+      hash_inputs(analysis.inputs, command.run.num_threads(), interrupt_token());
+  check_hashes(before, analysis.hashed_inputs, options.results);
+  ProgressLine progress({.label = command.name,
+                         .unit = command.progress_unit,
+                         .quiet = options.quiet,
+                         .log_interval = std::chrono::seconds(30)});
+  return run_analysis(analysis, command.run, progress.callback(), interrupt_token()).results;
+}
+
+void print_difference(const ResultsDifference& difference, const fs::path& path,
+                      std::size_t num_rows) {
+  if (!difference.mismatch.empty()) {
+    fmt::print("{}: differs: {}\n", path.string(), difference.mismatch);
+    return;
+  }
+  const std::int64_t different = difference.num_different();
+  fmt::print("{}: {}: {} rows, {} values, {}\n", path.string(),
+             different == 0 ? "came out the same" : "differs", num_rows, difference.num_values(),
+             different == 0 ? "none differs" : fmt::format("{} differ", different));
+  for (const ColumnDifference& column : difference.columns) {
+    if (column.largest == 0.0 && column.different == 0) continue;
+    fmt::print("  {}: {} of {} differ, largest difference {:.3g} at {}: was {}, is {}\n",
+               column.column, column.different, column.values, column.largest, column.where,
+               column.before.dump(), column.after.dump());
+  }
+}
+
+int run_rerun(const MetricCommands& commands, const RerunOptions& options, const RunOptions& run) {
+  const Results before = read_results(options.results);
+  const std::shared_ptr<MetricCommand> command = commands.find(before.metric);
+  if (!command) {
+    throw FormatError("'{}': holds '{}', which this build cannot measure; it measures {}",
+                      options.results.string(), before.metric, join_words(commands.names()));
+  }
+  command->run.threads = run.threads;
+  command->run.memory_limit = run.memory_limit;
+  const Results after = repeat(*command, before, options);
+  const Json tool = before.provenance.value("tool", Json());
+  if (tool != after.provenance.at("tool")) {
+    fmt::print("computed then by {}, now by {}\n", tool.dump(), after.provenance.at("tool").dump());
+  }
+  const ResultsDifference difference = compare_results(before, after, options.tolerance);
+  print_difference(difference, options.results, before.rows.size());
+  return difference.same() ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+void add_rerun_command(CommandLine& line, const MetricCommands& commands) {
+  struct State {
+    RerunOptions options;
+    RunOptions run;
+  };
+  const auto state = std::make_shared<State>();
+  CommandLine& rerun = line.add_command(
+      "rerun",
+      "Repeats a result from its own provenance and says whether it came out the same.\n"
+      "Takes options, seed and inputs from the results file, computes again, and compares value by "
+      "value. Exit status 0 if all are the same, 1 if not.");
+  rerun.add_positional("results", state->options.results, "results file (.json) to repeat");
+  rerun.add_options(state->options);
+  for (OptionField& field : option_fields(state->run)) {
+    if (field.name != "seed") rerun.add_field(std::move(field));
+  }
+  rerun.add_check([state] { state->run.validate(); });
+  rerun.set_examples(
+      "lime-metrics rerun entropy.json\n"
+      "lime-metrics rerun entropy.json --threads 1 --tolerance 1e-12");
+  rerun.on_run([state, &commands] { return run_rerun(commands, state->options, state->run); });
+}
+
+}  // namespace lime

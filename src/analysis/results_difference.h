@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/results_file.h"
+
+namespace lime {
+
+/// How far one column of two results agrees.
+struct ColumnDifference {
+  std::string column;
+  std::int64_t values = 0;
+  std::int64_t different = 0;  ///< beyond the tolerance
+  double largest = 0.0;        ///< of |after - before| over numbers; infinite beside NaN or a text
+  std::string where;           ///< the row of the largest: "LIMe, values, layer 3"
+  Json before;                 ///< its value in both; null where nothing differs
+  Json after;
+};
+
+/// How far the rows of two results agree, value by value.
+struct ResultsDifference {
+  /// Why the rows cannot be set against each other (number, columns); empty: they can.
+  std::string mismatch;
+  std::vector<ColumnDifference> columns;  ///< in the order of the columns
+
+  std::int64_t num_values() const;
+  std::int64_t num_different() const;
+  bool same() const { return mismatch.empty() && num_different() == 0; }
+};
+
+/// Compares the rows of two results in their order.
+/// @param tolerance  relative difference, >= 0, up to which numbers count as equal; 0: to the bit.
+/// @throws InvalidArgument  if the tolerance is negative or not finite.
+ResultsDifference compare_results(const Results& before, const Results& after,
+                                  double tolerance = 0.0);
+
+}  // namespace lime
