@@ -190,7 +190,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
           return result_of(
               measure_layer(shared->captures[i].reader, site, layer, shared->options, context),
-              shared->identities[i], shared->options);
+              shared->options);
         };
         units.push_back(std::move(unit));
       }
