@@ -9,7 +9,7 @@
 #include <string>
 
 #include "capture/npy_file.h"
-#include "capture/tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 #include "store/capture_reader.h"
 #include "support/test_data.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "capture/npy_file.h"
-#include "capture/tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"

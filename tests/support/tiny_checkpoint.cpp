@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/tiny_checkpoint.h"
+#include "support/tiny_checkpoint.h"
 
 #include <array>
 #include <cstddef>
@@ -106,6 +106,8 @@ ModelConfig tiny_config(DecoderKind decoder) {
   config.max_position_embeddings = 64;
   config.bos_token_id = 256;
   config.eos_token_ids = {257};
+  if (decoder == DecoderKind::kMistral) config.sliding_window = 5;
+  if (decoder == DecoderKind::kQwen2) config.qkv_bias = true;
   return config;
 }
 

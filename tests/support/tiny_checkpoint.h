@@ -9,7 +9,7 @@
 
 namespace lime::testing {
 
-/// 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions.
+/// 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280 tokens.
 ModelConfig tiny_config(DecoderKind decoder = DecoderKind::kLlama);
 
 /// Writes a checkpoint with random weights and a byte-level tokenizer.json into `folder`.
