@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -13,18 +12,9 @@
 #include "core/thread_pool.h"
 #include "metrics/entropy/entropy_options.h"
 #include "metrics/entropy/standardize.h"
+#include "metrics/sequence_source.h"
 
 namespace lime {
-
-/// Sequences that are read when their turn comes, so that only as many as there are threads lie
-/// in memory.
-struct SequenceSource {
-  std::int64_t count = 0;
-  /// Puts the representations of sequence `index` into `rows`, [num_tokens, dim]. Called from
-  /// several threads at once; `rows` still holds an earlier sequence, so that its memory can serve
-  /// again (`rows.resize(...)`).
-  std::function<void(std::int64_t index, MatrixF& rows)> read;
-};
 
 /// Entropies of several sequences, in the unit of the preset (entropy_unit()).
 struct SequenceEntropies {

@@ -100,6 +100,35 @@ void add_outer_product(const SliverMatrix& panel, std::int64_t depth, bool first
   }
 }
 
+/// All columns of the rows [start, start + depth).
+template <typename Scalar>
+void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::int64_t depth,
+                      SliverMatrix& panel) {
+  panel.resize(rows.num_cols, depth);
+  for (std::int64_t s = 0; s < panel.num_slivers(); ++s) {
+    pack_columns(rows, s * kSliverRows, start, depth, panel.sliver(s));
+  }
+}
+
+/// C += A B^T of panels, C [rows of A, rows of B padded to whole slivers].
+void add_product(const SliverMatrix& a, const SliverMatrix& b, std::int64_t depth,
+                 SliverMatrix& c) {
+  for (std::int64_t block = 0; block < a.num_slivers(); block += kBlockSlivers) {
+    const std::int64_t block_end = std::min(block + kBlockSlivers, a.num_slivers());
+    for (std::int64_t j = 0; j < b.num_slivers(); ++j) {
+      for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
+        for (std::int64_t i = block; i < block_end; ++i) {
+          double* const place = c.sliver(i) + (j * kSliverRows + offset) * kSliverRows;
+          Tile tile;
+          load_tile(tile, place, kSliverRows);
+          multiply_sliver(tile, depth, a.sliver(i), b.sliver(j) + offset, kSliverRows);
+          store_tile(tile, place, kSliverRows);
+        }
+      }
+    }
+  }
+}
+
 /// Columns [first_col, first_col + depth) of sliver `index` of a symmetric matrix.
 void pack_symmetric(const SymmetricSlivers& matrix, std::int64_t index, std::int64_t first_col,
                     std::int64_t depth, double* to) {
@@ -135,6 +164,35 @@ void GramBuilder::smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers&
   }
 }
 
+template <typename Scalar>
+void GramBuilder::add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram) {
+  assert(gram.size() == rows.num_cols);
+  for (std::int64_t start = 0; start < rows.num_rows; start += kDepth) {
+    const std::int64_t depth = std::min(kDepth, rows.num_rows - start);
+    pack_all_columns(rows, start, depth, panel_);
+    add_outer_product(panel_, depth, false, gram);
+  }
+}
+
+template <typename Scalar>
+void GramBuilder::cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scalar>& y,
+                             SliverMatrix& product) {
+  assert(x.num_rows == y.num_rows);
+  product.resize(x.num_cols, slivers_for(y.num_cols) * kSliverRows);
+  std::fill(product.sliver(0), product.sliver(product.num_slivers()), 0.0);
+  for (std::int64_t start = 0; start < x.num_rows; start += kDepth) {
+    const std::int64_t depth = std::min(kDepth, x.num_rows - start);
+    pack_all_columns(x, start, depth, panel_);
+    pack_all_columns(y, start, depth, other_panel_);
+    add_product(panel_, other_panel_, depth, product);
+  }
+}
+
+void GramBuilder::outer_gram(const SliverMatrix& matrix, SymmetricSlivers& gram) {
+  gram.resize(matrix.rows());
+  add_outer_product(matrix, matrix.cols(), true, gram);
+}
+
 void GramBuilder::square(const SymmetricSlivers& matrix, SymmetricSlivers& squared) {
   assert(&matrix != &squared);
   squared.resize(matrix.size());
@@ -151,11 +209,33 @@ void GramBuilder::square(const SymmetricSlivers& matrix, SymmetricSlivers& squar
 
 template void GramBuilder::smaller_gram(const AffineRows<float>&, SymmetricSlivers&);
 template void GramBuilder::smaller_gram(const AffineRows<double>&, SymmetricSlivers&);
+template void GramBuilder::add_feature_gram(const AffineRows<float>&, SymmetricSlivers&);
+template void GramBuilder::add_feature_gram(const AffineRows<double>&, SymmetricSlivers&);
+template void GramBuilder::cross_gram(const AffineRows<float>&, const AffineRows<float>&,
+                                      SliverMatrix&);
+template void GramBuilder::cross_gram(const AffineRows<double>&, const AffineRows<double>&,
+                                      SliverMatrix&);
 
 double trace(const SymmetricSlivers& matrix) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < matrix.size(); ++i) sum += matrix.at(i, i);
   return sum;
+}
+
+double squared_norm(const SliverMatrix& matrix) {
+  Simd sums[kSliverVectors] = {};
+  for (std::int64_t s = 0; s < matrix.num_slivers(); ++s) {
+    const double* values = matrix.sliver(s);
+    for (std::int64_t col = 0; col < matrix.cols(); ++col, values += kSliverRows) {
+      for (int v = 0; v < kSliverVectors; ++v) {
+        const Simd value = load(values + v * kLanes);
+        sums[v] += value * value;
+      }
+    }
+  }
+  double total = 0.0;
+  for (const Simd& sum : sums) total += sum_of_lanes(sum);
+  return total;
 }
 
 double inner_product(const SymmetricSlivers& a, const SymmetricSlivers& b) {

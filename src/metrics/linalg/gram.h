@@ -35,15 +35,31 @@ class GramBuilder {
   template <typename Scalar>
   void smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
 
+  /// gram += Z^T Z, for rows that come in pieces. Time n d^2 / 2 multiply-adds.
+  /// @param gram  of size num_cols, already filled (with zeros at first).
+  template <typename Scalar>
+  void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
+
+  /// product = X^T Y for two sets of as many rows, [x.num_cols, y.num_cols padded with zeros to
+  /// whole slivers]. Time n d_x d_y multiply-adds.
+  template <typename Scalar>
+  void cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scalar>& y, SliverMatrix& product);
+
+  /// gram = M M^T.
+  void outer_gram(const SliverMatrix& matrix, SymmetricSlivers& gram);
+
   /// K^2 of a symmetric matrix. Time n^3 / 2 multiply-adds.
   void square(const SymmetricSlivers& matrix, SymmetricSlivers& squared);
 
  private:
   SliverMatrix panel_;
+  SliverMatrix other_panel_;
 };
 
 /// Sum of the diagonal.
 double trace(const SymmetricSlivers& matrix);
+/// Squared Frobenius norm.
+double squared_norm(const SliverMatrix& matrix);
 /// sum_ij a_ij b_ij = tr(A B) for symmetric matrices of one size; A = B gives the squared
 /// Frobenius norm.
 double inner_product(const SymmetricSlivers& a, const SymmetricSlivers& b);
@@ -52,5 +68,11 @@ void clamp_elements(SymmetricSlivers& matrix);
 
 extern template void GramBuilder::smaller_gram(const AffineRows<float>&, SymmetricSlivers&);
 extern template void GramBuilder::smaller_gram(const AffineRows<double>&, SymmetricSlivers&);
+extern template void GramBuilder::add_feature_gram(const AffineRows<float>&, SymmetricSlivers&);
+extern template void GramBuilder::add_feature_gram(const AffineRows<double>&, SymmetricSlivers&);
+extern template void GramBuilder::cross_gram(const AffineRows<float>&, const AffineRows<float>&,
+                                             SliverMatrix&);
+extern template void GramBuilder::cross_gram(const AffineRows<double>&, const AffineRows<double>&,
+                                             SliverMatrix&);
 
 }  // namespace lime::linalg

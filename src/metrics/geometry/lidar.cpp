@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/geometry/lidar.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+#include "metrics/linalg/gram.h"
+#include "metrics/linalg/symmetric_eigenvalues.h"
+
+namespace lime {
+namespace {
+
+/// Rows minus the mean of their class; the means themselves go to `means`, [num_classes, dim].
+MatrixD within_classes(const ConstMatrixRef& rows, std::int64_t num_classes, MatrixD& means) {
+  const Eigen::Index size = rows.rows() / num_classes;
+  MatrixD within = rows.cast<double>();
+  means.resize(num_classes, rows.cols());
+  for (Eigen::Index c = 0; c < num_classes; ++c) {
+    means.row(c) = within.middleRows(c * size, size).colwise().mean();
+    within.middleRows(c * size, size).rowwise() -= means.row(c);
+  }
+  return within;
+}
+
+MatrixD scatter(const MatrixD& within, double factor, double delta) {
+  linalg::SymmetricSlivers gram;
+  gram.resize(within.cols());
+  std::fill(gram.sliver(0), gram.sliver(gram.num_slivers()), 0.0);
+  linalg::GramBuilder().add_feature_gram(linalg::AffineRows<double>{.x = within.data(),
+                                                                    .num_rows = within.rows(),
+                                                                    .num_cols = within.cols(),
+                                                                    .row_stride = within.cols()},
+                                         gram);
+  MatrixD result(within.cols(), within.cols());
+  for (Eigen::Index r = 0; r < result.rows(); ++r) {
+    for (Eigen::Index c = 0; c <= r; ++c) result(r, c) = result(c, r) = gram.at(r, c) * factor;
+    result(r, r) += delta;
+  }
+  return result;
+}
+
+}  // namespace
+
+void LidarOptions::validate() const {
+  if (!(delta > 0.0) || !std::isfinite(delta)) {
+    throw InvalidArgument("lidar_delta: must be > 0, got {}", delta);
+  }
+  if (!(epsilon >= 0.0) || !std::isfinite(epsilon)) {
+    throw InvalidArgument("lidar_epsilon: must be >= 0, got {}", epsilon);
+  }
+}
+
+double lidar(const ConstMatrixRef& rows, std::int64_t num_classes, const LidarOptions& options) {
+  options.validate();
+  if (num_classes < 2 || rows.rows() % num_classes != 0 || rows.rows() / num_classes < 2) {
+    throw InvalidArgument(
+        "lidar: needs at least 2 classes of the same size, 2 rows or more each, got {} rows for {} "
+        "classes",
+        rows.rows(), num_classes);
+  }
+  if (!rows.allFinite()) throw InvalidArgument("lidar: every value must be finite");
+  MatrixD means;
+  const MatrixD within = within_classes(rows, num_classes, means);
+  const auto freedom = static_cast<double>(rows.rows() - num_classes);
+  const Eigen::LLT<MatrixD> cholesky(scatter(within, 1.0 / freedom, options.delta));
+  if (cholesky.info() != Eigen::Success) {
+    throw NumericalError("lidar: the scatter within classes is not positive definite");
+  }
+  // L^-1 (mu_c - mu) / sqrt(n - 1): the Gram matrix of these has the eigenvalues asked for.
+  means.rowwise() -= means.colwise().mean().eval();
+  means /= std::sqrt(static_cast<double>(num_classes - 1));
+  MatrixD between = means.transpose();
+  cholesky.matrixL().solveInPlace(between);
+  const MatrixD whitened = between.transpose();
+  linalg::SymmetricSlivers gram;
+  linalg::GramBuilder().smaller_gram(linalg::AffineRows<double>{.x = whitened.data(),
+                                                                .num_rows = whitened.rows(),
+                                                                .num_cols = whitened.cols(),
+                                                                .row_stride = whitened.cols()},
+                                     gram);
+  linalg::SymmetricEigenvalues solver;
+  VectorD eigenvalues = VectorD::Zero(rows.cols());
+  Eigen::Index index = 0;
+  for (const double value : solver.compute(gram)) eigenvalues[index++] = std::max(value, 0.0);
+  const VectorD shifted = eigenvalues.array() + options.epsilon;
+  const double sum = shifted.sum();
+  if (!(sum > 0.0)) throw InvalidArgument("lidar: all classes have the same mean");
+  double entropy = 0.0;
+  for (const double value : shifted) {
+    if (value > 0.0) entropy -= value / sum * std::log(value / sum);
+  }
+  return std::exp(entropy);
+}
+
+}  // namespace lime

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/matrix.h"
+
+namespace lime {
+
+/// When an activation is called massive.
+struct MassiveActivationOptions {
+  /// Smallest magnitude, >= 0.
+  double threshold = 100.0;
+  /// Smallest ratio to the median magnitude of the sequence, >= 1.
+  double ratio = 1000.0;
+
+  void validate() const;
+};
+
+/// The largest activations of one sequence.
+struct MassiveActivations {
+  double share = 0.0;            ///< of the elements that are massive, in [0, 1]
+  double token_share = 0.0;      ///< of the tokens with at least one such element, in [0, 1]
+  double largest = 0.0;          ///< largest magnitude
+  double median = 0.0;           ///< median magnitude; of an even number, the lower middle
+  double largest_ratio = 0.0;    ///< largest / median; infinite where the median is 0
+  std::int64_t num_massive = 0;  ///< elements
+};
+
+/// Counts the massive activations of one sequence: |x| > threshold and |x| >= ratio times the
+/// median of all magnitudes of the sequence.
+///
+/// @param rows  representations, [num_tokens, dim], finite.
+/// @throws InvalidArgument  if there are no rows, or the options are unfit.
+/// Time O(n d): the median comes from a histogram of the exponents and leading digits.
+/// Source: Sun, Chen, Kolter & Liu (2024), section 2 ("surpasses 100 and is at least or around
+/// 1,000 times larger than the median magnitude of its hidden state"); torch.median as their code.
+MassiveActivations massive_activations(const ConstMatrixRef& rows,
+                                       const MassiveActivationOptions& options = {});
+
+/// The element of rank (count - 1) / 2 among the magnitudes of `rows`, counted from 0.
+float median_magnitude(const ConstMatrixRef& rows);
+
+}  // namespace lime

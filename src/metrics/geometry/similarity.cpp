@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/geometry/similarity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/errors.h"
+#include "metrics/neighbors/neighbors.h"
+
+namespace lime {
+namespace {
+
+constexpr Eigen::Index kFewestRows = 4;
+
+linalg::AffineRows<float> centred(const ComparableRows& x) {
+  return {.x = x.rows.data(),
+          .num_rows = x.rows.rows(),
+          .num_cols = x.rows.cols(),
+          .row_stride = x.rows.cols(),
+          .shift = x.mean.data()};
+}
+
+/// n (n - 3) times the unbiased estimate of HSIC for linear kernels of centred rows.
+double debiased_hsic(double squared_cross_norm, const ComparableRows& x, const ComparableRows& y) {
+  const auto n = static_cast<double>(x.rows.rows());
+  return squared_cross_norm - n / (n - 2.0) * x.squared_lengths.dot(y.squared_lengths) +
+         x.squared_norm * y.squared_norm / ((n - 1.0) * (n - 2.0));
+}
+
+}  // namespace
+
+ComparableRows comparable_rows(MatrixF rows) {
+  if (rows.rows() < kFewestRows) {
+    throw InvalidArgument("similarity: needs at least {} rows, got {}", kFewestRows, rows.rows());
+  }
+  check_finite_rows(rows);
+  ComparableRows x;
+  x.rows = std::move(rows);
+  x.mean = VectorD::Zero(x.rows.cols());
+  for (Eigen::Index r = 0; r < x.rows.rows(); ++r) {
+    x.mean += x.rows.row(r).transpose().cast<double>();
+  }
+  x.mean /= static_cast<double>(x.rows.rows());
+  x.squared_lengths.resize(x.rows.rows());
+  for (Eigen::Index r = 0; r < x.rows.rows(); ++r) {
+    x.squared_lengths[r] = (x.rows.row(r).transpose().cast<double>() - x.mean).squaredNorm();
+  }
+  x.squared_norm = x.squared_lengths.sum();
+  const bool all_equal = (x.rows.rowwise() - x.rows.row(0)).cwiseAbs().maxCoeff() == 0.0F;
+  if (all_equal || !(x.squared_norm > 0.0)) {
+    throw InvalidArgument(
+        "similarity: the {} rows are all equal, and nothing can be compared with them",
+        x.rows.rows());
+  }
+  linalg::SymmetricSlivers gram;
+  linalg::GramBuilder().smaller_gram(centred(x), gram);
+  const double squared_gram_norm = linalg::inner_product(gram, gram);
+  x.gram_norm = std::sqrt(squared_gram_norm);
+  x.debiased_self = debiased_hsic(squared_gram_norm, x, x);
+  return x;
+}
+
+double RowComparison::nuclear_norm() {
+  builder_.outer_gram(cross_, gram_);
+  double sum = 0.0;
+  for (const double value : solver_.compute(gram_)) sum += std::sqrt(std::max(value, 0.0));
+  return sum;
+}
+
+RowSimilarity RowComparison::compare(const ComparableRows& x, const ComparableRows& y) {
+  if (x.rows.rows() != y.rows.rows()) {
+    throw InvalidArgument("similarity: both must have the same rows, got {} and {}", x.rows.rows(),
+                          y.rows.rows());
+  }
+  const bool x_is_smaller = x.rows.cols() <= y.rows.cols();
+  const ComparableRows& small = x_is_smaller ? x : y;
+  const ComparableRows& large = x_is_smaller ? y : x;
+  builder_.cross_gram(centred(small), centred(large), cross_);
+  const double squared_cross_norm = linalg::squared_norm(cross_);
+  RowSimilarity result;
+  result.cka = squared_cross_norm / (x.gram_norm * y.gram_norm);
+  if (x.debiased_self > 0.0 && y.debiased_self > 0.0) {
+    result.cka_debiased =
+        debiased_hsic(squared_cross_norm, x, y) / std::sqrt(x.debiased_self * y.debiased_self);
+  }
+  const double alignment = nuclear_norm() / std::sqrt(x.squared_norm * y.squared_norm);
+  result.procrustes = std::max(0.0, 2.0 - 2.0 * alignment);
+  return result;
+}
+
+}  // namespace lime

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "core/matrix.h"
+#include "metrics/linalg/gram.h"
+#include "metrics/linalg/symmetric_eigenvalues.h"
+
+namespace lime {
+
+/// The rows of one layer with what every comparison with another layer needs of them.
+struct ComparableRows {
+  MatrixF rows;                ///< [num_rows, dim]; row i is of the same token in every layer
+  VectorD mean;                ///< [dim]
+  VectorD squared_lengths;     ///< of the centred rows, [num_rows]
+  double squared_norm = 0.0;   ///< |X|_F^2 of the centred rows
+  double gram_norm = 0.0;      ///< |X^T X|_F of the centred rows
+  double debiased_self = 0.0;  ///< debiased HSIC of the rows with themselves, times n (n - 3)
+};
+
+/// Prepares rows for compare_rows().
+/// @throws InvalidArgument  if there are fewer than 4 rows, one is not finite (names the first
+///                          place), or all are equal.
+ComparableRows comparable_rows(MatrixF rows);
+
+/// How alike two sets of representations of the same tokens are.
+struct RowSimilarity {
+  /// Linear CKA, in [0, 1]: |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), X and Y centred. Above 0 even for
+  /// unrelated rows where there are few: about dim / num_rows.
+  /// Source: Kornblith, Norouzi, Lee & Hinton (2019), eq. 2 to 4.
+  double cka = 0.0;
+  /// The same with the unbiased estimate of HSIC; about 0 for unrelated rows, and may be below.
+  /// Unset where the estimate of one set with itself is not above 0, as with very few rows.
+  /// Source: Song et al. (2012), eq. 5, in the feature-space form of Kornblith's code.
+  std::optional<double> cka_debiased;
+  /// Orthogonal Procrustes distance, in [0, 2]: |A|_F^2 + |B|_F^2 - 2 |A^T B|_*, A and B centred
+  /// and of Frobenius norm 1. 0 where a rotation maps one onto the other.
+  /// Source: Ding, Denain & Steinhardt (2021), section 2.
+  double procrustes = 0.0;
+};
+
+/// Compares rows with rows, in memory that serves the next pair again; one object per thread.
+///
+/// In double; the bits depend on the operands only. Time n d^2 multiply-adds and the eigenvalues of
+/// a d x d matrix.
+class RowComparison {
+ public:
+  /// @throws InvalidArgument  if the numbers of rows differ.
+  RowSimilarity compare(const ComparableRows& x, const ComparableRows& y);
+
+ private:
+  double nuclear_norm();
+
+  linalg::GramBuilder builder_;
+  linalg::SliverMatrix cross_;
+  linalg::SymmetricSlivers gram_;
+  linalg::SymmetricEigenvalues solver_;
+};
+
+}  // namespace lime

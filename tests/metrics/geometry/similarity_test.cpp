@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/geometry/similarity.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/QR>
+#include <cmath>
+#include <limits>
+
+#include "core/errors.h"
+#include "metrics/geometry/lidar.h"
+#include "metrics/random_matrix.h"
+
+namespace lime {
+namespace {
+
+MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
+  return testing::random_matrix(rows, cols, seed, 0.5).cast<float>();
+}
+
+RowSimilarity compare(const MatrixF& x, const MatrixF& y) {
+  RowComparison comparison;
+  return comparison.compare(comparable_rows(x), comparable_rows(y));
+}
+
+/// Rotations, scales and shifts of one side change nothing.
+TEST(SimilarityTest, SeesThroughRotationScaleAndShift) {
+  const MatrixF x = random_rows(120, 30, 1);
+  const MatrixD random = testing::random_matrix(30, 30, 2);
+  const MatrixD rotation = Eigen::HouseholderQR<MatrixD>(random).householderQ();
+  const MatrixF turned = ((x.cast<double>() * rotation * 2.5).array() + 7.0).matrix().cast<float>();
+  const RowSimilarity found = compare(x, turned);
+  EXPECT_NEAR(found.cka, 1.0, 1e-6);  // the turned rows are rounded to float
+  EXPECT_NEAR(found.cka_debiased.value(), 1.0, 1e-6);
+  EXPECT_NEAR(found.procrustes, 0.0, 1e-6);
+}
+
+TEST(SimilarityTest, UnrelatedRowsAreFarApart) {
+  const RowSimilarity found = compare(random_rows(400, 20, 1), random_rows(400, 25, 2));
+  EXPECT_GT(found.cka, 0.005);  // biased: about the effective dim over the number of rows
+  EXPECT_NEAR(found.cka_debiased.value(), 0.0, 0.02);
+  EXPECT_GT(found.procrustes, 1.2);
+}
+
+/// Two orthogonal centred columns: CKA and the distance are 0 and 2 exactly.
+TEST(SimilarityTest, OrthogonalColumnsHaveNothingInCommon) {
+  MatrixF x(4, 1);
+  x << 1, 1, -1, -1;
+  MatrixF y(4, 1);
+  y << 1, -1, 1, -1;
+  const RowSimilarity found = compare(x, y);
+  EXPECT_EQ(found.cka, 0.0);
+  EXPECT_EQ(found.procrustes, 2.0);
+}
+
+/// x = (a, b), y = a with |a| = |b| and a orthogonal to b: CKA = 1 / sqrt(2),
+/// alignment 1 / sqrt(2).
+TEST(SimilarityTest, HalfOfTheColumnsInClosedForm) {
+  MatrixF x(4, 2);
+  x << 1, 1, 1, -1, -1, 1, -1, -1;
+  const RowSimilarity found = compare(x, x.leftCols(1));
+  EXPECT_NEAR(found.cka, std::sqrt(0.5), 1e-14);
+  EXPECT_NEAR(found.procrustes, 2.0 - std::sqrt(2.0), 1e-14);
+}
+
+TEST(SimilarityTest, SaysWhatIsWrong) {
+  const auto message = [](const MatrixF& rows) {
+    try {
+      comparable_rows(rows);
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message(MatrixF::Ones(3, 2)), "similarity: needs at least 4 rows, got 3");
+  EXPECT_EQ(message(MatrixF::Constant(9, 2, 0.1F)),
+            "similarity: the 9 rows are all equal, and nothing can be compared with them");
+  MatrixF broken = random_rows(9, 3, 1);
+  broken(4, 2) = std::numeric_limits<float>::infinity();
+  EXPECT_NE(message(broken).find("4"), std::string::npos);
+  EXPECT_THROW(compare(random_rows(9, 3, 1), random_rows(8, 3, 1)), InvalidArgument);
+}
+
+/// Classes on the axes with scatter that vanishes beside delta: all but one direction count alike.
+TEST(LidarTest, ClassesOnTheAxesCountThemselves) {
+  MatrixF rows(12, 6);
+  for (Eigen::Index i = 0; i < 12; ++i) rows.row(i) = MatrixF::Identity(6, 6).row(i / 2);
+  EXPECT_NEAR(lidar(rows, 6), 5.0, 1e-6);
+  EXPECT_THROW(lidar(rows, 1), InvalidArgument);
+  EXPECT_THROW(lidar(rows, 5), InvalidArgument);
+  EXPECT_THROW(lidar(rows, 12), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lime
