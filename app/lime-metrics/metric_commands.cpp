@@ -1,22 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metric_commands.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
+#include "analysis/inputs.h"
+#include "analysis/journal.h"
 #include "analysis/run_analysis.h"
+#include "core/program.h"
 #include "run_report.h"
 
 namespace lime {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// Whether all outputs of an earlier run are there and its journal is not.
+bool looks_finished(const OutputOptions& output) {
+  std::error_code ignored;
+  const bool all_there =
+      std::all_of(output.output.begin(), output.output.end(),
+                  [&](const fs::path& path) { return fs::exists(path, ignored); });
+  const fs::path& first = output.output.front();
+  return all_there && first.extension() == ".json" && !fs::exists(journal_path(first), ignored);
+}
+
+/// Refuses to go on with the finished result of another run.
+void check_finished(const fs::path& path, Analysis& analysis, const RunOptions& run) {
+  const Results finished = read_results(path);
+  analysis.hashed_inputs = hash_inputs(analysis.inputs, run.num_threads(), interrupt_token());
+  const std::string difference = difference_to_result(finished, analysis, run);
+  if (difference.empty()) return;
+  throw InvalidArgument(
+      "'{}': is the finished result of another run, {}; leave out --resume to replace it",
+      path.string(), difference);
+}
+
 int run_metric(const MetricCommand& command, const OutputOptions& output, bool resume) {
   if (resume && output.output.empty()) {
     throw InvalidArgument("resume: needs the output file of the interrupted run, give it with -o");
   }
-  Journal journal;
-  if (!output.output.empty()) journal = Journal(journal_path(output.output.front()), resume);
   Analysis analysis = command.prepare(command.run);
   analysis.compare = command.compare;
+  if (resume && looks_finished(output)) {
+    check_finished(output.output.front(), analysis, command.run);
+    if (!output.quiet) {
+      fmt::print(stderr, "{}: is finished, nothing is left to do\n",
+                 output.output.front().string());
+    }
+    return kExitDone;
+  }
+  Journal journal;
+  if (!output.output.empty()) journal = Journal(journal_path(output.output.front()), resume);
   ReportJob job{.output = output,
                 .inputs = {},
                 .progress_label = command.name,

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -40,10 +39,9 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The first entry in which two headers differ, as "options.alpha was 0.5 and is 1".
-std::optional<std::string> first_difference(const Json& before, const Json& now,
-                                            const std::string& name) {
-  if (before == now) return std::nullopt;
+/// first_difference() of entries called `name`.
+std::string difference_in(const Json& before, const Json& now, const std::string& name) {
+  if (before == now) return "";
   const auto entry = [](const Json& value, const std::string& key) {
     const auto found = value.find(key);
     return found == value.end() ? Json() : *found;
@@ -53,8 +51,9 @@ std::optional<std::string> first_difference(const Json& before, const Json& now,
     keys.update(now);
     for (const auto& item : keys.items()) {
       const std::string inner = name.empty() ? item.key() : name + "." + item.key();
-      const auto found = first_difference(entry(before, item.key()), entry(now, item.key()), inner);
-      if (found) return found;
+      const std::string found =
+          difference_in(entry(before, item.key()), entry(now, item.key()), inner);
+      if (!found.empty()) return found;
     }
   }
   return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
@@ -63,6 +62,10 @@ std::optional<std::string> first_difference(const Json& before, const Json& now,
 }  // namespace
 
 fs::path journal_path(const fs::path& output) { return output.string() + ".part"; }
+
+std::string first_difference(const Json& before, const Json& now) {
+  return difference_in(before, now, "");
+}
 
 Json unit_result_to_json(const UnitResult& result) {
   Json value = Json::object();
@@ -142,11 +145,11 @@ std::map<std::string, UnitResult> Journal::open(const Json& header) {
     const std::string where = fmt::format("{}: line {}", quoted(path_), ++number);
     const Json line = parse_json(text.substr(begin, end - begin), where);
     if (number == 1) {
-      const auto difference = first_difference(line, parse_json(header_, "header"), "");
-      if (!difference) continue;
+      const std::string difference = first_difference(line, parse_json(header_, "header"));
+      if (difference.empty()) continue;
       throw InvalidArgument(
           "{}: was begun otherwise, {}; run it as it was begun, or remove the file", quoted(path_),
-          *difference);
+          difference);
     }
     try {
       finished[dump(line.at("unit"))] = unit_result_from_json(line.at("result"));

@@ -58,6 +58,10 @@ class Journal {
 /// `NAME.part` beside an output file.
 std::filesystem::path journal_path(const std::filesystem::path& output);
 
+/// The first entry in which two headers differ, as "options.alpha was 0.5 and is 1.0"; empty if
+/// none.
+std::string first_difference(const Json& before, const Json& now);
+
 /// The result as one JSON value and back; numbers come back bit for bit.
 Json unit_result_to_json(const UnitResult& result);
 UnitResult unit_result_from_json(const Json& value);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <set>
 
 #include "analysis/latex_table.h"
 #include "core/errors.h"
@@ -35,16 +36,26 @@ void write_text(const AtomicFile& file, const std::string& text) {
   }
 }
 
-bool has_kind(const Json& row) { return row.contains("kind"); }
+bool is_of(const ReportSection& section, const Json& row) {
+  const auto kind = row.find("kind");
+  return kind != row.end() && *kind == section.kind;
+}
+
+bool is_in_sections(const Report& report, const Json& row) {
+  return std::any_of(report.sections.begin(), report.sections.end(),
+                     [&](const ReportSection& section) { return is_of(section, row); });
+}
 
 /// The rows of the metric itself.
-Results rows_without_kind(Results results) {
-  std::erase_if(results.rows, has_kind);
+Results main_rows(const Report& report) {
+  Results results = report.results;
+  std::erase_if(results.rows, [&](const Json& row) { return is_in_sections(report, row); });
   return results;
 }
 
-Results rows_with_kind(Results results) {
-  std::erase_if(results.rows, [](const Json& row) { return !has_kind(row); });
+Results section_rows(const Report& report) {
+  Results results = report.results;
+  std::erase_if(results.rows, [&](const Json& row) { return !is_in_sections(report, row); });
   return results;
 }
 
@@ -53,7 +64,7 @@ std::vector<std::pair<std::string, std::vector<const Json*>>> tables_of(
     const Results& results, const ReportSection& section) {
   std::vector<std::pair<std::string, std::vector<const Json*>>> tables;
   for (const Json& row : results.rows) {
-    if (!has_kind(row) || row.at("kind") != section.kind) continue;
+    if (!is_of(section, row)) continue;
     const std::string heading = section.heading(row);
     const auto same = [&](const auto& table) { return table.first == heading; };
     auto table = std::find_if(tables.begin(), tables.end(), same);
@@ -74,7 +85,7 @@ std::string format_table(const Report& report, const TextStyle& style) {
   if (report.shows_main) {
     if (!report.legend.empty()) text += report.legend + "\n";
     if (!text.empty()) text += "\n";
-    const Results main = rows_without_kind(report.results);
+    const Results main = main_rows(report);
     text += report.text ? report.text(main, style) : results_to_text(main, report.layout, style);
   }
   for (const ReportSection& section : report.sections) {
@@ -90,7 +101,7 @@ std::string format_table(const Report& report, const TextStyle& style) {
 std::string format_latex(const Report& report) {
   std::string text;
   if (report.shows_main) {
-    const Results main = rows_without_kind(report.results);
+    const Results main = main_rows(report);
     text = report.latex ? report.latex(main, report.notes)
                         : results_to_latex(main, report.layout, report.notes);
   }
@@ -112,7 +123,7 @@ std::string format_report(const Report& report, ResultsFormat format, const Text
   switch (format) {
     case ResultsFormat::kCsv:
       return report.shows_main ? results_to_csv(report.results)
-                               : results_to_csv(rows_with_kind(report.results));
+                               : results_to_csv(section_rows(report));
     case ResultsFormat::kJson:
       return results_to_json(report.results);
     case ResultsFormat::kLatex:
@@ -163,7 +174,21 @@ OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::pat
 
 void OutputFiles::write(const Report& report) {
   for (const File& file : files_) write_text(*file.file, format_report(report, file.format));
+  write_companions(report);
   for (const File& file : files_) file.file->commit();
+}
+
+void OutputFiles::write_companions(const Report& report) {
+  std::set<fs::path> written;
+  for (const File& file : files_) {
+    for (const Companion& companion : report.companions) {
+      const auto& beside = companion.beside;
+      if (std::find(beside.begin(), beside.end(), file.format) == beside.end()) continue;
+      fs::path path = file.file->path();
+      path.replace_extension(companion.suffix);
+      if (written.insert(path).second) companion.write(path);
+    }
+  }
 }
 
 }  // namespace lime

@@ -31,13 +31,21 @@ struct EnumNames<ResultsFormat> {
        {ResultsFormat::kLatex, "latex"}}};
 };
 
-/// A table of its own for rows of one kind (column `kind`), such as comparisons.
+/// A table of its own for rows of one kind (column `kind`), such as comparisons. What is not of the
+/// kind of a section belongs to the report's main table.
 struct ReportSection {
   std::string kind;
   std::vector<std::string> notes;  ///< lines that stand above
   std::vector<TableColumn> columns;
   /// Rows of one heading stand together below it.
   std::function<std::string(const Json& row)> heading;
+};
+
+/// A file that lies beside the results because it does not fit into them: coordinates, maps.
+struct Companion {
+  std::string suffix;                                       ///< "run.json" gets "run" + suffix
+  std::vector<ResultsFormat> beside;                        ///< of output files in these formats
+  std::function<void(const std::filesystem::path&)> write;  ///< whole or not at all
 };
 
 /// Results with everything that is needed to print them.
@@ -47,12 +55,13 @@ struct Report {
   std::vector<std::string> notes;       ///< lines that stand above the table: what it shows
   std::string legend;                   ///< what the cells of the terminal's table are
   std::vector<ReportSection> sections;  ///< further tables, below
-  /// Whether tables (and CSV) show rows without a kind, or the sections alone. JSON has all rows.
+  /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
   bool shows_main = true;
-  /// What people see of the rows without a kind in place of the table of `layout`, for results of
+  /// What people see of the main rows in place of the table of `layout`, for results of
   /// another shape; empty: that table. Neither repeats notes or legend.
   std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
   std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
+  std::vector<Companion> companions = {};
 };
 
 /// `report` as one text in `format`.
@@ -80,7 +89,7 @@ class OutputFiles {
   /// @throws InvalidArgument  if an output is one of `inputs`.
   OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs);
 
-  /// Writes `report` to every file. @throws IoError
+  /// Writes `report` to every file, and its companions beside them. @throws IoError
   void write(const Report& report);
 
  private:
@@ -88,6 +97,8 @@ class OutputFiles {
     std::unique_ptr<AtomicFile> file;
     ResultsFormat format;
   };
+  void write_companions(const Report& report);
+
   std::vector<File> files_;
 };
 

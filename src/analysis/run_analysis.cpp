@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,18 +20,35 @@
 namespace lime {
 namespace {
 
+/// What two runs agree in where they give the same rows.
+Json identity_of(const Results& results, const Json& tool) {
+  Json identity = Json::object();
+  identity["metric"] = results.metric;
+  identity["tool"] = tool;
+  identity["options"] = results_value(results.options);
+  identity["inputs"] = Json::object();
+  for (const ResultsInput& input : results.inputs) identity["inputs"][input.label] = input.sha256;
+  return identity;
+}
+
 /// What an interrupted run and the one that goes on must agree in.
 Json journal_header(const Analysis& analysis, const Results& results) {
   Json header = Json::object();
   header["journal"] = "lime-journal/1";
-  header["metric"] = analysis.metric;
-  header["tool"] = tool_version();
-  header["options"] = results_value(results.options);
-  header["inputs"] = Json::object();
-  for (const ResultsInput& input : results.inputs) header["inputs"][input.label] = input.sha256;
+  header.update(identity_of(results, tool_version()));
   header["units"] = Json::array();
   for (const Unit& unit : analysis.units) header["units"].push_back(unit.key);
   return header;
+}
+
+/// The results without rows, provenance and inputs.
+Results begin_results(const Analysis& analysis, const RunOptions& run) {
+  Results results;
+  results.metric = analysis.metric;
+  results.options = analysis.options;
+  results.options.update(options_to_json(analysis.compare));
+  results.options["seed"] = run.seed;
+  return results;
 }
 
 /// Computes the units that `journal` does not hold; results in the order of the units.
@@ -93,9 +112,10 @@ void check_comparison(const Analysis& analysis) {
   check_comparable(keys, identities, analysis.compare);
 }
 
-/// Adds the rows that are made of the units' samples.
-void add_sample_rows(const Analysis& analysis, const std::vector<UnitResult>& results,
-                     const RunOptions& run, std::vector<Json>& rows) {
+/// The rows that are made of the units' samples.
+std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<UnitResult>& results,
+                                 const RunOptions& run) {
+  std::vector<Json> rows;
   const CompareOptions& options = analysis.compare;
   std::vector<LabelledSamples> all;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -114,6 +134,7 @@ void add_sample_rows(const Analysis& analysis, const std::vector<UnitResult>& re
     ThreadPool pool(run.threads);
     append(comparison_rows(all, options, run.seed, pool));
   }
+  return rows;
 }
 
 Interrupted interruption(const Journal& journal) {
@@ -135,13 +156,10 @@ Interrupted interruption(const Journal& journal) {
 Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
                     const ProgressFn& on_progress, const std::stop_token& stop) {
   run.validate();
-  Results results;
-  results.metric = analysis.metric;
-  results.options = analysis.options;
-  results.options.update(options_to_json(analysis.compare));
-  results.options["seed"] = run.seed;
+  Results results = begin_results(analysis, run);
   check_comparison(analysis);
   std::vector<UnitResult> units;
+  std::vector<Json> sample_rows;
   try {
     Provenance provenance(run.num_threads());
     results.inputs = !analysis.hashed_inputs.empty()
@@ -153,7 +171,7 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
     units = measure_units(analysis, run, std::move(finished), journal, on_progress, stop);
     provenance.lap("compute");
     results.rows = rows_of(analysis, units);
-    add_sample_rows(analysis, units, run, results.rows);
+    sample_rows = sample_rows_of(analysis, units, run);
     results.provenance = provenance.to_json();
     if (num_resumed > 0) results.provenance["resumed_units"] = num_resumed;
   } catch (const Interrupted&) {
@@ -165,6 +183,7 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
   } else {
     report.results = std::move(results);
   }
+  std::move(sample_rows.begin(), sample_rows.end(), std::back_inserter(report.results.rows));
   add_sample_sections(report, analysis.compare);
   return report;
 }
@@ -173,6 +192,16 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, const Progr
                     const std::stop_token& stop) {
   Journal none;
   return run_analysis(analysis, run, none, on_progress, stop);
+}
+
+std::string difference_to_result(const Results& finished, const Analysis& analysis,
+                                 const RunOptions& run) {
+  Results now = begin_results(analysis, run);
+  now.inputs = analysis.hashed_inputs;
+  // As it comes back from a file, where whole numbers have no width.
+  const Json identity = parse_json(identity_of(now, tool_version()).dump(), "identity");
+  return first_difference(identity_of(finished, finished.provenance.value("tool", Json())),
+                          identity);
 }
 
 }  // namespace lime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 
 #include "analysis/analysis.h"
 #include "analysis/journal.h"
@@ -29,5 +30,10 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
 /// The same without a journal.
 Report run_analysis(const Analysis& analysis, const RunOptions& run,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
+
+/// In what a finished result is not what `analysis` would give: metric, version, options or inputs,
+/// as first_difference() says it; empty if in nothing. `analysis.hashed_inputs` must be there.
+std::string difference_to_result(const Results& finished, const Analysis& analysis,
+                                 const RunOptions& run);
 
 }  // namespace lime

@@ -18,7 +18,7 @@ struct Samples {
   /// Tells what the items are, in their order, e.g. sequences_identity(): captures are compared
   /// where it is the same text in both. Empty: that of the unit.
   std::string identity = {};
-  std::vector<double> values;  ///< finite, one per item; their mean is what is compared
+  std::vector<double> values = {};  ///< finite, one per item; their mean is what is compared
 };
 
 }  // namespace lime

@@ -23,6 +23,7 @@ namespace {
 
 /// How often progress is shown.
 constexpr std::chrono::milliseconds kTick{50};
+constexpr double kMebibyte = 1048576.0;
 
 std::int64_t bytes_of(const Unit& unit, int threads) {
   return unit.bytes + unit.bytes_per_thread * threads;
@@ -217,15 +218,14 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
   if (!memory_limit) {
     throw InvalidArgument(
         "memory: {} needs {}, and {} are free; ask for fewer rows, or give --memory-limit to run "
-        "it "
-        "all the same",
+        "it all the same",
         largest.where, human_bytes(need), human_bytes(static_cast<double>(plan.memory)));
   }
   throw InvalidArgument(
-      "memory_limit: {} of {} units need more than {}, most of all {} with {}; give "
-      "--memory-limit {} or more",
-      too_large, units.size(), memory_limit->to_string(), largest.where, human_bytes(need),
-      human_bytes(need * 1.05 + static_cast<double>(held)));
+      "memory_limit: {} of {} units need{} more than {}, most of all {} with {}; give "
+      "--memory-limit {:.0f}MiB or more",
+      too_large, units.size(), too_large == 1 ? "s" : "", memory_limit->to_string(), largest.where,
+      human_bytes(need), std::ceil((need * 1.05 + static_cast<double>(held)) / kMebibyte));
 }
 
 void run_units(std::span<const Unit* const> units, const UnitPlan& plan,

@@ -26,27 +26,6 @@ using testing::write_text;
 
 using LimeMetricsErrorsTest = LimeMetricsTest;
 
-TEST_F(LimeMetricsErrorsTest, CtrlCEndsWith130AndLeavesNothing) {
-  constexpr std::int64_t kSequences = 8;
-  constexpr std::int64_t kSize = 512;
-  SmallCapture capture;
-  capture.lengths.assign(kSequences, kSize);
-  capture.activations.push_back(
-      {"hidden", 0, testing::random_matrix(kSequences * kSize, kSize, 1)});
-  write_capture(folder_ / "capture.h5", capture);
-  const std::size_t files = count_files();
-  std::string same_file_many_times;  // some ten seconds of work
-  for (int i = 0; i < 100; ++i) same_file_many_times += " capture.h5";
-  const ProgramRun result = run("entropy --threads 1 -o e.json" + same_file_many_times,
-                                "timeout --preserve-status -s INT 0.5");
-  EXPECT_EQ(result.status, 130);
-  EXPECT_THAT(result.output, IsEmpty());
-  EXPECT_EQ(result.errors,
-            "lime-metrics: 'capture.h5': site 'hidden', layer 0: interrupted here; nothing was "
-            "written, run it again\n");
-  EXPECT_EQ(count_files(), files);
-}
-
 TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
   write_capture(folder_ / "capture.h5", example_capture());
   const std::string see = "; see lime-metrics entropy --help\n";

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/counting_analysis.h"
+#include "analysis/run_analysis.h"
+#include "core/errors.h"
+#include "metrics/comparison/paired_comparison.h"
+#include "metrics/summary.h"
+
+namespace lime {
+namespace {
+
+using testing::counting_analysis;
+using ::testing::HasSubstr;
+
+std::vector<Json> rows_of_kind(const Results& results, const std::string& kind) {
+  std::vector<Json> rows;
+  for (const Json& row : results.rows) {
+    if (row.value("kind", "") == kind) rows.push_back(row);
+  }
+  return rows;
+}
+
+Report compare(const CompareOptions& options, int num_layers = 3, int threads = 1) {
+  auto counting = counting_analysis(num_layers);
+  counting.analysis.compare = options;
+  return run_analysis(counting.analysis, {.threads = threads, .seed = 4});
+}
+
+std::string refusal(const Analysis& analysis) {
+  try {
+    run_analysis(analysis, {.threads = 1});
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {
+  const Report report = compare({.compare = ComparePairs::kFirst});
+  const std::vector<Json> rows = rows_of_kind(report.results, "comparison");
+  ASSERT_EQ(rows.size(), 3u);
+  for (int layer = 0; layer < 3; ++layer) {
+    const Json& row = rows[static_cast<std::size_t>(layer)];
+    EXPECT_EQ(row.at("label"), "b");
+    EXPECT_EQ(row.at("baseline"), "a");
+    EXPECT_EQ(row.at("layer"), layer);
+    EXPECT_EQ(row.at("alpha"), 0.5);
+    EXPECT_EQ(row.at("n"), 20);
+    // The units' samples differ by the layer's number, all 20 alike.
+    EXPECT_NEAR(row.at("difference").get<double>(), layer, 1e-12);
+    EXPECT_NEAR(row.at("ci_low").get<double>(), layer, 1e-12);
+    EXPECT_EQ(row.at("p").get<double>(), layer == 0 ? 1.0 : 1.0 / 10001.0);
+    EXPECT_EQ(row.at("p_holm").get<double>(), layer == 0 ? 1.0 : 3.0 / 10001.0);
+  }
+  const std::string text = format_report(report, ResultsFormat::kTable);
+  EXPECT_THAT(text, HasSubstr("\nb - a: values, alpha 0.5, entropy (20 sequences)\n"));
+  EXPECT_THAT(text, HasSubstr("layer  baseline   mean  difference        interval        p"));
+}
+
+TEST(CompareOptionTest, DoesNotDependOnThreads) {
+  const CompareOptions options{.compare = ComparePairs::kAll, .summary = SummaryOver::kLayers};
+  EXPECT_EQ(compare(options, 5, 1).results.rows, compare(options, 5, 4).results.rows);
+}
+
+TEST(CompareOptionTest, AllPairsAreComparedInOneDirection) {
+  auto counting = counting_analysis(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    Unit third = counting.analysis.units[i];
+    third.key["label"] = "c";
+    counting.analysis.units.push_back(std::move(third));
+  }
+  counting.analysis.compare.compare = ComparePairs::kAll;
+  std::vector<std::string> pairs;
+  for (const Json& row : rows_of_kind(run_analysis(counting.analysis, {}).results, "comparison")) {
+    if (row.at("layer") == 0) {
+      pairs.push_back(row.at("label").get<std::string>() + row.at("baseline").get<std::string>());
+    }
+  }
+  EXPECT_THAT(pairs, ::testing::ElementsAre("ba", "ca", "cb"));
+}
+
+TEST(CompareOptionTest, RefusesOtherItemsBeforeTheWork) {
+  auto counting = counting_analysis(3);
+  counting.analysis.compare.compare = ComparePairs::kFirst;
+  counting.analysis.units[4].identity = "other sequences";
+  EXPECT_EQ(refusal(counting.analysis),
+            "compare: 'a' and 'b' hold other items, and are compared one by one; capture both with "
+            "the same text and tokenizer, and measure them with the same options");
+  EXPECT_EQ(*counting.runs, 0);
+}
+
+TEST(CompareOptionTest, RefusesOtherItemsThatShowAfterTheWork) {
+  auto counting = counting_analysis(1);
+  counting.analysis.compare.compare = ComparePairs::kFirst;
+  counting.analysis.units[1].measure = [](const UnitContext&) {
+    UnitResult result;
+    result.samples = {{.key = {{"alpha", 0.5}},
+                       .quantity = "entropy",
+                       .items = "sequences",
+                       .values = {1.0, 2.0}}};
+    return result;
+  };
+  EXPECT_THAT(refusal(counting.analysis), HasSubstr("'a' and 'b' hold other sequences"));
+}
+
+TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
+  auto counting = counting_analysis(2);
+  counting.analysis.compare.compare = ComparePairs::kFirst;
+  counting.analysis.units.resize(2);
+  EXPECT_EQ(refusal(counting.analysis), "compare: needs two captures or more, got 1");
+
+  counting = counting_analysis(1);
+  counting.analysis.compare.compare = ComparePairs::kFirst;
+  counting.analysis.units[1].key["layer"] = 7;
+  EXPECT_EQ(refusal(counting.analysis), "compare: the captures have no site and layer in common");
+
+  counting = counting_analysis(1);
+  counting.analysis.compare.compare = ComparePairs::kFirst;
+  for (Unit& unit : counting.analysis.units) {
+    unit.measure = [](const UnitContext&) { return UnitResult{}; };
+  }
+  EXPECT_EQ(refusal(counting.analysis),
+            "compare: this measurement has no values per item to be compared");
+  counting.analysis.compare = {.summary = SummaryOver::kLayers};
+  EXPECT_EQ(refusal(counting.analysis),
+            "summary: this measurement has no values per item to be summed up");
+}
+
+TEST(SummaryOptionTest, IsTheMeanOverTheLayersWithBothIntervals) {
+  const Report report = compare({.summary = SummaryOver::kLayers}, 4);
+  const std::vector<Json> rows = rows_of_kind(report.results, "layer_mean");
+  ASSERT_EQ(rows.size(), 2u);
+  std::vector<double> layer_means;
+  std::vector<double> item_means(20, 0.0);
+  const auto counting = counting_analysis(4);
+  ThreadPool pool(1);
+  for (std::size_t layer = 0; layer < 4; ++layer) {
+    const UnitResult unit = counting.analysis.units[4 + layer].measure({pool, {}, {}});
+    const std::vector<double>& values = unit.samples[0].values;
+    layer_means.push_back(summarize(values).mean);
+    for (std::size_t i = 0; i < 20; ++i) item_means[i] += values[i] / 4.0;
+  }
+  const Summary over_layers = summarize(layer_means, {.seed = 4});
+  const Summary over_items = summarize(item_means, {.seed = 4});
+  EXPECT_EQ(rows[1].at("label"), "b");
+  EXPECT_NEAR(rows[1].at("mean").get<double>(), over_layers.mean, 1e-12);
+  EXPECT_NEAR(rows[1].at("mean").get<double>(), over_items.mean, 1e-12);
+  EXPECT_NEAR(rows[1].at("ci_low").get<double>(), over_layers.ci_low, 1e-12);
+  EXPECT_NEAR(rows[1].at("items_ci_high").get<double>(), over_items.ci_high, 1e-12);
+  EXPECT_EQ(rows[1].at("layers"), 4);
+  EXPECT_EQ(rows[1].at("n"), 20);
+}
+
+TEST(SummaryOptionTest, StandsInPlaceOfTheLayersInTables) {
+  const Report report =
+      compare({.compare = ComparePairs::kFirst, .summary = SummaryOver::kLayers}, 3);
+  EXPECT_EQ(report.results.rows.size(), 6u + 2u + 4u);
+  const std::string text = format_report(report, ResultsFormat::kTable);
+  EXPECT_THAT(text, HasSubstr("model   mean    std"));
+  EXPECT_THAT(text, HasSubstr("\n mean "));  // of the comparison over the layers
+  const std::string csv = format_report(report, ResultsFormat::kCsv);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 + 4);
+  EXPECT_THAT(format_report(report, ResultsFormat::kLatex), HasSubstr("\\begin{tabular}{lrrrrrr}"));
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/results_difference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+Results example() {
+  Results results;
+  results.metric = "entropy";
+  results.rows = {{{"label", "a"}, {"site", "values"}, {"layer", 0}, {"mean", 2.0}, {"n", 4}},
+                  {{"label", "a"}, {"site", "values"}, {"layer", 1}, {"mean", 1.5}, {"n", 4}}};
+  return results;
+}
+
+TEST(CompareResultsTest, EqualRowsAreTheSame) {
+  Results before = example();
+  before.rows[0]["ci_low"] = "nan";
+  Results after = example();
+  after.rows[0]["ci_low"] = std::nan("");  // as it was computed, not yet written
+  const ResultsDifference difference = compare_results(before, after);
+  EXPECT_TRUE(difference.same());
+  EXPECT_EQ(difference.num_values(), 11);
+}
+
+TEST(CompareResultsTest, NamesTheLargestDifferenceOfAColumn) {
+  Results after = example();
+  after.rows[0]["mean"] = std::nextafter(2.0, 3.0);
+  after.rows[1]["mean"] = 1.25;
+  const ResultsDifference difference = compare_results(example(), after);
+  EXPECT_FALSE(difference.same());
+  EXPECT_EQ(difference.num_different(), 2);
+  const ColumnDifference& mean = difference.columns[3];
+  EXPECT_EQ(mean.column, "mean");
+  EXPECT_EQ(mean.different, 2);
+  EXPECT_EQ(mean.largest, 0.25);
+  EXPECT_EQ(mean.where, "a, values, layer 1");
+  EXPECT_EQ(mean.before, 1.5);
+  EXPECT_EQ(mean.after, 1.25);
+}
+
+TEST(CompareResultsTest, ToleranceIsRelative) {
+  Results after = example();
+  after.rows[0]["mean"] = 2.0 * (1.0 + 1e-10);
+  EXPECT_FALSE(compare_results(example(), after).same());
+  EXPECT_FALSE(compare_results(example(), after, 1e-11).same());
+  EXPECT_TRUE(compare_results(example(), after, 1e-9).same());
+  EXPECT_THROW(compare_results(example(), after, -1.0), InvalidArgument);
+}
+
+TEST(CompareResultsTest, TextsAndAbsentValuesDifferWhateverTheTolerance) {
+  Results after = example();
+  after.rows[0]["label"] = "b";
+  after.rows[1].erase("n");
+  const ResultsDifference difference = compare_results(example(), after, 0.5);
+  EXPECT_EQ(difference.num_different(), 2);
+  EXPECT_EQ(difference.columns[0].largest, std::numeric_limits<double>::infinity());
+}
+
+TEST(CompareResultsTest, OtherNumbersOfRowsCannotBeCompared) {
+  Results after = example();
+  after.rows.pop_back();
+  const ResultsDifference difference = compare_results(example(), after);
+  EXPECT_EQ(difference.mismatch, "there were 2 rows and are 1");
+  EXPECT_FALSE(difference.same());
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/run_analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "analysis/counting_analysis.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using testing::counting_analysis;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A report's JSON but for what tells runs apart.
+std::string comparable(Report report) {
+  report.results.provenance = Json::object();
+  return format_report(report, ResultsFormat::kJson);
+}
+
+class RunAnalysisTest : public ::testing::Test {
+ protected:
+  Journal journal(bool resume = false) const { return Journal(path_, resume); }
+
+  /// The message of the InvalidArgument that going on with `analysis` throws.
+  std::string refusal(const Analysis& analysis, bool resume = true) const {
+    try {
+      Journal kept = journal(resume);
+      run_analysis(analysis, {.threads = 1}, kept);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  /// Stops after `num_units` units and leaves their journal.
+  void interrupt_after(int num_units, int num_layers) const {
+    std::stop_source stop;
+    int started = 0;
+    auto counting = counting_analysis(num_layers, [&](const std::string&, int) {
+      if (++started == num_units) stop.request_stop();
+      if (started > num_units) throw Interrupted("stopped on request");
+    });
+    Journal kept = journal();
+    EXPECT_THROW(run_analysis(counting.analysis, {.threads = 1}, kept, {}, stop.get_token()),
+                 Interrupted);
+  }
+
+  testing::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "out.json.part";
+};
+
+TEST_F(RunAnalysisTest, RowsStandInTheOrderOfTheUnitsForAnyNumberOfThreads) {
+  const auto counting = counting_analysis(7, [](const std::string&, int layer) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(7 - layer));
+  });
+  const std::string expected = comparable(run_analysis(counting.analysis, {.threads = 1}));
+  for (const int threads : {2, 5, 16}) {
+    EXPECT_EQ(comparable(run_analysis(counting.analysis, {.threads = threads})), expected);
+  }
+  const Results results = run_analysis(counting.analysis, {.threads = 3}).results;
+  ASSERT_EQ(results.rows.size(), 14u);
+  EXPECT_EQ(results.rows[8].at("label"), "b");
+  EXPECT_EQ(results.rows[8].at("layer"), 1);
+  EXPECT_EQ(results.rows[8].begin().key(), "label");
+}
+
+TEST_F(RunAnalysisTest, GoesOnWhereItWasInterruptedWithTheSameBytes) {
+  const auto whole = counting_analysis(5);
+  const std::string expected = comparable(run_analysis(whole.analysis, {.threads = 2}));
+  interrupt_after(3, 5);
+  ASSERT_TRUE(exists(path_));
+
+  const auto rest = counting_analysis(5);
+  Journal kept = journal(true);
+  const Report report = run_analysis(rest.analysis, {.threads = 2}, kept);
+  EXPECT_EQ(comparable(report), expected);
+  EXPECT_EQ(report.results.provenance.at("resumed_units"), 3);
+  EXPECT_EQ(*rest.runs, 7);
+  EXPECT_TRUE(exists(path_)) << "its owner removes it when the report is safe";
+  kept.remove();
+  EXPECT_FALSE(exists(path_));
+}
+
+TEST_F(RunAnalysisTest, DropsALineThatWasCutShort) {
+  interrupt_after(3, 5);
+  const std::string text = testing::read_text(path_);
+  const std::size_t last = text.rfind('\n', text.size() - 2);
+  for (const std::size_t size : {text.size() - 1, last + 20, last + 1, std::size_t{5}}) {
+    testing::write_text(path_, text.substr(0, size));
+    const auto rest = counting_analysis(5);
+    Journal kept = journal(true);
+    const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
+    EXPECT_EQ(comparable(report), comparable(run_analysis(rest.analysis, {.threads = 1}))) << size;
+  }
+}
+
+TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
+  interrupt_after(2, 3);
+  const std::string begun = "'" + path_.string() + "': was begun otherwise, ";
+  auto other = counting_analysis(3);
+  other.analysis.options["alpha"] = 1.0;
+  EXPECT_EQ(refusal(other.analysis),
+            begun + "options.alpha was 0.5 and is 1.0; run it as it was begun, or remove the file");
+
+  other = counting_analysis(3);
+  const auto file = folder_ / "a.h5";
+  testing::write_text(file, "one");
+  other.analysis.inputs = {{file.string(), "a", {file}}};
+  EXPECT_THAT(refusal(other.analysis), StartsWith(begun + "inputs.a was null and is \""));
+
+  EXPECT_THAT(refusal(counting_analysis(4).analysis), StartsWith(begun + "units was "));
+  EXPECT_EQ(refusal(counting_analysis(3).analysis, false),
+            "'" + path_.string() +
+                "': holds the finished part of an interrupted run; go on from there with --resume, "
+                "or remove the file");
+  EXPECT_EQ(refusal(counting_analysis(3).analysis), "");
+}
+
+TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
+  const auto file = folder_ / "a.h5";
+  testing::write_text(file, "one");
+  const auto with_input = [&](const std::function<void(const std::string&, int)>& on_unit) {
+    auto counting = counting_analysis(3, on_unit);
+    counting.analysis.inputs = {{file.string(), "a", {file}}};
+    return counting;
+  };
+  std::stop_source stop;
+  const auto first = with_input([&](const std::string&, int) { stop.request_stop(); });
+  Journal kept = journal();
+  EXPECT_THROW(run_analysis(first.analysis, {.threads = 1}, kept, {}, stop.get_token()),
+               Interrupted);
+  kept = Journal();
+  testing::write_text(file, "two");
+  EXPECT_THAT(refusal(with_input({}).analysis), HasSubstr("was begun otherwise, inputs.a was \""));
+}
+
+TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
+  interrupt_after(3, 5);
+  const std::string text = testing::read_text(path_);
+  const std::size_t second = text.find('\n') + 1;
+  std::string damaged = text;
+  damaged[second] = 'x';
+  testing::write_text(path_, damaged);
+  EXPECT_THAT(refusal(counting_analysis(5).analysis), HasSubstr("out.json.part': line 2"));
+
+  testing::write_text(path_, text);
+  Journal other = journal(true);
+  EXPECT_THROW(other.open(Json::object()), InvalidArgument);  // keeps the file open
+  EXPECT_EQ(refusal(counting_analysis(5).analysis),
+            "'" + path_.string() + "': another process is writing it");
+}
+
+TEST_F(RunAnalysisTest, SaysWhatIsKept) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto counting = counting_analysis(2);
+  const auto message = [&](Journal& kept) -> std::string {
+    try {
+      run_analysis(counting.analysis, {}, kept, {}, stop.get_token());
+    } catch (const Interrupted& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Journal none;
+  EXPECT_EQ(message(none),
+            "interrupted; nothing is kept without an output file, with -o FILE what is finished "
+            "would be");
+  Journal unused = journal();
+  EXPECT_EQ(message(unused), "interrupted before anything was finished; run it again");
+  EXPECT_EQ(*counting.runs, 0);
+}
+
+TEST_F(RunAnalysisTest, AnErrorThatWouldComeAgainLeavesNothingBehind) {
+  const auto counting = counting_analysis(6, [](const std::string& label, int layer) {
+    if (label == "a" && layer >= 3) throw NumericalError("row {} is NaN", layer);
+  });
+  for (const int threads : {1, 4}) {
+    Journal kept = journal();
+    try {
+      run_analysis(counting.analysis, {.threads = threads}, kept);
+      FAIL();
+    } catch (const NumericalError& error) {
+      EXPECT_STREQ(error.what(), "'a.h5': site 'values', layer 3: row 3 is NaN");
+    }
+    EXPECT_FALSE(exists(path_));
+  }
+}
+
+TEST_F(RunAnalysisTest, RefusesSamplesThatAreNotFinite) {
+  auto counting = counting_analysis(1);
+  counting.analysis.units[0].measure = [](const UnitContext&) {
+    UnitResult result;
+    result.samples = {{.quantity = "entropy", .items = "sequences", .values = {1.0, std::nan("")}}};
+    return result;
+  };
+  EXPECT_EQ(refusal(counting.analysis),
+            "'a.h5': site 'values', layer 0: entropy of item 1 of the sequences is not finite");
+}
+
+TEST_F(RunAnalysisTest, RunsAsManyUnitsAtOnceAsFitIntoTheMemory) {
+  std::mutex mutex;
+  int running = 0;
+  int most = 0;
+  auto counting = counting_analysis(6);
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  for (Unit& unit : counting.analysis.units) {
+    unit.bytes = kHuge;
+    unit.measure = [&](const UnitContext&) {
+      {
+        const std::lock_guard lock(mutex);
+        most = std::max(most, ++running);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const std::lock_guard lock(mutex);
+      --running;
+      return UnitResult{};
+    };
+  }
+  run_analysis(counting.analysis, {.threads = 6, .memory_limit = ByteSize{5 * kHuge / 2}});
+  EXPECT_EQ(most, 2);
+}
+
+TEST_F(RunAnalysisTest, SaysBeforeItStartsWhatDoesNotFit) {
+  auto counting = counting_analysis(3);
+  counting.analysis.units[4].bytes = std::int64_t{1} << 40;
+  const auto refusal_with = [&](const RunOptions& run) -> std::string {
+    try {
+      run_analysis(counting.analysis, run);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal_with({.memory_limit = ByteSize::parse("2GB")}),
+              StartsWith("memory_limit: 1 of 6 units needs more than 2GB, most of all 'b.h5': site "
+                         "'values', layer 1 with 1 TiB; give --memory-limit 110"));
+  EXPECT_THAT(refusal_with({}),
+              StartsWith("memory: 'b.h5': site 'values', layer 1 needs 1 TiB, and "));
+  EXPECT_EQ(*counting.runs, 0);
+}
+
+TEST_F(RunAnalysisTest, GivesThreadsToUnitsThatAskForThem) {
+  auto counting = counting_analysis(2);
+  counting.analysis.threads = UnitThreads::kInside;
+  std::set<int> threads;
+  for (Unit& unit : counting.analysis.units) {
+    unit.measure = [&](const UnitContext& context) {
+      threads.insert(context.pool.num_threads());
+      return UnitResult{};
+    };
+  }
+  run_analysis(counting.analysis, {.threads = 5});
+  EXPECT_EQ(threads, std::set<int>{5});
+  // As many of them as the memory allows.
+  for (Unit& unit : counting.analysis.units) unit.bytes_per_thread = std::int64_t{1} << 40;
+  threads.clear();
+  run_analysis(counting.analysis,
+               {.threads = 5, .memory_limit = ByteSize{(std::int64_t{1} << 40) * 7 / 2}});
+  EXPECT_EQ(threads, std::set<int>{3});
+}
+
+TEST_F(RunAnalysisTest, AnAnalysisWithoutUnitsHasNoRows) {
+  auto counting = counting_analysis(0);
+  EXPECT_TRUE(run_analysis(counting.analysis, {}).results.rows.empty());
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics from the outside: interrupting, going on, and repeating a result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "app/lime_metrics_fixture.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::example_capture;
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using testing::ProgramRun;
+using testing::read_text;
+using testing::run_command;
+using testing::SmallCapture;
+using ::testing::StartsWith;
+using testing::write_capture;
+using testing::write_text;
+
+/// A results file but for what tells runs apart.
+std::string without_provenance(const fs::path& path) {
+  Json document = read_json_file(path);
+  document.erase("provenance");
+  return document.dump();
+}
+
+class LimeMetricsResumeTest : public LimeMetricsTest {
+ protected:
+  /// Ten layers, each of some tenths of a second on one thread.
+  void write_long_capture() const {
+    constexpr std::int64_t kSequences = 4;
+    constexpr std::int64_t kSize = 384;
+    SmallCapture capture;
+    capture.lengths.assign(kSequences, kSize);
+    for (int layer = 0; layer < 10; ++layer) {
+      capture.activations.push_back(
+          {"hidden", layer,
+           testing::random_matrix(kSequences * kSize, kSize, static_cast<std::uint64_t>(layer))});
+    }
+    write_capture(folder_ / "capture.h5", capture);
+  }
+
+  /// Starts `arguments` and presses Ctrl-C when the first unit is finished.
+  ProgramRun interrupt(const std::string& arguments, const std::string& journal) const {
+    return run_command(fmt::format(
+        "cd '{}' && {{ {} {} & pid=$!; while [ ! -s {} ] && kill -0 $pid; do sleep 0.01; done; "
+        "kill -INT $pid; wait $pid; }}",
+        folder_.path().string(), LIME_METRICS, arguments, journal));
+  }
+
+  /// Writes entropy.json of capture.h5.
+  void write_results(const std::string& more = "") const {
+    write_capture(folder_ / "capture.h5", example_capture());
+    ASSERT_EQ(run("entropy capture.h5 --quiet -o entropy.json " + more).status, 0);
+  }
+};
+
+TEST_F(LimeMetricsResumeTest, CtrlCKeepsFinishedLayersAndResumeGivesTheSameBytes) {
+  write_long_capture();
+  ASSERT_EQ(run("entropy --quiet --alpha 0.5,1 -o whole.json -o whole.csv --threads 2").status, 0);
+  const std::string command = "entropy --quiet --alpha 0.5,1 -o e.json -o e.csv --threads 1";
+  const ProgramRun interrupted = interrupt(command, "e.json.part");
+  ASSERT_EQ(interrupted.status, 130) << interrupted.errors;
+  EXPECT_EQ(interrupted.errors,
+            "lime-metrics: interrupted; what is finished is kept in 'e.json.part', go on with "
+            "--resume\n");
+  EXPECT_FALSE(fs::exists(folder_ / "e.json"));
+  const std::string journal = read_text(folder_ / "e.json.part");
+
+  EXPECT_EQ(refusal(command, 1),
+            "lime-metrics: 'e.json.part': holds the finished part of an interrupted run; go on "
+            "from there with --resume, or remove the file\n");
+  EXPECT_EQ(refusal("entropy --quiet --alpha 1 -o e.json --resume", 1),
+            "lime-metrics: 'e.json.part': was begun otherwise, options.alpha was [0.5,1.0] and is "
+            "[1.0]; run it as it was begun, or remove the file\n");
+  EXPECT_EQ(read_text(folder_ / "e.json.part"), journal);
+
+  const ProgramRun resumed = run(command + " --resume");
+  EXPECT_EQ(resumed.status, 0) << resumed.errors;
+  EXPECT_FALSE(fs::exists(folder_ / "e.json.part"));
+  EXPECT_EQ(without_provenance(folder_ / "e.json"), without_provenance(folder_ / "whole.json"));
+  EXPECT_EQ(read_text(folder_ / "e.csv"), read_text(folder_ / "whole.csv"));
+  EXPECT_GE(read_json_file(folder_ / "e.json").at("provenance").at("resumed_units"), 1);
+}
+
+TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
+  write_results();
+  const std::string text = read_text(folder_ / "entropy.json");
+  const ProgramRun again = run("entropy capture.h5 -o entropy.json --resume");
+  EXPECT_EQ(again.status, 0);
+  EXPECT_EQ(again.errors, "entropy.json: is finished, nothing is left to do\n");
+  EXPECT_EQ(read_text(folder_ / "entropy.json"), text);
+  EXPECT_EQ(refusal("entropy capture.h5 -o entropy.json --resume --seed 1", 1),
+            "lime-metrics: 'entropy.json': is the finished result of another run, options.seed was "
+            "0 and is 1; leave out --resume to replace it\n");
+  // An output that is missing is made.
+  EXPECT_EQ(run("entropy --quiet -o entropy.json -o entropy.csv --resume").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "entropy.csv"));
+}
+
+TEST_F(LimeMetricsResumeTest, ResumeOfALaterSchemaIsRefused) {
+  write_results();
+  Json document = read_json_file(folder_ / "entropy.json");
+  document["schema"] = "lime-results/2";
+  write_text(folder_ / "entropy.json", document.dump());
+  EXPECT_EQ(refusal("entropy capture.h5 -o entropy.json --resume", 1),
+            "lime-metrics: results: 'entropy.json': has schema version 2, this build reads 1; "
+            "compute it again or update\n");
+}
+
+TEST_F(LimeMetricsResumeTest, ResumeRefusesAnotherCapture) {
+  write_long_capture();
+  const std::string command = "entropy --quiet -o e.json --threads 1";
+  ASSERT_EQ(interrupt(command, "e.json.part").status, 130);
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_THAT(
+      refusal(command + " --resume", 1),
+      StartsWith("lime-metrics: 'e.json.part': was begun otherwise, inputs.capture was \""));
+}
+
+TEST_F(LimeMetricsResumeTest, CtrlCWithoutAnOutputSaysThatNothingIsKept) {
+  write_long_capture();
+  const std::size_t files = count_files();
+  // Pressed at once: no file tells when a unit is finished.
+  const ProgramRun result = run("entropy --threads 1", "timeout --preserve-status -s INT 0.1");
+  EXPECT_EQ(result.status, 130);
+  EXPECT_EQ(result.errors,
+            "lime-metrics: interrupted; nothing is kept without an output file, with -o FILE what "
+            "is finished would be\n");
+  EXPECT_EQ(count_files(), files);
+}
+
+TEST_F(LimeMetricsResumeTest, ResumeNeedsAnOutput) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_EQ(
+      refusal("entropy --resume", 1),
+      "lime-metrics: resume: needs the output file of the interrupted run, give it with -o\n");
+  // Nothing to go on from is no error: the same line serves the first run and the next.
+  EXPECT_EQ(run("entropy --quiet --resume -o e.json").status, 0);
+}
+
+TEST_F(LimeMetricsResumeTest, SaysWhatNeedsMoreMemoryThanTheLimit) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_THAT(refusal("entropy --memory-limit 1MB", 1),
+              StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, most of all "
+                         "'capture.h5': site 'values', layer 0 with 4"));
+  EXPECT_THAT(refusal("entropy --memory-limit much", 2),
+              StartsWith("lime-metrics: --memory-limit: expected a size such as 2GB or 512MiB"));
+}
+
+TEST_F(LimeMetricsResumeTest, RerunSaysThatItCameOutTheSame) {
+  write_results("--alpha 0.5,inf --seed 7 --layer 1 --label 'a b' --compare none");
+  const ProgramRun result = run("rerun entropy.json --threads 3");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.output, "entropy.json: came out the same: 4 rows, 64 values, none differs\n");
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST_F(LimeMetricsResumeTest, RerunRepeatsComparisonsAndFindsCapturesBesideTheResults) {
+  write_capture(folder_ / "a.h5", example_capture(1));
+  write_capture(folder_ / "b.h5", example_capture(2));
+  ASSERT_EQ(run("entropy a.h5 b.h5 --compare all --summary layers --quiet -o e.json").status, 0);
+  const ProgramRun elsewhere = run_command(
+      fmt::format("cd / && {} rerun '{}'", LIME_METRICS, (folder_ / "e.json").string()));
+  EXPECT_EQ(elsewhere.status, 0) << elsewhere.errors << elsewhere.output;
+  EXPECT_THAT(elsewhere.output, HasSubstr("came out the same: 18 rows"));
+}
+
+TEST_F(LimeMetricsResumeTest, RerunShowsTheLargestDifference) {
+  write_results("--bootstrap 0");
+  Json document = read_json_file(folder_ / "entropy.json");
+  const double mean = document.at("rows")[1].at("mean");
+  document["rows"][1]["mean"] = mean + 0.25;
+  write_text(folder_ / "entropy.json", document.dump());
+  const ProgramRun result = run("rerun entropy.json --quiet");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, StartsWith("entropy.json: differs: 4 rows, 64 values, 1 differ\n"));
+  EXPECT_THAT(
+      result.output,
+      HasSubstr("  mean: 1 of 4 differ, largest difference 0.25 at capture, values, layer 1: "
+                "was "));
+  EXPECT_EQ(run("rerun entropy.json --quiet --tolerance 0.5").status, 0);
+}
+
+TEST_F(LimeMetricsResumeTest, RerunRefusesInputsThatAreGoneOrOthers) {
+  write_results();
+  write_capture(folder_ / "capture.h5", example_capture(9));
+  EXPECT_THAT(refusal("rerun entropy.json", 1),
+              StartsWith("lime-metrics: 'capture.h5': is not the file that 'entropy.json' was "
+                         "computed from: its sha256 was "));
+  fs::remove(folder_ / "capture.h5");
+  EXPECT_EQ(refusal("rerun entropy.json", 1),
+            "lime-metrics: 'capture.h5': is gone, and 'entropy.json' was computed from it; put it "
+            "back to where it was\n");
+}
+
+TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
+  write_results();
+  const Json document = read_json_file(folder_ / "entropy.json");
+  const auto refusal_with = [&](const std::string& key, const Json& value) {
+    Json changed = document;
+    changed[key] = value;
+    write_text(folder_ / "changed.json", changed.dump());
+    return refusal("rerun changed.json", 1);
+  };
+  EXPECT_EQ(refusal_with("schema", "lime-results/2"),
+            "lime-metrics: results: 'changed.json': has schema version 2, this build reads 1; "
+            "compute it again or update\n");
+  EXPECT_THAT(refusal_with("metric", "charm"),
+              StartsWith("lime-metrics: 'changed.json': holds 'charm', which this build cannot "
+                         "measure; it measures entropy, "));
+  EXPECT_EQ(refusal_with("options", {{"captures", {"capture.h5"}}, {"beta", 1}}),
+            "lime-metrics: 'changed.json': options.beta is not known to this build of entropy; "
+            "compute it again\n");
+  EXPECT_THAT(refusal("rerun none.json", 1), HasSubstr("none.json"));
+}
+
+TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
+  write_capture(folder_ / "a.h5", example_capture());
+  SmallCapture other = example_capture();
+  other.first_token = 1;
+  write_capture(folder_ / "b.h5", other);
+  EXPECT_EQ(refusal("entropy a.h5 b.h5 --compare first", 1),
+            "lime-metrics: compare: 'a' and 'b' hold other items, and are compared one by one; "
+            "capture both with the same text and tokenizer, and measure them with the same "
+            "options\n");
+  EXPECT_EQ(refusal("entropy a.h5 --compare all", 1),
+            "lime-metrics: compare: needs two captures or more, got 1\n");
+}
+
+}  // namespace
+}  // namespace lime
