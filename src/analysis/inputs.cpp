@@ -12,15 +12,19 @@
 
 namespace lime {
 
+AnalysisInput capture_input(const CaptureReader& capture, const std::string& label) {
+  const std::filesystem::path& path = capture.path();
+  AnalysisInput input{path.string(), label, {path}};
+  for (const std::filesystem::path& shard : summarize_capture(path).shards) {
+    input.files.push_back(shard);
+  }
+  return input;
+}
+
 std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> captures) {
   std::vector<AnalysisInput> inputs;
   for (const ChosenCapture& capture : captures) {
-    const std::filesystem::path& path = capture.reader.path();
-    AnalysisInput input{path.string(), capture.label, {path}};
-    for (const std::filesystem::path& shard : summarize_capture(path).shards) {
-      input.files.push_back(shard);
-    }
-    inputs.push_back(std::move(input));
+    inputs.push_back(capture_input(capture.reader, capture.label));
   }
   return inputs;
 }
@@ -29,6 +33,7 @@ std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int
                                       std::stop_token stop) {
   std::vector<const std::filesystem::path*> files;
   for (const AnalysisInput& input : inputs) {
+    if (!input.sha256.empty()) continue;
     for (const std::filesystem::path& file : input.files) files.push_back(&file);
   }
   std::vector<std::string> hashes(files.size());
@@ -44,6 +49,10 @@ std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int
   std::vector<ResultsInput> hashed;
   auto hash = hashes.begin();
   for (const AnalysisInput& input : inputs) {
+    if (!input.sha256.empty()) {
+      hashed.push_back({input.path, input.sha256, input.label});
+      continue;
+    }
     const auto end = hash + static_cast<std::ptrdiff_t>(input.files.size());
     const bool is_one_file = input.files.size() == 1;
     const std::string digest =

@@ -17,7 +17,12 @@ struct AnalysisInput {
   std::string path;                          ///< as it was given
   std::string label;                         ///< as in the rows
   std::vector<std::filesystem::path> files;  ///< all that is read of it
+  /// Hash of what is read where that is not whole files; then `files` are not hashed.
+  std::string sha256 = {};
 };
+
+/// The input of an analysis of one capture, shards included.
+AnalysisInput capture_input(const CaptureReader& capture, const std::string& label);
 
 /// The inputs of an analysis of these captures, shards included.
 std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> captures);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/decoder_shape.h"
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/model_config.h"
+#include "checkpoint/router_layout.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool has_weights(const fs::path& folder) {
+  return is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
+}
+
+CostedDecoder costed_decoder(const ModelConfig& config) {
+  switch (config.decoder) {
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+      break;
+    case DecoderKind::kLime:
+      return config.lime.router == RouterKind::kNone ? CostedDecoder::kLlama : CostedDecoder::kLime;
+    case DecoderKind::kDenseFormer:
+      return CostedDecoder::kDenseFormer;
+    case DecoderKind::kHyperConnections:
+      return CostedDecoder::kHyperConnections;
+    case DecoderKind::kResFormer:
+      return config.first_layer_values_only ? CostedDecoder::kSvFormer : CostedDecoder::kResFormer;
+  }
+  return CostedDecoder::kLlama;
+}
+
+CostedRouter costed_router(const ModelConfig& config) {
+  CostedRouter router;
+  if (config.decoder != DecoderKind::kLime) return router;
+  router.head_mixing = config.lime.head_mixing && config.lime.router != RouterKind::kAverage;
+  router.per_dimension = config.lime.per_dimension;
+  router.dynamic = config.lime.dynamic;
+  router.has_parameters = config.lime.router != RouterKind::kAverage;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    router.layers_read.push_back(std::ssize(router_sources(config.lime, layer)));
+  }
+  return router;
+}
+
+DecoderShape shape_of(const ModelConfig& config) {
+  DecoderShape shape;
+  shape.decoder = costed_decoder(config);
+  shape.vocab_size = config.vocab_size;
+  shape.hidden_size = config.hidden_size;
+  shape.intermediate_size = config.intermediate_size;
+  shape.num_hidden_layers = config.num_hidden_layers;
+  shape.num_attention_heads = config.num_attention_heads;
+  shape.num_key_value_heads = config.num_key_value_heads;
+  shape.head_dim = config.head_dim;
+  shape.tie_word_embeddings = config.tie_word_embeddings;
+  shape.qkv_bias = config.qkv_bias;
+  shape.o_bias = config.o_bias;
+  shape.mlp_bias = config.mlp_bias;
+  shape.router = costed_router(config);
+  shape.dwa_dilation = config.denseformer.dilation;
+  shape.dwa_period = config.denseformer.period;
+  shape.hyper_rate = config.hyper_connections.rate;
+  shape.hyper_dynamic = config.hyper_connections.dynamic;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    shape.cached_positions.push_back(config.window_of_layer(layer).value_or(0));
+  }
+  return shape;
+}
+
+}  // namespace
+
+ConfiguredDecoder read_configured_decoder(const fs::path& path) {
+  const bool is_folder = fs::is_directory(path);
+  const fs::path file = is_folder ? path / "config.json" : path;
+  if (!is_there(file)) {
+    throw IoError("'{}': there is no such file; name a config.json or a checkpoint folder",
+                  file.string());
+  }
+  // The tensors tell an official LIMe, whose config.json says llama.
+  const fs::path folder = is_folder ? path : file.parent_path();
+  const bool opens = file.filename() == "config.json" && has_weights(folder);
+  const ModelConfig config =
+      opens ? Checkpoint::open(folder.empty() ? "." : folder).config() : read_model_config(file);
+  return {shape_of(config), config.torch_dtype};
+}
+
+}  // namespace lime

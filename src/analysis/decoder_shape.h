@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "metrics/cost/decoder_cost.h"
+
+namespace lime {
+
+/// A decoder as a config describes it.
+struct ConfiguredDecoder {
+  DecoderShape shape;
+  std::string dtype;  ///< `torch_dtype` of the config; may be empty
+};
+
+/// Reads the sizes that decide what a decoder costs.
+///
+/// Where weights lie beside config.json, the tensors' names tell an official LIMe, whose config
+/// says llama.
+///
+/// @param path  a file like config.json, or a checkpoint folder.
+/// @throws IoError      if it is missing.
+/// @throws FormatError  if it is no config of a decoder that this build knows.
+ConfiguredDecoder read_configured_decoder(const std::filesystem::path& path);
+
+}  // namespace lime

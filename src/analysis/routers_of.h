@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "metrics/router/router_maps.h"
+#include "store/capture_reader.h"
+
+namespace lime {
+
+class Checkpoint;
+
+/// The routers of a checkpoint as full ones (read_full_router()); the identity for a plain
+/// transformer.
+/// @throws InvalidArgument  if they depend on the token.
+/// @throws FormatError      as Checkpoint::read()
+Routers routers_of(const Checkpoint& checkpoint);
+
+/// The routers that a capture holds; the identity for layers without one.
+/// @throws FormatError  if a router does not fit the capture's config.
+Routers routers_of(const CaptureReader& capture);
+
+/// Root mean square of each buffered head of `site` ("keys" or "values"), [num_layers, kv_heads],
+/// over all tokens that the model computed.
+/// @throws FormatError  if the capture lacks the statistics of a layer.
+HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
+                          const Routers& routers);
+
+/// True if `capture` holds activations of `site` of layers 0 to `last_layer`.
+bool has_all_layers(const CaptureReader& capture, const std::string& site, std::int64_t last_layer);
+
+}  // namespace lime

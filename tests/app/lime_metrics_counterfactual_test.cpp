@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics counterfactual from the outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "app/lime_metrics_fixture.h"
+#include "app/routed_capture.h"
+#include "checkpoint/test_model.h"
+#include "core/random.h"
+#include "metrics/entropy/matrix_entropy.h"
+#include "metrics/entropy/standardize.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using testing::ProgramRun;
+using testing::random_routed_capture;
+using testing::routed_values;
+using testing::RoutedCapture;
+using testing::small_config;
+using testing::write_routed_capture;
+
+const std::vector<std::int64_t> kLengths = {30, 12, 25, 40};
+
+class CounterfactualCommandTest : public LimeMetricsTest {
+ protected:
+  RoutedCapture write_lime(const std::string& name = "lime.h5") const {
+    const RoutedCapture capture = random_routed_capture(small_config("lime"), kLengths, 7);
+    write_routed_capture(folder_ / name, capture);
+    return capture;
+  }
+  RoutedCapture write_llama(const std::string& name = "llama.h5") const {
+    RoutedCapture capture = random_routed_capture(small_config("llama"), kLengths, 8);
+    capture.routers.clear();
+    write_routed_capture(folder_ / name, capture);
+    return capture;
+  }
+  /// The one row with these columns.
+  static Json find(const Json& rows, const Json& columns) {
+    Json found;
+    int count = 0;
+    for (const Json& row : rows) {
+      bool fits = true;
+      for (const auto& [key, value] : columns.items()) {
+        fits = fits && row.contains(key) && row.at(key) == value;
+      }
+      if (!fits) continue;
+      found = row;
+      ++count;
+    }
+    EXPECT_EQ(count, 1) << columns.dump();
+    return found;
+  }
+  static double mean_of(const Json& rows, int layer, const std::string& router,
+                        const std::string& quantity) {
+    return find(rows, {{"layer", layer}, {"router", router}, {"quantity", quantity}})
+        .at("mean")
+        .get<double>();
+  }
+};
+
+/// Mean entropy over the sequences, from the definition: standardised over all rows.
+double entropy_of_rows(const MatrixF& rows, double alpha) {
+  const Standardization standardization = make_standardization(feature_statistics(rows));
+  double sum = 0.0;
+  Eigen::Index first = 0;
+  for (const std::int64_t length : kLengths) {
+    sum +=
+        matrix_renyi_entropy(standardize(rows.middleRows(first, length), standardization), alpha);
+    first += length;
+  }
+  return sum / static_cast<double>(kLengths.size());
+}
+
+TEST_F(CounterfactualCommandTest, EqualsTheEntropyOfRoutedValuesFromTheDefinition) {
+  const RoutedCapture capture = write_lime();
+  const Json table = rows("counterfactual lime.h5 --router identity,last-2,unsigned,cut-0,first-1");
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    const auto number = static_cast<int>(layer);
+    const auto expect = [&](const std::string& router, const MatrixD& weights) {
+      const MatrixF routed = routed_values(capture, layer, weights).cast<float>();
+      // Routed in float64 here, rounded to float32 there.
+      EXPECT_NEAR(mean_of(table, number, router, "entropy"), entropy_of_rows(routed, 0.5), 1e-6)
+          << router << layer;
+    };
+    const MatrixD& trained = capture.routers[layer];
+    expect("trained", trained);
+    MatrixD identity = MatrixD::Zero(2, trained.cols());
+    identity.rightCols(2).setIdentity();
+    expect("identity", identity);
+    if (layer == 0) continue;
+    expect("unsigned", trained.cwiseAbs());
+    MatrixD last = trained;
+    if (layer == 2) last.leftCols(2).setZero();
+    expect("last-2", last);
+    MatrixD cut = trained;
+    cut.leftCols(2).setZero();
+    expect("cut-0", cut);
+    MatrixD first = MatrixD::Zero(2, trained.cols());
+    first.leftCols(2) = trained.leftCols(2);
+    expect("first-1", first);
+  }
+}
+
+// The trained router, put in its own place, is what the model really did.
+TEST_F(CounterfactualCommandTest, TrainedRouterGivesWhatWasCaptured) {
+  write_lime();
+  const Json table = rows("counterfactual lime.h5 --alpha 0.5,1");
+  const Json captured = rows("entropy lime.h5 --site routed_values --alpha 0.5,1");
+  const Json values = rows("entropy lime.h5 --site values");
+  for (int layer = 0; layer < 3; ++layer) {
+    for (const double alpha : {0.5, 1.0}) {
+      const Json own = find(
+          table,
+          {{"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}, {"alpha", alpha}});
+      const Json other = find(captured, {{"layer", layer}, {"alpha", alpha}});
+      EXPECT_NEAR(own.at("mean").get<double>(), other.at("mean").get<double>(), 1e-6);
+      EXPECT_NEAR(own.at("ci_high").get<double>(), other.at("ci_high").get<double>(), 1e-6);
+      EXPECT_NEAR(own.at("ceiling").get<double>(), other.at("ceiling").get<double>(), 1e-12);
+    }
+    const Json identity = find(
+        table, {{"layer", layer}, {"router", "identity"}, {"quantity", "entropy"}, {"alpha", 0.5}});
+    EXPECT_NEAR(identity.at("mean").get<double>(),
+                find(values, {{"layer", layer}}).at("mean").get<double>(), 1e-9);
+    const Json first = find(
+        table, {{"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}, {"alpha", 0.5}});
+    EXPECT_LT(first.at("deviation").get<double>(), 2e-7);
+  }
+}
+
+TEST_F(CounterfactualCommandTest, DifferencesArePairedAndAddUp) {
+  write_lime();
+  const Json table = rows("counterfactual lime.h5 --router identity,permuted,random,top-1,cut");
+  for (const Json& row : table) {
+    if (row.at("layer").is_null() || row.at("router") == "trained") continue;
+    const double trained =
+        mean_of(table, row.at("layer").get<int>(), "trained", row.at("quantity"));
+    EXPECT_NEAR(row.at("difference").get<double>(), row.at("mean").get<double>() - trained, 1e-12);
+    EXPECT_LE(row.at("difference_low").get<double>(), row.at("difference").get<double>() + 1e-12);
+  }
+  // A source above the layer cannot be cut, and layer 0 without itself has nothing.
+  for (const Json& row : table) {
+    if (row.at("layer") == 1) EXPECT_NE(row.at("router"), "cut-2");
+    if (row.at("layer") == 0) EXPECT_NE(row.at("router"), "cut-0");
+  }
+  // Means over layers 1 and 2.
+  const Json mean =
+      find(table, {{"layer", nullptr}, {"router", "identity"}, {"quantity", "entropy"}});
+  EXPECT_EQ(mean.at("layers"), 2);
+  EXPECT_NEAR(
+      mean.at("mean").get<double>(),
+      (mean_of(table, 1, "identity", "entropy") + mean_of(table, 2, "identity", "entropy")) / 2.0,
+      1e-12);
+}
+
+TEST_F(CounterfactualCommandTest, SplitsTheGapToAPlainTransformer) {
+  write_lime();
+  write_llama();
+  const std::string command =
+      "counterfactual lime.h5 --against llama.h5 --label LIMe LLaMA --router identity";
+  const Json table = rows(command);
+  const Json llama = rows("entropy llama.h5 --site values");
+  for (int layer = 0; layer < 3; ++layer) {
+    const auto part = [&](const char* name) {
+      return find(table, {{"label", "LIMe - LLaMA"},
+                          {"layer", layer},
+                          {"part", name},
+                          {"quantity", "entropy"}})
+          .at("mean")
+          .get<double>();
+    };
+    EXPECT_NEAR(part("gap"), part("projections") + part("mixing"), 1e-12);
+    const double trained =
+        find(table,
+             {{"label", "LIMe"}, {"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}})
+            .at("mean")
+            .get<double>();
+    EXPECT_NEAR(part("gap"), trained - find(llama, {{"layer", layer}}).at("mean").get<double>(),
+                1e-9);
+  }
+  const Json gap = find(table, {{"part", "gap"}, {"layer", nullptr}, {"quantity", "entropy"}});
+  EXPECT_EQ(gap.at("layers"), 3);
+  EXPECT_EQ(gap.at("share").get<double>(), 1.0);
+  const std::string text = run(command).output;
+  EXPECT_THAT(text, HasSubstr("entropy: LIMe - LLaMA is "));
+  EXPECT_THAT(text, HasSubstr(" = better projections "));
+  EXPECT_THAT(text, HasSubstr(" + mixing "));
+  EXPECT_THAT(text, HasSubstr("the gap and its parts, by layer"));
+}
+
+TEST_F(CounterfactualCommandTest, MeasuresSeparabilityWhereThereAreClasses) {
+  RoutedCapture capture = random_routed_capture(small_config("lime"), kLengths, 7);
+  Random random(3);
+  capture.class_names = {" is", " was"};
+  for (std::int64_t row = 0; row < capture.num_rows(); ++row) {
+    const auto label = static_cast<std::int16_t>(random.below(2));
+    capture.classes.push_back(label);
+    // The classes differ in layer 0 only.
+    capture.values[0].row(row).array() += label == 0 ? -3.0F : 3.0F;
+  }
+  write_routed_capture(folder_ / "is.h5", capture);
+  const Json table = rows("counterfactual is.h5 --router identity,cut-0,first-1");
+  EXPECT_GT(mean_of(table, 2, "first-1", "separability"), 0.95);
+  EXPECT_GT(mean_of(table, 2, "trained", "separability"), 0.8);
+  EXPECT_LT(mean_of(table, 2, "identity", "separability"), 0.75);
+  EXPECT_LT(mean_of(table, 2, "cut-0", "separability"), 0.75);
+  EXPECT_EQ(find(table, {{"layer", 2}, {"router", "identity"}}).at("n"), 5);
+
+  capture.classes.assign(capture.classes.size(), 0);
+  capture.classes[3] = 1;
+  write_routed_capture(folder_ / "few.h5", capture);
+  EXPECT_THAT(refusal("counterfactual few.h5", 1), HasSubstr("was"));
+  capture.classes.assign(capture.classes.size(), 0);
+  write_routed_capture(folder_ / "one.h5", capture);
+  EXPECT_THAT(refusal("counterfactual one.h5", 1), HasSubstr("holds one class only"));
+}
+
+TEST_F(CounterfactualCommandTest, ResultsDoNotDependOnThreadsOrBlocks) {
+  write_lime();
+  const std::string command = "counterfactual lime.h5 --seed 3 --draws 3 --threads ";
+  EXPECT_EQ(rows(command + "1"), rows(command + "4"));
+  EXPECT_NE(rows(command + "1"), rows("counterfactual lime.h5 --seed 4 --draws 3"));
+}
+
+TEST_F(CounterfactualCommandTest, StatisticsAreThoseOfTheWholeCapture) {
+  const RoutedCapture capture = write_lime();
+  const Json table = rows("counterfactual lime.h5 --router identity --max-sequences 1 --layer 1");
+  const MatrixF routed = routed_values(capture, 1, capture.routers[1]).cast<float>();
+  const Standardization standardization = make_standardization(feature_statistics(routed));
+  EXPECT_NEAR(mean_of(table, 1, "trained", "entropy"),
+              matrix_renyi_entropy(standardize(routed.topRows(kLengths[0]), standardization), 0.5),
+              1e-6);
+  EXPECT_EQ(find(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}}).at("n"), 1);
+}
+
+TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
+  write_lime();
+  const std::string text = run("counterfactual lime.h5").output;
+  EXPECT_THAT(text, HasSubstr("routed values of lime under routers put in the place of its own"));
+  EXPECT_THAT(text, HasSubstr("the trained router gives the captured routed values to "));
+  EXPECT_THAT(text, HasSubstr("entropy: routing "));
+  EXPECT_THAT(text, HasSubstr("entropy, mean over layers from 1 on"));
+  EXPECT_THAT(text, HasSubstr("difference to trained"));
+  EXPECT_THAT(text, HasSubstr("effective rank of lime, by layer"));
+  EXPECT_THAT(run("counterfactual lime.h5 --format latex").output, HasSubstr("\\toprule"));
+}
+
+TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
+  EXPECT_EQ(refusal("counterfactual", 1),
+            "lime-metrics: 'capture.h5': there is no such file; name a capture, or write one with "
+            "lime-capture\n");
+  RoutedCapture capture = write_lime();
+  write_llama();
+  EXPECT_EQ(refusal("counterfactual llama.h5", 1),
+            "lime-metrics: 'llama.h5': holds no routers, a plain transformer has none to replace; "
+            "name the capture of a LIMe, and this one with --against\n");
+  write_routed_capture(folder_ / "some.h5", capture, {0, 2});
+  EXPECT_EQ(refusal("counterfactual some.h5", 1),
+            "lime-metrics: 'some.h5': lacks values of layer 1, and the router of layer 2 reads all "
+            "layers below; capture again with --sites values --layers all\n");
+  EXPECT_EQ(run("counterfactual some.h5 --layer 0").status, 0);
+  EXPECT_THAT(refusal("counterfactual lime.h5 --site keys", 1), HasSubstr("has no site 'keys'"));
+  RoutedCapture pooled = capture;
+  pooled.pooled = true;
+  pooled.lengths.assign(static_cast<std::size_t>(capture.num_rows()), 1);
+  write_routed_capture(folder_ / "pooled.h5", pooled);
+  EXPECT_EQ(
+      refusal("counterfactual pooled.h5", 1),
+      "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and routed values "
+      "are of tokens; capture again with --rows tokens\n");
+  RoutedCapture other = capture;
+  other.routers.clear();
+  other.first_token = 100;
+  write_routed_capture(folder_ / "other.h5", other);
+  EXPECT_EQ(refusal("counterfactual lime.h5 --against other.h5", 1),
+            "lime-metrics: 'lime.h5' and 'other.h5': hold different tokens, and the gap is between "
+            "the same ones in two models; capture both with the same text and tokenizer\n");
+  write_routed_capture(folder_ / "again.h5", capture);
+  EXPECT_EQ(refusal("counterfactual lime.h5 --against again.h5", 1),
+            "lime-metrics: 'again.h5': --against takes the capture of a plain transformer, and "
+            "this one holds routers\n");
+  capture.values[2](33, 1) = std::nanf("");
+  write_routed_capture(folder_ / "nan.h5", capture);
+  EXPECT_EQ(
+      refusal("counterfactual nan.h5", 1),
+      "lime-metrics: 'nan.h5': site 'values', layer 2: values of layer 2 must be finite, got "
+      "nan in sequence 1, position 3, dimension 1; look for overflow in the model, or capture "
+      "in a wider type\n");
+}
+
+TEST_F(CounterfactualCommandTest, RefusesRoutersAndNumbersThatDoNotExist) {
+  write_lime();
+  EXPECT_EQ(refusal("counterfactual lime.h5 --router identiy", 2),
+            "lime-metrics: router: expected trained, identity, last-J, first-J, top-K, unsigned, "
+            "permuted, random or cut-L with J, K >= 1, L >= 0, got 'identiy'; see lime-metrics "
+            "counterfactual --help\n");
+  EXPECT_EQ(refusal("counterfactual lime.h5 --router cut-3", 1),
+            "lime-metrics: router: cut-3 must name a layer from 0 to 2\n");
+  EXPECT_THAT(refusal("counterfactual lime.h5 --draws 0", 2), HasSubstr("draws: must be > 0"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --preset seq-vcr", 2),
+              HasSubstr("preset: must be lime-code or raw"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --folds 1", 2), HasSubstr("folds: must be >= 2"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --alpha 0", 2), HasSubstr("alpha"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --layer 9", 1), HasSubstr("has no layer 9"));
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/matrix.h"
+
+namespace lime::testing {
+
+/// What a capture of a small LIMe (or of a plain transformer) would hold, made without a model:
+/// normal values and keys of all layers, and routed values that follow from them.
+struct RoutedCapture {
+  Json config;                        ///< of the checkpoint; sizes come from here
+  std::vector<std::int64_t> lengths;  ///< tokens of each sequence
+  std::vector<MatrixF> values;        ///< per layer [rows, kv_heads * head_dim]
+  std::vector<MatrixF> keys;          ///< likewise; statistics only
+  std::vector<MatrixD> routers;       ///< per layer; empty for a plain transformer
+  std::string checkpoint_sha256;
+  std::vector<std::int16_t> classes;     ///< per row; empty without classes
+  std::vector<std::string> class_names;  ///< of them
+  bool pooled = false;
+  std::int32_t first_token = 0;
+
+  std::int64_t num_rows() const;
+};
+
+/// @param config  as small_config(); decides layers, heads and head_dim
+RoutedCapture random_routed_capture(const Json& config, const std::vector<std::int64_t>& lengths,
+                                    std::uint64_t seed);
+
+/// Routed values of one layer, token by token and head by head.
+MatrixD routed_values(const RoutedCapture& capture, std::size_t layer, const MatrixD& router);
+
+/// Writes values (of the layers in `layers`; all if empty) and routed values as lime-capture does.
+void write_routed_capture(const std::filesystem::path& path, const RoutedCapture& capture,
+                          const std::vector<int>& layers = {});
+
+}  // namespace lime::testing
