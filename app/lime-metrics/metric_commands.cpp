@@ -93,7 +93,7 @@ void MetricCommands::add_to_line(std::shared_ptr<MetricCommand> command,
   for (const OptionField& field : inputs) line.add_positional_field(field);
   for (const OptionField& field : fields) line.add_field(field);
   line.add_check(command->validate);
-  line.add_options(command->compare);
+  if (command->has_samples) line.add_options(command->compare);
   line.add_options(command->run);
   line.add_field(resume_field(state->resume));
   line.add_options(state->output);

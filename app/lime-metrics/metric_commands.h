@@ -26,12 +26,15 @@ struct MetricSpec {
   std::string progress_unit;  ///< what the units' work counts: "sequences"
   std::string examples;       ///< one command per line
   std::function<Analysis(const Options&, const RunOptions&)> prepare;
+  /// Whether its units give samples, so that captures can be compared and layers summed up.
+  bool has_samples = true;
 };
 
 /// A measurement with its options, whatever their type.
 struct MetricCommand {
   std::string name;
   std::string progress_unit;
+  bool has_samples = true;
   RunOptions run;
   CompareOptions compare;
   /// Everything that decides the numbers, the positional arguments first; refers to the options.
@@ -52,6 +55,7 @@ class MetricCommands {
     auto command = std::make_shared<MetricCommand>();
     command->name = spec.name;
     command->progress_unit = spec.progress_unit;
+    command->has_samples = spec.has_samples;
     command->validate = [options] { std::as_const(*options).validate(); };
     command->prepare = [options, prepare = spec.prepare](const RunOptions& run) {
       return prepare(*options, run);

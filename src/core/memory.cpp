@@ -104,8 +104,7 @@ std::string ByteSize::to_string() const {
 }
 
 std::int64_t resident_memory() {
-  // Anonymous memory alone: pages of mapped files go when others need the room.
-  return number_in_file("/proc/self/status", "RssAnon:").value_or(0) * 1024;
+  return number_in_file("/proc/self/status", "VmRSS:").value_or(0) * 1024;
 }
 
 std::int64_t peak_resident_memory() {

@@ -30,7 +30,7 @@ struct OptionCodec<ByteSize> {
   static Json to_json(const ByteSize& value) { return value.to_string(); }
 };
 
-/// Bytes of memory that this process holds now, files read through the page cache not counted.
+/// Bytes of memory that this process holds now, the programs and libraries in it included.
 std::int64_t resident_memory();
 /// The most that it ever held.
 std::int64_t peak_resident_memory();

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics from the outside: a capture larger than the memory it may take.
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/matrix.h"
+#include "core/random.h"
+#include "store/capture_writer.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+
+/// Writes `bytes` of random activations in two layers of sequences of 256 x 1024.
+void write_large_capture(const fs::path& path, std::int64_t bytes) {
+  constexpr std::int64_t kTokens = 256;
+  constexpr std::int64_t kDim = 1024;
+  CapturePlan plan;
+  plan.info.tool = "test";
+  for (const int layer : {0, 1}) plan.activations.push_back({"values", layer, kDim, "hook_v"});
+  CaptureWriter writer(path, plan);
+  ShardWriter shard = writer.begin_shard(0, 0);
+  Random random(1);
+  std::vector<RunningStatistics> statistics(2);
+  for (std::int64_t i = 0; i < bytes / (2 * 4 * kTokens * kDim); ++i) {
+    shard.add_sequences(std::vector<Sequence>(1));
+    RowTable rows;
+    rows.sequence.assign(kTokens, static_cast<std::int32_t>(i));
+    rows.position.assign(kTokens, 0);
+    rows.token.assign(kTokens, 7);
+    shard.append_rows(rows);
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+      const MatrixF values = MatrixF::NullaryExpr(
+          kTokens, kDim, [&] { return static_cast<float>(random.uniform(-1.0, 1.0)); });
+      shard.append(layer, values);
+      statistics[layer].add(values);
+    }
+  }
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    shard.set_statistics("values", static_cast<int>(layer), statistics[layer]);
+  }
+  shard.finish();
+  writer.finish();
+}
+
+/// Runs lime-metrics and waits. @return exit status and peak resident bytes.
+std::pair<int, std::int64_t> run_measured(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), LIME_METRICS);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (::posix_spawn(&child, LIME_METRICS, nullptr, nullptr, argv.data(), environ) != 0) {
+    return {-1, 0};
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, usage.ru_maxrss * 1024};
+}
+
+TEST(LimeMetricsMemoryTest, ACaptureOfFourTimesTheMemoryLimitStaysWithinIt) {
+  const testing::TemporaryFolder folder;
+  constexpr std::int64_t kLimit = 128 * kMebibyte;
+  write_large_capture(folder / "capture.h5", 4 * kLimit);
+  const auto [status, peak] =
+      run_measured({"entropy", (folder / "capture.h5").string(), "--quiet", "--threads", "2",
+                    "--memory-limit", "128MiB", "-o", (folder / "entropy.json").string()});
+  EXPECT_EQ(status, 0);
+  EXPECT_LE(peak, kLimit);
+  EXPECT_GT(peak, kMebibyte);
+}
+
+}  // namespace
+}  // namespace lime
