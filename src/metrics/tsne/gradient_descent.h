@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to metrics/tsne.
+
+#include <memory>
+
+#include "core/matrix.h"
+#include "core/spin_pool.h"
+#include "metrics/tsne/attraction.h"
+#include "metrics/tsne/repulsion.h"
+
+namespace lime::tsne_detail {
+
+/// Gradient descent with momentum and a gain per coordinate, as in van der Maaten's code:
+///
+///   gain   = gain + 0.2 where gradient and last step point the same way up, else 0.8 gain
+///   step   = momentum * step - learning_rate * gain * gradient
+class GradientDescent {
+ public:
+  struct Rates {
+    double exaggeration = 1.0;
+    double momentum = 0.8;
+    double learning_rate = 200.0;
+    double min_gain = 0.01;
+  };
+
+  GradientDescent(const Affinities& affinities, MatrixD start, const TsneOptions& options,
+                  SpinPool& pool);
+
+  const MatrixD& embedding() const { return embedding_; }
+  /// sum of q over all pairs at the last gradient.
+  double normalization() const { return normalization_; }
+
+  /// Computes the gradient at the present embedding and takes a step; returns the gradient's norm,
+  /// infinity if a point left the finite numbers.
+  double advance(const Rates& rates);
+  /// Forgets steps and gains, as scikit-learn does after the early exaggeration.
+  void reset_momentum();
+  /// The gradient at the present embedding.
+  MatrixD gradient(double exaggeration);
+
+ private:
+  void prepare();
+  Attraction::Force gradient_of(std::int64_t point, double exaggeration) const;
+  void move(std::int64_t point, const Attraction::Force& gradient, const Rates& rates);
+  void move_coordinate(std::int64_t point, Eigen::Index axis, double gradient, const Rates& rates);
+
+  SpinPool& pool_;
+  Attraction attraction_;
+  std::unique_ptr<Repulsion> repulsion_;
+  double normalization_ = 0.0;
+  MatrixD embedding_;
+  MatrixD next_;
+  MatrixD repulsive_;
+  MatrixD step_;
+  MatrixD gain_;
+};
+
+}  // namespace lime::tsne_detail

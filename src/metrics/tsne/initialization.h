@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "core/matrix.h"
+#include "core/thread_pool.h"
+
+namespace lime {
+
+/// Standard deviation of the first coordinate where an optimisation starts (Kobak & Berens 2019).
+inline constexpr double kTsneInitScale = 1e-4;
+
+/// Projects points on their first two principal components, scaled so that the first has standard
+/// deviation 1e-4. A component without variance gets normal variates instead, because points on
+/// one line could never leave it. The sign of a component makes its largest loading positive.
+///
+/// @param points  [num_points, dim], finite, not all equal.
+/// @return [num_points, 2].
+/// Subspace iteration from `seed`, to where the variances move by less than 1e-5.
+/// Source: Halko, Martinsson & Tropp (2011), arXiv:0909.4061, algorithm 4.4.
+MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, ThreadPool& pool);
+
+/// Normal variates of standard deviation 1e-4, [num_points, 2].
+MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed);
+
+/// An embedding moved and scaled so that its first coordinate has mean 0 and standard deviation
+/// 1e-4: the start of a run that shall end up oriented like another (openTSNE's `rescale`).
+/// @throws InvalidArgument  if it is not [n, 2], not finite, or all points are equal.
+MatrixD rescaled_initialization(const ConstMatrixRefD& embedding);
+
+}  // namespace lime

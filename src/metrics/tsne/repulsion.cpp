@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/repulsion.h"
+
+namespace lime::tsne_detail {
+namespace {
+
+/// Points above which the grid is faster than all pairs; docs/benchmarks.md has the measurement.
+constexpr Eigen::Index kMostExactPoints = 4000;
+
+}  // namespace
+
+TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points) {
+  if (options.theta == 0.0) return TsneRepulsion::kExact;
+  if (options.repulsion != TsneRepulsion::kAuto) return options.repulsion;
+  return num_points <= kMostExactPoints ? TsneRepulsion::kExact : TsneRepulsion::kGrid;
+}
+
+std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
+                                          SpinPool& pool) {
+  if (options.theta == 0.0) return make_double_repulsion(pool);
+  switch (chosen_repulsion(options, num_points)) {
+    case TsneRepulsion::kBarnesHut:
+      return make_barnes_hut_repulsion(options.theta, pool);
+    case TsneRepulsion::kGrid:
+      return make_grid_repulsion(pool);
+    default:
+      return make_exact_repulsion(pool);
+  }
+}
+
+}  // namespace lime::tsne_detail

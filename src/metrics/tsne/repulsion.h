@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to metrics/tsne.
+
+#include <memory>
+
+#include "core/matrix.h"
+#include "core/spin_pool.h"
+#include "metrics/tsne/tsne_options.h"
+
+namespace lime::tsne_detail {
+
+/// Computes what all points do to each point, q_ij = 1 / (1 + |y_i - y_j|^2):
+///
+///   force_i = sum_j q_ij^2 (y_i - y_j),   Z = sum_{i != j} q_ij
+///
+/// Implementations keep memory for the next call and use the pool given to their constructor.
+/// The result has the same bits for any number of threads.
+class Repulsion {
+ public:
+  virtual ~Repulsion() = default;
+  /// @param embedding  [num_points, 2].
+  /// @param force      [num_points, 2], overwritten.
+  /// @return Z.
+  virtual double compute(const MatrixD& embedding, MatrixD& force) = 0;
+};
+
+/// Every pair, in float32 with sums in double. Time n^2.
+std::unique_ptr<Repulsion> make_exact_repulsion(SpinPool& pool);
+/// Every pair, in double.
+std::unique_ptr<Repulsion> make_double_repulsion(SpinPool& pool);
+/// A quadtree whose cells stand for their points where width < theta * distance. Time n log n.
+/// Source: Barnes & Hut (1986); van der Maaten (2014), JMLR 15, section 4.
+std::unique_ptr<Repulsion> make_barnes_hut_repulsion(double theta, SpinPool& pool);
+/// Potentials from a grid, by Fourier transform. Time n plus the area of the embedding.
+std::unique_ptr<Repulsion> make_grid_repulsion(SpinPool& pool);
+
+/// Which of them `options` mean for so many points; never kAuto.
+TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points);
+std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
+                                          SpinPool& pool);
+
+}  // namespace lime::tsne_detail

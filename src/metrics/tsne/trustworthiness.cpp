@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/trustworthiness.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/random.h"
+#include "metrics/neighbors/packed_points.h"
+
+namespace lime {
+namespace {
+
+using linalg::kFloatLanes;
+using linalg::SimdF;
+using neighbors::kSliverRows;
+using neighbors::PackedPoints;
+
+/// The points looked at, ascending.
+std::vector<std::int64_t> choose_queries(Eigen::Index num_points,
+                                         const TrustworthinessOptions& options) {
+  std::vector<std::int64_t> queries(static_cast<std::size_t>(num_points));
+  std::iota(queries.begin(), queries.end(), 0);
+  if (num_points > options.max_queries) {
+    Random random(options.seed);
+    random.shuffle(std::span(queries));
+    queries.resize(static_cast<std::size_t>(options.max_queries));
+    std::sort(queries.begin(), queries.end());
+  }
+  return queries;
+}
+
+/// The k nearest of `query` in the embedding, the lower index first where distances are equal.
+std::vector<std::int64_t> nearest_in(const MatrixD& embedding, std::int64_t query, std::int64_t k) {
+  std::vector<std::pair<double, std::int64_t>> others;
+  others.reserve(static_cast<std::size_t>(embedding.rows()));
+  for (Eigen::Index other = 0; other < embedding.rows(); ++other) {
+    if (other == query) continue;
+    others.emplace_back((embedding.row(other) - embedding.row(query)).squaredNorm(), other);
+  }
+  std::nth_element(others.begin(), others.begin() + (k - 1), others.end());
+  std::vector<std::int64_t> nearest;
+  for (std::int64_t i = 0; i < k; ++i) {
+    nearest.push_back(others[static_cast<std::size_t>(i)].second);
+  }
+  return nearest;
+}
+
+/// Distances in the data of one sliver of queries from all points, less a constant per query.
+class DistanceRows {
+ public:
+  /// keys[point, query in the sliver].
+  void compute(const PackedPoints& queries, std::int64_t sliver, const PackedPoints& base) {
+    keys_.resize(base.num_slivers() * kSliverRows * kSliverRows);
+    for (std::int64_t s = 0; s < base.num_slivers(); ++s) {
+      float* const to = keys_.data() + s * kSliverRows * kSliverRows;
+      neighbors::multiply_slivers(queries.sliver(sliver), base.sliver(s), base.dim(), to);
+      for (int j = 0; j < kSliverRows; ++j) {
+        const SimdF norm(base.squared_norms()[s * kSliverRows + j]);
+        for (int i = 0; i < kSliverRows; i += kFloatLanes) {
+          float* const place = to + j * kSliverRows + i;
+          const SimdF product = linalg::load(place);
+          linalg::store(place, norm - (product + product));
+        }
+      }
+    }
+  }
+
+  float at(std::int64_t point, std::int64_t lane) const {
+    return keys_[point * kSliverRows + lane];
+  }
+
+ private:
+  Eigen::ArrayXf keys_;
+};
+
+/// sum over the k neighbours in the embedding of how far their rank in the data exceeds k.
+double penalty(const DistanceRows& distances, std::int64_t lane, std::int64_t query,
+               const std::vector<std::int64_t>& nearest, std::int64_t num_points) {
+  const auto k = std::ssize(nearest);
+  std::vector<std::int64_t> rank(nearest.size(), 1);
+  std::vector<float> limit;
+  for (const std::int64_t point : nearest) limit.push_back(distances.at(point, lane));
+  const float farthest = *std::max_element(limit.begin(), limit.end());
+  for (std::int64_t other = 0; other < num_points; ++other) {
+    const float distance = distances.at(other, lane);
+    if (distance > farthest || other == query) continue;
+    for (std::size_t i = 0; i < nearest.size(); ++i) {
+      if (distance < limit[i] || (distance == limit[i] && other < nearest[i])) ++rank[i];
+    }
+  }
+  double sum = 0.0;
+  for (const std::int64_t r : rank) sum += static_cast<double>(std::max<std::int64_t>(r - k, 0));
+  return sum;
+}
+
+}  // namespace
+
+void TrustworthinessOptions::validate(Eigen::Index num_points) const {
+  if (num_neighbors < 1 || 2 * num_neighbors >= num_points) {
+    throw InvalidArgument(
+        "trustworthiness: neighbours must be in [1, num_points / 2) for {} points, got {}",
+        num_points, num_neighbors);
+  }
+  if (max_queries < 1) {
+    throw InvalidArgument("trustworthiness: max_queries must be > 0, got {}", max_queries);
+  }
+}
+
+double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
+                       const TrustworthinessOptions& options, ThreadPool& pool,
+                       const std::stop_token& stop) {
+  options.validate(points.rows());
+  if (embedding.rows() != points.rows()) {
+    throw InvalidArgument("trustworthiness: {} points, but {} rows of embedding", points.rows(),
+                          embedding.rows());
+  }
+  const std::vector<std::int64_t> queries = choose_queries(points.rows(), options);
+  MatrixF query_points(static_cast<Eigen::Index>(queries.size()), points.cols());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    query_points.row(static_cast<Eigen::Index>(i)) = points.row(queries[i]);
+  }
+  const neighbors::Centering centering = neighbors::centering_of(points, pool);
+  const PackedPoints base(points, centering, pool);
+  const PackedPoints packed_queries(query_points, centering, pool);
+  Eigen::ArrayXd penalties(packed_queries.num_slivers());
+  pool.parallel_for(
+      packed_queries.num_slivers(),
+      [&](std::int64_t sliver) {
+        DistanceRows distances;
+        distances.compute(packed_queries, sliver, base);
+        double sum = 0.0;
+        const std::int64_t first = sliver * kSliverRows;
+        const std::int64_t rows = std::min<std::int64_t>(kSliverRows, std::ssize(queries) - first);
+        for (std::int64_t lane = 0; lane < rows; ++lane) {
+          const std::int64_t query = queries[static_cast<std::size_t>(first + lane)];
+          sum += penalty(distances, lane, query,
+                         nearest_in(embedding, query, options.num_neighbors), points.rows());
+        }
+        penalties[sliver] = sum;
+      },
+      stop);
+  const auto n = static_cast<double>(queries.size());
+  const auto all = static_cast<double>(points.rows());
+  const auto k = static_cast<double>(options.num_neighbors);
+  return 1.0 - 2.0 * penalties.sum() / (n * k * (2.0 * all - 3.0 * k - 1.0));
+}
+
+}  // namespace lime

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "core/matrix.h"
+#include "core/thread_pool.h"
+
+namespace lime {
+
+/// Which points the trustworthiness looks at.
+struct TrustworthinessOptions {
+  /// Neighbours, k, >= 1 and < num_points / 2.
+  std::int64_t num_neighbors = 12;
+  /// More points than this are represented by so many of them, chosen by `seed`; > 0.
+  std::int64_t max_queries = 10'000;
+  std::uint64_t seed = 0;
+
+  /// @throws InvalidArgument
+  void validate(Eigen::Index num_points) const;
+};
+
+/// Computes how far neighbours in the embedding are neighbours in the data.
+///
+///   T(k) = 1 - 2 / (n k (2 N - 3 k - 1)) sum_i sum_{j among the k nearest of i in the embedding}
+///              max(0, r(i, j) - k)
+///
+/// with r(i, j) the rank of j by distance from i in the data, N points and n of them looked at.
+/// 1: all neighbours are true ones; about 0.5 for a random embedding.
+///
+/// @param points     [num_points, dim], finite.
+/// @param embedding  [num_points, 2], finite.
+/// Time n N dim multiply-adds. Source: Venna & Kaski (2001), eq. 1; as scikit-learn computes it.
+double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
+                       const TrustworthinessOptions& options, ThreadPool& pool,
+                       const std::stop_token& stop = {});
+
+}  // namespace lime

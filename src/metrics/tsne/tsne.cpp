@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/tsne.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/errors.h"
+#include "metrics/tsne/gradient_descent.h"
+#include "metrics/tsne/initialization.h"
+
+namespace lime {
+namespace {
+
+/// Iterations between looks at the divergence (scikit-learn: _N_ITER_CHECK).
+constexpr std::int64_t kCheckInterval = 50;
+/// Up to here the final divergence counts all pairs; beyond, it takes the optimiser's sum.
+constexpr Eigen::Index kMostPairsCounted = 200'000;
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> seconds = now - std::exchange(last_, now);
+    return seconds.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+double normalization_of(const MatrixD& embedding, bool in_double, SpinPool& pool) {
+  MatrixD force;
+  const auto repulsion = in_double ? tsne_detail::make_double_repulsion(pool)
+                                   : tsne_detail::make_exact_repulsion(pool);
+  return repulsion->compute(embedding, force);
+}
+
+void check_start(const MatrixD& start, Eigen::Index num_points) {
+  if (start.rows() != num_points || start.cols() != 2) {
+    throw InvalidArgument("tsne: the start must have {} rows and 2 columns, got {} x {}",
+                          num_points, start.rows(), start.cols());
+  }
+  if (!start.allFinite()) throw InvalidArgument("tsne: the start must be finite");
+}
+
+/// Decides when a run has come to its end.
+class Watch {
+ public:
+  explicit Watch(const TsneOptions& options) : options_(options) {}
+
+  /// True if nothing has been gained for `patience` iterations.
+  bool is_stuck(std::int64_t iteration, double divergence) {
+    if (iteration <= options_.exaggeration_iterations) return false;
+    if (divergence < best_) {
+      best_ = divergence;
+      best_iteration_ = iteration;
+    }
+    return iteration - best_iteration_ > options_.patience;
+  }
+
+ private:
+  const TsneOptions& options_;
+  double best_ = std::numeric_limits<double>::infinity();
+  std::int64_t best_iteration_ = 0;
+};
+
+/// Runs the iterations; fills in how they ended.
+void iterate(tsne_detail::GradientDescent& descent, const Affinities& affinities,
+             const TsneOptions& options, const TsneStepFn& on_step, const std::stop_token& stop,
+             TsneResult& result, SpinPool& pool) {
+  Watch watch(options);
+  tsne_detail::GradientDescent::Rates rates;
+  rates.learning_rate = options.learning_rate_for(affinities.num_points());
+  rates.min_gain = options.min_gain;
+  for (std::int64_t done = 1; done <= options.iterations; ++done) {
+    if (stop.stop_requested()) throw Interrupted("stopped on request");
+    const bool exaggerates = done <= options.exaggeration_iterations;
+    if (done == options.exaggeration_iterations + 1) descent.reset_momentum();
+    rates.exaggeration = exaggerates ? options.early_exaggeration : 1.0;
+    rates.momentum = exaggerates ? options.initial_momentum : options.final_momentum;
+    result.grad_norm = descent.advance(rates);
+    result.iterations = done;
+    if (!std::isfinite(result.grad_norm)) {
+      throw NumericalError(
+          "tsne: the optimisation left the finite numbers at iteration {}; use a learning rate "
+          "below {}",
+          done, rates.learning_rate);
+    }
+    const bool is_watched = on_step || !exaggerates;
+    if (!is_watched || (done % kCheckInterval != 0 && done != options.iterations)) continue;
+    // The sum over pairs is that of the embedding before the last step, as in scikit-learn.
+    const double divergence =
+        tsne_detail::kl_divergence(affinities, descent.embedding(), descent.normalization(), pool);
+    const TsneStep step{done, options.iterations, divergence, result.grad_norm,
+                        descent.embedding()};
+    if (on_step && !on_step(step)) {
+      result.end = TsneEnd::kCallback;
+      return;
+    }
+    if (!exaggerates && result.grad_norm <= options.min_grad_norm) {
+      result.end = TsneEnd::kGradient;
+      return;
+    }
+    if (watch.is_stuck(done, divergence)) {
+      result.end = TsneEnd::kNoProgress;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
+                                const TsneOptions& options, ThreadPool& pool,
+                                const TsneStepFn& on_step, const std::stop_token& stop) {
+  options.validate();
+  check_start(start, affinities.num_points());
+  Stopwatch stopwatch;
+  SpinPool spin_pool(pool.num_threads());
+  TsneResult result;
+  result.repulsion = tsne_detail::chosen_repulsion(options, start.rows());
+  tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
+  iterate(descent, affinities, options, on_step, stop, result, spin_pool);
+  result.embedding = descent.embedding();
+  const double normalization =
+      result.embedding.rows() <= kMostPairsCounted
+          ? normalization_of(result.embedding, options.theta == 0.0, spin_pool)
+          : descent.normalization();
+  result.kl_divergence =
+      tsne_detail::kl_divergence(affinities, result.embedding, normalization, spin_pool);
+  result.optimization_seconds = stopwatch.lap();
+  return result;
+}
+
+TsneResult tsne(const ConstMatrixRef& points, const TsneOptions& options, ThreadPool& pool,
+                const std::optional<MatrixD>& start, const TsneStepFn& on_step,
+                const std::stop_token& stop) {
+  options.validate(points.rows());
+  check_finite_rows(points);
+  if (((points.rowwise() - points.row(0)).array() == 0.0F).all()) {
+    throw InvalidArgument("tsne: all {} rows are equal; there is nothing to embed", points.rows());
+  }
+  if (start) check_start(*start, points.rows());
+  Stopwatch stopwatch;
+  NeighborOptions neighbor_options = options.neighbors;
+  neighbor_options.seed = options.seed;
+  const NeighborGraph graph =
+      find_neighbors(points, options.num_neighbors(points.rows()), neighbor_options, pool, stop);
+  const double neighbors_seconds = stopwatch.lap();
+  const Affinities affinities = joint_probabilities(
+      graph.index, conditional_probabilities(graph.squared_distance, options.perplexity, pool),
+      pool);
+  const double affinities_seconds = stopwatch.lap();
+  MatrixD first = start ? *start
+                  : options.init == TsneInit::kPca
+                      ? pca_initialization(points, options.seed, pool)
+                      : random_initialization(points.rows(), options.seed);
+  const double initialization_seconds = stopwatch.lap();
+  TsneResult result =
+      tsne_from_affinities(affinities, std::move(first), options, pool, on_step, stop);
+  result.search = graph.search;
+  result.recall = graph.recall;
+  result.neighbors_seconds = neighbors_seconds;
+  result.affinities_seconds = affinities_seconds;
+  result.optimization_seconds += initialization_seconds;
+  return result;
+}
+
+MatrixD tsne_gradient(const Affinities& affinities, const MatrixD& embedding,
+                      const TsneOptions& options, ThreadPool& pool) {
+  options.validate();
+  check_start(embedding, affinities.num_points());
+  SpinPool spin_pool(pool.num_threads());
+  return tsne_detail::GradientDescent(affinities, embedding, options, spin_pool).gradient(1.0);
+}
+
+double tsne_divergence(const Affinities& affinities, const MatrixD& embedding, ThreadPool& pool) {
+  check_start(embedding, affinities.num_points());
+  SpinPool spin_pool(pool.num_threads());
+  return tsne_detail::kl_divergence(affinities, embedding,
+                                    normalization_of(embedding, true, spin_pool), spin_pool);
+}
+
+}  // namespace lime

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/matrix.h"
+#include "core/options.h"
+#include "metrics/neighbors/neighbors.h"
+
+namespace lime {
+
+/// Where the optimisation starts.
+enum class TsneInit {
+  kPca,     ///< first two principal components, scaled to a standard deviation of 1e-4
+  kRandom,  ///< normal variates of standard deviation 1e-4
+};
+
+/// How the repulsive sums over all pairs are computed.
+enum class TsneRepulsion {
+  kAuto,       ///< theta 0: exact in double; else the faster of exact and grid for the size
+  kExact,      ///< every pair; float32, or double if theta is 0
+  kBarnesHut,  ///< quadtree with opening angle `theta` (van der Maaten 2014)
+  kGrid,       ///< B-splines on a grid and a Fourier transform (after Linderman et al. 2019)
+};
+
+template <>
+struct EnumNames<TsneInit> {
+  static constexpr std::array<std::pair<TsneInit, std::string_view>, 2> kNames = {
+      {{TsneInit::kPca, "pca"}, {TsneInit::kRandom, "random"}}};
+};
+
+template <>
+struct EnumNames<TsneRepulsion> {
+  static constexpr std::array<std::pair<TsneRepulsion, std::string_view>, 4> kNames = {
+      {{TsneRepulsion::kAuto, "auto"},
+       {TsneRepulsion::kExact, "exact"},
+       {TsneRepulsion::kBarnesHut, "barnes-hut"},
+       {TsneRepulsion::kGrid, "grid"}}};
+};
+
+/// Settings of t-SNE; names and defaults are scikit-learn's where it has them.
+struct TsneOptions {
+  /// Effective number of neighbours of a point, >= 1; at most (num_points - 1) / 3.
+  double perplexity = 30.0;
+  /// Trade-off of Barnes-Hut in [0, 1] (scikit-learn: `angle`); 0 computes the exact gradient in
+  /// double, whatever `repulsion` says.
+  double theta = 0.5;
+  TsneRepulsion repulsion = TsneRepulsion::kAuto;
+  TsneInit init = TsneInit::kPca;
+  std::uint64_t seed = 0;
+
+  /// Iterations in all, > 0.
+  std::int64_t iterations = 1000;
+  /// Of them with exaggerated attraction; >= 0.
+  std::int64_t exaggeration_iterations = 250;
+  /// Factor on the affinities in those; >= 1.
+  double early_exaggeration = 12.0;
+  /// Step length; unset: max(num_points / early_exaggeration / 4, 50) (Belkina et al. 2019).
+  std::optional<double> learning_rate = std::nullopt;
+  /// In [0, 1), during and after early exaggeration (van der Maaten & Hinton 2008).
+  double initial_momentum = 0.5;
+  double final_momentum = 0.8;
+  /// Smallest gain of a coordinate, in (0, 1] (Jacobs 1988, as in van der Maaten's code).
+  double min_gain = 0.01;
+  /// Ends the run when the norm of the gradient falls below; >= 0.
+  double min_grad_norm = 1e-7;
+  /// Ends the run when the divergence has not fallen for so many iterations after the early
+  /// exaggeration; > 0. scikit-learn: `n_iter_without_progress`.
+  std::int64_t patience = 300;
+  NeighborOptions neighbors = {};
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  that names the first field out of range.
+  void validate() const;
+  /// Also checks the perplexity against the number of points.
+  void validate(Eigen::Index num_points) const;
+
+  /// Neighbours that carry affinity: floor(3 perplexity + 1), at most num_points - 1.
+  std::int64_t num_neighbors(Eigen::Index num_points) const;
+  double learning_rate_for(Eigen::Index num_points) const;
+};
+
+}  // namespace lime

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/tsne.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/errors.h"
+#include "metrics/random_matrix.h"
+#include "metrics/tsne/initialization.h"
+#include "metrics/tsne/trustworthiness.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Points of `num_clouds` separate clouds, cloud by cloud.
+MatrixF clouds(Eigen::Index num_points, int num_clouds, Eigen::Index dim, std::uint64_t seed) {
+  MatrixF points = testing::random_matrix(num_points, dim, seed).cast<float>();
+  const MatrixF centres = 6.0F * testing::random_matrix(num_clouds, dim, seed + 1).cast<float>();
+  for (Eigen::Index i = 0; i < num_points; ++i) {
+    points.row(i) += centres.row(i * num_clouds / num_points);
+  }
+  return points;
+}
+
+Affinities affinities_of(const MatrixF& points, double perplexity) {
+  ThreadPool pool(2);
+  const NeighborGraph graph = find_neighbors(
+      points, TsneOptions{.perplexity = perplexity}.num_neighbors(points.rows()), {}, pool);
+  return joint_probabilities(
+      graph.index, conditional_probabilities(graph.squared_distance, perplexity, pool), pool);
+}
+
+std::string message_of(const MatrixF& points, const TsneOptions& options) {
+  ThreadPool pool(1);
+  try {
+    tsne(points, options, pool);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TsneOptions short_run(TsneRepulsion repulsion) {
+  TsneOptions options;
+  options.perplexity = 10.0;
+  options.iterations = 120;
+  options.exaggeration_iterations = 60;
+  options.repulsion = repulsion;
+  return options;
+}
+
+TEST(AffinitiesTest, RowsHaveThePerplexityAskedFor) {
+  const MatrixF points = clouds(200, 3, 8, 1);
+  ThreadPool pool(2);
+  const NeighborGraph graph = find_neighbors(points, 61, {}, pool);
+  const MatrixD conditional = conditional_probabilities(graph.squared_distance, 20.0, pool);
+  for (Eigen::Index row = 0; row < conditional.rows(); ++row) {
+    const auto p = conditional.row(row).array();
+    EXPECT_NEAR(p.sum(), 1.0, 1e-12);
+    EXPECT_NEAR(-(p * (p + 1e-300).log()).sum(), std::log(20.0), 1.1e-5);
+  }
+}
+
+TEST(AffinitiesTest, SpreadEvenlyOverMoreDuplicatesThanThePerplexity) {
+  MatrixD distances(1, 6);
+  distances << 0.0, 0.0, 0.0, 0.0, 1.0, 2.0;
+  ThreadPool pool(1);
+  const MatrixD conditional = conditional_probabilities(distances, 2.0, pool);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(conditional(0, i), 0.25, 1e-12);
+  EXPECT_NEAR(conditional(0, 4) + conditional(0, 5), 0.0, 1e-12);
+}
+
+TEST(AffinitiesTest, AreSymmetricAndSumToOne) {
+  const Affinities affinities = affinities_of(clouds(150, 2, 5, 2), 10.0);
+  MatrixD dense = MatrixD::Zero(150, 150);
+  for (std::size_t row = 0; row < 150; ++row) {
+    for (auto i = affinities.offset[row]; i < affinities.offset[row + 1]; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      dense(static_cast<Eigen::Index>(row), affinities.column[at]) = affinities.value[at];
+    }
+  }
+  EXPECT_NEAR(dense.sum(), 1.0, 1e-12);
+  EXPECT_LT((dense - dense.transpose()).cwiseAbs().maxCoeff(), 1e-18);
+  EXPECT_EQ(dense.diagonal().cwiseAbs().maxCoeff(), 0.0);
+}
+
+/// Every kind of embedding that a run passes through, and some that strain the approximations.
+std::vector<MatrixD> embeddings(Eigen::Index num_points) {
+  std::vector<MatrixD> result;
+  for (const double scale : {1e-4, 0.05, 3.0, 40.0}) {
+    result.push_back(scale * testing::random_matrix(num_points, 2, 5));
+  }
+  MatrixD far_outlier = testing::random_matrix(num_points, 2, 6);
+  far_outlier.row(3) << 150.0, -20.0;
+  result.push_back(far_outlier);
+  MatrixD line = 10.0 * testing::random_matrix(num_points, 2, 7);
+  line.col(1).setZero();
+  result.push_back(line);
+  MatrixD duplicates = 5.0 * testing::random_matrix(num_points, 2, 8);
+  for (Eigen::Index i = 0; i < num_points / 2; ++i) duplicates.row(i) = duplicates.row(0);
+  result.push_back(duplicates);
+  return result;
+}
+
+TEST(TsneGradientTest, ApproximationsHoldForEmbeddingsOfEverySize) {
+  const Affinities affinities = affinities_of(clouds(700, 4, 6, 3), 15.0);
+  ThreadPool pool(2);
+  for (const MatrixD& embedding : embeddings(700)) {
+    const MatrixD exact = tsne_gradient(affinities, embedding, {.theta = 0.0}, pool);
+    const auto error = [&](TsneRepulsion repulsion) {
+      const MatrixD gradient = tsne_gradient(affinities, embedding, {.repulsion = repulsion}, pool);
+      return (gradient - exact).norm() / exact.norm();
+    };
+    const double extent = embedding.cwiseAbs().maxCoeff();
+    EXPECT_LT(error(TsneRepulsion::kExact), 2e-5) << "extent " << extent;
+    const double grid = error(TsneRepulsion::kGrid);
+    const double tree = error(TsneRepulsion::kBarnesHut);
+    std::printf("extent %g exact %g grid %g tree %g\n", extent, error(TsneRepulsion::kExact), grid,
+                tree);
+    EXPECT_LT(grid, 2e-3) << "extent " << extent;
+    EXPECT_LT(tree, 3e-2) << "extent " << extent;
+  }
+}
+
+TEST(TsneTest, SeparatesCloudsAndSaysHowItWent) {
+  const MatrixF points = clouds(400, 4, 20, 4);
+  ThreadPool pool(2);
+  const TsneResult result = tsne(points, {.perplexity = 20.0}, pool);
+  EXPECT_EQ(result.iterations, 1000);
+  EXPECT_EQ(result.end, TsneEnd::kIterations);
+  EXPECT_EQ(result.recall, 1.0);
+  EXPECT_GT(result.optimization_seconds, 0.0);
+  EXPECT_GT(trustworthiness(points, result.embedding, {}, pool), 0.9);
+  // Every point lies nearer to the mean of its own cloud than to any other.
+  MatrixD means = MatrixD::Zero(4, 2);
+  for (Eigen::Index i = 0; i < 400; ++i) means.row(i / 100) += result.embedding.row(i) / 100.0;
+  for (Eigen::Index i = 0; i < 400; ++i) {
+    Eigen::Index nearest = 0;
+    (means.rowwise() - result.embedding.row(i)).rowwise().squaredNorm().minCoeff(&nearest);
+    EXPECT_EQ(nearest, i / 100) << "point " << i;
+  }
+}
+
+TEST(TsneTest, GivesTheSameBitsForAnyNumberOfThreads) {
+  const MatrixF points = clouds(500, 3, 10, 5);
+  for (const TsneRepulsion repulsion :
+       {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut, TsneRepulsion::kGrid}) {
+    ThreadPool one(1);
+    ThreadPool three(3);
+    const TsneOptions options = short_run(repulsion);
+    const TsneResult a = tsne(points, options, one);
+    const TsneResult b = tsne(points, options, three);
+    EXPECT_EQ(a.embedding, b.embedding) << enum_name(repulsion);
+    EXPECT_EQ(a.kl_divergence, b.kl_divergence);
+    EXPECT_EQ(a.repulsion, repulsion);
+  }
+}
+
+TEST(TsneTest, SeedsMatterForRandomStarts) {
+  const MatrixF points = clouds(100, 2, 4, 6);
+  TsneOptions options = short_run(TsneRepulsion::kExact);
+  options.init = TsneInit::kRandom;
+  ThreadPool pool(2);
+  const MatrixD first = tsne(points, options, pool).embedding;
+  EXPECT_EQ(first, tsne(points, options, pool).embedding);
+  options.seed = 1;
+  EXPECT_NE(first, tsne(points, options, pool).embedding);
+}
+
+TEST(TsneTest, CallbacksSeeTheRunAndCanEndIt) {
+  const MatrixF points = clouds(100, 2, 4, 7);
+  ThreadPool pool(2);
+  std::vector<std::int64_t> seen;
+  const auto until_150 = [&](const TsneStep& step) {
+    seen.push_back(step.iteration);
+    EXPECT_EQ(step.iterations, 1000);
+    EXPECT_EQ(step.embedding.rows(), 100);
+    EXPECT_GT(step.kl_divergence, 0.0);
+    return step.iteration < 150;
+  };
+  const TsneResult result = tsne(points, {.perplexity = 10.0}, pool, std::nullopt, until_150);
+  EXPECT_THAT(seen, ::testing::ElementsAre(50, 100, 150));
+  EXPECT_EQ(result.iterations, 150);
+  EXPECT_EQ(result.end, TsneEnd::kCallback);
+}
+
+TEST(TsneTest, EndsEarlyWhenNothingIsGained) {
+  const MatrixF points = clouds(60, 2, 4, 8);
+  TsneOptions options;
+  options.perplexity = 5.0;
+  options.iterations = 20'000;
+  options.patience = 100;
+  ThreadPool pool(2);
+  const TsneResult result = tsne(points, options, pool);
+  EXPECT_LT(result.iterations, 20'000);
+  EXPECT_TRUE(result.end == TsneEnd::kNoProgress || result.end == TsneEnd::kGradient);
+}
+
+TEST(TsneTest, StopsOnRequest) {
+  std::stop_source source;
+  const auto stop_at_once = [&](const TsneStep&) {
+    source.request_stop();
+    return true;
+  };
+  ThreadPool pool(2);
+  EXPECT_THROW(tsne(clouds(100, 2, 4, 9), {.perplexity = 10.0}, pool, std::nullopt, stop_at_once,
+                    source.get_token()),
+               Interrupted);
+}
+
+TEST(TsneTest, StaysNearTheStartThatItIsGiven) {
+  const MatrixF points = clouds(200, 4, 10, 10);
+  TsneOptions options = short_run(TsneRepulsion::kExact);
+  options.iterations = 400;
+  options.learning_rate = 200.0 / 12.0 / 4.0;  // the usual 50 makes so few points jump about
+  ThreadPool pool(2);
+  const TsneResult first = tsne(points, options, pool);
+  const TsneResult again = tsne(points, options, pool, rescaled_initialization(first.embedding));
+  // Turned like the first: the correlation of coordinates is that of the same picture.
+  for (Eigen::Index d = 0; d < 2; ++d) {
+    const Eigen::ArrayXd a = first.embedding.col(d).array() - first.embedding.col(d).mean();
+    const Eigen::ArrayXd b = again.embedding.col(d).array() - again.embedding.col(d).mean();
+    EXPECT_GT((a * b).sum() / std::sqrt((a * a).sum() * (b * b).sum()), 0.95);
+  }
+}
+
+TEST(TsneTest, EmbedsDuplicatesAndPointsOnALine) {
+  ThreadPool pool(2);
+  MatrixF points = clouds(120, 3, 5, 11);
+  for (Eigen::Index i = 0; i < 60; ++i) points.row(i) = points.row(0);
+  const TsneOptions options = short_run(TsneRepulsion::kExact);
+  EXPECT_TRUE(tsne(points, options, pool).embedding.allFinite());
+  MatrixF line = MatrixF::Zero(100, 3);
+  for (Eigen::Index i = 0; i < 100; ++i) line(i, 1) = static_cast<float>(i);
+  const MatrixD embedding = tsne(line, options, pool).embedding;
+  EXPECT_TRUE(embedding.allFinite());
+  EXPECT_GT(embedding.col(1).cwiseAbs().maxCoeff(), 1e-3) << "left the line";
+}
+
+TEST(TsneTest, NamesWhatIsWrong) {
+  MatrixF points = clouds(100, 2, 4, 12);
+  EXPECT_EQ(message_of(points, {.perplexity = 40.0}),
+            "tsne: perplexity must be <= (num_points - 1) / 3 = 33.0 for 100 points, got 40");
+  EXPECT_EQ(message_of(points, {.perplexity = 0.5}), "perplexity: must be >= 1, got 0.5");
+  EXPECT_EQ(message_of(points, {.theta = 1.5}), "theta: must be in [0, 1], got 1.5");
+  EXPECT_EQ(message_of(points, {.iterations = 0}), "iterations: must be > 0, got 0");
+  EXPECT_EQ(message_of(MatrixF::Constant(50, 3, 1.5F), {.perplexity = 5.0}),
+            "tsne: all 50 rows are equal; there is nothing to embed");
+  for (const TsneRepulsion repulsion :
+       {TsneRepulsion::kExact, TsneRepulsion::kGrid, TsneRepulsion::kBarnesHut}) {
+    EXPECT_THAT(message_of(points, {.repulsion = repulsion, .learning_rate = 1e308}),
+                HasSubstr("left the finite numbers"));
+  }
+  points(17, 3) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(message_of(points, {}), HasSubstr("got nan in row 17, dimension 3"));
+}
+
+TEST(TrustworthinessTest, IsOneForADrawingOfPlanePoints) {
+  const MatrixD plane = testing::random_matrix(120, 2, 13);
+  ThreadPool pool(2);
+  // Two distances that float32 takes for equal may change ranks.
+  EXPECT_GT(trustworthiness(plane.cast<float>(), plane, {}, pool), 0.9999);
+  EXPECT_NEAR(trustworthiness(plane.cast<float>(), testing::random_matrix(120, 2, 14), {}, pool),
+              0.5, 0.1);
+  EXPECT_THROW(trustworthiness(plane.cast<float>(), plane, {.num_neighbors = 60}, pool),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lime
