@@ -22,8 +22,8 @@ echo
 echo "2. What the two models think of them, layer by layer"
 for model in aet-llama aet-lime; do
   echo "   data/$model -> $out/$model.h5"
-  "$bin/lime-capture" --checkpoint "data/$model" --text "$out/expressions.txt" \
-    --sites values,routed_values,hidden --seq-len 128 -o "$out/$model.h5" --quiet
+  "$bin/lime-capture" --checkpoint "data/$model" --lines "$out/expressions.txt" \
+    --sites values,routed_values,hidden -o "$out/$model.h5" --quiet
 done
 
 echo

@@ -26,17 +26,23 @@ std::string first_ids(const CaptureOutlook& outlook) {
   return text;
 }
 
+/// What the beginning-of-sequence token is put before.
+const char* unit_of_input(const CaptureOptions& options) {
+  if (!options.text.empty()) return "document";
+  if (!options.lines.empty()) return "line";
+  return options.pairs.empty() ? "sequence" : "sentence";
+}
+
 void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
   fmt::print("Input     {} sequences, {} tokens", outlook.num_sequences, outlook.num_tokens);
   if (outlook.dropped_tokens > 0) {
     fmt::print("; the last {} tokens are too few for one more", outlook.dropped_tokens);
   }
-  const char* const unit = options.pairs.empty() ? "document" : "sentence";
   if (outlook.prepended.empty()) {
     fmt::print("; nothing put before them (--bos {})\n", enum_name(options.bos));
   } else {
     fmt::print("; {} put before each {} (--bos {})\n", quoted(outlook.prepended),
-               options.tokens.empty() ? unit : "sequence", enum_name(options.bos));
+               unit_of_input(options), enum_name(options.bos));
   }
   fmt::print("First ids {}\n", first_ids(outlook));
 }

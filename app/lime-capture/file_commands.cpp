@@ -61,6 +61,12 @@ void print_first_ids(const CaptureInfo& info) {
   print_line("first ids", text);
 }
 
+std::string files_of(const CaptureSummary& summary) {
+  const std::size_t count = summary.shards.size();
+  if (count == 0) return "one file";
+  return fmt::format("{} shard{}", count, count == 1 ? "" : "s");
+}
+
 int info(const FileCommand& command) {
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
@@ -76,9 +82,7 @@ int info(const FileCommand& command) {
   print_line("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
   print_line("on disk",
              fmt::format("{} as {}, {}", human_bytes(static_cast<double>(summary.bytes_on_disk)),
-                         enum_name(about.storage),
-                         summary.shards.empty() ? "one file"
-                                                : fmt::format("{} shards", summary.shards.size())));
+                         enum_name(about.storage), files_of(summary)));
   print_line("computed in", about.compute_dtype);
   print_line("prepended", about.prepended.empty() ? "nothing" : about.prepended);
   print_first_ids(about);

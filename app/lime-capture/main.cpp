@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
       "--layers 0,8-15 --seq-len 1024\n"
       "lime-capture --checkpoint models/llama --text book.txt --only ' is, are, was, were' -o "
       "separability.h5\n"
+      "lime-capture --checkpoint models/aet --lines expressions.txt -o aet.h5\n"
       "lime-capture --checkpoint models/llama --pairs blimp/*.jsonl --rows mean -o blimp.h5\n"
       "lime-capture --checkpoint models/llama --tokens ids.npy --store float16 --resume\n"
       "lime-capture info capture.h5");

@@ -81,7 +81,7 @@ Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) 
   for (const CaptureSite& site : setup.sites) sites.push_back(site.name);
   content["sites"] = std::move(sites);
   content["batch_size"] = setup.batch_size;
-  if (options.pairs.empty()) content["seq_len"] = setup.input.longest();
+  if (!options.keeps_lengths()) content["seq_len"] = setup.input.longest();
   return content;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "capture/input_lines.h"
 #include "capture/input_pairs.h"
 #include "capture/input_text.h"
 #include "capture/input_tokens.h"
@@ -106,6 +107,8 @@ CaptureInput read_input(const CaptureOptions& options, const InputContext& conte
   CaptureInput input;
   if (!options.text.empty()) {
     input = read_text_input(options.text, required_tokenizer(options, context), shape);
+  } else if (!options.lines.empty()) {
+    input = read_line_input(options.lines, required_tokenizer(options, context), shape, limit);
   } else if (!options.pairs.empty()) {
     input = read_pair_input(options.pairs, required_tokenizer(options, context), shape);
   } else {

@@ -7,10 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "capture/text_lines.h"
 #include "core/errors.h"
 #include "core/json.h"
-#include "core/mapped_file.h"
-#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -85,21 +84,14 @@ class PairCollector {
 };
 
 void read_file(const std::filesystem::path& file, PairCollector& collector) {
-  const MappedFile mapped(file);
-  std::string_view rest = mapped.text();
-  if (const auto byte = first_invalid_utf8(rest)) {
-    throw FormatError("'{}': must be UTF-8, byte {} is not", file.string(), *byte);
-  }
+  if (collector.is_full()) return;
   bool has_pairs = false;
-  for (std::int64_t line_number = 1; !rest.empty() && !collector.is_full(); ++line_number) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    collector.add(line, file.stem().string(),
-                  fmt::format("'{}' line {}", file.string(), line_number));
+  for_each_line(file, [&](std::string_view line, std::int64_t number) {
+    collector.add(line, file.stem().string(), fmt::format("'{}' line {}", file.string(), number));
     has_pairs = true;
-  }
-  if (!has_pairs && !collector.is_full()) {
+    return !collector.is_full();
+  });
+  if (!has_pairs) {
     throw FormatError("'{}': holds no minimal pairs", file.string());
   }
 }

@@ -13,12 +13,12 @@ namespace lime {
 
 /// How an input becomes sequences.
 struct InputShape {
-  std::int64_t seq_len = 2048;  ///< of packed input; pairs keep their lengths
+  std::int64_t seq_len = 2048;  ///< of packed input; lines and pairs keep their lengths
   std::optional<std::int64_t> max_sequences = std::nullopt;
   BosPolicy bos = BosPolicy::kAuto;
 };
 
-/// The tokens that `bos` puts before every document or sentence.
+/// The tokens that `bos` puts before every document, line or sentence.
 /// @throws InvalidArgument  for kAlways where the tokenizer names no such token.
 std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy bos);
 

@@ -27,12 +27,13 @@ void CaptureOptions::describe(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
   list.add("text", text, "text files in UTF-8, each one document");
+  list.add("lines", lines, "text files in UTF-8, each line a sequence of its own");
   list.add("tokens", tokens,
            "token ids as .npy: 2-D, a sequence per row, or 1-D, cut to --seq-len");
   list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP's form, a sequence per sentence");
   list.add("bos", bos,
-           "beginning-of-sequence token before each document or sentence; auto: as the tokenizer "
-           "says");
+           "beginning-of-sequence token before each document, line or sentence; auto: as the "
+           "tokenizer says");
   list.add("seq_len", seq_len, "tokens per sequence; 2048 or what the model takes");
   list.add("max_sequences", max_sequences, "take the first so many sequences");
   list.group("What to keep");
@@ -63,17 +64,20 @@ void CaptureOptions::validate() const {
   if (checkpoint.empty()) {
     throw InvalidArgument("checkpoint: a folder must be given with --checkpoint");
   }
-  const int inputs = int(!text.empty()) + int(!tokens.empty()) + int(!pairs.empty());
+  const int inputs =
+      int(!text.empty()) + int(!lines.empty()) + int(!tokens.empty()) + int(!pairs.empty());
   if (inputs != 1) {
     throw InvalidArgument(
-        "input: exactly one of --text, --tokens and --pairs must be given, got {}", inputs);
+        "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
+        inputs);
   }
   const auto at_least_one = [](const char* name, std::int64_t value) {
     if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
   };
   if (seq_len) at_least_one("seq_len", *seq_len);
-  if (seq_len && !pairs.empty()) {
-    throw InvalidArgument("seq_len: sentences of --pairs are not packed; leave --seq-len out");
+  if (seq_len && keeps_lengths()) {
+    throw InvalidArgument("seq_len: --{} are not packed; leave --seq-len out",
+                          pairs.empty() ? "lines" : "pairs");
   }
   if (max_sequences) at_least_one("max_sequences", *max_sequences);
   if (max_sequences && !pairs.empty()) {
@@ -99,8 +103,8 @@ void CaptureOptions::validate() const {
 
 Json content_options(const CaptureOptions& options) {
   Json content = options_to_json(options);
-  for (const char* const name :
-       {"checkpoint", "text", "tokens", "pairs", "output", "resume", "shard", "threads", "quiet"}) {
+  for (const char* const name : {"checkpoint", "text", "lines", "tokens", "pairs", "output",
+                                 "resume", "shard", "threads", "quiet"}) {
     content.erase(name);
   }
   return content;

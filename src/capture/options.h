@@ -17,7 +17,7 @@
 
 namespace lime {
 
-/// Whether the beginning-of-sequence token is put before each document or sentence.
+/// Whether the beginning-of-sequence token is put before each document, line or sentence.
 enum class BosPolicy {
   kAuto,    ///< as the tokenizer's files say; token files are taken as they are
   kAlways,  ///< always, even where the text starts with one already
@@ -49,12 +49,15 @@ struct OptionCodec<ShardOfProcesses> {
 struct CaptureOptions {
   /// Folder of the checkpoint, as Hugging Face writes it.
   std::filesystem::path checkpoint = {};
-  /// The input, exactly one of the three: documents; token ids (.npy, 1-D or 2-D); minimal pairs.
+  /// The input, exactly one of the four: documents; texts with a sequence per line; token ids
+  /// (.npy, 1-D or 2-D); minimal pairs.
   std::vector<std::filesystem::path> text = {};
+  std::vector<std::filesystem::path> lines = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
   BosPolicy bos = BosPolicy::kAuto;
-  /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for pairs.
+  /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for lines and
+  /// pairs.
   /// Without a value: 2048, or max_position_embeddings where that is less.
   std::optional<std::int64_t> seq_len = std::nullopt;
   /// Takes the first so many sequences, >= 1; of pairs, only whole ones.
@@ -87,6 +90,9 @@ struct CaptureOptions {
   /// Stored with the capture. Nothing in a capture is random so far.
   std::uint64_t seed = 0;
   bool quiet = false;
+
+  /// Whether every line or sentence is a sequence with a length of its own.
+  bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field that is unfit or at odds with another.

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "capture/npy_file.h"
-#include "support/tiny_checkpoint.h"
 #include "store/capture_reader.h"
 #include "support/test_data.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime {
 namespace {
@@ -66,6 +66,17 @@ TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {
   EXPECT_THAT(result.output, HasSubstr("peak memory "));
   EXPECT_THAT(result.output, HasSubstr("Wrote     capture.h5"));
   EXPECT_TRUE(CaptureReader(folder_ / "capture.h5").complete());
+}
+
+TEST_F(LimeCaptureTest, TakesASequencePerLine) {
+  write_text(folder_ / "lines.txt", "Once upon\n\nThe cat is here.\r\nAnd\n");
+  const ProgramRun result = run("--checkpoint model --lines lines.txt");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("'<s>' put before each line (--bos auto)"));
+  const CaptureReader reader(folder_ / "capture.h5");
+  ASSERT_EQ(reader.num_sequences(), 3);
+  EXPECT_EQ(reader.sequences()[1].text, "The cat is here.");
+  EXPECT_THAT(run("info capture.h5").output, HasSubstr("1 shard\n"));
 }
 
 TEST_F(LimeCaptureTest, IsSilentWhereAsked) {
@@ -138,7 +149,7 @@ TEST_F(LimeCaptureTest, FindsFlippedBytes) {
 
 TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
   expect_refusal("--text text.txt", 2, "--checkpoint");
-  expect_refusal("--checkpoint model", 2, "exactly one of --text, --tokens and --pairs");
+  expect_refusal("--checkpoint model", 2, "exactly one of --text, --lines, --tokens");
   expect_refusal("--checkpoint model --text text.txt --site values", 2, "did you mean '--sites'?");
   expect_refusal(std::string(kCapture) + " --sites vals", 2,
                  "there is no 'vals'; there are values, routed_values, hidden, keys");
@@ -163,6 +174,10 @@ TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
                  "'ids.npy': token ids must be in [0, 280), got 999 at [1, 1]");
   expect_refusal("--checkpoint model --tokens text.txt", 1, "is not a .npy file");
   expect_refusal("--checkpoint model --pairs pairs.jsonl", 1, "'pairs.jsonl' line 1");
+  expect_refusal("--checkpoint model --lines empty.txt", 1,
+                 "'empty.txt': must have a line of text");
+  expect_refusal("--checkpoint model --lines latin1.txt", 1,
+                 "'latin1.txt': must be UTF-8, byte 3 is not");
   expect_refusal(std::string(kCapture) + " --only ' is, cat'", 1,
                  "' cat' is several (' ', 'c', 'a', 't')");
   expect_refusal(std::string(kCapture) + " --layers 0-3", 1, "3");

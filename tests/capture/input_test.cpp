@@ -81,6 +81,17 @@ TEST_F(InputTest, LimitsTheNumberOfSequences) {
   EXPECT_EQ(read(&tokenizer_).num_sequences(), 2);
 }
 
+TEST_F(InputTest, ReadsNoFurtherThanTheLastSequence) {
+  options_.text = {file("a.txt", "abcdefg"), folder_ / "absent.txt"};
+  options_.seq_len = 4;
+  options_.max_sequences = 2;
+  const CaptureInput input = read(&tokenizer_);
+  EXPECT_THAT(input.ids_of(1), ElementsAre(id_of('d'), id_of('e'), id_of('f'), id_of('g')));
+  EXPECT_EQ(input.dropped_tokens, 0) << "what was not asked for is not dropped";
+  options_.max_sequences = INT64_MAX;
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("absent.txt'"));
+}
+
 TEST_F(InputTest, PutsTheBosTokenWhereItIsAskedFor) {
   options_.text = {file("a.txt", "ab")};
   const ToyTokenizer without(std::vector<std::string>{}, false);

@@ -36,8 +36,9 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
     return refusal(options);
   };
   EXPECT_THAT(with([](auto& o) { o.checkpoint.clear(); }), HasSubstr("checkpoint: "));
-  EXPECT_THAT(with([](auto& o) { o.tokens = "a.npy"; }),
-              HasSubstr("exactly one of --text, --tokens and --pairs must be given, got 2"));
+  EXPECT_THAT(
+      with([](auto& o) { o.tokens = "a.npy"; }),
+      HasSubstr("exactly one of --text, --lines, --tokens and --pairs must be given, got 2"));
   EXPECT_THAT(with([](auto& o) { o.text.clear(); }), HasSubstr("got 0"));
   EXPECT_THAT(with([](auto& o) { o.seq_len = 0; }), HasSubstr("seq_len: must be >= 1, got 0"));
   EXPECT_THAT(with([](auto& o) { o.batch_size = 0; }), HasSubstr("batch_size: "));
@@ -58,7 +59,13 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
                 o.pairs = {"p.jsonl"};
                 o.seq_len = 9;
               }),
-              HasSubstr("seq_len: sentences of --pairs are not packed"));
+              HasSubstr("seq_len: --pairs are not packed"));
+  EXPECT_THAT(with([](auto& o) {
+                o.text.clear();
+                o.lines = {"l.txt"};
+                o.seq_len = 9;
+              }),
+              HasSubstr("seq_len: --lines are not packed"));
 }
 
 TEST(CaptureOptionsTest, ReadsWhichShardThisIs) {

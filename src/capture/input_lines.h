@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "capture/input.h"
+#include "capture/input_shape.h"
+
+namespace lime {
+
+/// Reads text files line by line, each line a sequence of its own with its own length, with what
+/// `shape.bos` asks for before it. Lines of white space alone are passed over; other lines are
+/// encoded as they stand. Reading ends with the last sequence that is asked for.
+/// @param max_tokens  of one sequence.
+/// @throws IoError, FormatError  if a file cannot be read, is not UTF-8 or has no lines.
+/// @throws InvalidArgument  for a line that is too long or begins with a second
+///         beginning-of-sequence token; names file and line.
+CaptureInput read_line_input(const std::vector<std::filesystem::path>& files,
+                             const Tokenizer& tokenizer, const InputShape& shape,
+                             std::int64_t max_tokens);
+
+}  // namespace lime

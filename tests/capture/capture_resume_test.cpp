@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures that several processes or several runs make together.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stop_token>
+
+#include "capture/capture_fixture.h"
+#include "core/errors.h"
+#include "store/capture_reader.h"
+
+namespace lime {
+namespace {
+
+using testing::CaptureTest;
+using testing::equal_bits;
+using ::testing::HasSubstr;
+using testing::kSmallShards;
+
+void expect_equal_captures(const CaptureReader& a, const CaptureReader& b) {
+  ASSERT_EQ(a.num_rows(), b.num_rows());
+  EXPECT_EQ(a.rows().token, b.rows().token);
+  EXPECT_EQ(a.rows().sequence, b.rows().sequence);
+  EXPECT_EQ(a.offsets(), b.offsets());
+  for (const char* const site : {"values", "hidden"}) {
+    for (int layer = 0; layer < 3; ++layer) {
+      EXPECT_TRUE(equal_bits(a.read_all(site, layer), b.read_all(site, layer)));
+      EXPECT_EQ(a.statistics(site, layer).mean, b.statistics(site, layer).mean);
+      EXPECT_EQ(a.statistics(site, layer).m2, b.statistics(site, layer).m2);
+    }
+  }
+}
+
+TEST_F(CaptureTest, ShardsOfSeveralProcessesMakeTheSameCapture) {
+  options_.output = folder_ / "single.h5";
+  const CaptureReader single = capture();
+  options_.output = folder_ / "shared.h5";
+  options_.shard = {1, 2};
+  EXPECT_FALSE(run_capture(options_, {}, {}, kSmallShards).complete);
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+  options_.shard = {0, 2};
+  EXPECT_TRUE(run_capture(options_, {}, {}, kSmallShards).complete);
+  expect_equal_captures(CaptureReader(options_.output), single);
+}
+
+TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
+  options_.output = folder_ / "single.h5";
+  const CaptureReader single = capture();
+  options_.output = folder_ / "resumed.h5";
+  std::stop_source stop;
+  const CaptureCallbacks stopping{.on_progress = [&](const Progress& progress) {
+    if (progress.done >= 300) stop.request_stop();
+  }};
+  try {
+    run_capture(options_, stopping, stop.get_token(), kSmallShards);
+    FAIL() << "was not interrupted";
+  } catch (const Interrupted& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the same command with --resume goes on"));
+  }
+  {
+    const CaptureReader partial(options_.output);
+    EXPECT_FALSE(partial.complete());
+    EXPECT_GT(partial.num_rows(), 0);
+    EXPECT_TRUE(equal_bits(partial.read_all("hidden", 1),
+                           single.read_rows("hidden", 1, 0, partial.num_rows())));
+  }
+  EXPECT_THAT(refusal(), HasSubstr("exists already; go on with --resume"));
+  options_.resume = true;
+  const CaptureResult result = run_capture(options_, {}, {}, kSmallShards);
+  EXPECT_TRUE(result.complete);
+  EXPECT_LT(result.num_tokens, single.num_rows()) << "finished shards are not computed again";
+  expect_equal_captures(CaptureReader(options_.output), single);
+  EXPECT_EQ(run_capture(options_, {}, {}, kSmallShards).num_tokens, 0) << "nothing is left";
+}
+
+TEST_F(CaptureTest, RefusesToResumeWithOtherOptions) {
+  run_capture(options_, {}, {}, kSmallShards);
+  options_.resume = true;
+  options_.dtype = ComputeType::kFloat64;
+  EXPECT_THAT(refusal(), HasSubstr("was begun with other options"));
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/input_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "capture/toy_tokenizer.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::ToyTokenizer;
+
+class InputLinesTest : public ::testing::Test {
+ protected:
+  std::filesystem::path file(const std::string& name, const std::string& content) {
+    testing::write_text(folder_ / name, content);
+    return folder_ / name;
+  }
+
+  std::string refusal(const std::string& content, const InputShape& shape = {}) {
+    try {
+      read_line_input({file("bad.txt", content)}, ToyTokenizer(), shape, 8);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+constexpr std::int32_t id_of(char letter) { return 2 + letter; }
+
+TEST_F(InputLinesTest, EveryLineIsASequence) {
+  const CaptureInput input = read_line_input(
+      {file("a.txt", "ab\n \t\n\n c\r\n"), file("b.txt", "d")}, ToyTokenizer(), {}, 8);
+  ASSERT_EQ(input.num_sequences(), 3);
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of(' '), id_of('c')));
+  EXPECT_THAT(input.ids_of(2), ElementsAre(0, id_of('d')));
+  EXPECT_THAT(input.is_prepended_of(1), ElementsAre(1, 0, 0));
+  EXPECT_EQ(input.sequences[1].text, " c");
+  EXPECT_EQ(input.dropped_tokens, 0);
+}
+
+TEST_F(InputLinesTest, ReadsNoMoreLinesThanAskedFor) {
+  const std::filesystem::path long_line = file("a.txt", "a\nb\ntoo long for the model");
+  const CaptureInput input = read_line_input({long_line, folder_ / "absent.txt"}, ToyTokenizer(),
+                                             {.max_sequences = 2, .bos = BosPolicy::kNever}, 8);
+  ASSERT_EQ(input.num_sequences(), 2);
+  EXPECT_THAT(input.ids, ElementsAre(id_of('a'), id_of('b')));
+}
+
+TEST_F(InputLinesTest, NamesTheLineAtFault) {
+  EXPECT_THAT(
+      refusal("a\n\n12345678\n"),
+      EndsWith("bad.txt' line 3: must have at most max_position_embeddings = 8 tokens, has 9"));
+  EXPECT_THAT(refusal("a\n<s>b\n"),
+              HasSubstr("bad.txt' line 2: starts with the beginning-of-sequence token already"));
+  EXPECT_EQ(refusal("<s>b\n", {.bos = BosPolicy::kAlways}), "accepted");
+  EXPECT_THAT(refusal("\n \n"), EndsWith("bad.txt': must have a line of text, has none"));
+  EXPECT_THAT(refusal(""), EndsWith("bad.txt': must have a line of text, has none"));
+  EXPECT_THAT(refusal("a\xff"), EndsWith("bad.txt': must be UTF-8, byte 1 is not"));
+}
+
+}  // namespace
+}  // namespace lime
