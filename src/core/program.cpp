@@ -72,6 +72,9 @@ void watch_signals() {
   }).detach();
 }
 
+/// Other libraries' texts may run on: LibTorch's end in a stack trace.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
 int report(std::string_view program, std::string_view text, int status) {
   fmt::print(stderr, "{}: {}\n", program, text);
   return status;
@@ -92,8 +95,10 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
     return report(program, error.what(), kExitInterrupted);
   } catch (const std::bad_alloc&) {
     return report(program, "out of memory; ask for fewer rows, layers or threads", kExitFailed);
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     return report(program, error.what(), kExitFailed);
+  } catch (const std::exception& error) {
+    return report(program, first_line(error.what()), kExitFailed);
   }
 }
 

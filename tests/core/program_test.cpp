@@ -9,6 +9,7 @@
 #include <chrono>
 #include <new>
 #include <regex>
+#include <stdexcept>
 #include <thread>
 
 #include "core/command_line.h"
@@ -34,6 +35,10 @@ TEST(RunProgramDeathTest, TurnsExceptionsIntoOneLineAndAStatus) {
               ::testing::ExitedWithCode(kExitInterrupted), "^tool: stopped\n$");
   EXPECT_EXIT(::_exit(run_as_main([]() -> int { throw std::bad_alloc(); })),
               ::testing::ExitedWithCode(kExitFailed), "^tool: out of memory; .*\n$");
+  EXPECT_EXIT(::_exit(run_as_main([]() -> int {
+                throw std::runtime_error("no such device\nframe #0: main\nframe #1: start");
+              })),
+              ::testing::ExitedWithCode(kExitFailed), "^tool: no such device\n$");
   EXPECT_EXIT(::_exit(run_as_main([] { return 5; })), ::testing::ExitedWithCode(5), "^$");
 }
 
