@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "capture/token_classes.h"
-#include "checkpoint/parameters.h"
+#include "checkpoint/router_layout.h"
 #include "core/errors.h"
 #include "core/program.h"
 
@@ -50,8 +50,7 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
 RouterWeights read_router(const Checkpoint& checkpoint) {
   RouterWeights router;
   for (int layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
-    const std::string name = layer_parameter(layer, "self_attn.lime_router.static_weights");
-    if (checkpoint.has(name)) router.emplace(layer, checkpoint.read_matrix(name));
+    if (const auto weights = read_full_router(checkpoint, layer)) router.emplace(layer, *weights);
   }
   return router;
 }

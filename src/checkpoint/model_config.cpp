@@ -84,10 +84,82 @@ std::string architecture_name(DecoderKind decoder) {
       return "MistralForCausalLM";
     case DecoderKind::kQwen2:
       return "Qwen2ForCausalLM";
+    case DecoderKind::kDenseFormer:
+      return "DenseFormerForCausalLM";
+    case DecoderKind::kHyperConnections:
+      return "HyperConnectionsForCausalLM";
+    case DecoderKind::kResFormer:
+      return "ResFormerForCausalLM";
     case DecoderKind::kLime:
       break;
   }
   return "LimeForCausalLM";
+}
+
+/// Adds the object that only this kind of decoder has.
+void add_own_object(const ModelConfig& config, Json& json) {
+  switch (config.decoder) {
+    case DecoderKind::kLime:
+      json["lime"] = lime_to_json(config.lime);
+      break;
+    case DecoderKind::kDenseFormer:
+      json["denseformer"] = {{"dilation", config.denseformer.dilation},
+                             {"period", config.denseformer.period}};
+      break;
+    case DecoderKind::kHyperConnections:
+      json["hyper_connections"] = {{"dynamic", config.hyper_connections.dynamic},
+                                   {"rate", config.hyper_connections.rate}};
+      break;
+    case DecoderKind::kResFormer:
+      json["resformer"] = {{"first_layer_only", config.first_layer_values_only}};
+      break;
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+      break;
+  }
+}
+
+void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::string_view where) {
+  const std::string place = fmt::format("{}: 'lime'", where);
+  switch (lime.router) {
+    case RouterKind::kLast:
+    case RouterKind::kFirst:
+    case RouterKind::kFirstAndPrevious:
+    case RouterKind::kDilated:
+      require_size(place, "j", lime.j, num_layers);
+      break;
+    case RouterKind::kAverage:
+      if (lime.per_dimension || lime.dynamic) {
+        throw FormatError(
+            "{}: the router 'average' has no weights, so 'per_dimension' and 'dynamic' must be "
+            "false",
+            place);
+      }
+      break;
+    case RouterKind::kFull:
+    case RouterKind::kNone:
+      break;
+  }
+  if (lime.per_dimension && lime.dynamic) {
+    throw FormatError("{}: 'per_dimension' and 'dynamic' must not both be true", place);
+  }
+}
+
+/// The object that only this kind of decoder has.
+void validate_own_object(const ModelConfig& config, std::string_view where) {
+  constexpr std::int64_t kMaxStreams = 1024;
+  const std::int64_t num_layers = config.num_hidden_layers;
+  if (config.decoder == DecoderKind::kLime) validate_router(config.lime, num_layers, where);
+  if (config.decoder == DecoderKind::kDenseFormer) {
+    const std::string place = fmt::format("{}: 'denseformer'", where);
+    require_size(place, "dilation", config.denseformer.dilation, num_layers);
+    require_size(place, "period", config.denseformer.period, num_layers);
+  }
+  if (config.decoder == DecoderKind::kHyperConnections) {
+    require_size(fmt::format("{}: 'hyper_connections'", where), "rate",
+                 config.hyper_connections.rate, kMaxStreams);
+  }
 }
 
 }  // namespace
@@ -128,13 +200,13 @@ void ModelConfig::validate(std::string_view where) const {
     throw FormatError("{}: 'layer_types' must have one entry for each of {} layers, got {}", where,
                       num_hidden_layers, sliding_layers.size());
   }
-  if (lime.j < 0) throw FormatError("{}: 'lime.j' must be at least 0, got {}", where, lime.j);
+  validate_own_object(*this, where);
 }
 
 Json model_config_to_json(const ModelConfig& config) {
   config.validate("model config");
-  const bool llama_like =
-      config.decoder == DecoderKind::kLlama || config.decoder == DecoderKind::kLime;
+  const bool has_optional_biases =
+      config.decoder != DecoderKind::kMistral && config.decoder != DecoderKind::kQwen2;
   Json json = {{"architectures", Json::array({architecture_name(config.decoder)})},
                {"model_type", enum_name(config.decoder)},
                {"vocab_size", config.vocab_size},
@@ -150,7 +222,7 @@ Json model_config_to_json(const ModelConfig& config) {
                {"rope_theta", config.rope_theta},
                {"rope_scaling", rope_scaling_to_json(config.rope_scaling)},
                {"tie_word_embeddings", config.tie_word_embeddings}};
-  if (llama_like) {
+  if (has_optional_biases) {
     json["attention_bias"] = config.qkv_bias;
     json["mlp_bias"] = config.mlp_bias;
   }
@@ -159,7 +231,7 @@ Json model_config_to_json(const ModelConfig& config) {
   if (config.eos_token_ids.size() == 1) json["eos_token_id"] = config.eos_token_ids.front();
   if (config.eos_token_ids.size() > 1) json["eos_token_id"] = config.eos_token_ids;
   if (!config.torch_dtype.empty()) json["torch_dtype"] = config.torch_dtype;
-  if (config.decoder == DecoderKind::kLime) json["lime"] = lime_to_json(config.lime);
+  add_own_object(config, json);
   return json;
 }
 

@@ -16,15 +16,26 @@
 namespace lime {
 
 /// The decoders that this build knows, by `model_type` of config.json.
-enum class DecoderKind { kLlama, kMistral, kQwen2, kLime };
+enum class DecoderKind {
+  kLlama,
+  kMistral,
+  kQwen2,
+  kLime,
+  kDenseFormer,
+  kHyperConnections,
+  kResFormer
+};
 
 template <>
 struct EnumNames<DecoderKind> {
-  static constexpr std::array<std::pair<DecoderKind, std::string_view>, 4> kNames = {{
+  static constexpr std::array<std::pair<DecoderKind, std::string_view>, 7> kNames = {{
       {DecoderKind::kLlama, "llama"},
       {DecoderKind::kMistral, "mistral"},
       {DecoderKind::kQwen2, "qwen2"},
       {DecoderKind::kLime, "lime"},
+      {DecoderKind::kDenseFormer, "denseformer"},
+      {DecoderKind::kHyperConnections, "hyper_connections"},
+      {DecoderKind::kResFormer, "resformer"},
   }};
 };
 
@@ -55,16 +66,25 @@ struct RopeScaling {
   std::int64_t original_max_position_embeddings = 0;
 };
 
-/// Which earlier layers a LIMe router reads.
-enum class RouterKind { kFull, kAverage, kLast, kFirst, kDilated, kNone };
+/// Which layers' keys and values a LIMe router of layer l reads; see router_sources().
+enum class RouterKind {
+  kFull,              ///< all layers up to l
+  kAverage,           ///< all up to l, each head the mean of itself over the layers; no parameters
+  kLast,              ///< the latest j, l included
+  kFirst,             ///< the first j and l: the paper's reading for deep models
+  kFirstAndPrevious,  ///< the first j and l - 1: the paper's other reading
+  kDilated,           ///< l and every j-th before it
+  kNone               ///< no router: a LLaMA
+};
 
 template <>
 struct EnumNames<RouterKind> {
-  static constexpr std::array<std::pair<RouterKind, std::string_view>, 6> kNames = {{
+  static constexpr std::array<std::pair<RouterKind, std::string_view>, 7> kNames = {{
       {RouterKind::kFull, "full"},
       {RouterKind::kAverage, "average"},
       {RouterKind::kLast, "last"},
       {RouterKind::kFirst, "first"},
+      {RouterKind::kFirstAndPrevious, "first-and-previous"},
       {RouterKind::kDilated, "dilated"},
       {RouterKind::kNone, "none"},
   }};
@@ -73,10 +93,23 @@ struct EnumNames<RouterKind> {
 /// The object `lime` of config.json.
 struct LimeConfig {
   RouterKind router = RouterKind::kFull;
-  std::int64_t j = 0;          ///< number of layers (last, first) or step (dilated); 0: not used
+  /// Number of layers (last, first) or step (dilated), in [1, layers]; else not used.
+  std::int64_t j = 0;
   bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
   bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
   bool dynamic = false;        ///< weights computed from the token
+};
+
+/// The object `denseformer` of config.json. Source: Pagliardini et al. (2024), arXiv:2402.02622.
+struct DenseFormerConfig {
+  std::int64_t dilation = 1;  ///< an average reads every dilation-th output; in [1, layers]
+  std::int64_t period = 1;    ///< every period-th layer averages; in [1, layers]
+};
+
+/// The object `hyper_connections` of config.json. Source: Zhu et al. (2024), arXiv:2409.19606.
+struct HyperConnectionsConfig {
+  bool dynamic = true;    ///< weights depend on the token
+  std::int64_t rate = 4;  ///< number of residual streams, in [1, 1024]
 };
 
 /// What config.json says of a decoder, under Hugging Face's key names.
@@ -99,9 +132,9 @@ struct ModelConfig {
   double rope_theta = 10000.0;
   RopeScaling rope_scaling;
   bool tie_word_embeddings = false;
-  bool qkv_bias = false;  ///< llama, lime: `attention_bias`; qwen2: always
-  bool o_bias = false;    ///< llama, lime: `attention_bias`; qwen2: never
-  bool mlp_bias = false;  ///< llama, lime
+  bool qkv_bias = false;  ///< `attention_bias`; qwen2: always; mistral: never
+  bool o_bias = false;    ///< `attention_bias`; qwen2, mistral: never
+  bool mlp_bias = false;  ///< not of qwen2 and mistral
   /// Number of latest positions, itself included, that a token of a sliding layer attends to.
   /// mistral: every layer; qwen2: only with `use_sliding_window`, the layers of sliding_layers.
   std::optional<std::int64_t> sliding_window = std::nullopt;
@@ -111,8 +144,13 @@ struct ModelConfig {
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
   std::string
       torch_dtype;  ///< "float32", "bfloat16", ... as the file says (also `dtype`), or empty
-  LimeConfig lime;  ///< read for DecoderKind::kLime only
-  Json raw;         ///< the file as it was read, for provenance; null if not from a file
+  LimeConfig lime;  ///< read for DecoderKind::kLime only, as the next three for theirs
+  DenseFormerConfig denseformer;
+  HyperConnectionsConfig hyper_connections;
+  /// `first_layer_only` of the object `resformer`: every layer reads the values of layer 0 and has
+  /// none of its own (SVFormer). Source: Zhou et al. (2024), arXiv:2410.17897.
+  bool first_layer_values_only = false;
+  Json raw;  ///< the file as it was read, for provenance; null if not from a file
 
   /// The window of layer `layer` (from 0), or nothing where it attends to all earlier positions.
   std::optional<std::int64_t> window_of_layer(std::int64_t layer) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/parameters.h"
 
+#include "checkpoint/router_layout.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -22,13 +23,18 @@ class SpecList {
   std::vector<ParameterSpec>& specs_;
 };
 
-void require_known_router(const LimeConfig& lime) {
-  const bool full = lime.router == RouterKind::kFull && lime.head_mixing && !lime.per_dimension;
-  if ((full || lime.router == RouterKind::kNone) && !lime.dynamic) return;
-  throw FormatError(
-      "lime: the router must be full with head_mixing, or none, for this build; got router {}, "
-      "head_mixing {}, per_dimension {}, dynamic {}",
-      enum_name(lime.router), lime.head_mixing, lime.per_dimension, lime.dynamic);
+void add_router(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
+  const std::string name = layer_parameter(layer, "self_attn.lime_router.");
+  if (has_static_router(config, layer)) {
+    specs.add(name + "static_weights", static_router_shape(config, layer));
+  }
+  if (has_dynamic_router(config, layer)) {
+    const std::int64_t heads = config.num_key_value_heads;
+    const std::int64_t sources = std::ssize(router_sources(config.lime, layer));
+    specs.add_linear(name + "q_proj", heads * config.head_dim, config.hidden_size, false);
+    specs.add(name + "keys",
+              {config.lime.head_mixing ? sources * heads : sources, config.head_dim});
+  }
 }
 
 void add_attention(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
@@ -40,31 +46,50 @@ void add_attention(const ModelConfig& config, std::int64_t layer, SpecList& spec
   const std::int64_t keys = config.num_key_value_heads * config.head_dim;
   specs.add_linear(name("q_proj"), queries, hidden, config.qkv_bias);
   specs.add_linear(name("k_proj"), keys, hidden, config.qkv_bias);
-  specs.add_linear(name("v_proj"), keys, hidden, config.qkv_bias);
-  const bool routed =
-      config.decoder == DecoderKind::kLime && config.lime.router != RouterKind::kNone;
-  if (routed && layer > 0) {
-    const std::int64_t heads = config.num_key_value_heads;
-    specs.add(name("lime_router.static_weights"), {heads, (layer + 1) * heads});
+  if (has_own_values(config, layer)) {
+    specs.add_linear(name("v_proj"), keys, hidden, config.qkv_bias);
   }
+  add_router(config, layer, specs);
   specs.add_linear(name("o_proj"), hidden, queries, config.o_bias);
+}
+
+void add_hyper_connection(const ModelConfig& config, const std::string& name, SpecList& specs) {
+  const std::int64_t rate = config.hyper_connections.rate;
+  specs.add(name + "static_alpha", {rate, rate + 1});
+  specs.add(name + "static_beta", {rate});
+  if (!config.hyper_connections.dynamic) return;
+  specs.add(name + "dynamic_alpha_fn", {config.hidden_size, rate + 1});
+  specs.add(name + "dynamic_alpha_scale", {1});
+  specs.add(name + "dynamic_beta_fn", {config.hidden_size});
+  specs.add(name + "dynamic_beta_scale", {1});
+}
+
+/// What stands before attention or feed-forward: a norm's gain, or a hyper-connection.
+void add_branch_start(const ModelConfig& config, std::int64_t layer, std::string_view hyper,
+                      std::string_view norm, SpecList& specs) {
+  if (config.decoder == DecoderKind::kHyperConnections) {
+    add_hyper_connection(config, layer_parameter(layer, hyper), specs);
+  } else {
+    specs.add(layer_parameter(layer, norm), {config.hidden_size});
+  }
 }
 
 void add_layer(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t inner = config.intermediate_size;
-  specs.add(layer_parameter(layer, "input_layernorm.weight"), {hidden});
+  add_branch_start(config, layer, "hc_attn.", "input_layernorm.weight", specs);
   add_attention(config, layer, specs);
-  specs.add(layer_parameter(layer, "post_attention_layernorm.weight"), {hidden});
+  add_branch_start(config, layer, "hc_mlp.", "post_attention_layernorm.weight", specs);
   specs.add_linear(layer_parameter(layer, "mlp.gate_proj"), inner, hidden, config.mlp_bias);
   specs.add_linear(layer_parameter(layer, "mlp.up_proj"), inner, hidden, config.mlp_bias);
   specs.add_linear(layer_parameter(layer, "mlp.down_proj"), hidden, inner, config.mlp_bias);
+  const std::int64_t averaged = num_averaged_outputs(config, layer);
+  if (averaged > 0) specs.add(depth_average_parameter(layer), {1, averaged});
 }
 
 }  // namespace
 
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
-  if (config.decoder == DecoderKind::kLime) require_known_router(config.lime);
   std::vector<ParameterSpec> list;
   SpecList specs(list);
   specs.add("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
@@ -76,6 +101,22 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
     specs.add("lm_head.weight", {config.vocab_size, config.hidden_size});
   }
   return list;
+}
+
+bool has_own_values(const ModelConfig& config, std::int64_t layer) {
+  return config.decoder != DecoderKind::kResFormer || !config.first_layer_values_only || layer == 0;
+}
+
+std::int64_t num_averaged_outputs(const ModelConfig& config, std::int64_t layer) {
+  const std::int64_t depth = layer + 1;
+  if (config.decoder != DecoderKind::kDenseFormer || depth % config.denseformer.period != 0) {
+    return 0;
+  }
+  return depth / config.denseformer.dilation + 1;
+}
+
+std::string depth_average_parameter(std::int64_t layer) {
+  return fmt::format("model.dwa_modules.alphas.{}.weight", layer);
 }
 
 std::string layer_parameter(std::int64_t layer, std::string_view name) {

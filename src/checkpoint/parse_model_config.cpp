@@ -24,6 +24,9 @@ DecoderDefaults defaults_of(DecoderKind decoder) {
       return {.num_key_value_heads = 32, .max_position_embeddings = 32768};
     case DecoderKind::kLlama:
     case DecoderKind::kLime:
+    case DecoderKind::kDenseFormer:
+    case DecoderKind::kHyperConnections:
+    case DecoderKind::kResFormer:
       break;
   }
   return {.num_key_value_heads = 0, .max_position_embeddings = 2048};
@@ -133,6 +136,9 @@ void read_biases(const KeyReader& keys, ModelConfig& config) {
   switch (config.decoder) {
     case DecoderKind::kLlama:
     case DecoderKind::kLime:
+    case DecoderKind::kDenseFormer:
+    case DecoderKind::kHyperConnections:
+    case DecoderKind::kResFormer:
       config.qkv_bias = keys.boolean("attention_bias", false);
       config.o_bias = config.qkv_bias;
       config.mlp_bias = keys.boolean("mlp_bias", false);
@@ -147,22 +153,47 @@ void read_biases(const KeyReader& keys, ModelConfig& config) {
 
 LimeConfig read_lime(const KeyReader& keys) {
   LimeConfig lime;
-  const Json* const object = keys.find("lime");
-  if (object == nullptr) return lime;
-  const KeyReader inner(*object, fmt::format("{}: 'lime'", keys.where()));
-  if (const auto name = inner.text("router")) {
+  if (const auto name = keys.text("router")) {
     const auto router = find_enum<RouterKind>(*name);
     if (!router) {
-      throw FormatError("{}: unknown router '{}'; this build knows {}", inner.where(),
+      throw FormatError("{}: unknown router '{}'; this build knows {}", keys.where(),
                         printable(*name), names_of<RouterKind>());
     }
     lime.router = *router;
   }
-  lime.j = inner.integer("j").value_or(lime.j);
-  lime.head_mixing = inner.boolean("head_mixing", lime.head_mixing);
-  lime.per_dimension = inner.boolean("per_dimension", lime.per_dimension);
-  lime.dynamic = inner.boolean("dynamic", lime.dynamic);
+  lime.j = keys.integer("j").value_or(lime.j);
+  lime.head_mixing = keys.boolean("head_mixing", lime.head_mixing);
+  lime.per_dimension = keys.boolean("per_dimension", lime.per_dimension);
+  lime.dynamic = keys.boolean("dynamic", lime.dynamic);
   return lime;
+}
+
+/// Reads the object that is called as the decoder; where it is absent, the defaults hold.
+void read_own_object(const KeyReader& keys, ModelConfig& config) {
+  const std::string name(enum_name(config.decoder));
+  const Json* const object = keys.find(name.c_str());
+  if (object == nullptr) return;
+  const KeyReader inner(*object, fmt::format("{}: '{}'", keys.where(), name));
+  switch (config.decoder) {
+    case DecoderKind::kLime:
+      config.lime = read_lime(inner);
+      break;
+    case DecoderKind::kDenseFormer:
+      config.denseformer.dilation = inner.integer("dilation").value_or(1);
+      config.denseformer.period = inner.integer("period").value_or(1);
+      break;
+    case DecoderKind::kHyperConnections:
+      config.hyper_connections.dynamic = inner.boolean("dynamic", true);
+      config.hyper_connections.rate = inner.integer("rate").value_or(config.hyper_connections.rate);
+      break;
+    case DecoderKind::kResFormer:
+      config.first_layer_values_only = inner.boolean("first_layer_only", false);
+      break;
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+      break;
+  }
 }
 
 void refuse_what_we_lack(const KeyReader& keys) {
@@ -221,7 +252,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
   config.bos_token_id = keys.integer("bos_token_id");
   config.eos_token_ids = keys.integers("eos_token_id");
   config.torch_dtype = keys.text("dtype").value_or(keys.text("torch_dtype").value_or(""));
-  if (config.decoder == DecoderKind::kLime) config.lime = read_lime(keys);
+  read_own_object(keys, config);
   config.validate(where);  // before anything is sized by num_hidden_layers
   read_sliding_window(keys, config);
   config.validate(where);

@@ -51,6 +51,7 @@ class Locator {
 
   void collect(std::span<const TensorView> stored);
   void recognise_lime();
+  void recognise_hyper_connections();
   void split_fused();
   void resolve_tied_embeddings();
   TensorSources match() &&;
@@ -105,6 +106,17 @@ void Locator::recognise_lime() {
     config_.decoder = DecoderKind::kLime;
     config_.lime = LimeConfig{};
   }
+}
+
+/// So does the paper's baseline with Hyper-Connections.
+void Locator::recognise_hyper_connections() {
+  if (config_.decoder != DecoderKind::kLlama) return;
+  const auto alpha = stored_.find(layer_parameter(0, "hc_attn.static_alpha"));
+  if (alpha == stored_.end() || alpha->second.info.shape.empty()) return;
+  config_.decoder = DecoderKind::kHyperConnections;
+  config_.hyper_connections = {
+      .dynamic = stored_.contains(layer_parameter(0, "hc_attn.dynamic_alpha_fn")),
+      .rate = alpha->second.info.shape.front()};
 }
 
 void Locator::split_fused() {
@@ -228,6 +240,7 @@ TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& co
   Locator locator(config, where);
   locator.collect(stored);
   locator.recognise_lime();
+  locator.recognise_hyper_connections();
   locator.split_fused();
   locator.resolve_tied_embeddings();
   return std::move(locator).match();

@@ -65,8 +65,9 @@ std::string canonical_tensor_name(std::string_view stored_name);
 /// names, shapes and dtypes. Touches no weights unless both tied tensors are stored.
 ///
 /// @param stored  what the files hold.
-/// @param config  corrected where the tensors know better: `decoder` of an official LIMe,
-///                `tie_word_embeddings` where lm_head differs from the embedding.
+/// @param config  corrected where the tensors know better: `decoder` of an official LIMe or of its
+///                baseline with Hyper-Connections, `tie_word_embeddings` where lm_head differs from
+///                the embedding.
 /// @param where   path of the folder, for errors.
 /// @throws FormatError  that names the tensors which are missing, unexpected or misshapen.
 TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& config,

@@ -9,8 +9,11 @@
 #include <map>
 
 #include "checkpoint/parameters.h"
+#include "checkpoint/router_layout.h"
 #include "core/errors.h"
 #include "core/random.h"
+#include "model/depth_average.h"
+#include "model/hyper_connections.h"
 #include "model/lime_router.h"
 
 namespace lime {
@@ -63,25 +66,60 @@ class LayerBuilder {
   at::TensorOptions options_;
 };
 
+LimeRouterWeights make_router(const ModelConfig& config, std::int64_t layer, LayerBuilder& build) {
+  LimeRouterWeights weights;
+  const std::string name = "self_attn.lime_router.";
+  if (has_static_router(config, layer)) {
+    const Shape shape = static_router_shape(config, layer);
+    weights.weights = build.matrix(name + "static_weights", shape[0], shape[1]);
+  }
+  if (has_dynamic_router(config, layer)) {
+    const std::int64_t heads = config.num_key_value_heads;
+    const std::int64_t sources = std::ssize(router_sources(config.lime, layer));
+    weights.q = build.matrix(name + "q_proj.weight", heads * config.head_dim, config.hidden_size);
+    weights.keys = build.matrix(name + "keys", config.lime.head_mixing ? sources * heads : sources,
+                                config.head_dim);
+  }
+  return weights;
+}
+
+HyperConnectionWeights make_hyper_connection(const ModelConfig& config, const std::string& name,
+                                             LayerBuilder& build) {
+  HyperConnectionWeights weights;
+  const std::int64_t rate = config.hyper_connections.rate;
+  weights.static_alpha = build.matrix(name + "static_alpha", rate, rate + 1);
+  weights.static_beta = build.vector(name + "static_beta", rate);
+  if (!config.hyper_connections.dynamic) return weights;
+  weights.dynamic_alpha = build.matrix(name + "dynamic_alpha_fn", config.hidden_size, rate + 1);
+  weights.dynamic_alpha_scale = build.vector(name + "dynamic_alpha_scale", 1);
+  weights.dynamic_beta = build.vector(name + "dynamic_beta_fn", config.hidden_size);
+  weights.dynamic_beta_scale = build.vector(name + "dynamic_beta_scale", 1);
+  return weights;
+}
+
 LayerWeights make_layer(const ModelConfig& config, std::int64_t layer, LayerBuilder build) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t q_rows = config.num_attention_heads * config.head_dim;
-  const std::int64_t kv_heads = config.num_key_value_heads;
-  const std::int64_t kv_rows = kv_heads * config.head_dim;
+  const std::int64_t kv_rows = config.num_key_value_heads * config.head_dim;
+  const std::int64_t v_rows = has_own_values(config, layer) ? kv_rows : 0;
   const std::int64_t inner = config.intermediate_size;
 
   LayerWeights weights;
-  weights.input_norm = build.vector("input_layernorm.weight", hidden);
-  weights.qkv = build.fused(q_rows + 2 * kv_rows, hidden, config.qkv_bias);
+  if (config.decoder == DecoderKind::kHyperConnections) {
+    weights.hyper_attention = make_hyper_connection(config, "hc_attn.", build);
+    weights.hyper_feed_forward = make_hyper_connection(config, "hc_mlp.", build);
+  } else {
+    weights.input_norm = build.vector("input_layernorm.weight", hidden);
+    weights.post_attention_norm = build.vector("post_attention_layernorm.weight", hidden);
+  }
+  weights.qkv = build.fused(q_rows + kv_rows + v_rows, hidden, config.qkv_bias);
   weights.q = build.part("self_attn.q_proj", weights.qkv, 0, q_rows);
   weights.k = build.part("self_attn.k_proj", weights.qkv, q_rows, kv_rows);
-  weights.v = build.part("self_attn.v_proj", weights.qkv, q_rows + kv_rows, kv_rows);
-  if (config.decoder == DecoderKind::kLime && layer > 0) {
-    weights.router =
-        build.matrix("self_attn.lime_router.static_weights", kv_heads, (layer + 1) * kv_heads);
+  if (v_rows > 0) {
+    weights.v = build.part("self_attn.v_proj", weights.qkv, q_rows + kv_rows, v_rows);
   }
+  weights.router = make_router(config, layer, build);
   weights.o = build.linear("self_attn.o_proj", hidden, q_rows, config.o_bias);
-  weights.post_attention_norm = build.vector("post_attention_layernorm.weight", hidden);
   weights.gate_up = build.fused(2 * inner, hidden, config.mlp_bias);
   weights.gate = build.part("mlp.gate_proj", weights.gate_up, 0, inner);
   weights.up = build.part("mlp.up_proj", weights.gate_up, inner, inner);
@@ -104,6 +142,10 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
   by_name["model.embed_tokens.weight"] = embedding;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     layers.push_back(make_layer(config, layer, LayerBuilder(by_name, layer, options)));
+    const std::int64_t averaged = num_averaged_outputs(config, layer);
+    if (averaged == 0) continue;
+    layers.back().depth_average = at::empty({1, averaged}, options);
+    by_name[depth_average_parameter(layer)] = layers.back().depth_average;
   }
   final_norm = at::empty({config.hidden_size}, options);
   by_name["model.norm.weight"] = final_norm;
@@ -144,12 +186,19 @@ void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std:
       Random random = base.fork(i);
       const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
       if (name.ends_with("lime_router.static_weights")) {
-        initialize_router(drawn, random);
+        initialize_router(drawn, config, random);
       } else {
         fill_normal(drawn, range, random);
       }
       tensor.copy_(drawn);
     }
+  }
+  for (std::size_t layer = 0; layer < weights.layers.size(); ++layer) {
+    const LayerWeights& own = weights.layers[layer];
+    if (own.depth_average.defined()) initialize_depth_average(own.depth_average);
+    if (!own.hyper_attention.static_alpha.defined()) continue;
+    initialize_hyper_connection(own.hyper_attention, static_cast<std::int64_t>(layer));
+    initialize_hyper_connection(own.hyper_feed_forward, static_cast<std::int64_t>(layer));
   }
 }
 

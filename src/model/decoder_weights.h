@@ -23,21 +23,42 @@ struct LinearWeights {
   at::Tensor bias;    ///< [out_features], or undefined
 };
 
+/// A LIMe router: `weights` where they are the same for all tokens, else `q` and `keys`; all
+/// undefined where there is none. Shapes: parameter_specs().
+struct LimeRouterWeights {
+  at::Tensor weights;
+  at::Tensor q;
+  at::Tensor keys;
+};
+
+/// One hyper-connection, see HyperConnections; the dynamic ones may be undefined. Shapes:
+/// parameter_specs().
+struct HyperConnectionWeights {
+  at::Tensor static_alpha;
+  at::Tensor static_beta;
+  at::Tensor dynamic_alpha;  ///< dynamic_alpha_fn
+  at::Tensor dynamic_alpha_scale;
+  at::Tensor dynamic_beta;  ///< dynamic_beta_fn
+  at::Tensor dynamic_beta_scale;
+};
+
 /// The weights of one layer. The queries', keys' and values' projections lie in one matrix, and so
 /// do gate and up, so that inference multiplies once; the parts are views of it.
 struct LayerWeights {
-  at::Tensor input_norm;
-  LinearWeights qkv, q, k, v;
-  at::Tensor router;  ///< [kv_heads, (l + 1) * kv_heads]; undefined in layer 0 and without LIMe
+  at::Tensor input_norm;       ///< undefined with hyper-connections, as post_attention_norm
+  LinearWeights qkv, q, k, v;  ///< v is undefined where the values of layer 0 are read
+  LimeRouterWeights router;
   LinearWeights o;
   at::Tensor post_attention_norm;
   LinearWeights gate_up, gate, up;
   LinearWeights down;
+  HyperConnectionWeights hyper_attention, hyper_feed_forward;
+  at::Tensor depth_average;  ///< [1, outputs averaged] after this layer, or undefined
 };
 
 /// All weights of a decoder, uninitialised until something is written into `parameters`.
 struct DecoderWeights {
-  /// @throws FormatError  if the config is not valid or asks for a router that is not supported.
+  /// @throws FormatError  if the config is not valid.
   DecoderWeights(const ModelConfig& config, const at::TensorOptions& options);
 
   /// True if forward() must build an autograd graph for them.
@@ -53,8 +74,9 @@ struct DecoderWeights {
 };
 
 /// Random weights for training: normal(0, initializer_range of config.json, or 0.02) for matrices,
-/// 0 for biases, 1 for gains, initialize_router() for routers. Each parameter draws from a stream
-/// of its own, so the same seed gives the same weights on every machine.
+/// 0 for biases, 1 for gains, and what initialize_router(), initialize_depth_average() and
+/// initialize_hyper_connection() say. Each parameter draws from a stream of its own, so the same
+/// seed gives the same weights on every machine.
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed);
 
 }  // namespace lime

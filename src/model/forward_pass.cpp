@@ -4,20 +4,60 @@
 #include <ATen/Functions.h>
 
 #include "model/attention.h"
+#include "model/depth_average.h"
+#include "model/hyper_connections.h"
+#include "model/lime_router.h"
 #include "model/linear.h"
 #include "model/rms_norm.h"
 #include "model/swiglu.h"
+#include "model/value_residual.h"
 
 namespace lime {
 
 using Slot = Workspace::Slot;
+
+namespace {
+
+constexpr double kLayerNormEpsilon = 1e-5;
+
+std::unique_ptr<ResidualStream> make_stream(const ForwardPass::Model& model, Workspace* workspace,
+                                            bool in_place) {
+  switch (model.config.decoder) {
+    case DecoderKind::kDenseFormer:
+      return std::make_unique<DepthAverage>(model.config, model.weights, workspace, in_place);
+    case DecoderKind::kHyperConnections:
+      return std::make_unique<HyperConnections>(model.weights, model.config.hyper_connections.rate,
+                                                workspace, in_place);
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+    case DecoderKind::kLime:
+    case DecoderKind::kResFormer:
+      break;
+  }
+  return std::make_unique<PlainStream>(in_place);
+}
+
+std::unique_ptr<KeyValueMixer> make_mixer(const ForwardPass::Model& model, Workspace* workspace) {
+  const ModelConfig& config = model.config;
+  if (config.decoder == DecoderKind::kLime && config.lime.router != RouterKind::kNone) {
+    return std::make_unique<LimeRouter>(config, model.weights, workspace);
+  }
+  if (config.decoder == DecoderKind::kResFormer) {
+    return std::make_unique<ValueResidual>(config.first_layer_values_only, workspace);
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace)
     : model_(model),
       options_(options),
       workspace_(workspace),
       in_place_(workspace != nullptr && uses_cpu_kernels(model.weights.embedding)),
-      buffer_(model.config.num_hidden_layers, workspace) {}
+      stream_(make_stream(model, workspace, in_place_)),
+      mixer_(make_mixer(model, workspace)) {}
 
 ForwardResult ForwardPass::run(const at::Tensor& ids) {
   const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
@@ -26,16 +66,15 @@ ForwardResult ForwardPass::run(const at::Tensor& ids) {
   const int num_layers = static_cast<int>(model_.config.num_hidden_layers);
   const int last_layer = options_.stop_after_layer.value_or(num_layers - 1);
 
-  at::Tensor x = at::embedding(model_.weights.embedding, ids);
-  x = hook_owned(HookKind::kEmbed, 0, x);
-  for (int layer = 0; layer <= last_layer; ++layer) x = block(layer, x);
+  stream_->begin(hook_owned(HookKind::kEmbed, 0, at::embedding(model_.weights.embedding, ids)));
+  for (int layer = 0; layer <= last_layer; ++layer) block(layer);
   if (options_.cache != nullptr) options_.cache->advance(ids.size(1));
 
   ForwardResult result;
-  result.hidden = x;
+  result.hidden = stream_->value();
   if (options_.stop_after_layer) return result;
   if (options_.logits == LogitsFor::kNone && !wants(HookKind::kFinalNormalized, 0)) return result;
-  at::Tensor normalized = final_norm(x);
+  at::Tensor normalized = final_norm(result.hidden);
   if (options_.logits == LogitsFor::kNone) return result;
   if (options_.logits == LogitsFor::kLastToken) {
     normalized = normalized.narrow(1, normalized.size(1) - 1, 1);
@@ -44,12 +83,15 @@ ForwardResult ForwardPass::run(const at::Tensor& ids) {
   return result;
 }
 
-at::Tensor ForwardPass::block(int layer, at::Tensor x) {
-  x = hook_owned(HookKind::kResidPre, layer, x);
-  x = add(x, hook(HookKind::kAttnOut, layer, self_attention(layer, x)));
-  x = hook_owned(HookKind::kResidMid, layer, x);
-  x = add(x, hook(HookKind::kMlpOut, layer, mlp(layer, x)));
-  return hook_owned(HookKind::kResidPost, layer, x);
+void ForwardPass::block(int layer) {
+  hook_stream(HookKind::kResidPre, layer);
+  at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
+  stream_->add(hook(HookKind::kAttnOut, layer, self_attention(layer, x)));
+  hook_stream(HookKind::kResidMid, layer);
+  x = stream_->branch_input(layer, Branch::kFeedForward);
+  stream_->add(hook(HookKind::kMlpOut, layer, mlp(layer, x)));
+  stream_->end_block(layer);
+  hook_stream(HookKind::kResidPost, layer);
 }
 
 at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
@@ -58,16 +100,17 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   const auto by_head = [&](const at::Tensor& projection) {
     return projection.unflatten(-1, {projection.size(-1) / dim, dim});
   };
+  const bool has_values = weights.v.weight.defined();
+  std::vector<const LinearWeights*> parts = {&weights.q, &weights.k};
+  if (has_values) parts.push_back(&weights.v);
+  const at::Tensor normalized = norm(x, weights.input_norm);
   const std::vector<at::Tensor> projections =
-      project_parts(Slot::kProjections, norm(x, weights.input_norm), weights.qkv,
-                    {&weights.q, &weights.k, &weights.v});
+      project_parts(Slot::kProjections, normalized, weights.qkv, parts);
   const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
+  const at::Tensor v = has_values ? by_head(projections[2]) : mixer_->shared_values();
   KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
-                     hook(HookKind::kV, layer, by_head(projections[2]))};
-  if (model_.config.decoder == DecoderKind::kLime) {
-    buffer_.append(read);
-    if (weights.router.defined()) read = buffer_.route(weights.router);
-  }
+                     hook(HookKind::kV, layer, v)};
+  if (mixer_ != nullptr) read = mixer_->mix(layer, read, normalized);
   read.keys = hook_owned(HookKind::kRoutedK, layer, read.keys);
   read.values = hook(HookKind::kRoutedV, layer, read.values);
   const at::Tensor z = hook(HookKind::kZ, layer, attend(layer, q, read));
@@ -79,7 +122,8 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
                        hook(HookKind::kRotK, layer, rotated(read.keys)), read.values,
                        model_.config.window_of_layer(layer)};
   if (options_.cache != nullptr) {
-    std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v);
+    const bool shares = layer > 0 && mixer_ != nullptr && input.v.is_same(mixer_->shared_values());
+    std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v, shares);
   }
   if (wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer)) {
     return attention_with_pattern(
@@ -117,6 +161,7 @@ at::Tensor ForwardPass::final_norm(const at::Tensor& x) {
 }
 
 at::Tensor ForwardPass::norm(const at::Tensor& x, const at::Tensor& weight) const {
+  if (!weight.defined()) return at::layer_norm(x, {x.size(-1)}, {}, {}, kLayerNormEpsilon);
   const double eps = model_.config.rms_norm_eps;
   if (!in_place_) return rms_norm(x, weight, eps, model_.options.rms_norm_cast);
   const at::Tensor out = workspace_->get(Slot::kNormalized, x.sizes(), x.options());
@@ -158,16 +203,19 @@ at::Tensor ForwardPass::rotated(const at::Tensor& x) const {
   return x;
 }
 
-at::Tensor ForwardPass::add(const at::Tensor& residual, const at::Tensor& update) const {
-  return in_place_ ? at::Tensor(residual).add_(update) : residual + update;
-}
-
 bool ForwardPass::wants(HookKind kind, int layer) const {
   return options_.hooks != nullptr && options_.hooks->wants(kind, layer);
 }
 
 at::Tensor ForwardPass::hook(HookKind kind, int layer, const at::Tensor& activation) const {
   return wants(kind, layer) ? options_.hooks->run(kind, layer, activation) : activation;
+}
+
+void ForwardPass::hook_stream(HookKind kind, int layer) {
+  if (!wants(kind, layer)) return;
+  const at::Tensor value = stream_->value();
+  const at::Tensor result = hook_owned(kind, layer, value);
+  if (!result.is_same(value)) stream_->replace(result);
 }
 
 at::Tensor ForwardPass::hook_owned(HookKind kind, int layer, const at::Tensor& activation) const {

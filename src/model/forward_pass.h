@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model/decoder.h"
-#include "model/lime_router.h"
+#include "model/key_value_mixer.h"
+#include "model/residual_stream.h"
 #include "model/rotary.h"
 
 namespace lime {
@@ -27,7 +29,7 @@ class ForwardPass {
     const std::vector<double>& rotary_frequencies;
   };
 
-  /// @param workspace  memory to work in; nullptr builds an autograd graph
+  /// @param workspace  memory to work in; nullptr to build an autograd graph
   ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
 
   /// @param ids  int64 [batch, seq] on the decoder's device, within the vocabulary
@@ -40,7 +42,10 @@ class ForwardPass {
   at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
   bool wants(HookKind kind, int layer) const;
 
-  at::Tensor block(int layer, at::Tensor x);
+  /// Shows the residual stream to the listeners of a point, who may replace it.
+  void hook_stream(HookKind kind, int layer);
+
+  void block(int layer);
   at::Tensor self_attention(int layer, const at::Tensor& x);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
   at::Tensor mlp(int layer, const at::Tensor& x);
@@ -53,14 +58,14 @@ class ForwardPass {
                                         const LinearWeights& whole,
                                         const std::vector<const LinearWeights*>& parts) const;
   at::Tensor rotated(const at::Tensor& x) const;
-  at::Tensor add(const at::Tensor& residual, const at::Tensor& update) const;
 
   const Model model_;
   const ForwardOptions& options_;
   Workspace* const workspace_;
   bool in_place_ = false;
   RotaryAngles angles_;
-  LimeBuffer buffer_;
+  std::unique_ptr<ResidualStream> stream_;
+  std::unique_ptr<KeyValueMixer> mixer_;  // null for a LLaMA
 };
 
 }  // namespace lime

@@ -37,12 +37,31 @@ at::Tensor append_one(at::Tensor& store, std::int64_t used, const at::Tensor& ad
 
 }  // namespace
 
+std::int64_t KeyValueCache::num_elements() const {
+  std::int64_t count = 0;
+  for (const auto& [keys, values] : layers_) {
+    for (const at::Tensor& store : {keys, values}) {
+      if (store.defined()) count += store.size(0) * store.size(1) * length_ * store.size(3);
+    }
+  }
+  return count;
+}
+
 std::pair<at::Tensor, at::Tensor> KeyValueCache::append(int layer, const at::Tensor& keys,
-                                                        const at::Tensor& values) {
+                                                        const at::Tensor& values,
+                                                        bool shares_values) {
   const auto index = static_cast<std::size_t>(layer);
   if (layers_.size() <= index) layers_.resize(index + 1);
   auto& [stored_keys, stored_values] = layers_[index];
-  return {append_one(stored_keys, length_, keys), append_one(stored_values, length_, values)};
+  const at::Tensor seen_keys = append_one(stored_keys, length_, keys);
+  const at::Tensor& first_values = layers_.front().second;
+  if (shares_values && !stored_values.defined()) {
+    const std::int64_t seen = length_ + values.size(1);
+    return {seen_keys, first_values.narrow(2, 0, seen).transpose(1, 2)};
+  }
+  // A layer that shared until now, but whose values somebody replaced, needs its own from here on.
+  if (!stored_values.defined() && length_ > 0) stored_values = first_values.clone();
+  return {seen_keys, append_one(stored_values, length_, values)};
 }
 
 }  // namespace lime

@@ -13,7 +13,8 @@ namespace lime {
 ///
 /// Holds what attention reads: routed values and routed, rotated keys. So the cache of a LIMe is
 /// as large as that of the LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
-/// numbers per sequence. For inference only; not thread-safe.
+/// numbers per sequence. An SVFormer's holds the values of one layer only. For inference only; not
+/// thread-safe.
 class KeyValueCache {
  public:
   /// Number of tokens per sequence that all layers have seen.
@@ -22,11 +23,15 @@ class KeyValueCache {
   /// Forgets everything; keeps the memory.
   void clear() { length_ = 0; }
 
+  /// Numbers that the tokens seen so far take, without memory held in reserve.
+  std::int64_t num_elements() const;
+
   /// Appends to one layer and returns all that this layer has seen, the new tokens included.
   /// @param keys, values  [batch, new_tokens, kv_heads, head_dim]
+  /// @param shares_values  `values` are those of layer 0, which need not be stored again
   /// @return views [batch, length + new_tokens, kv_heads, head_dim], valid until the next call.
   std::pair<at::Tensor, at::Tensor> append(int layer, const at::Tensor& keys,
-                                           const at::Tensor& values);
+                                           const at::Tensor& values, bool shares_values = false);
 
   /// Called once per pass, after the last layer: makes `new_tokens` part of length().
   void advance(std::int64_t new_tokens) { length_ += new_tokens; }

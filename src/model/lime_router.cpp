@@ -5,71 +5,133 @@
 
 #include <cmath>
 
+#include "checkpoint/router_layout.h"
 #include "model/linear.h"
 
 namespace lime {
+namespace {
 
-void LimeBuffer::append(const KeysAndValues& layer) {
-  const at::Tensor& k = layer.keys;
+/// Buffered heads of one source that a routed head reads.
+std::int64_t mixed_heads(const ModelConfig& config) {
+  return config.lime.head_mixing && config.lime.router != RouterKind::kAverage
+             ? config.num_key_value_heads
+             : 1;
+}
+
+std::int64_t weighted_dims(const ModelConfig& config) {
+  return config.lime.per_dimension ? config.head_dim : 1;
+}
+
+}  // namespace
+
+LimeRouter::LimeRouter(const ModelConfig& config, const DecoderWeights& weights,
+                       Workspace* workspace)
+    : config_(config),
+      weights_(weights),
+      workspace_(workspace),
+      plan_(plan_router(config.lime, config.num_hidden_layers)) {}
+
+KeysAndValues LimeRouter::mix(int layer, const KeysAndValues& own, const at::Tensor& x) {
+  append(layer, own);
+  if (layer == 0) return own;
+  const at::Tensor block = workspace_ != nullptr ? route(layer, x) : route_with_gradients(layer, x);
+  const at::Tensor routed =
+      block.view({block.size(0), x.size(0), x.size(1), 2, block.size(3)}).permute({1, 2, 0, 3, 4});
+  return {routed.select(3, 0), routed.select(3, 1)};
+}
+
+void LimeRouter::append(int layer, const KeysAndValues& own) {
+  const at::Tensor& k = own.keys;
   const std::int64_t heads = k.size(2);
   const std::int64_t tokens = k.size(0) * k.size(1);
   const std::int64_t dim = k.size(3);
-  batch_ = k.size(0);
   if (workspace_ == nullptr) {
-    layers_.push_back(at::stack({k, layer.values}, 3)
+    layers_.push_back(at::stack({k, own.values}, 3)
                           .permute({2, 0, 1, 3, 4})
                           .contiguous()
                           .view({heads, tokens, 2, dim}));
-  } else {
-    if (!memory_.defined()) {
-      memory_ = workspace_->get(Workspace::Slot::kBuffer, {num_layers_, heads, tokens, 2, dim},
-                                k.options());
-    }
-    const at::Tensor place = memory_.select(0, appended_)
-                                 .view({heads, batch_, k.size(1), 2, dim})
-                                 .permute({1, 2, 0, 3, 4});
-    place.select(3, 0).copy_(k);
-    place.select(3, 1).copy_(layer.values);
+    return;
   }
-  ++appended_;
+  if (!memory_.defined()) {
+    memory_ = workspace_->get(Workspace::Slot::kBuffer, {plan_.num_slots, heads, tokens, 2, dim},
+                              k.options());
+  }
+  const at::Tensor place = memory_.select(0, plan_.layers[static_cast<std::size_t>(layer)].own_slot)
+                               .view({heads, k.size(0), k.size(1), 2, dim})
+                               .permute({1, 2, 0, 3, 4});
+  place.select(3, 0).copy_(k);
+  place.select(3, 1).copy_(own.values);
 }
 
-at::Tensor LimeBuffer::routed_block(const at::Tensor& router) const {
-  const std::int64_t heads = router.size(0);
-  if (workspace_ != nullptr) {
-    const at::Tensor buffered =
-        memory_.narrow(0, 0, appended_).view({appended_ * heads, memory_.stride(1)});
-    at::Tensor routed =
-        workspace_->get(Workspace::Slot::kRouted, {heads, memory_.stride(1)}, router.options());
-    wide_product_out(routed, router, buffered);
-    return routed;
+at::Tensor LimeRouter::static_weights(int layer) const {
+  const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(layer)];
+  const std::int64_t heads = config_.num_key_value_heads;
+  const std::int64_t sources = plan_.layers[static_cast<std::size_t>(layer)].num_sources;
+  if (config_.lime.router == RouterKind::kAverage) {
+    return at::full({heads, sources, 1, 1}, 1.0 / static_cast<double>(sources),
+                    weights_.embedding.options().requires_grad(false));
   }
+  return weights.router.weights.view(
+      {heads, sources, mixed_heads(config_), weighted_dims(config_)});
+}
+
+at::Tensor LimeRouter::dynamic_weights(int layer, const at::Tensor& x) const {
+  const LimeRouterWeights& weights = weights_.layers[static_cast<std::size_t>(layer)].router;
+  const std::int64_t heads = config_.num_key_value_heads;
+  const std::int64_t tokens = x.size(0) * x.size(1);
+  const std::int64_t dim = config_.head_dim;
+  const at::Tensor queries = apply_linear(x, weights.q).view({tokens * heads, dim});
+  const at::Tensor scores =
+      apply_linear(queries, weights.keys) / std::sqrt(static_cast<double>(dim));
+  return at::softmax(scores, -1).view({tokens, heads, -1, mixed_heads(config_)}).transpose(0, 1);
+}
+
+RouterMixture LimeRouter::mixture(int layer, const at::Tensor& x, bool by_slot) const {
+  RouterMixture mixture;
+  mixture.is_dynamic = config_.lime.dynamic;
+  mixture.weights = mixture.is_dynamic ? dynamic_weights(layer, x) : static_weights(layer);
+  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  if (by_slot && !plan.order.empty()) {
+    const at::Tensor order =
+        at::tensor(plan.order, at::TensorOptions(at::kLong)).to(mixture.weights.device());
+    mixture.weights = mixture.weights.index_select(mixture.is_dynamic ? 2 : 1, order);
+  }
+  return mixture;
+}
+
+at::Tensor LimeRouter::route(int layer, const at::Tensor& x) {
+  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  const at::Tensor buffered = memory_.narrow(0, plan.first_slot, plan.num_sources);
+  at::Tensor routed =
+      workspace_->get(Workspace::Slot::kRouted, buffered.sizes().slice(1), buffered.options());
+  mix_sources_out(routed, mixture(layer, x, /*by_slot=*/true), buffered);
+  return routed;
+}
+
+at::Tensor LimeRouter::route_with_gradients(int layer, const at::Tensor& x) const {
+  const RouterMixture weights = mixture(layer, x, /*by_slot=*/false);
+  const std::vector<std::int64_t> sources = router_sources(config_.lime, layer);
   at::Tensor routed;
-  for (std::int64_t i = 0; i < appended_; ++i) {
-    const at::Tensor columns = router.narrow(1, i * heads, heads);
-    const at::Tensor layer = layers_[static_cast<std::size_t>(i)].view({heads, -1});
-    routed = i == 0 ? at::mm(columns, layer) : at::addmm(routed, columns, layer);
+  for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
+    const auto source = static_cast<std::size_t>(sources[static_cast<std::size_t>(i)]);
+    routed = add_source(routed, weights, i, layers_[source]);
   }
   return routed;
 }
 
-KeysAndValues LimeBuffer::route(const at::Tensor& router) const {
-  const at::Tensor& any = workspace_ != nullptr ? memory_ : layers_.front();
-  const at::Tensor routed = routed_block(router)
-                                .view({router.size(0), batch_, -1, 2, any.size(-1)})
-                                .permute({1, 2, 0, 3, 4});
-  return {routed.select(3, 0), routed.select(3, 1)};
-}
-
-void initialize_router(const at::Tensor& router, Random& random) {
+void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random) {
   const std::int64_t heads = router.size(0);
-  const std::int64_t fan_in = router.size(1);
+  const std::int64_t dims = weighted_dims(config);
+  const std::int64_t mixed = mixed_heads(config);
+  const std::int64_t fan_in = router.size(1) / dims;
   const double bound = std::sqrt(3.0 / static_cast<double>(fan_in));
+  double* weight = router.data_ptr<double>();
   for (std::int64_t row = 0; row < heads; ++row) {
-    for (std::int64_t column = 0; column < fan_in; ++column) {
+    for (std::int64_t column = 0; column < fan_in * dims; ++column, ++weight) {
       const double drawn = random.uniform(-bound, bound);
-      const std::int64_t own = column - (fan_in - heads);
-      router[row][column].fill_(own < 0 ? drawn : (own == row ? 1.0 : 0.0));
+      const std::int64_t own = column / dims - (fan_in - mixed);
+      const bool is_same_head = mixed == 1 || own == row;
+      *weight = own < 0 ? drawn : (is_same_head ? 1.0 : 0.0);
     }
   }
 }

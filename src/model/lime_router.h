@@ -4,58 +4,61 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "core/random.h"
+#include "model/decoder_weights.h"
+#include "model/key_value_mixer.h"
+#include "model/router_plan.h"
+#include "model/router_products.h"
 #include "model/workspace.h"
 
 namespace lime {
 
-/// Un-rotated keys and values of one layer, each [batch, seq, kv_heads, head_dim].
-struct KeysAndValues {
-  at::Tensor keys;
-  at::Tensor values;
-};
-
-/// What LIMe's routers read: the un-rotated keys and values of all layers so far (the paper's
-/// buffer), and the mixing itself.
+/// LIMe's buffer of un-rotated keys and values, and the routers that read it.
 ///
-///   routed[h] = sum over j <= l and heads g of R_l[h, j * kv_heads + g] * buffered[j][g]
+///   routed[h] = sum over sources j and heads g of R_l[h, j, g] * buffered[j][g]
 ///
-/// The same weights route keys and values. For inference the buffer is one block of memory
-/// [layers, kv_heads, batch * seq, 2, head_dim], so that routing a layer is one matrix product
-/// with its [(l + 1) * kv_heads, batch * seq * 2 * head_dim] view. With gradients each layer stays
-/// a tensor of its own and the product is summed over layers, so that the graph keeps every key
-/// and value once. Source: Gerasimov et al. (2025), arXiv:2502.09245, section 3.
-class LimeBuffer {
+/// The same weights route keys and values. RouterKind says which layers are sources, see
+/// router_sources(); without head mixing g = h only, per dimension each R is a vector. A dynamic
+/// router has for each token
+///
+///   R_l[h, :, :] = softmax(q_h(x) k^T / sqrt(head_dim)),   q = W x
+///
+/// with a learnt key for each source and head. For inference the buffer is one block of memory
+/// [slots, kv_heads, batch * seq, 2, head_dim] laid out by a RouterPlan, so that a layer is routed
+/// by one matrix product with a [sources * kv_heads, batch * seq * 2 * head_dim] view. With
+/// gradients each layer stays a tensor of its own and the product is summed over sources, so that
+/// the graph keeps every key and value once.
+/// Source: Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
+class LimeRouter final : public KeyValueMixer {
  public:
-  /// @param num_layers  layers that will be appended at most
-  /// @param workspace   where the memory lies; nullptr to build an autograd graph instead
-  LimeBuffer(std::int64_t num_layers, Workspace* workspace)
-      : num_layers_(num_layers), workspace_(workspace) {}
+  /// @param workspace  where the memory lies; nullptr to build an autograd graph instead
+  LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
 
-  /// Appends the next layer.
-  void append(const KeysAndValues& layer);
-
-  /// Mixes all layers appended so far.
-  /// @param router  [kv_heads, appended layers * kv_heads]
-  KeysAndValues route(const at::Tensor& router) const;
+  KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) override;
 
  private:
-  at::Tensor routed_block(const at::Tensor& router) const;
+  void append(int layer, const KeysAndValues& own);
+  /// Sources in the order of router_sources(), or, `by_slot`, as they lie in memory.
+  RouterMixture mixture(int layer, const at::Tensor& x, bool by_slot) const;
+  at::Tensor static_weights(int layer) const;
+  at::Tensor dynamic_weights(int layer, const at::Tensor& x) const;
+  at::Tensor route(int layer, const at::Tensor& x);
+  at::Tensor route_with_gradients(int layer, const at::Tensor& x) const;
 
-  std::int64_t num_layers_;
-  Workspace* workspace_;
-  std::int64_t batch_ = 0;
-  std::int64_t appended_ = 0;
-  at::Tensor memory_;               // [layers, kv_heads, batch * seq, 2, head_dim]
-  std::vector<at::Tensor> layers_;  // each [kv_heads, batch * seq, 2, head_dim]
+  const ModelConfig& config_;
+  const DecoderWeights& weights_;
+  Workspace* const workspace_;
+  const RouterPlan plan_;
+  at::Tensor memory_;               // [slots, kv_heads, batch * seq, 2, head_dim]
+  std::vector<at::Tensor> layers_;  // with gradients: each [kv_heads, batch * seq, 2, head_dim]
 };
 
-/// Fills a router as the paper starts it: the identity on the own (last) layer, elsewhere
-/// uniform(-b, b) with b = sqrt(3 / ((l + 1) * kv_heads)).
-/// @param router  [kv_heads, (l + 1) * kv_heads], float32 or float64 on the processor
-void initialize_router(const at::Tensor& router, Random& random);
+/// Fills a static router as the paper starts it: the identity on the newest layer that it reads
+/// (its own), elsewhere uniform(-b, b) with b = sqrt(3 / fan_in), fan_in = the buffered heads that
+/// a routed head reads, (l + 1) * kv_heads for a full router.
+/// @param router  static_router_shape(), float64 on the processor
+void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random);
 
 }  // namespace lime

@@ -36,7 +36,7 @@ void linear_out(at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
 /// Multiplies a small matrix with a wide one: left right. Inference only; tiled like
 /// apply_linear().
 /// @param left   [rows, inner]
-/// @param right  [inner, columns], contiguous
+/// @param right  [inner, columns], each row dense
 /// @param out    [rows, columns], contiguous
 void wide_product_out(at::Tensor& out, const at::Tensor& left, const at::Tensor& right);
 

@@ -18,10 +18,11 @@ class Workspace {
     kGateUp,
     kActivation,
     kOutput,
-    kBuffer,
-    kRouted
+    kBuffer,  ///< what earlier layers left: keys and values, outputs, streams
+    kRouted,  ///< what was mixed of it
+    kBeta
   };
-  static constexpr std::size_t kNumSlots = 8;
+  static constexpr std::size_t kNumSlots = 9;
 
   /// Uninitialised memory of the slot, as a contiguous tensor. What get() of the same slot
   /// returned before is overwritten by the next user.

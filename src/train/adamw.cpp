@@ -51,19 +51,25 @@ bool is_router_parameter(std::string_view name) {
   return name.find(".lime_router.") != std::string_view::npos;
 }
 
+bool is_decayed(std::string_view name, std::int64_t num_dimensions) {
+  // Norms' gains and biases have one dimension; the others mix layers or streams.
+  return num_dimensions >= 2 && !is_router_parameter(name) &&
+         name.find(".dwa_modules.") == std::string_view::npos && !name.ends_with(".static_alpha");
+}
+
 AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& options)
     : options_(options) {
   options_.validate();
   const double router_rate = options_.router_learning_rate.value_or(options_.learning_rate);
   for (const auto& [name, tensor] : parameters) {
     const bool is_router = is_router_parameter(name);
-    const bool is_matrix = tensor.dim() >= 2;  // norms and biases have one dimension
-    slots_.push_back({.name = name,
-                      .parameter = tensor,
-                      .mean = at::zeros_like(tensor),
-                      .square = at::zeros_like(tensor),
-                      .learning_rate = is_router ? router_rate : options_.learning_rate,
-                      .weight_decay = is_matrix && !is_router ? options_.weight_decay : 0.0});
+    slots_.push_back(
+        {.name = name,
+         .parameter = tensor,
+         .mean = at::zeros_like(tensor),
+         .square = at::zeros_like(tensor),
+         .learning_rate = is_router ? router_rate : options_.learning_rate,
+         .weight_decay = is_decayed(name, tensor.dim()) ? options_.weight_decay : 0.0});
   }
 }
 

@@ -23,7 +23,7 @@ struct AdamWOptions {
   /// Added to the root of the second moment, > 0.
   double epsilon = 1e-8;
   /// Share of a weight that is taken away per step and unit of learning rate, >= 0; never of
-  /// routers, norms and biases.
+  /// routers, norms, biases, and the static weights of DenseFormer and Hyper-Connections.
   double weight_decay = 0.1;
   /// Gradients are scaled down to this total L2 norm, > 0; 0 leaves them as they are.
   double max_gradient_norm = 1.0;
@@ -79,5 +79,8 @@ class AdamW {
 
 /// True for LIMe's routers, which have a learning rate of their own.
 bool is_router_parameter(std::string_view name);
+
+/// True for parameters that weight decay shrinks.
+bool is_decayed(std::string_view name, std::int64_t num_dimensions);
 
 }  // namespace lime

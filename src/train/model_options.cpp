@@ -9,6 +9,20 @@ void ModelOptions::describe(OptionList& list) {
   list.group("Model");
   list.add("decoder", decoder, "decoder to train");
   list.add("router", router, "earlier layers that the routers of lime read");
+  list.add(
+      "router_j", router_j,
+      "of the routers last, first, first-and-previous: number of layers; of dilated: the step");
+  list.add("no_head_mixing", no_head_mixing, "a routed head reads only its own buffered heads");
+  list.add("per_dimension", per_dimension, "routers have one weight for each dimension of a head");
+  list.add("dynamic_router", dynamic_router, "routers compute their weights from the token");
+  list.add("dwa_dilation", dwa_dilation,
+           "of denseformer: averages read every so many-th output, >= 1");
+  list.add("dwa_period", dwa_period, "of denseformer: every so many-th layer averages, >= 1");
+  list.add("hyper_rate", hyper_rate, "of hyper_connections: number of residual streams, >= 1");
+  list.add("hyper_static", hyper_static,
+           "of hyper_connections: weights are the same for all tokens");
+  list.add("first_layer_only", first_layer_only,
+           "of resformer: all layers read the values of layer 0 (SVFormer)");
   list.add("num_hidden_layers", num_hidden_layers, "number of layers");
   list.add("num_attention_heads", num_attention_heads, "number of query heads");
   list.add("num_key_value_heads", num_key_value_heads,
@@ -44,7 +58,14 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
   config.bos_token_id = bos_token_id;
   config.eos_token_ids = {eos_token_id};
   config.torch_dtype = "float32";
-  config.lime.router = router;
+  config.lime = {.router = router,
+                 .j = router_j,
+                 .head_mixing = !no_head_mixing,
+                 .per_dimension = per_dimension,
+                 .dynamic = dynamic_router};
+  config.denseformer = {.dilation = dwa_dilation, .period = dwa_period};
+  config.hyper_connections = {.dynamic = !hyper_static, .rate = hyper_rate};
+  config.first_layer_values_only = first_layer_only;
   config.validate(kWhere);
   return config;
 }

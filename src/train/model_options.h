@@ -13,8 +13,20 @@ namespace lime {
 /// the Arithmetic Expression Task.
 struct ModelOptions {
   DecoderKind decoder = DecoderKind::kLlama;
-  /// Of `lime`: which earlier layers its routers read.
+  /// Of `lime`: which earlier layers its routers read, see router_sources(), and how.
   RouterKind router = RouterKind::kFull;
+  std::int64_t router_j = 0;
+  bool no_head_mixing = false;
+  bool per_dimension = false;
+  bool dynamic_router = false;
+  /// Of `denseformer`.
+  std::int64_t dwa_dilation = 1;
+  std::int64_t dwa_period = 1;
+  /// Of `hyper_connections`.
+  std::int64_t hyper_rate = 4;
+  bool hyper_static = false;
+  /// Of `resformer`: SVFormer.
+  bool first_layer_only = false;
   std::int64_t num_hidden_layers = 4;
   std::int64_t num_attention_heads = 4;
   /// Heads of keys and values, a divisor of num_attention_heads; all of them if not given.

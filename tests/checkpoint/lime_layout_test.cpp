@@ -75,8 +75,23 @@ TEST_F(LimeLayoutTest, RefusesRoutersThatItHasNot) {
   TestModel average = random_model(small_config("lime"));
   average.config["lime"] = {{"router", "average"}};
   EXPECT_EQ(error_of(average),
-            "lime: the router must be full with head_mixing, or none, for this build; got router "
-            "average, head_mixing true, per_dimension false, dynamic false");
+            "the tensors must be those of config.json, got unexpected 2 "
+            "('model.layers.1.self_attn.lime_router.static_weights', "
+            "'model.layers.2.self_attn.lime_router.static_weights')");
+}
+
+TEST_F(LimeLayoutTest, RecognisesTheBaselineWithHyperConnections) {
+  for (const bool dynamic : {false, true}) {
+    TestModel model = random_model(with(small_config("hyper_connections"), "hyper_connections",
+                                        {{"dynamic", dynamic}, {"rate", 3}}));
+    model.config["model_type"] = "llama";
+    model.config.erase("hyper_connections");
+    const Checkpoint checkpoint = open(model);
+    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kHyperConnections);
+    EXPECT_EQ(checkpoint.config().hyper_connections.rate, 3);
+    EXPECT_EQ(checkpoint.config().hyper_connections.dynamic, dynamic);
+    expect_holds(checkpoint, model);
+  }
 }
 
 TEST_F(LimeLayoutTest, ReadsRoutersAsMatrices) {

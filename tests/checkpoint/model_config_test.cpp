@@ -157,7 +157,47 @@ TEST(ModelConfigTest, ReadsTheRouterOfLime) {
   EXPECT_TRUE(config.lime.head_mixing);
   EXPECT_EQ(error_of(changed(small_config("lime"), "lime", {{"router", "best"}})),
             "'config.json': 'lime': unknown router 'best'; this build knows full, average, last, "
-            "first, dilated, none");
+            "first, first-and-previous, dilated, none");
+}
+
+TEST(ModelConfigTest, ReadsTheObjectOfEachDecoder) {
+  EXPECT_EQ(parse(small_config("denseformer")).denseformer.period, 1);
+  const ModelConfig dense =
+      parse(changed(small_config("denseformer"), "denseformer", {{"dilation", 2}, {"period", 3}}));
+  EXPECT_EQ(dense.denseformer.dilation, 2);
+  EXPECT_EQ(dense.denseformer.period, 3);
+  EXPECT_EQ(parse(small_config("hyper_connections")).hyper_connections.rate, 4);
+  EXPECT_TRUE(parse(small_config("hyper_connections")).hyper_connections.dynamic);
+  const ModelConfig hyper = parse(changed(small_config("hyper_connections"), "hyper_connections",
+                                          {{"rate", 2}, {"dynamic", false}}));
+  EXPECT_EQ(hyper.hyper_connections.rate, 2);
+  EXPECT_FALSE(hyper.hyper_connections.dynamic);
+  EXPECT_FALSE(parse(small_config("resformer")).first_layer_values_only);
+  EXPECT_TRUE(parse(changed(small_config("resformer"), "resformer", {{"first_layer_only", true}}))
+                  .first_layer_values_only);
+}
+
+TEST(ModelConfigTest, RefusesImpossibleMixing) {
+  const auto lime = [](const Json& router) {
+    return error_of(changed(small_config("lime"), "lime", router));
+  };
+  EXPECT_EQ(lime({{"router", "last"}}), "'config.json': 'lime': 'j' must be from 1 to 3, got 0");
+  EXPECT_EQ(lime({{"router", "first"}, {"j", 4}}),
+            "'config.json': 'lime': 'j' must be from 1 to 3, got 4");
+  EXPECT_EQ(lime({{"router", "average"}, {"dynamic", true}}),
+            "'config.json': 'lime': the router 'average' has no weights, so 'per_dimension' and "
+            "'dynamic' must be false");
+  EXPECT_EQ(lime({{"per_dimension", true}, {"dynamic", true}}),
+            "'config.json': 'lime': 'per_dimension' and 'dynamic' must not both be true");
+  const auto own = [](const std::string& decoder, const Json& object) {
+    return error_of(changed(small_config(decoder), decoder, object));
+  };
+  EXPECT_EQ(own("hyper_connections", {{"rate", 0}}),
+            "'config.json': 'hyper_connections': 'rate' must be from 1 to 1024, got 0");
+  EXPECT_EQ(own("denseformer", {{"dilation", 0}}),
+            "'config.json': 'denseformer': 'dilation' must be from 1 to 3, got 0");
+  EXPECT_EQ(own("denseformer", {{"period", 4}}),
+            "'config.json': 'denseformer': 'period' must be from 1 to 3, got 4");
 }
 
 TEST(ModelConfigTest, WritesWhatItReadsBack) {
@@ -172,8 +212,13 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
                                                      {"low_freq_factor", 1.5},
                                                      {"high_freq_factor", 4.0},
                                                      {"original_max_position_embeddings", 8192}});
+  const Json dense =
+      changed(small_config("denseformer"), "denseformer", {{"dilation", 2}, {"period", 3}});
+  const Json hyper = changed(small_config("hyper_connections"), "hyper_connections",
+                             {{"dynamic", false}, {"rate", 2}});
+  const Json res = changed(small_config("resformer"), "resformer", {{"first_layer_only", true}});
   for (const Json& json : {small_config("llama"), small_config("mistral"), small_config("qwen2"),
-                           lime, qwen2, llama3}) {
+                           lime, qwen2, llama3, dense, hyper, res}) {
     const Json written = model_config_to_json(parse(json));
     EXPECT_EQ(model_config_to_json(parse(written)), written);
     for (const auto& [key, value] : json.items()) {
@@ -186,12 +231,12 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
 TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
   EXPECT_EQ(error_of(small_config("gpt2")),
             "'config.json': unknown decoder 'gpt2' in model_type; this build knows llama, mistral, "
-            "qwen2, lime");
+            "qwen2, lime, denseformer, hyper_connections, resformer");
   Json json = small_config("llama");
   json.erase("model_type");
   EXPECT_EQ(error_of(json),
             "'config.json': 'model_type' is missing; it names the decoder, one of llama, mistral, "
-            "qwen2, lime");
+            "qwen2, lime, denseformer, hyper_connections, resformer");
 }
 
 TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {

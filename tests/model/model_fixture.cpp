@@ -7,31 +7,82 @@
 
 #include "core/random.h"
 #include "store/hdf5_file.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime::testing {
 
 ModelConfig small_config(DecoderKind kind) {
-  ModelConfig config;
-  config.decoder = kind;
+  ModelConfig config = tiny_config(kind);
   config.vocab_size = 31;
-  config.hidden_size = 24;
-  config.intermediate_size = 40;
-  config.num_hidden_layers = 3;
-  config.num_attention_heads = 4;
-  config.num_key_value_heads = 2;
-  config.head_dim = 6;
-  if (kind == DecoderKind::kMistral) config.sliding_window = 5;
-  if (kind == DecoderKind::kQwen2) config.qkv_bias = true;
+  config.bos_token_id = std::nullopt;
+  config.eos_token_ids.clear();
   return config;
+}
+
+namespace {
+
+NamedConfig lime(const std::string& name, const LimeConfig& router) {
+  ModelConfig config = small_config(DecoderKind::kLime);
+  config.lime = router;
+  return {"lime_" + name, config};
+}
+
+NamedConfig denseformer(const std::string& name, std::int64_t dilation, std::int64_t period) {
+  ModelConfig config = small_config(DecoderKind::kDenseFormer);
+  config.denseformer = {.dilation = dilation, .period = period};
+  return {"denseformer_" + name, config};
+}
+
+NamedConfig hyper_connections(const std::string& name, bool dynamic, std::int64_t rate) {
+  ModelConfig config = small_config(DecoderKind::kHyperConnections);
+  config.hyper_connections = {.dynamic = dynamic, .rate = rate};
+  return {"hyper_connections_" + name, config};
+}
+
+}  // namespace
+
+std::vector<NamedConfig> small_configs() {
+  std::vector<NamedConfig> configs;
+  for (const auto& [kind, name] : EnumNames<DecoderKind>::kNames) {
+    configs.push_back({std::string(name), small_config(kind)});
+  }
+  ModelConfig svformer = small_config(DecoderKind::kResFormer);
+  svformer.first_layer_values_only = true;
+  configs.push_back({"svformer", svformer});
+  configs.push_back(denseformer("dilation_2", 2, 1));
+  configs.push_back(denseformer("period_2", 1, 2));
+  configs.push_back(denseformer("dilation_3_period_2", 3, 2));
+  configs.push_back(hyper_connections("static", false, 3));
+  configs.push_back(hyper_connections("one_stream", true, 1));
+  configs.push_back(lime("average", {.router = RouterKind::kAverage}));
+  configs.push_back(lime("last", {.router = RouterKind::kLast, .j = 2}));
+  configs.push_back(lime("first", {.router = RouterKind::kFirst, .j = 1}));
+  configs.push_back(lime("first_and_previous", {.router = RouterKind::kFirstAndPrevious, .j = 1}));
+  configs.push_back(lime("dilated", {.router = RouterKind::kDilated, .j = 2}));
+  configs.push_back(lime("no_head_mixing", {.head_mixing = false}));
+  configs.push_back(lime("per_dimension", {.per_dimension = true}));
+  configs.push_back(
+      lime("per_dimension_no_head_mixing", {.head_mixing = false, .per_dimension = true}));
+  configs.push_back(lime("dynamic", {.dynamic = true}));
+  configs.push_back(lime("dynamic_no_head_mixing", {.head_mixing = false, .dynamic = true}));
+  configs.push_back(lime("dynamic_last", {.router = RouterKind::kLast, .j = 2, .dynamic = true}));
+  return configs;
 }
 
 Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options) {
   Decoder decoder(config, 7, options);
   const torch::NoGradGuard no_grad;
+  torch::manual_seed(5);
   for (const auto& [name, tensor] : decoder.parameters()) {
-    if (name.find("lime_router") != std::string::npos) continue;
-    if (tensor.dim() == 2) tensor.mul_(10.0);
-    if (tensor.dim() == 1) {
+    const bool is_mixing =
+        name.find(".hc_") != std::string::npos || name.find("dwa_modules") != std::string::npos;
+    if (is_mixing) {  // all starts as a LLaMA
+      tensor.add_(torch::randn_like(tensor), 0.3);
+    } else if (name.find("static_weights") != std::string::npos) {
+      continue;
+    } else if (tensor.dim() == 2) {
+      tensor.mul_(10.0);
+    } else {
       tensor.add_(torch::linspace(-0.4, 0.4, tensor.numel(), tensor.options()));
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <map>
@@ -15,6 +16,18 @@ namespace lime::testing {
 
 /// A small decoder of each kind: 3 layers, width 24, 4 heads, 2 key-value heads, 31 tokens.
 ModelConfig small_config(DecoderKind kind = DecoderKind::kLlama);
+
+/// A configuration under the name that a test shows.
+struct NamedConfig {
+  std::string name;
+  ModelConfig config;
+};
+/// small_config() of every kind of decoder, with every choice that changes what is computed.
+std::vector<NamedConfig> small_configs();
+/// The name that a test instantiated with a NamedConfig gets.
+inline std::string config_name(const ::testing::TestParamInfo<NamedConfig>& test) {
+  return test.param.name;
+}
 
 /// A decoder whose weights are large enough that every part matters, routers included.
 Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options = {});

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/generation_config.h"
+
+#include <filesystem>
+
+#include "checkpoint/key_reader.h"
+#include "core/errors.h"
+
+namespace lime {
+
+std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint) {
+  const ModelConfig& config = checkpoint.config();
+  const std::filesystem::path file = checkpoint.path() / "generation_config.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return config.eos_token_ids;
+  const Json json = read_json_file(file);
+  const KeyReader keys(json, "'" + file.string() + "'");
+  const std::vector<std::int64_t> ids = keys.integers("eos_token_id");
+  if (ids.empty()) return config.eos_token_ids;
+  for (const std::int64_t id : ids) {
+    if (id >= 0 && id < config.vocab_size) continue;
+    throw FormatError("{}: 'eos_token_id' must lie in 0 to {}, got {}", keys.where(),
+                      config.vocab_size - 1, id);
+  }
+  return ids;
+}
+
+}  // namespace lime

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/router_layout.h"
+
+#include <algorithm>
+
+#include "checkpoint/parameters.h"
+
+namespace lime {
+namespace {
+
+bool has_router(const ModelConfig& config, std::int64_t layer) {
+  return config.decoder == DecoderKind::kLime && config.lime.router != RouterKind::kNone &&
+         layer > 0;
+}
+
+/// The layers first ... last, every `step`-th, counted from `last`.
+std::vector<std::int64_t> range(std::int64_t first, std::int64_t last, std::int64_t step = 1) {
+  std::vector<std::int64_t> layers;
+  for (std::int64_t layer = last; layer >= first; layer -= step) layers.push_back(layer);
+  std::reverse(layers.begin(), layers.end());
+  return layers;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> router_sources(const LimeConfig& config, std::int64_t layer) {
+  const std::int64_t j = config.j;
+  switch (config.router) {
+    case RouterKind::kFull:
+    case RouterKind::kAverage:
+      break;
+    case RouterKind::kLast:
+      return range(std::max<std::int64_t>(0, layer - j + 1), layer);
+    case RouterKind::kDilated:
+      return range(0, layer, j);
+    case RouterKind::kNone:
+      return {layer};
+    case RouterKind::kFirst:
+    case RouterKind::kFirstAndPrevious: {
+      std::vector<std::int64_t> layers = range(0, std::min(j - 1, layer));
+      const std::int64_t newest = config.router == RouterKind::kFirst ? layer : layer - 1;
+      if (newest > layers.back()) layers.push_back(newest);
+      return layers;
+    }
+  }
+  return range(0, layer);
+}
+
+bool has_static_router(const ModelConfig& config, std::int64_t layer) {
+  return has_router(config, layer) && !config.lime.dynamic &&
+         config.lime.router != RouterKind::kAverage;
+}
+
+bool has_dynamic_router(const ModelConfig& config, std::int64_t layer) {
+  return has_router(config, layer) && config.lime.dynamic;
+}
+
+Shape static_router_shape(const ModelConfig& config, std::int64_t layer) {
+  std::int64_t columns = std::ssize(router_sources(config.lime, layer));
+  if (config.lime.head_mixing) columns *= config.num_key_value_heads;
+  if (config.lime.per_dimension) columns *= config.head_dim;
+  return {config.num_key_value_heads, columns};
+}
+
+std::optional<MatrixF> read_full_router(const Checkpoint& checkpoint, std::int64_t layer) {
+  const ModelConfig& config = checkpoint.config();
+  if (!has_router(config, layer) || has_dynamic_router(config, layer)) return std::nullopt;
+  const std::int64_t heads = config.num_key_value_heads;
+  const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
+  MatrixF router = MatrixF::Zero(heads, (layer + 1) * heads);
+  if (config.lime.router == RouterKind::kAverage) {
+    for (const std::int64_t source : sources) {
+      router.middleCols(source * heads, heads).diagonal().fill(1.0F / float(sources.size()));
+    }
+    return router;
+  }
+  const MatrixF stored =
+      checkpoint.read_matrix(layer_parameter(layer, "self_attn.lime_router.static_weights"));
+  const std::int64_t dims = config.lime.per_dimension ? config.head_dim : 1;
+  const std::int64_t mixed = config.lime.head_mixing ? heads : 1;
+  for (std::int64_t s = 0; s < std::ssize(sources); ++s) {
+    const std::int64_t to = sources[static_cast<std::size_t>(s)] * heads;
+    for (std::int64_t row = 0; row < heads; ++row) {
+      for (std::int64_t head = 0; head < mixed; ++head) {
+        const float weight = stored.row(row).segment((s * mixed + head) * dims, dims).mean();
+        router(row, to + (config.lime.head_mixing ? head : row)) = weight;
+      }
+    }
+  }
+  return router;
+}
+
+}  // namespace lime

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hyper_connections.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+
+#include <Eigen/Core>
+#include <cmath>
+
+#include "model/linear.h"
+
+namespace lime {
+namespace {
+
+using Slot = Workspace::Slot;
+
+constexpr double kNormEpsilon = 1e-5;
+
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <typename T>
+using Rows = Eigen::Map<RowMajor<T>>;
+template <typename T>
+using ConstRows = Eigen::Map<const RowMajor<T>>;
+
+/// The weights of one branch side by side: alpha, then beta in the last column.
+struct JoinedWeights {
+  at::Tensor fixed;     // [rate, rate + 2]
+  at::Tensor function;  // [hidden, rate + 2], undefined where nothing depends on the token
+  at::Tensor scale;     // [rate + 2]
+};
+
+JoinedWeights join(const HyperConnectionWeights& weights) {
+  JoinedWeights joined;
+  joined.fixed = at::cat({weights.static_alpha, weights.static_beta.unsqueeze(1)}, 1);
+  if (!weights.dynamic_alpha.defined()) return joined;
+  joined.function = at::cat({weights.dynamic_alpha, weights.dynamic_beta.unsqueeze(1)}, 1);
+  joined.scale = at::cat(
+      {weights.dynamic_alpha_scale.expand({joined.fixed.size(1) - 1}), weights.dynamic_beta_scale});
+  return joined;
+}
+
+/// Each row minus its mean, divided by its standard deviation.
+template <typename T>
+void normalize_rows(const ConstRows<T>& x, RowMajor<T>& normalized) {
+  normalized = x.colwise() - x.rowwise().mean();
+  for (Eigen::Index row = 0; row < x.rows(); ++row) {
+    const T variance = normalized.row(row).squaredNorm() / static_cast<T>(x.cols());
+    normalized.row(row) *= T{1} / std::sqrt(variance + static_cast<T>(kNormEpsilon));
+  }
+}
+
+/// Turns the streams of each token into h', in place.
+/// @param streams  [tokens, rate, hidden]
+/// @param input    what the branch reads, [tokens, hidden]
+/// @param beta     [tokens, rate]
+template <typename T>
+void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const at::Tensor& input,
+                const at::Tensor& beta) {
+  const std::int64_t rate = streams.size(1);
+  const std::int64_t dim = streams.size(2);
+  const ConstRows<T> fixed(weights.fixed.data_ptr<T>(), rate, rate + 2);
+  const bool is_dynamic = weights.function.defined();
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    RowMajor<T> normalized(rate, dim);
+    RowMajor<T> mixed(rate + 1, dim);
+    RowMajor<T> all = fixed;
+    for (std::int64_t token = begin; token < end; ++token) {
+      T* const data = streams.data_ptr<T>() + token * rate * dim;
+      const ConstRows<T> h(data, rate, dim);
+      if (is_dynamic) {
+        normalize_rows<T>(h, normalized);
+        const ConstRows<T> function(weights.function.data_ptr<T>(), dim, rate + 2);
+        const ConstRows<T> scale(weights.scale.data_ptr<T>(), 1, rate + 2);
+        all.noalias() = normalized * function;
+        all = fixed.array() + all.array().tanh().rowwise() * scale.row(0).array();
+      }
+      mixed.noalias() = all.leftCols(rate + 1).transpose().lazyProduct(h);
+      Rows<T>(input.data_ptr<T>() + token * dim, 1, dim) = mixed.row(0);
+      Rows<T>(data, rate, dim) = mixed.bottomRows(rate);
+      Rows<T>(beta.data_ptr<T>() + token * rate, rate, 1) = all.col(rate + 1);
+    }
+  };
+  const std::int64_t operations = (is_dynamic ? 4 : 2) * rate * (rate + 2) * dim;
+  at::parallel_for(0, streams.size(0), parallel_grain(operations), run);
+}
+
+/// h_i += beta_i * output, in place.
+template <typename T>
+void add_kernel(const at::Tensor& streams, const at::Tensor& beta, const at::Tensor& output) {
+  const std::int64_t rate = streams.size(1);
+  const std::int64_t dim = streams.size(2);
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t token = begin; token < end; ++token) {
+      const ConstRows<T> b(beta.data_ptr<T>() + token * rate, rate, 1);
+      const ConstRows<T> y(output.data_ptr<T>() + token * dim, 1, dim);
+      Rows<T>(streams.data_ptr<T>() + token * rate * dim, rate, dim).noalias() += b.lazyProduct(y);
+    }
+  };
+  at::parallel_for(0, streams.size(0), parallel_grain(2 * rate * dim), run);
+}
+
+}  // namespace
+
+void HyperConnections::begin(const at::Tensor& embedding) {
+  streams_ = embedding.unsqueeze(2).expand({-1, -1, rate_, -1});
+  if (workspace_ == nullptr) return;
+  const at::Tensor memory = workspace_->get(Slot::kBuffer, streams_.sizes(), streams_.options());
+  streams_ = memory.copy_(streams_);
+}
+
+at::Tensor HyperConnections::branch_input(int layer, Branch branch) {
+  const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(layer)];
+  const HyperConnectionWeights& own =
+      branch == Branch::kAttention ? weights.hyper_attention : weights.hyper_feed_forward;
+  return in_place_ ? mix_in_place(own) : mix(own);
+}
+
+at::Tensor HyperConnections::mix(const HyperConnectionWeights& weights) {
+  at::Tensor alpha = weights.static_alpha;
+  beta_ = weights.static_beta;
+  if (weights.dynamic_alpha.defined()) {
+    const at::Tensor normalized =
+        at::layer_norm(streams_, {streams_.size(3)}, {}, {}, kNormEpsilon);
+    alpha =
+        alpha + at::matmul(normalized, weights.dynamic_alpha).tanh() * weights.dynamic_alpha_scale;
+    beta_ =
+        beta_ + at::matmul(normalized, weights.dynamic_beta).tanh() * weights.dynamic_beta_scale;
+  }
+  const at::Tensor mixed = at::matmul(alpha.transpose(-1, -2), streams_);
+  streams_ = mixed.narrow(2, 1, rate_);
+  return mixed.select(2, 0);
+}
+
+at::Tensor HyperConnections::mix_in_place(const HyperConnectionWeights& weights) {
+  const std::int64_t batch = streams_.size(0);
+  const std::int64_t seq = streams_.size(1);
+  const std::int64_t dim = streams_.size(3);
+  const at::Tensor input = workspace_->get(Slot::kRouted, {batch, seq, dim}, streams_.options());
+  beta_ = workspace_->get(Slot::kBeta, {batch, seq, rate_}, streams_.options());
+  const JoinedWeights joined = join(weights);
+  AT_DISPATCH_FLOATING_TYPES(streams_.scalar_type(), "hyper_connections", [&] {
+    mix_kernel<scalar_t>(streams_.flatten(0, 1), joined, input, beta_);
+  });
+  return input;
+}
+
+void HyperConnections::add(const at::Tensor& output) {
+  if (!in_place_) {
+    streams_ = beta_.unsqueeze(-1) * output.unsqueeze(2) + streams_;
+    return;
+  }
+  const at::Tensor dense = output.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(streams_.scalar_type(), "hyper_connections",
+                             [&] { add_kernel<scalar_t>(streams_.flatten(0, 1), beta_, dense); });
+}
+
+at::Tensor HyperConnections::value() const { return streams_.sum(2); }
+
+void HyperConnections::replace(const at::Tensor& value) {
+  const at::Tensor change = (value - this->value()).div(static_cast<double>(rate_)).unsqueeze(2);
+  streams_ = in_place_ ? streams_.add_(change) : streams_ + change;
+}
+
+void initialize_hyper_connection(const HyperConnectionWeights& weights, std::int64_t layer) {
+  const std::int64_t rate = weights.static_beta.size(0);
+  at::Tensor alpha = weights.static_alpha;
+  alpha.zero_().narrow(1, 1, rate).fill_diagonal_(1.0);
+  alpha[layer % rate][0].fill_(1.0);
+  at::Tensor(weights.static_beta).fill_(1.0);
+  if (!weights.dynamic_alpha.defined()) return;
+  constexpr double kScale = 0.01;
+  at::Tensor(weights.dynamic_alpha).zero_();
+  at::Tensor(weights.dynamic_beta).zero_();
+  at::Tensor(weights.dynamic_alpha_scale).fill_(kScale);
+  at::Tensor(weights.dynamic_beta_scale).fill_(kScale);
+}
+
+}  // namespace lime

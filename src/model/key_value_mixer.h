@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace lime {
+
+/// Un-rotated keys and values of one layer, each [batch, seq, kv_heads, head_dim].
+struct KeysAndValues {
+  at::Tensor keys;
+  at::Tensor values;
+};
+
+/// What stands between a layer's projections and its attention: it may put keys and values of
+/// earlier layers in the place of the layer's own. Lives for one pass.
+class KeyValueMixer {
+ public:
+  KeyValueMixer() = default;
+  virtual ~KeyValueMixer() = default;
+  KeyValueMixer(const KeyValueMixer&) = delete;
+  KeyValueMixer& operator=(const KeyValueMixer&) = delete;
+
+  /// Called once per layer, in order.
+  /// @param own  what the layer projected
+  /// @param x    what it projected from, after the norm: [batch, seq, hidden]
+  /// @return what its attention reads; may lie in memory that the next call writes over.
+  virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) = 0;
+
+  /// The values of layers that project none of their own; undefined where all do.
+  virtual at::Tensor shared_values() const { return {}; }
+};
+
+}  // namespace lime
