@@ -11,7 +11,8 @@ endif()
 find_package(Torch REQUIRED)
 
 add_library(lime_torch INTERFACE)
-target_link_libraries(lime_torch INTERFACE ${TORCH_LIBRARIES})
+# Without the compiler's OpenMP, at::parallel_for in our own code is a plain loop.
+target_link_libraries(lime_torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
 target_include_directories(lime_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 # TORCH_CXX_FLAGS carries the C++ ABI of a wheel; our own code that meets Torch must share it.
 separate_arguments(LIME_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")

@@ -3,16 +3,22 @@
 # Where the header check (tests/structure) finds the public headers and their libraries.
 define_property(GLOBAL PROPERTY LIME_PUBLIC_HEADERS BRIEF_DOCS "library|header, one per item")
 
-# lime_add_library(NAME SOURCES ... HEADERS ... PUBLIC ... PRIVATE ... [TORCH])
+# lime_add_library(NAME SOURCES ... HEADERS ... PUBLIC ... PRIVATE ... [TORCH] [QUICK])
 # The static library lime_NAME with the alias lime::NAME; headers are included as "NAME/x.h".
+# QUICK: the library is never what a program waits for, so the compiler need not work hard.
 function(lime_add_library name)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;QUICK" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(lime_${name} STATIC ${ARG_SOURCES} ${ARG_HEADERS})
   add_library(lime::${name} ALIAS lime_${name})
   target_include_directories(lime_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(lime_${name} PUBLIC ${ARG_PUBLIC} PRIVATE lime_build_flags ${ARG_PRIVATE})
   if(ARG_TORCH)
-    lime_use_torch(lime_${name} PUBLIC)
+    target_link_libraries(lime_${name} PUBLIC lime_torch)
+    lime_precompile(lime_${name} torch)
+  elseif(ARG_QUICK)
+    lime_precompile(lime_${name} quick)
+  else()
+    lime_precompile(lime_${name} library)
   endif()
   foreach(header IN LISTS ARG_HEADERS)
     set_property(GLOBAL APPEND PROPERTY LIME_PUBLIC_HEADERS "${name}|${header}")
@@ -25,7 +31,10 @@ function(lime_add_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE lime_build_flags ${ARG_LIBRARIES})
   if(ARG_TORCH)
-    lime_use_torch(${name} PRIVATE)
+    target_link_libraries(${name} PRIVATE lime_torch)
+    lime_precompile(${name} torch)
+  else()
+    lime_precompile(${name} quick)
   endif()
 endfunction()
 
@@ -44,18 +53,12 @@ function(lime_add_test name)
   target_link_libraries(${name}
     PRIVATE lime_build_flags ${ARG_LIBRARIES} lime_test_support GTest::gmock GTest::gtest_main)
   if(ARG_TORCH)
-    lime_use_torch(${name} PRIVATE)
+    target_link_libraries(${name} PRIVATE lime_torch)
+    lime_precompile(${name} torch_test)
+  else()
+    lime_precompile(${name} test)
   endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
-endfunction()
-
-# Links LibTorch and precompiles its header, once for all targets that share the flags.
-function(lime_use_torch target visibility)
-  target_link_libraries(${target} ${visibility} lime_torch)
-  target_precompile_headers(${target} PRIVATE <torch/torch.h>)
-  # From a precompiled header, GCC 12 takes the AVX-512 intrinsics for uninitialised (GCC bug 105593).
-  target_compile_options(${target} PRIVATE
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
 endfunction()

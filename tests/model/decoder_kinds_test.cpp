@@ -2,7 +2,8 @@
 // What sets the kinds of decoders apart: how they start, and what they keep while decoding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_fixture.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <limits>
 

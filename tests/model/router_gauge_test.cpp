@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rescaling a head without changing the model: what is a property of the function stays, |R| moves.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <string>
 
