@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,15 @@ void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
   fmt::print("First ids {}\n", first_ids(outlook));
 }
 
+void print_scores(const CaptureOptions& options) {
+  const std::optional<BlimpPreset> preset = options.pair_preset();
+  fmt::print("Scores    log-likelihood of every {}{}\n", preset ? "sentence" : "sequence",
+             preset ? fmt::format(" (--blimp-preset {})", enum_name(*preset)) : "");
+}
+
 void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
+  if (options.log_likelihood) print_scores(options);
+  if (!options.keeps_activations()) return;
   fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}", outlook.num_rows,
              enum_name(options.rows), outlook.num_datasets,
              human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store));
@@ -58,6 +67,9 @@ void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
   for (const auto& entry : outlook.classes) {
     fmt::print("          {} is token {}: {} rows\n", quoted(entry.text), entry.id, entry.rows);
   }
+}
+
+void print_run(const CaptureOutlook& outlook) {
   fmt::print("Run       {} sequences per pass, stops after layer {}, {} of {} shards to do\n",
              outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards);
   std::fflush(stdout);
@@ -106,6 +118,7 @@ int capture(const CaptureOptions& options) {
                                          if (options.quiet) return;
                                          print_input(options, outlook);
                                          print_rows(options, outlook);
+                                         print_run(outlook);
                                        },
                                    .on_progress = line.callback()};
   const CaptureResult result = run_capture(options, callbacks, interrupt_token());

@@ -67,6 +67,12 @@ std::string files_of(const CaptureSummary& summary) {
   return fmt::format("{} shard{}", count, count == 1 ? "" : "s");
 }
 
+/// The text under `key`, or "none".
+std::string option_text(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "none";
+}
+
 int info(const FileCommand& command) {
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
@@ -80,6 +86,10 @@ int info(const FileCommand& command) {
                            : "layers " + layers_to_string(summary.router_layers));
   print_line("classes", fmt::format("{}", fmt::join(about.class_names, ",")));
   print_line("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
+  print_line("scores", about.options.value("log_likelihood", false)
+                           ? "log-likelihood of every sequence, preset " +
+                                 option_text(about.options, "blimp_preset")
+                           : "");
   print_line("on disk",
              fmt::format("{} as {}, {}", human_bytes(static_cast<double>(summary.bytes_on_disk)),
                          enum_name(about.storage), files_of(summary)));

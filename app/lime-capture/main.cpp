@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
       "separability.h5\n"
       "lime-capture --checkpoint models/aet --lines expressions.txt -o aet.h5\n"
       "lime-capture --checkpoint models/llama --pairs blimp/*.jsonl --rows mean -o blimp.h5\n"
+      "lime-capture --checkpoint models/llama --pairs blimp/*.jsonl --log-likelihood -o "
+      "scored.h5\n"
       "lime-capture --checkpoint models/llama --tokens ids.npy --store float16 --resume\n"
       "lime-capture info capture.h5");
   return lime::run_program(line, argc, argv);

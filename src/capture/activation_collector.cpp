@@ -33,6 +33,8 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
                                          const ModelConfig& config, const Settings& settings,
                                          ShardWriterThread& writer)
     : settings_(settings), writer_(writer) {
+  for (const ActivationInfo& info : activations) last_layer_ = std::max(last_layer_, info.layer);
+  if (settings_.runs_all_layers) last_layer_ = static_cast<int>(config.num_hidden_layers) - 1;
   const auto target_of = [&](HookKind kind, const std::string& site, int layer) {
     Target target{.point = {kind, layer}, .statistics = {.site = site, .layer = layer}};
     if (is_key_or_value(kind)) target.statistics.num_heads = config.num_key_value_heads;
@@ -42,7 +44,6 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
     const ActivationInfo& info = activations[i];
     Target target = target_of(kind_of(info.site, sites), info.site, info.layer);
     target.activation = i;
-    last_layer_ = std::max(last_layer_, info.layer);
     targets_.push_back(std::move(target));
   }
   for (const auto& [kind, site] :
@@ -64,7 +65,32 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
   }
 }
 
+void ActivationCollector::begin_window(const CaptureWindow& window, RowTable rows) {
+  window_ = &window;
+  rows_ = std::move(rows);
+  if (rows_.size() > 0) writer_.push(AppendTable{rows_});
+}
+
 void ActivationCollector::begin_batch(const CaptureBatch& batch) { batch_ = &batch; }
+
+void ActivationCollector::end_window() {
+  if (!pools()) return;
+  const std::int64_t count = window_->range.count;
+  for (Target& target : targets_) {
+    if (!target.activation) continue;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t twin = window_->twins[static_cast<std::size_t>(i)] - window_->range.first;
+      if (twin == i) continue;
+      std::copy_n(target.pooled.data() + twin * target.dim, target.dim,
+                  target.pooled.data() + i * target.dim);
+    }
+    writer_.push(AppendRows{.activation = *target.activation,
+                            .num_rows = count,
+                            .dim = target.dim,
+                            .values = std::move(target.pooled)});
+    target.pooled = {};
+  }
+}
 
 std::vector<ShardStatistics> ActivationCollector::take_statistics() {
   std::vector<ShardStatistics> all;
@@ -77,32 +103,52 @@ std::vector<ShardStatistics> ActivationCollector::take_statistics() {
 
 void ActivationCollector::receive(Target& target, const at::Tensor& activation) {
   const ActivationRows rows(activation);
-  const bool keeps_rows = target.activation && batch_->rows.size() > 0;
+  const bool keeps_tokens = target.activation && !pools() && rows_.size() > 0;
   RowBuffers::Buffer buffer;
-  if (keeps_rows) {
-    buffer = writer_.buffers().take(static_cast<std::size_t>(batch_->rows.size() * rows.dim()));
+  if (keeps_tokens) {
+    buffer = writer_.buffers().take(static_cast<std::size_t>(rows_.size() * rows.dim()));
   }
-  float* const copy = keeps_rows && settings_.keeps_all_tokens ? buffer.data() : nullptr;
+  float* const copy = keeps_tokens && settings_.keeps_all_tokens ? buffer.data() : nullptr;
   accumulator_.add(rows, batch_->lengths, copy, target.statistics.statistics);
   if (!settings_.allow_nan) check_finite(target);
-  if (keeps_rows) send_rows(target, rows, std::move(buffer));
+  if (keeps_tokens) send_rows(target, rows, std::move(buffer));
+  if (target.activation && pools()) pool_rows(target, rows);
 }
 
 void ActivationCollector::send_rows(const Target& target, const ActivationRows& rows,
                                     RowBuffers::Buffer buffer) {
-  if (settings_.rows == RowKind::kMean) {
-    mean_rows(rows, batch_->counts, buffer.data());
-  } else if (!settings_.keeps_all_tokens) {
-    std::vector<std::int32_t> sequences = batch_->rows.sequence;
+  if (!settings_.keeps_all_tokens) {
+    std::vector<std::int32_t> sequences = rows_.sequence;
     for (std::int32_t& sequence : sequences) {
-      sequence -= static_cast<std::int32_t>(batch_->first_sequence);
+      sequence -= static_cast<std::int32_t>(window_->range.first);
     }
-    gather_rows(rows, sequences, batch_->rows.position, buffer.data());
+    gather_rows(rows, sequences, rows_.position, buffer.data());
   }
   writer_.push(AppendRows{.activation = *target.activation,
-                          .num_rows = batch_->rows.size(),
+                          .num_rows = rows_.size(),
                           .dim = rows.dim(),
                           .values = std::move(buffer)});
+}
+
+void ActivationCollector::pool_rows(Target& target, const ActivationRows& rows) {
+  const std::size_t count = batch_->sequences.size();
+  target.dim = rows.dim();
+  if (target.pooled.empty()) {
+    target.pooled =
+        writer_.buffers().take(static_cast<std::size_t>(window_->range.count * target.dim));
+  }
+  if (settings_.rows == RowKind::kMean) {
+    means_.resize(count * static_cast<std::size_t>(target.dim));
+    mean_rows(rows, batch_->counts, means_.data());
+  }
+  for (std::size_t s = 0; s < count; ++s) {
+    const auto place = static_cast<std::int64_t>(s);
+    const float* const row = settings_.rows == RowKind::kMean
+                                 ? means_.data() + place * target.dim
+                                 : rows.row(place, batch_->lengths[s] - 1);
+    const std::int64_t slot = batch_->sequences[s] - window_->range.first;
+    std::copy_n(row, target.dim, target.pooled.data() + slot * target.dim);
+  }
 }
 
 void ActivationCollector::check_finite(const Target& target) const {
@@ -111,8 +157,9 @@ void ActivationCollector::check_finite(const Target& target) const {
   throw NumericalError(
       "capture: {} must be finite, it is not in sequences {} to {}; look at the "
       "weights, choose a wider --dtype, or pass --allow-nan",
-      hook_name(target.point), batch_->first_sequence,
-      batch_->first_sequence + static_cast<std::int64_t>(batch_->lengths.size()) - 1);
+      hook_name(target.point),
+      *std::min_element(batch_->sequences.begin(), batch_->sequences.end()),
+      *std::max_element(batch_->sequences.begin(), batch_->sequences.end()));
 }
 
 }  // namespace lime

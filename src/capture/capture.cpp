@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -14,6 +15,8 @@
 
 #include "capture/activation_collector.h"
 #include "capture/capture_setup.h"
+#include "capture/capture_window.h"
+#include "capture/log_likelihood.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/thread_pool.h"
@@ -32,19 +35,18 @@ at::Tensor batch_ids(const CaptureInput& input, const CaptureBatch& batch) {
   const auto count = static_cast<std::int64_t>(batch.lengths.size());
   at::Tensor ids = at::zeros({count, longest}, at::kLong);
   for (std::int64_t s = 0; s < count; ++s) {
-    const auto from = input.ids_of(batch.first_sequence + s);
+    const auto from = input.ids_of(batch.sequences[static_cast<std::size_t>(s)]);
     std::copy(from.begin(), from.end(), ids.data_ptr<std::int64_t>() + s * longest);
   }
   return ids;
 }
 
-CaptureBatch make_batch(const CaptureSetup& setup, SequenceRange range) {
+CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_t>& sequences) {
   CaptureBatch batch;
-  batch.first_sequence = range.first;
-  batch.rows = setup.selection->rows_of(range.first, range.count);
-  for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+  batch.sequences = sequences;
+  for (const std::int64_t s : sequences) {
     batch.lengths.push_back(setup.input.length(s));
-    if (setup.selection->kind() != RowKind::kMean) continue;
+    if (setup.plan.info.rows != RowKind::kMean) continue;
     const auto prepended = setup.input.is_prepended_of(s);
     std::vector<std::uint8_t>& counts = batch.counts.emplace_back();
     for (const std::uint8_t is_prepended : prepended) counts.push_back(is_prepended == 0 ? 1 : 0);
@@ -71,7 +73,8 @@ class CaptureRun {
         collector_(setup.sites, setup.plan.activations, setup.config,
                    {.rows = setup.plan.info.rows,
                     .keeps_all_tokens = setup.selection->keeps_all(),
-                    .allow_nan = setup.allow_nan},
+                    .allow_nan = setup.allow_nan,
+                    .runs_all_layers = setup.scores},
                    thread_) {}
 
   /// @return false if it was asked to stop; the shard under way is then dropped.
@@ -103,26 +106,53 @@ class CaptureRun {
     const auto begin = setup_.input.sequences.begin() + range.first;
     thread_.push(BeginShard{
         .shard = shard, .first_sequence = range.first, .sequences = {begin, begin + range.count}});
-    for (std::int64_t done = 0; done < range.count; done += setup_.batch_size) {
-      if (stop.stop_requested()) return false;
-      run_batch({range.first + done, std::min(setup_.batch_size, range.count - done)});
-      if (on_progress) on_progress(progress_);
+    for (const CaptureWindow& window : plan_windows(setup_.input, range, setup_.windows)) {
+      RowTable rows = setup_.selection->rows_of(window.range.first, window.range.count);
+      result_.bytes_written += rows.size() * setup_.bytes_per_row;
+      collector_.begin_window(window, std::move(rows));
+      scores_.assign(static_cast<std::size_t>(window.range.count), {});
+      for (const std::vector<std::int64_t>& sequences : window.batches) {
+        if (stop.stop_requested()) return false;
+        run_batch(window, make_batch(setup_, sequences));
+        if (on_progress) on_progress(progress_);
+      }
+      collector_.end_window();
+      if (setup_.scores) send_scores(window);
     }
     thread_.push(EndShard{collector_.take_statistics()});
     return true;
   }
 
-  void run_batch(SequenceRange range) {
-    const CaptureBatch batch = make_batch(setup_, range);
-    if (batch.rows.size() > 0) thread_.push(AppendTable{batch.rows});
+  void run_batch(const CaptureWindow& window, const CaptureBatch& batch) {
     collector_.begin_batch(batch);
     const at::Tensor ids = batch_ids(setup_.input, batch).to(decoder_.options().device);
-    decoder_.forward(ids, {.hooks = &collector_.hooks(),
-                           .stop_after_layer = collector_.last_layer(),
-                           .logits = LogitsFor::kNone,
-                           .workspace = &workspace_});
+    const ForwardResult result = decoder_.forward(ids, {.hooks = &collector_.hooks(),
+                                                        .stop_after_layer = collector_.last_layer(),
+                                                        .logits = LogitsFor::kNone,
+                                                        .workspace = &workspace_});
+    if (setup_.scores) {
+      const std::vector<SequenceScore> scores =
+          score_sequences(decoder_, result.hidden, setup_.input, batch.sequences);
+      for (std::size_t s = 0; s < scores.size(); ++s) {
+        const std::int64_t slot = batch.sequences[s] - window.range.first;
+        scores_[static_cast<std::size_t>(slot)] = scores[s];
+      }
+    }
     progress_.done += batch.num_tokens();
-    result_.bytes_written += batch.rows.size() * setup_.bytes_per_row;
+  }
+
+  /// Hands over the window's scores; sequences with the same ids get the same, so that a pair of
+  /// equal sentences is a tie.
+  void send_scores(const CaptureWindow& window) {
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      scores_[i] = scores_[static_cast<std::size_t>(window.twins[i] - window.range.first)];
+      if (setup_.allow_nan || std::isfinite(scores_[i].log_likelihood)) continue;
+      throw NumericalError(
+          "capture: log-likelihoods must be finite, sequence {} has {}; look at the weights, "
+          "choose a wider --dtype, or pass --allow-nan",
+          window.range.first + static_cast<std::int64_t>(i), scores_[i].log_likelihood);
+    }
+    thread_.push(SetScores{window.range.first, scores_});
   }
 
   const CaptureSetup& setup_;
@@ -130,6 +160,7 @@ class CaptureRun {
   CaptureWriter& writer_;
   ShardWriterThread thread_;
   ActivationCollector collector_;
+  std::vector<SequenceScore> scores_;  // of the window
   Workspace workspace_;
   Progress progress_;
   CaptureResult result_;

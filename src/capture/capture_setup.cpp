@@ -37,6 +37,7 @@ std::optional<std::int32_t> bos_token_of(const ModelConfig& config) {
 
 std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const CaptureInput& input,
                                           const std::vector<TokenClass>& classes) {
+  if (!options.keeps_activations()) return std::make_unique<RowSelection>(input);
   if (options.only.empty()) return std::make_unique<RowSelection>(input, options.rows);
   auto selection = std::make_unique<RowSelection>(input, classes, options.max_per_class);
   if (selection->num_rows() == 0) {
@@ -80,6 +81,7 @@ Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) 
   for (const CaptureSite& site : setup.sites) sites.push_back(site.name);
   content["sites"] = std::move(sites);
   content["batch_size"] = setup.batch_size;
+  if (options.pair_preset()) content["blimp_preset"] = enum_name(*options.pair_preset());
   if (!options.keeps_lengths()) content["seq_len"] = setup.input.longest();
   return content;
 }
@@ -105,9 +107,28 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.first_tokens = outlook.first_tokens;
   for (const auto& entry : outlook.classes) info.class_names.push_back(entry.text);
   info.task_names = setup.input.task_names;
+  info.task_fields = setup.input.task_fields;
+  info.task_terms = setup.input.task_terms;
   info.extra["dropped_tokens"] = setup.input.dropped_tokens;
   info.extra["mean_counts_prepended"] = false;
   return info;
+}
+
+/// Both sentences of a pair fall into one window, hence an even number per pass. Pooled rows wait
+/// in memory until their window ends.
+WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setup) {
+  constexpr std::int64_t kWaitingBytes = std::int64_t{64} << 20;
+  constexpr std::int64_t kMaxSequences = std::int64_t{1} << 14;
+  const auto even = [&](std::int64_t count) {
+    return options.pairs.empty() ? count : count + count % 2;
+  };
+  WindowLimits limits;
+  limits.batch_size = even(setup.batch_size);
+  limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
+  const std::int64_t fitting = kWaitingBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
+  limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
+  if (!options.batch_size) limits.tokens = limits.batch_size * setup.input.longest();
+  return limits;
 }
 
 void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& classes,
@@ -123,6 +144,7 @@ void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& c
   for (const ActivationInfo& info : setup.plan.activations) {
     outlook.last_layer = std::max<std::int64_t>(outlook.last_layer, info.layer);
   }
+  if (setup.scores) outlook.last_layer = setup.config.num_hidden_layers - 1;
   std::error_code error;
   const fs::path folder = options.output.has_parent_path() ? options.output.parent_path() : ".";
   const fs::space_info space = fs::space(folder, error);
@@ -148,7 +170,8 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   auto setup = std::make_unique<CaptureSetup>();
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
-  setup->sites = find_sites(options.sites);
+  setup->scores = options.log_likelihood;
+  if (options.keeps_activations()) setup->sites = find_sites(options.chosen_sites());
   setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
 
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options);
@@ -166,11 +189,12 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
     setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);
   }
   setup->batch_size = choose_batch_size(options.batch_size, setup->input.longest());
+  setup->windows = plan_passes(options, *setup);
   setup->shards = plan_shards({.num_sequences = setup->input.num_sequences(),
                                .num_tokens = setup->input.num_tokens(),
                                .num_rows = setup->selection->num_rows(),
                                .bytes_per_row = setup->bytes_per_row},
-                              setup->batch_size, limits);
+                              setup->windows.batch_size, limits);
   set_outlook(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
   setup->plan.router = read_router(checkpoint);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/capture.h"
+#include "capture/capture_window.h"
 #include "capture/input.h"
 #include "capture/row_selection.h"
 #include "capture/shard_plan.h"
@@ -25,6 +26,8 @@ struct CaptureSetup {
   std::int64_t batch_size = 0;
   std::int64_t bytes_per_row = 0;
   bool allow_nan = false;
+  bool scores = false;  ///< the log-likelihood of every sequence is asked for
+  WindowLimits windows;
   CapturePlan plan;
   CaptureOutlook outlook;
 };

@@ -19,6 +19,8 @@ struct CaptureInput {
   std::vector<std::int64_t> offsets = {0};  ///< first token of each sequence, and the end
   std::vector<Sequence> sequences;          ///< text, label, pair and task of each
   std::vector<std::string> task_names;      ///< of Sequence::task
+  std::vector<std::string> task_fields;     ///< BLiMP's `field` of each task; empty without any
+  std::vector<std::string> task_terms;      ///< and its `linguistics_term`
   std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if it was put before a text
   std::vector<std::int32_t> prepended_ids;  ///< what was put before each document or sentence
   std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/input_pairs.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -20,9 +21,11 @@ class PairCollector {
   PairCollector(const Tokenizer& tokenizer, const InputShape& shape)
       : tokenizer_(tokenizer),
         bos_(shape.bos),
+        space_(shape.blimp_preset == BlimpPreset::kLmEval ? " " : ""),
         max_pairs_(shape.max_sequences ? *shape.max_sequences / 2
                                        : std::numeric_limits<std::int32_t>::max()) {
-    input_.prepended_ids = prepended_tokens(tokenizer, shape.bos);
+    input_.prepended_ids =
+        shape.blimp_preset ? scoring_prefix(tokenizer) : prepended_tokens(tokenizer, shape.bos);
   }
 
   bool is_full() const { return num_pairs_ >= max_pairs_; }
@@ -35,6 +38,8 @@ class PairCollector {
     Sequence about;
     about.pair = static_cast<std::int32_t>(num_pairs_);
     about.task = task_index(task, where);
+    set_group(input_.task_fields, "field", object, about.task, where);
+    set_group(input_.task_terms, "linguistics_term", object, about.task, where);
     for (const auto& [field, label] :
          {std::pair("sentence_good", 1), std::pair("sentence_bad", 0)}) {
       about.text = text_field(object, field, where);
@@ -44,7 +49,14 @@ class PairCollector {
     ++num_pairs_;
   }
 
-  CaptureInput take() { return std::move(input_); }
+  CaptureInput take() {
+    for (std::vector<std::string>* const groups : {&input_.task_fields, &input_.task_terms}) {
+      const bool has_any = std::any_of(groups->begin(), groups->end(),
+                                       [](const std::string& group) { return !group.empty(); });
+      if (!has_any) groups->clear();
+    }
+    return std::move(input_);
+  }
 
  private:
   static std::string text_field(const Json& object, const char* field, const std::string& where) {
@@ -67,16 +79,31 @@ class PairCollector {
   }
 
   void add_sentence(const Sequence& about, const std::string& where) {
-    const std::vector<std::int32_t> sentence = tokenizer_.encode(about.text);
-    if (sentence.empty()) throw FormatError("{}: a sentence must not be empty", where);
+    const std::vector<std::int32_t> sentence = tokenizer_.encode(space_ + about.text);
+    if (about.text.empty() || sentence.empty())
+      throw FormatError("{}: a sentence must not be empty", where);
     refuse_double_bos(sentence, input_.prepended_ids, bos_, where);
     std::vector<std::int32_t> ids = input_.prepended_ids;
     ids.insert(ids.end(), sentence.begin(), sentence.end());
     input_.add(ids, input_.prepended_ids.size(), about);
   }
 
+  /// Notes `key` of the first pair of a task; the others must have the same.
+  void set_group(std::vector<std::string>& groups, const char* key, const Json& object,
+                 std::int16_t task, const std::string& where) {
+    const std::string group = object.contains(key) ? text_field(object, key, where) : "";
+    const auto index = static_cast<std::size_t>(task);
+    if (index == groups.size()) {
+      groups.push_back(group);
+    } else if (groups[index] != group) {
+      throw FormatError("{}: '{}' must be the same in all pairs of {}, got '{}' after '{}'", where,
+                        key, input_.task_names[index], group, groups[index]);
+    }
+  }
+
   const Tokenizer& tokenizer_;
   BosPolicy bos_;
+  std::string space_;  // before each sentence
   std::int64_t max_pairs_;
   std::int64_t num_pairs_ = 0;
   std::map<std::string, std::size_t> tasks_;

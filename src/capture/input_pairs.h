@@ -14,9 +14,11 @@ namespace lime {
 /// bad one (label 0), pair by pair over all files. Tasks are named by `UID`, or by the file where
 /// there is none. Empty lines are passed over.
 ///
-/// Sentences are encoded as they stand, with no space before them.
-/// @throws IoError, FormatError  if a file cannot be read, is empty, or a line is no such object;
-///         names file and line.
+/// Sentences are encoded as they stand, after what `shape.bos` asks for; under a preset after the
+/// scoring_prefix() instead, and for lm-eval with a space before them. The task's `field` and
+/// `linguistics_term` are kept, where there are any.
+/// @throws IoError, FormatError  if a file cannot be read, is empty, or a line is no such object or
+///         contradicts an earlier one of its task; names file and line.
 CaptureInput read_pair_input(const std::vector<std::filesystem::path>& files,
                              const Tokenizer& tokenizer, const InputShape& shape);
 

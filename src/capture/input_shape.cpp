@@ -22,6 +22,14 @@ std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy
   return {tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end()};
 }
 
+std::vector<std::int32_t> scoring_prefix(const Tokenizer& tokenizer) {
+  if (tokenizer.bos_id()) return {*tokenizer.bos_id()};
+  if (tokenizer.eos_id()) return {*tokenizer.eos_id()};
+  throw InvalidArgument(
+      "log_likelihood: the tokenizer must name a beginning- or end-of-sequence token to put before "
+      "each sentence, it names neither");
+}
+
 void refuse_double_bos(std::span<const std::int32_t> text_ids,
                        std::span<const std::int32_t> prepended, BosPolicy bos,
                        std::string_view where) {

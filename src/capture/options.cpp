@@ -38,12 +38,18 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("max_sequences", max_sequences, "take the first so many sequences");
   list.group("What to keep");
   list.add("sites", sites,
-           "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z");
+           "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z; "
+           "values,hidden if not given");
   list.add("layers", layers, "all, or layers and ranges from 0, e.g. 0,3,8-15");
   list.add("rows", rows, "a row per token, or one per sequence: the mean or the last token");
   list.add("only", only,
            "keep the rows of these tokens only, spaces included, e.g. ' is, are, was, were'");
   list.add("max_per_class", max_per_class, "rows per token of --only, the first in the text");
+  list.add("log_likelihood", log_likelihood,
+           "keep the summed log-probability of every sequence; alone, it keeps no activations");
+  list.add("blimp_preset", blimp_preset,
+           "how sentences of --pairs are encoded: lm-eval, with a space before, or blimp-paper, "
+           "without; lm-eval with --log-likelihood");
   list.group("Output");
   list.add("output", output, "the capture file; shards lie beside it until packed");
   list.add("store", store, "number type on disk");
@@ -86,8 +92,16 @@ void CaptureOptions::validate() const {
   if (batch_size) at_least_one("batch_size", *batch_size);
   at_least_one("max_per_class", max_per_class);
   if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
-  if (sites.empty()) throw InvalidArgument("sites: at least one must be given");
-  find_sites(sites);
+  find_sites(chosen_sites());
+  if (blimp_preset && pairs.empty()) {
+    throw InvalidArgument("blimp_preset: is about --pairs; leave --blimp-preset out");
+  }
+  if (pair_preset() && bos != BosPolicy::kAuto) {
+    throw InvalidArgument(
+        "bos: must be auto with --log-likelihood of --pairs, because the token before a sentence "
+        "is part of the preset, got {}",
+        enum_name(bos));
+  }
   if (!only.empty() && rows != RowKind::kTokens) {
     throw InvalidArgument("only: chooses tokens, but --rows {} makes one row per sequence",
                           enum_name(rows));
@@ -99,6 +113,20 @@ void CaptureOptions::validate() const {
   if (output.empty() || !output.has_filename()) {
     throw InvalidArgument("output: must name a file, got '{}'", output.string());
   }
+}
+
+bool CaptureOptions::keeps_activations() const {
+  return !log_likelihood || !sites.empty() || !layers.is_all() || rows != RowKind::kTokens ||
+         !only.empty();
+}
+
+std::vector<std::string> CaptureOptions::chosen_sites() const {
+  return sites.empty() ? std::vector<std::string>{"values", "hidden"} : sites;
+}
+
+std::optional<BlimpPreset> CaptureOptions::pair_preset() const {
+  if (blimp_preset || pairs.empty() || !log_likelihood) return blimp_preset;
+  return BlimpPreset::kLmEval;
 }
 
 Json content_options(const CaptureOptions& options) {

@@ -30,6 +30,19 @@ struct EnumNames<BosPolicy> {
       {{BosPolicy::kAuto, "auto"}, {BosPolicy::kAlways, "always"}, {BosPolicy::kNever, "never"}}};
 };
 
+/// How the sentences of minimal pairs are put before a model that is asked how likely it finds
+/// them.
+enum class BlimpPreset {
+  kLmEval,      ///< lm-evaluation-harness: a space before the sentence; ties count as right
+  kBlimpPaper,  ///< the BLiMP paper's code: the sentence as it stands; ties count as wrong
+};
+
+template <>
+struct EnumNames<BlimpPreset> {
+  static constexpr std::array<std::pair<BlimpPreset, std::string_view>, 2> kNames = {
+      {{BlimpPreset::kLmEval, "lm-eval"}, {BlimpPreset::kBlimpPaper, "blimp-paper"}}};
+};
+
 /// Which of several processes this is; written `i/n`, i from 0.
 struct ShardOfProcesses {
   int process = 0;
@@ -64,7 +77,8 @@ struct CaptureOptions {
   std::optional<std::int64_t> max_sequences = std::nullopt;
 
   /// `values`, `routed_values`, `hidden`, `keys`, or another hook of a layer, e.g. `attn.hook_z`.
-  std::vector<std::string> sites = {"values", "hidden"};
+  /// Without a value: values and hidden; none where log_likelihood is all that is asked for.
+  std::vector<std::string> sites = {};
   LayerSelection layers = {};
   RowKind rows = RowKind::kTokens;
   /// Keeps the rows of these tokens only, each text exactly one token; their order numbers the
@@ -72,6 +86,13 @@ struct CaptureOptions {
   std::vector<std::string> only = {};
   /// Rows per class of `only`, the first in the order of the text, >= 1.
   std::int64_t max_per_class = 1668;
+
+  /// Keeps the summed log-probability of every sequence. Alone, without sites, layers, rows or
+  /// only, it keeps no activations.
+  bool log_likelihood = false;
+  /// Of pairs: how sentences are encoded. Without a value: lm-eval where log_likelihood is asked
+  /// for, else as they stand.
+  std::optional<BlimpPreset> blimp_preset = std::nullopt;
 
   std::filesystem::path output = "capture.h5";
   StorageType store = StorageType::kFloat32;
@@ -94,6 +115,11 @@ struct CaptureOptions {
   /// Whether every line or sentence is a sequence with a length of its own.
   bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }
 
+  bool keeps_activations() const;
+  /// `sites`, or those that stand for an empty list.
+  std::vector<std::string> chosen_sites() const;
+  /// blimp_preset or what stands for none; nothing where sentences are encoded as they stand.
+  std::optional<BlimpPreset> pair_preset() const;
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field that is unfit or at odds with another.
   void validate() const;

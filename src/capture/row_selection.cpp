@@ -16,6 +16,9 @@ void append_row(RowTable& table, std::int64_t sequence, std::int64_t position, s
 
 }  // namespace
 
+RowSelection::RowSelection(const CaptureInput& input)
+    : input_(input), is_chosen_(true), num_sequences_(input.num_sequences()) {}
+
 RowSelection::RowSelection(const CaptureInput& input, RowKind rows)
     : input_(input),
       kind_(rows),

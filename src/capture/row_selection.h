@@ -15,6 +15,8 @@ namespace lime {
 /// Everything is decided by the token ids, so the rows are known before the model runs.
 class RowSelection {
  public:
+  /// Keeps no row.
+  explicit RowSelection(const CaptureInput& input);
   /// Keeps all tokens, or one pooled row per sequence.
   RowSelection(const CaptureInput& input, RowKind rows);
   /// Keeps the tokens of `classes`, at most `max_per_class` of each, in the order of the text.

@@ -101,6 +101,8 @@ void ShardWriterThread::perform(WriterTask& task) {
     }
     shard_->append(rows->activation, values);
     buffers_.give_back(std::move(rows->values));
+  } else if (auto* const scored = std::get_if<SetScores>(&task)) {
+    shard_->set_scores(scored->first_sequence, scored->scores);
   } else if (auto* const end = std::get_if<EndShard>(&task)) {
     for (const ShardStatistics& entry : end->statistics) {
       shard_->set_statistics(entry.site, entry.layer, entry.statistics, entry.num_heads);

@@ -58,11 +58,16 @@ struct AppendRows {
   std::int64_t dim = 0;
   RowBuffers::Buffer values;  ///< the first num_rows * dim count
 };
+/// What the model thinks of sequences from `first_sequence` on.
+struct SetScores {
+  std::int64_t first_sequence = 0;
+  std::vector<SequenceScore> scores;
+};
 /// Ends the shard: only now does it appear under its name.
 struct EndShard {
   std::vector<ShardStatistics> statistics;
 };
-using WriterTask = std::variant<BeginShard, AppendTable, AppendRows, EndShard>;
+using WriterTask = std::variant<BeginShard, AppendTable, AppendRows, SetScores, EndShard>;
 
 /// A thread that writes shards while the caller computes the next rows.
 ///

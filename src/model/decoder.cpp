@@ -9,6 +9,8 @@
 
 #include "core/errors.h"
 #include "model/forward_pass.h"
+#include "model/linear.h"
+#include "model/rms_norm.h"
 #include "model/rotary.h"
 
 namespace lime {
@@ -121,6 +123,13 @@ ForwardResult Decoder::forward(const at::Tensor& ids, const ForwardOptions& opti
   Workspace local;
   Workspace* const workspace = options.workspace != nullptr ? options.workspace : &local;
   return ForwardPass(model, options, workspace).run(on_device);
+}
+
+at::Tensor Decoder::logits_of(const at::Tensor& hidden) const {
+  const at::NoGradGuard no_grad;
+  const at::Tensor normalized = rms_norm(hidden, impl_->weights.final_norm,
+                                         impl_->config.rms_norm_eps, impl_->options.rms_norm_cast);
+  return apply_linear(normalized, impl_->weights.lm_head);
 }
 
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options) {

@@ -89,6 +89,12 @@ class Decoder {
   ///         an empty input, a stop_after_layer that the model lacks, or a cache with gradients.
   ForwardResult forward(const at::Tensor& ids, const ForwardOptions& options = {}) const;
 
+  /// The final norm and the output projection of rows of ForwardResult::hidden, for whoever needs
+  /// the logits of some tokens only. Inference only.
+  /// @param hidden  [rows, hidden_size]
+  /// @return [rows, vocab_size]
+  at::Tensor logits_of(const at::Tensor& hidden) const;
+
  private:
   struct Impl;
   explicit Decoder(std::unique_ptr<Impl> impl);

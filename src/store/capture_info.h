@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -56,6 +57,10 @@ struct CaptureInfo {
   std::vector<std::string> first_tokens;  ///< the same as text
   std::vector<std::string> class_names;   ///< of RowTable::class_id; empty without classes
   std::vector<std::string> task_names;    ///< of Sequence::task; empty without tasks
+  /// BLiMP's `field` and `linguistics_term` of each task, as the files spell them; as long as
+  /// task_names ("" where a task has none), or empty where no task has one.
+  std::vector<std::string> task_fields;
+  std::vector<std::string> task_terms;
   Json extra = Json::object();  ///< further facts by name (timings, deviations), any JSON value
   bool complete = true;         ///< false while shards are missing; set by writer and reader
 };
@@ -74,6 +79,17 @@ struct Sequence {
   std::int8_t label = -1;  ///< -1: none; minimal pairs: 1 good, 0 bad
   std::int32_t pair = -1;  ///< number of the minimal pair, -1: none
   std::int16_t task = -1;  ///< index into task_names, -1: none
+  /// Sum of the log-probabilities of the scored tokens in nats; NaN where nothing was scored.
+  double log_likelihood = std::numeric_limits<double>::quiet_NaN();
+  std::int32_t scored_tokens = -1;  ///< tokens behind log_likelihood, -1: not asked for
+
+  bool is_scored() const { return scored_tokens >= 0; }
+};
+
+/// How likely a model finds a sequence.
+struct SequenceScore {
+  double log_likelihood = 0.0;     ///< sum over the scored tokens, in nats
+  std::int32_t scored_tokens = 0;  ///< those that have a token before them and were not prepended
 };
 
 /// What each row is; all vectors have one entry per row.

@@ -126,6 +126,8 @@ Json to_json(const CaptureInfo& info) {
           {"first_tokens", info.first_tokens},
           {"class_names", info.class_names},
           {"task_names", info.task_names},
+          {"task_fields", info.task_fields},
+          {"task_terms", info.task_terms},
           {"extra", info.extra},
           {"complete", info.complete}};
 }
@@ -158,6 +160,8 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   info.first_tokens = texts("first_tokens");
   info.class_names = texts("class_names");
   info.task_names = texts("task_names");
+  if (json.contains("task_fields")) info.task_fields = texts("task_fields");
+  if (json.contains("task_terms")) info.task_terms = texts("task_terms");
   info.extra = member<Json>(json, "extra", where);
   info.complete = member<bool>(json, "complete", where);
   return info;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "core/errors.h"
@@ -81,9 +82,11 @@ Json read_attribute(const Hdf5File& file, const Attribute& attribute) {
   return {};
 }
 
-std::vector<std::string> names_of(const Hdf5File& file, const std::string& dataset) {
-  if (!file.has(dataset) || !file.has_attribute("names", dataset)) return {};
-  return file.strings_attribute("names", dataset);
+/// An attribute of texts that may be absent.
+std::vector<std::string> texts_of(const Hdf5File& file, const std::string& dataset,
+                                  const std::string& attribute) {
+  if (!file.has(dataset) || !file.has_attribute(attribute, dataset)) return {};
+  return file.strings_attribute(attribute, dataset);
 }
 
 /// Sites in the order of the capture, each with its layers ascending.
@@ -178,8 +181,10 @@ CaptureTables read_attributes(const Hdf5File& file) {
   for (const Attribute& attribute : kAttributes) {
     info[attribute.name] = read_attribute(file, attribute);
   }
-  info["class_names"] = names_of(file, "rows/class");
-  info["task_names"] = names_of(file, "sequences/task");
+  info["class_names"] = texts_of(file, "rows/class", "names");
+  info["task_names"] = texts_of(file, "sequences/task", "names");
+  info["task_fields"] = texts_of(file, "sequences/task", "fields");
+  info["task_terms"] = texts_of(file, "sequences/task", "linguistics_terms");
   CaptureTables tables;
   tables.info = capture_info_from_json(info, where);
   tables.activations = list_activations(file);
@@ -197,11 +202,15 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
   std::vector<std::int8_t> labels;
   std::vector<std::int32_t> pairs;
   std::vector<std::int16_t> tasks;
+  std::vector<double> log_likelihoods;
+  std::vector<std::int32_t> scored_tokens;
   for (const Sequence& sequence : tables.sequences) {
     texts.push_back(without_nul(sequence.text));
     labels.push_back(sequence.label);
     pairs.push_back(sequence.pair);
     tasks.push_back(sequence.task);
+    log_likelihoods.push_back(sequence.log_likelihood);
+    scored_tokens.push_back(sequence.scored_tokens);
   }
   const auto used = [](const auto& column) {
     return std::any_of(column.begin(), column.end(), [](auto value) { return value >= 0; });
@@ -213,6 +222,16 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
   if (used(tasks) || !tables.info.task_names.empty()) {
     write_column(file, "sequences/task", tasks);
     file.set_attribute("names", tables.info.task_names, "sequences/task");
+    if (!tables.info.task_fields.empty()) {
+      file.set_attribute("fields", tables.info.task_fields, "sequences/task");
+    }
+    if (!tables.info.task_terms.empty()) {
+      file.set_attribute("linguistics_terms", tables.info.task_terms, "sequences/task");
+    }
+  }
+  if (used(scored_tokens)) {
+    write_column(file, "sequences/log_likelihood", log_likelihoods);
+    write_column(file, "sequences/scored_tokens", scored_tokens);
   }
 }
 
@@ -222,9 +241,18 @@ std::vector<Sequence> read_sequences(const Hdf5File& file) {
   const auto labels = read_optional_column<std::int8_t>(file, "sequences/label", count, -1);
   const auto pairs = read_optional_column<std::int32_t>(file, "sequences/pair", count, -1);
   const auto tasks = read_optional_column<std::int16_t>(file, "sequences/task", count, -1);
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto scores = read_optional_column<double>(file, "sequences/log_likelihood", count, kNan);
+  const auto scored =
+      read_optional_column<std::int32_t>(file, "sequences/scored_tokens", count, -1);
   std::vector<Sequence> sequences(count);
   for (std::size_t i = 0; i < count; ++i) {
-    sequences[i] = {std::move(texts[i]), labels[i], pairs[i], tasks[i]};
+    sequences[i] = {.text = std::move(texts[i]),
+                    .label = labels[i],
+                    .pair = pairs[i],
+                    .task = tasks[i],
+                    .log_likelihood = scores[i],
+                    .scored_tokens = scored[i]};
   }
   return sequences;
 }

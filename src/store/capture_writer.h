@@ -45,6 +45,9 @@ class ShardWriter {
 
   /// Adds the next sequences; the first one added is number `first_sequence` of begin_shard().
   void add_sequences(std::span<const Sequence> sequences);
+  /// Gives sequences [first, first + scores.size()), numbered over the whole capture, what the
+  /// model thinks of them. @throws InvalidArgument  if they were not added.
+  void set_scores(std::int64_t first, std::span<const SequenceScore> scores);
   /// Says what the next rows are. `sequence` holds numbers over the whole capture, ascending.
   /// @throws InvalidArgument  if the columns differ in length or order.
   void append_rows(const RowTable& rows);

@@ -41,6 +41,22 @@ void ShardWriter::add_sequences(std::span<const Sequence> sequences) {
   all.insert(all.end(), sequences.begin(), sequences.end());
 }
 
+void ShardWriter::set_scores(std::int64_t first, std::span<const SequenceScore> scores) {
+  std::vector<Sequence>& all = impl_->tables.sequences;
+  const auto count = static_cast<std::int64_t>(scores.size());
+  const std::int64_t begin = first - impl_->first_sequence;
+  if (begin < 0 || begin + count > static_cast<std::int64_t>(all.size())) {
+    throw InvalidArgument(
+        "store: scores of sequences {} to {} must be of the shard's {} sequences from {} on", first,
+        first + count - 1, all.size(), impl_->first_sequence);
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    Sequence& sequence = all[static_cast<std::size_t>(begin) + i];
+    sequence.log_likelihood = scores[i].log_likelihood;
+    sequence.scored_tokens = scores[i].scored_tokens;
+  }
+}
+
 void ShardWriter::append_rows(const RowTable& rows) {
   const std::size_t size = rows.sequence.size();
   const std::size_t classes = impl_->class_names.empty() ? 0 : size;

@@ -45,7 +45,6 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
   EXPECT_THAT(with([](auto& o) { o.max_sequences = 0; }), HasSubstr("max_sequences: "));
   EXPECT_THAT(with([](auto& o) { o.max_per_class = 0; }), HasSubstr("max_per_class: "));
   EXPECT_THAT(with([](auto& o) { o.threads = -1; }), HasSubstr("threads: "));
-  EXPECT_THAT(with([](auto& o) { o.sites.clear(); }), HasSubstr("sites: "));
   EXPECT_THAT(with([](auto& o) { o.sites = {"value"}; }), HasSubstr("there is no 'value'"));
   EXPECT_THAT(with([](auto& o) {
                 o.only = {" is"};
@@ -66,6 +65,20 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
                 o.seq_len = 9;
               }),
               HasSubstr("seq_len: --lines are not packed"));
+}
+
+TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {
+  CaptureOptions options = fit_options();
+  EXPECT_TRUE(options.keeps_activations());
+  EXPECT_THAT(options.chosen_sites(), ::testing::ElementsAre("values", "hidden"));
+  options.log_likelihood = true;
+  EXPECT_FALSE(options.keeps_activations());
+  options.rows = RowKind::kMean;
+  EXPECT_TRUE(options.keeps_activations());
+  options.rows = RowKind::kTokens;
+  options.sites = {"hidden"};
+  EXPECT_TRUE(options.keeps_activations());
+  EXPECT_THAT(options.chosen_sites(), ::testing::ElementsAre("hidden"));
 }
 
 TEST(CaptureOptionsTest, ReadsWhichShardThisIs) {

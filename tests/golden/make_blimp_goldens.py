@@ -114,11 +114,9 @@ def check_capture(scorer, path):
     print(f"mean over {len(names)} tasks: {np.mean(accuracies):.6f}")
 
 
-def check_harness(data, scorer):
-    """The same sentences through lm-evaluation-harness's own loglikelihood()."""
-    from lm_eval.api.instance import Instance
+def harness_model(scorer, batch_size=32):
+    """lm-evaluation-harness's own model over the scorer's."""
     from lm_eval.models.huggingface import HFLM
-    import lm_eval
 
     class Tokenizer(transformers.PreTrainedTokenizer):
         """The checkpoint's tokenizer.model, as the harness wants to see it."""
@@ -141,7 +139,15 @@ def check_harness(data, scorer):
         def _convert_id_to_token(self, index):
             return self.model.id_to_piece(index)
 
-    model = HFLM(pretrained=scorer.model, tokenizer=Tokenizer(), batch_size=32)
+    return HFLM(pretrained=scorer.model, tokenizer=Tokenizer(), batch_size=batch_size)
+
+
+def check_harness(data, scorer):
+    """The same sentences through lm-evaluation-harness's own loglikelihood()."""
+    from lm_eval.api.instance import Instance
+    import lm_eval
+
+    model = harness_model(scorer)
     sentences = []
     for file in sorted((data / "blimp").glob("*.jsonl")):
         for pair in read_task(file)[:20]:

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_window.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+namespace lime {
+namespace {
+
+std::string_view bytes_of(std::span<const std::int32_t> ids) {
+  return {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()};
+}
+
+std::vector<std::int64_t> find_twins(const CaptureInput& input, SequenceRange range) {
+  std::unordered_map<std::string_view, std::int64_t> first_of;
+  std::vector<std::int64_t> twins;
+  for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+    twins.push_back(first_of.try_emplace(bytes_of(input.ids_of(s)), s).first->second);
+  }
+  return twins;
+}
+
+/// Passes over `range`, shortest sequences first.
+std::vector<std::vector<std::int64_t>> sorted_batches(const CaptureInput& input,
+                                                      SequenceRange range,
+                                                      const WindowLimits& limits) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(range.count));
+  std::iota(order.begin(), order.end(), range.first);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return input.length(a) < input.length(b);
+  });
+  std::vector<std::vector<std::int64_t>> batches;
+  for (const std::int64_t sequence : order) {
+    const auto fits = [&](const std::vector<std::int64_t>& batch) {
+      const auto count = static_cast<std::int64_t>(batch.size());
+      if (!limits.tokens || count < limits.batch_size) return count < limits.batch_size;
+      return (count + 1) * input.length(sequence) <= *limits.tokens;
+    };
+    if (batches.empty() || !fits(batches.back())) batches.emplace_back();
+    batches.back().push_back(sequence);
+  }
+  return batches;
+}
+
+}  // namespace
+
+std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange shard,
+                                        const WindowLimits& limits) {
+  const std::int64_t step = limits.sorts_by_length ? limits.sequences : limits.batch_size;
+  std::vector<CaptureWindow> windows;
+  for (std::int64_t done = 0; done < shard.count; done += step) {
+    CaptureWindow& window = windows.emplace_back();
+    window.range = {shard.first + done, std::min(step, shard.count - done)};
+    window.twins = find_twins(input, window.range);
+    if (limits.sorts_by_length) {
+      window.batches = sorted_batches(input, window.range, limits);
+    } else {
+      std::vector<std::int64_t>& batch = window.batches.emplace_back(window.range.count);
+      std::iota(batch.begin(), batch.end(), window.range.first);
+    }
+  }
+  return windows;
+}
+
+}  // namespace lime
