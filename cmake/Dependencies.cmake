@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything comes from Debian's packages (scripts/install-deps.sh); LibTorch may come from a
 # PyTorch wheel instead: -DTorch_DIR=... or an active Python that has torch.
 find_package(Threads REQUIRED)
@@ -16,6 +17,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(SentencePiece REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(Utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+find_package(Qt6 REQUIRED COMPONENTS Widgets Svg PrintSupport)
+find_package(QCustomPlotQt6 REQUIRED NO_MODULE)
 include(FindLibTorch)
 
 if(LIME_BUILD_TESTS)

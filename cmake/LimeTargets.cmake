@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How every library, program and test of the project is declared.
 
 # Where the header check (tests/structure) finds the public headers and their libraries.

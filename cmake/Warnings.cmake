@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Warnings and machine options of our own code, as one INTERFACE target.
 add_library(lime_build_flags INTERFACE)
 # GCC 12 reports -Wrestrict falsely in std::string's operator+ (GCC bug 105651).
