@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/capture_reader.h"
+
+namespace lime {
+
+/// A minimal pair of a capture.
+struct SentencePair {
+  std::int64_t number = 0;  ///< in its task, from 0: the line of BLiMP's file
+  std::int64_t good = 0;    ///< number of the sequence
+  std::int64_t bad = 0;
+};
+
+/// The pairs of one task (BLiMP: paradigm), in the order of the capture.
+struct PairTask {
+  std::string name;   ///< BLiMP's `UID`
+  std::string field;  ///< BLiMP's, with '/' as '_': its files spell syntax_semantics both ways
+  std::string term;   ///< BLiMP's `linguistics_term`
+  std::vector<SentencePair> pairs;
+};
+
+/// The ten tasks of the LIMe paper.
+const std::vector<std::string>& lime_paper_tasks();
+
+/// Sorts the minimal pairs of a capture by task. Sentences of shards that are missing are left out.
+///
+/// @param names  tasks to take, in the order of the capture; `lime-paper` stands for
+///               lime_paper_tasks(); empty: all.
+/// @throws InvalidArgument  if the capture holds no pairs, a pair lacks its good or bad sentence or
+///         has one twice (names task and pair), or a task is not there (lists those alike).
+std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
+                                      const std::vector<std::string>& names);
+
+/// Hash of the pairs' places and sentences: equal for captures of the same pairs, whatever model.
+std::string pairs_identity(const CaptureReader& capture, const std::vector<PairTask>& tasks);
+
+/// Items that belong together under a name, in order of first appearance.
+struct TaskGroup {
+  std::string name;
+  std::vector<std::size_t> members;  ///< places in the list of tasks
+};
+
+/// Tasks by linguistics_term, or by field. Tasks without one are in no group.
+std::vector<TaskGroup> group_by_term(const std::vector<PairTask>& tasks);
+std::vector<TaskGroup> group_by_field(const std::vector<PairTask>& tasks);
+
+}  // namespace lime

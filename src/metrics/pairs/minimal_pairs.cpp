@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/pairs/minimal_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#include "core/errors.h"
+
+namespace lime {
+
+std::vector<PairVerdict> judge_pairs(std::span<const double> good, std::span<const double> bad) {
+  if (good.size() != bad.size()) {
+    throw InvalidArgument("pairs: there must be as many good as bad sentences, got {} and {}",
+                          good.size(), bad.size());
+  }
+  std::vector<PairVerdict> verdicts;
+  verdicts.reserve(good.size());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    if (!std::isfinite(good[i]) || !std::isfinite(bad[i])) {
+      throw InvalidArgument("pairs: scores must be finite, pair {} has {} and {}", i, good[i],
+                            bad[i]);
+    }
+    verdicts.push_back(good[i] > bad[i]    ? PairVerdict::kRight
+                       : good[i] == bad[i] ? PairVerdict::kTie
+                                           : PairVerdict::kWrong);
+  }
+  return verdicts;
+}
+
+PairAccuracy pair_accuracy(std::span<const PairVerdict> verdicts, TieRule ties, double confidence) {
+  if (verdicts.empty()) throw InvalidArgument("pairs: at least one must be given");
+  PairAccuracy result;
+  result.num_pairs = static_cast<std::int64_t>(verdicts.size());
+  result.num_right = std::count(verdicts.begin(), verdicts.end(), PairVerdict::kRight);
+  result.num_ties = std::count(verdicts.begin(), verdicts.end(), PairVerdict::kTie);
+  if (ties == TieRule::kRight) result.num_right += result.num_ties;
+  const auto n = static_cast<double>(result.num_pairs);
+  const double p = static_cast<double>(result.num_right) / n;
+  result.accuracy = p;
+  if (result.num_pairs > 1) result.standard_error = std::sqrt(p * (1.0 - p) / (n - 1.0));
+  const double z = normal_quantile(0.5 + confidence / 2.0);
+  const double centre = p + z * z / (2.0 * n);
+  const double reach = z * std::sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+  const double scale = 1.0 + z * z / n;
+  result.ci_low = std::max(0.0, (centre - reach) / scale);
+  result.ci_high = std::min(1.0, (centre + reach) / scale);
+  return result;
+}
+
+double pooled_standard_error(std::span<const PairAccuracy> tasks) {
+  double pairs = 0.0;
+  double squares = 0.0;
+  for (const PairAccuracy& task : tasks) {
+    const auto n = static_cast<double>(task.num_pairs);
+    pairs += n;
+    squares += (n - 1.0) * n * task.standard_error * task.standard_error;
+  }
+  const double freedom = pairs - static_cast<double>(tasks.size());
+  return freedom > 0.0 ? std::sqrt(squares / freedom / pairs) : 0.0;
+}
+
+double normal_quantile(double probability) {
+  if (!(probability > 0.0 && probability < 1.0)) {
+    throw InvalidArgument("normal_quantile: the probability must be in (0, 1), got {}",
+                          probability);
+  }
+  // Newton's method on the convex side, from the middle outwards; the tail is taken on the left.
+  const double tail = std::min(probability, 1.0 - probability);
+  double x = 0.0;
+  for (int step = 0; step < 200; ++step) {
+    const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
+    const double density = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
+    // Newton in log(below) keeps the steps sound far out in the tail.
+    const double change = below / density * std::log(below / tail);
+    x -= change;
+    if (std::abs(change) <= 1e-15 * std::max(1.0, std::abs(x))) break;
+  }
+  return probability < 0.5 ? x : -x;
+}
+
+}  // namespace lime

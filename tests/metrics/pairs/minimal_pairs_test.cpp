@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/pairs/minimal_pairs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using enum PairVerdict;
+using ::testing::ElementsAre;
+
+template <typename F>
+std::string refusal(F call) {
+  try {
+    call();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(JudgePairsTest, ComparesScores) {
+  const std::vector<double> good = {-1.0, -3.0, -2.0, 0.0};
+  const std::vector<double> bad = {-2.0, -2.0, -2.0, -0.0};
+  EXPECT_THAT(judge_pairs(good, bad), ElementsAre(kRight, kWrong, kTie, kTie));
+}
+
+TEST(JudgePairsTest, RefusesWhatCannotBeCompared) {
+  const std::vector<double> good = {-1.0, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<double> bad = {-1.0, -2.0};
+  EXPECT_EQ(refusal([&] { judge_pairs(good, bad); }),
+            "pairs: scores must be finite, pair 1 has nan and -2");
+  EXPECT_EQ(refusal([&] { judge_pairs(std::span(good).first(1), bad); }),
+            "pairs: there must be as many good as bad sentences, got 1 and 2");
+}
+
+TEST(PairAccuracyTest, CountsTiesAsAsked) {
+  const std::vector<PairVerdict> verdicts = {kRight, kTie, kTie, kWrong, kRight};
+  const PairAccuracy harness = pair_accuracy(verdicts, TieRule::kRight);
+  const PairAccuracy paper = pair_accuracy(verdicts, TieRule::kWrong);
+  EXPECT_DOUBLE_EQ(harness.accuracy, 0.8);
+  EXPECT_DOUBLE_EQ(paper.accuracy, 0.4);
+  EXPECT_EQ(harness.num_ties, 2);
+  EXPECT_EQ(paper.num_ties, 2);
+  // Sample deviation of 1, 1, 1, 0, 1 over the root of 5.
+  EXPECT_NEAR(harness.standard_error, 0.2, 1e-15);
+}
+
+// The interval as Wilson (1927) writes it, with the quantile of a table.
+TEST(PairAccuracyTest, HasWilsonsInterval) {
+  std::vector<PairVerdict> verdicts(1000, kWrong);
+  std::fill_n(verdicts.begin(), 800, kRight);
+  const PairAccuracy most = pair_accuracy(verdicts, TieRule::kRight);
+  const double z = 1.959963984540054;
+  const double scale = 1.0 + z * z / 1000.0;
+  const double centre = (0.8 + z * z / 2000.0) / scale;
+  const double reach = z * std::sqrt(0.16 / 1000.0 + z * z / 4.0e6) / scale;
+  EXPECT_NEAR(most.ci_low, centre - reach, 1e-12);
+  EXPECT_NEAR(most.ci_high, centre + reach, 1e-12);
+  const std::vector<PairVerdict> all(20, kRight);
+  EXPECT_EQ(pair_accuracy(all, TieRule::kRight).ci_high, 1.0);
+  EXPECT_NEAR(pair_accuracy(all, TieRule::kRight).ci_low, 20.0 / (20.0 + z * z), 1e-12);
+}
+
+TEST(PairAccuracyTest, RefusesNoPairs) {
+  EXPECT_EQ(refusal([] { pair_accuracy({}, TieRule::kRight); }),
+            "pairs: at least one must be given");
+}
+
+TEST(PooledStandardErrorTest, OfOneTaskIsItsOwn) {
+  const std::vector<PairVerdict> verdicts = {kRight, kWrong, kRight, kRight};
+  const std::vector<PairAccuracy> tasks = {pair_accuracy(verdicts, TieRule::kRight)};
+  EXPECT_NEAR(pooled_standard_error(tasks), tasks[0].standard_error, 1e-15);
+  const std::vector<PairAccuracy> twice = {tasks[0], tasks[0]};
+  EXPECT_NEAR(pooled_standard_error(twice), tasks[0].standard_error / std::sqrt(2.0), 1e-15);
+}
+
+TEST(NormalQuantileTest, InvertsTheDistribution) {
+  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
+  EXPECT_NEAR(normal_quantile(0.5), 0.0, 1e-15);
+  for (const double p : {1e-12, 1e-6, 0.01, 0.2, 0.6, 0.9, 0.999999}) {
+    const double back = 0.5 * std::erfc(-normal_quantile(p) / std::numbers::sqrt2);
+    EXPECT_NEAR(back / p, 1.0, 1e-10) << p;
+  }
+}
+
+}  // namespace
+}  // namespace lime
