@@ -50,14 +50,13 @@ struct ForwardResult {
   at::Tensor hidden;
 };
 
-/// A LLaMA-type decoder, with Layer-Integrated Memory where the config has it (LIMe).
+/// A LLaMA-type decoder, or one of its relatives (docs/decoders.md).
 ///
 ///   x <- x + W_O attention(rms_norm(x)),    x <- x + W_down (silu(W_gate h) * W_up h), h =
 ///   rms_norm(x)
 ///
-/// LIMe (Gerasimov et al. 2025, arXiv:2502.09245): layer l appends its un-rotated keys and values
-/// to a buffer of all layers, mixes the buffer by its router R_l [kv_heads, (l + 1) * kv_heads]
-/// into kv_heads routed heads, rotates the routed keys and attends. Layer 0 has no router.
+/// What differs between them: the keys and values that attention reads (LimeRouter, ValueResidual),
+/// and what carries a pass from block to block (DepthAverage, HyperConnections).
 ///
 /// Where gradients are enabled and a parameter requires them, forward() builds the autograd graph;
 /// else it runs without one, in reused memory. Right-padded batches need no mask: with causal
