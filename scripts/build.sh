@@ -19,8 +19,8 @@ options=(-DLIME_WERROR=${LIME_WERROR:-OFF})
 [ -n "${LIME_TEST_DATA:-}" ] && options+=("-DLIME_TEST_DATA=$LIME_TEST_DATA")
 cmake --preset release "${options[@]}" >"$log" 2>&1 || fail "CMake could not configure"
 
-# One compiler takes up to 2.5 GB on LibTorch's headers.
-memory_jobs=$(awk '/MemAvailable/ { jobs = int($2 / 2500000); print jobs < 1 ? 1 : jobs }' /proc/meminfo)
+# One compiler takes up to 1.5 GB on LibTorch's headers.
+memory_jobs=$(awk '/MemAvailable/ { jobs = int($2 / 1500000); print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 cores=$(nproc)
 jobs=$((memory_jobs < cores ? memory_jobs : cores))
 
