@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,10 +7,10 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/generation_config.h"
 #include "checkpoint/tokenizer.h"
 #include "core/command_line.h"
 #include "core/program.h"
-#include "core/thread_pool.h"
 #include "model/generate.h"
 
 namespace lime {
@@ -58,19 +57,20 @@ void print_now(const std::string& text) {
 }
 
 int run_generate(GenerateCommand command) {
-  at::set_num_threads(command.threads > 0 ? command.threads : available_threads());
+  use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   const auto tokenizer = load_tokenizer(command.checkpoint);
   DecoderOptions options;
   options.device = parse_device(command.device);
   options.dtype = command.dtype;
   const Decoder decoder = load_decoder(checkpoint, options);
-  command.generation.stop_tokens = checkpoint.config().eos_token_ids;
+  command.generation.stop_tokens = stop_token_ids(checkpoint);
 
   print_now(command.prompt);
   StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
   const auto print_token = [&](std::int64_t id) {
-    print_now(text.push(static_cast<std::int32_t>(id)));
+    // An embedding may have more rows than the tokenizer has tokens; those have no text.
+    if (id < tokenizer->vocab_size()) print_now(text.push(static_cast<std::int32_t>(id)));
   };
   generate(decoder, prompt_ids(*tokenizer, command.prompt), command.generation, print_token,
            interrupt_token());

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/json.h"
+#include "support/test_data.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ProgramRun;
+using testing::run_command;
+using ::testing::StartsWith;
+using testing::tiny_config;
+
+const std::string kProgram = LIME_GENERATE;
+
+class LimeGenerateTest : public ::testing::Test {
+ protected:
+  void SetUp() override { testing::write_tiny_checkpoint(folder_ / "model"); }
+
+  ProgramRun generate(const std::string& options) const {
+    return run_command("cd '" + folder_.path().string() + "' && '" + kProgram + "' --threads 1 " +
+                       options);
+  }
+  void fails(const std::string& options, int status, const std::string& message) const {
+    const ProgramRun run = generate(options);
+    EXPECT_EQ(run.status, status) << options << run.errors;
+    EXPECT_THAT(run.errors, HasSubstr(message)) << options;
+    EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(LimeGenerateTest, ContinuesThePrompt) {
+  const ProgramRun run = generate("--checkpoint model --prompt 'the cat' --max-new-tokens 12");
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(run.errors, "");
+  EXPECT_THAT(run.output, StartsWith("the cat"));
+  EXPECT_GT(run.output.size(), std::string("the cat\n").size());
+  EXPECT_TRUE(run.output.ends_with('\n'));
+  EXPECT_EQ(generate("--checkpoint model --max-new-tokens 2").status, 0);
+}
+
+TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
+  const std::string sampled =
+      "--checkpoint model --prompt 'the cat' --max-new-tokens 40 --temperature 2 --top-k 50 "
+      "--top-p 0.95 --seed ";
+  const std::string first = generate(sampled + "1").output;
+  EXPECT_EQ(generate(sampled + "1").output, first);
+  EXPECT_NE(generate(sampled + "2").output, first);
+}
+
+TEST_F(LimeGenerateTest, EndsAfterTheTokensOfGenerationConfigJson) {
+  const std::string command = "--checkpoint model --prompt 'the cat' --max-new-tokens 60";
+  const std::string whole = generate(command).output;
+  Json every_id = Json::array();
+  for (int id = 0; id < 280; ++id) every_id.push_back(id);
+  testing::write_text(folder_ / "model/generation_config.json",
+                      Json{{"eos_token_id", every_id}}.dump());
+  const std::string stopped = generate(command).output;
+  EXPECT_EQ(stopped, generate("--checkpoint model --prompt 'the cat' --max-new-tokens 1").output);
+  EXPECT_LT(stopped.size(), whole.size());
+}
+
+TEST_F(LimeGenerateTest, TellsTheReferenceStoryWordForWord) {
+  const auto folder = testing::test_data("checkpoints/stories260k");
+  if (!exists(folder)) GTEST_SKIP() << testing::skip_reason(folder);
+  const ProgramRun run =
+      generate("--checkpoint '" + folder.string() + "' --max-new-tokens 200 --temperature 0");
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(run.output, testing::read_text(folder / "greedy_200.txt"));
+}
+
+TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
+  fails("--prompt x", 2, "checkpoint: must be given");
+  fails("--checkpoint nowhere --prompt x", 1, "'nowhere': there is no such checkpoint folder");
+  fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");
+  fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must lie in (0, 1], got 0");
+  fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "max_new_tokens must be >= 1");
+  fails("--checkpoint model --prompt x --device gpu", 1, "device: must be auto, cpu, cuda");
+  fails("--checkpoint model --prompt x --device cuda:99", 1, "is not there");
+  ModelConfig config = tiny_config();
+  config.vocab_size = 200;
+  config.bos_token_id = std::nullopt;
+  config.eos_token_ids = {};
+  testing::write_tiny_checkpoint(folder_ / "short", config);
+  fails("--checkpoint short --prompt x", 1,
+        "decoder: token ids must lie in 0 to 199, got 256 in sequence 0 at position 0");
+}
+
+}  // namespace
+}  // namespace lime
