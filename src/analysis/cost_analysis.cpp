@@ -154,12 +154,20 @@ std::string per_token_cell(const Json& row) {
   return operations_cell(row, "per_token", large ? 1e9 : 1e6, large ? "G" : "M");
 }
 
-std::vector<TableColumn> text_columns() {
-  return {
-      {"config", text_cell("label"), false},
-      {"decoder", text_cell("decoder"), false},
-      {"kv heads", text_cell("num_key_value_heads")},
-      {"tokens", text_cell("sequence_length")},
+/// Whether the rows differ in a column; one that they share stands above the table.
+bool differ_in(const std::vector<Json>& rows, const char* key) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Json& row) { return row.at(key) != rows.front().at(key); });
+}
+
+std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
+  std::vector<TableColumn> columns = {{"config", text_cell("label"), false},
+                                      {"decoder", text_cell("decoder"), false},
+                                      {"kv heads", text_cell("num_key_value_heads")}};
+  if (differ_in(rows, "sequence_length"))
+    columns.push_back({"tokens", text_cell("sequence_length")});
+  if (differ_in(rows, "dtype")) columns.push_back({"dtype", text_cell("dtype"), false});
+  const TableColumn numbers[] = {
       {"parameters", parameters_cell},
       {"MACs", total_cell},
       {"MACs/token", per_token_cell},
@@ -168,6 +176,8 @@ std::vector<TableColumn> text_columns() {
       {"router", text_cell("router_parameters")},
       {"share", [](const Json& row) { return percent_cell(row, "router_share"); }},
   };
+  columns.insert(columns.end(), std::begin(numbers), std::end(numbers));
+  return columns;
 }
 
 /// How papers write the decoders' names.
@@ -192,15 +202,12 @@ std::string printed_name(const Json& row) {
 
 /// The efficiency table: model, key-value heads, parameters in billions, operations in 10^12.
 std::vector<TableColumn> latex_columns(const std::vector<Json>& rows) {
-  const auto differs = [&](const char* key) {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const Json& row) { return row.at(key) != rows.front().at(key); });
-  };
   std::vector<TableColumn> columns;
-  if (differs("label")) columns.push_back({"Config", text_cell("label"), false});
+  if (differ_in(rows, "label")) columns.push_back({"Config", text_cell("label"), false});
   columns.push_back({"Model", printed_name, false});
   columns.push_back({"KV heads", text_cell("num_key_value_heads")});
-  if (differs("sequence_length")) columns.push_back({"Tokens", text_cell("sequence_length")});
+  if (differ_in(rows, "sequence_length"))
+    columns.push_back({"Tokens", text_cell("sequence_length")});
   columns.push_back(
       {"Parameters (B)", number_cell("parameters", 5, 1e-9), true, "\\# Parameters (B)"});
   columns.push_back({"FLOPs (T)", number_cell("multiply_accumulates", 4, 1e-12)});
@@ -218,11 +225,20 @@ Report make_report(Results results) {
   Report report;
   report.notes = {
       "cost of one forward pass over one sequence, logits included; MACs: multiply-accumulates as "
-      "the LIMe paper's code counts them (docs/cost.md)",
-      "cache: keys and values after the sequence; mixing: share of the MACs that routers and the "
-      "like take; router: their parameters"};
+      "the LIMe paper's code counts them (docs/cost.md)"};
+  std::string same;
+  if (!differ_in(results.rows, "sequence_length")) {
+    same += fmt::format("{} tokens, ", results.rows.front().at("sequence_length").dump());
+  }
+  if (!differ_in(results.rows, "dtype")) {
+    same += fmt::format("{}; ", results.rows.front().at("dtype").get<std::string>());
+  }
+  report.legend =
+      same +
+      "cache: keys and values after the sequence; mixing: share of the MACs that routers "
+      "and the like take; router: their parameters, and share of all";
   report.text = [](const Results& table, const TextStyle& style) {
-    return columns_to_text(pointers(table.rows), text_columns(), style);
+    return columns_to_text(pointers(table.rows), text_columns(table.rows), style);
   };
   report.latex = [](const Results& table, const std::vector<std::string>& notes) {
     return columns_to_latex(pointers(table.rows), latex_columns(table.rows), notes);

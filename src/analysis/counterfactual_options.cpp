@@ -34,7 +34,9 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
            "choose and norm by weights alone, not by what the heads contribute");
   list.add("draws", draws, "draws of each random router, whose values are averaged; > 0");
   list.group("Measurements");
-  list.add("preset", preset, "entropy: lime-code or raw");
+  OptionField& presets = list.add("preset", preset, "entropy: lime-code or raw");
+  presets.choices = {"lime-code", "raw"};
+  presets.type = "lime-code|raw";
   list.add("alpha", alpha, "orders of the entropy, each > 0; inf is allowed");
   list.add("max_sequences", max_sequences, "only this many sequences, the first ones");
   list.add("folds", folds, "folds of the separability, >= 2");

@@ -98,14 +98,16 @@ std::string sentence(const Results& results, const Claim& claim, std::int64_t nu
 }
 
 std::string map_title(const std::string& weighting) {
-  if (weighting == "none") return "mean map of |R|";
+  const std::string axes = "layer down, source layer across";
+  if (weighting == "none") {
+    return fmt::format("mean map of |R|: percent of a layer's weight, {}", axes);
+  }
   const std::size_t difference = weighting.find(" - none");
   if (difference != std::string::npos) {
-    return fmt::format("weighted by {} minus mean map of |R|, percentage points",
-                       weighting.substr(0, difference));
+    return fmt::format("that minus the map of |R|: percentage points, {}", axes);
   }
-  return fmt::format("mean map of |R| times the root mean square of each buffered head's {}",
-                     weighting);
+  return fmt::format("weighted by {}, |R| times the root mean square of each buffered head's: {}",
+                     weighting, axes);
 }
 
 MatrixD map_of(const Results& results, const std::string& weighting, std::int64_t num_layers) {
@@ -124,8 +126,7 @@ std::string maps_text(const Results& results, const RouterNotes& notes, const Te
     const std::string map =
         map_to_text(map_of(results, weighting, notes.num_layers), is_signed, style);
     if (map.empty()) continue;
-    text += fmt::format("{}: percent of a layer's weight, layer down, source layer across\n{}\n",
-                        map_title(weighting), map);
+    text += fmt::format("{}\n{}\n", map_title(weighting), map);
   }
   return text;
 }
@@ -137,7 +138,7 @@ std::function<std::string(const Json&)> percent_cell(const char* key) {
 /// The columns of layers and heads, those that the rows have.
 std::vector<TableColumn> number_columns(const Rows& rows) {
   std::vector<TableColumn> columns = {
-      {"sources", number_cell("effective_sources", 2)},
+      {"number", number_cell("effective_sources", 2)},
       {"entropy", number_cell("entropy", 3)},
       {"depth", number_cell("mean_depth", 2)},
       {"emb %", percent_cell("share_embedding")},
@@ -172,20 +173,33 @@ std::map<std::pair<Index, Index>, VectorD> head_maps(const Results& results) {
   return maps;
 }
 
+/// Characters that the map of one head takes at most.
+constexpr Index kStripWidth = 24;
+
+/// One shade per source layer, or per few of them.
+std::string strip(const VectorD& map, const TextStyle& style) {
+  const Index group = (map.size() + kStripWidth - 1) / kStripWidth;
+  VectorD sums = VectorD::Zero((map.size() + group - 1) / group);
+  for (Index i = 0; i < map.size(); ++i) sums(i / group) += map(i);
+  return shades(sums, 1.0, style);
+}
+
 std::string heads_text(const Results& results, const TextStyle& style) {
   const Rows rows = rows_of(results, "head", "none");
   if (rows.empty()) return "";
   const auto maps = head_maps(results);
-  std::vector<TableColumn> columns = {{"layer", text_cell("layer")}, {"head", text_cell("head")}};
-  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
-  columns.push_back(
-      {"source layers 0, 1, ...",
+  std::vector<TableColumn> columns = {
+      {"layer", text_cell("layer")},
+      {"head", text_cell("head")},
+      {"sources",
        [&](const Json& row) {
          const auto found = maps.find({row.at("layer").get<Index>(), row.at("head").get<Index>()});
-         return found == maps.end() ? "" : shades(found->second, 1.0, style);
+         return found == maps.end() ? "" : "|" + strip(found->second, style) + "|";
        },
-       false});
-  return "per target head, |R|\n" + columns_to_text(rows, columns, style);
+       false}};
+  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
+  return "per target head, |R|; sources: a shade per source layer, oldest first\n" +
+         columns_to_text(rows, columns, style);
 }
 
 std::string layers_table(const Results& results, const std::string& weighting,
@@ -239,9 +253,10 @@ Report make_router_report(Results results, const RouterNotes& notes) {
     }
   }
   report.legend =
-      "sources: effective number of buffered heads; depth: layers back on average; neg: weights "
-      "below 0; own-I: distance of the own block from the identity; others: size of the other "
-      "weights over that at initialisation";
+      "number: effective number of buffered heads; depth: layers back on average; neg: weights "
+      "below "
+      "0; own-I: distance of the own block from the identity; others: size of the other weights "
+      "over that at initialisation";
   report.text = [notes](const Results& table, const TextStyle& style) {
     return router_text(table, notes, style);
   };

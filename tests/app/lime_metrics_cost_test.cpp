@@ -158,7 +158,7 @@ TEST_F(CostCommandTest, PrintsATableAndTheLayoutOfThePaper) {
   const std::string table = run("cost base.json --decoder llama,lime").output;
   EXPECT_THAT(table, HasSubstr("1.07607 G"));
   EXPECT_THAT(table, HasSubstr("2.7638 T"));
-  EXPECT_THAT(table, HasSubstr("128.0 MiB"));
+  EXPECT_THAT(table, HasSubstr("128 MiB"));
   const std::string latex =
       run("cost base.json --decoder llama,lime,hyper_connections --format latex").output;
   EXPECT_THAT(latex, HasSubstr("Model & KV heads & \\# Parameters (B) & FLOPs (T)"));
