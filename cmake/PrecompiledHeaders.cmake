@@ -47,9 +47,13 @@ function(lime_prepare_headers kind)
   lime_cache_precompiled(${target})
 endfunction()
 
-# From a precompiled header, GCC 12 takes the AVX-512 intrinsics for uninitialised (GCC bug 105593).
+# From a precompiled header, GCC 12 takes the AVX-512 intrinsics for uninitialised (GCC bug 105593),
+# and std::string's operator+ for an overflow (bug 105651, as in Warnings.cmake).
 set(LIME_PRECOMPILED_OPTIONS
   $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
+if(LIME_PRECOMPILE)
+  list(APPEND LIME_PRECOMPILED_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+endif()
 
 lime_prepare_headers(torch LIBRARIES lime_torch
   HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_HEADERS})
@@ -75,9 +79,9 @@ function(lime_precompile target kind)
   if(TARGET lime_precompiled_${kind})
     target_compile_options(${target} PRIVATE ${LIME_PRECOMPILED_OPTIONS})
     lime_cache_precompiled(${target})
-    # OpenMP is a flag of the compiler, which a precompiled header must share.
+    # OpenMP, and Qt's position-independent code, are flags that a precompiled header must share.
     get_target_property(libraries ${target} LINK_LIBRARIES)
-    if(libraries MATCHES "OpenMP|faiss" AND NOT kind MATCHES "^torch")
+    if(libraries MATCHES "OpenMP|faiss|Qt|viz" AND NOT kind MATCHES "^torch")
       target_precompile_headers(${target} PRIVATE ${LIME_STANDARD_HEADERS})
     else()
       target_precompile_headers(${target} REUSE_FROM lime_precompiled_${kind})
