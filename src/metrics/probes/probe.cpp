@@ -11,7 +11,7 @@ namespace lime {
 namespace {
 
 /// Fits go through the solver in batches of at most this many score columns.
-constexpr int kMostColumns = 64;
+constexpr int kMostColumns = 128;
 
 /// One labelling in one fold with one strength of the penalty.
 struct Cell {

@@ -96,6 +96,7 @@ class BatchSolver {
   std::int64_t num_columns_ = 0;
   Columns<double> direction_scores_;  // [columns][padded_rows]
   Columns<double> products_;          // [columns][padded_cols]
+  Columns<double> whitening_in_, whitening_out_;
 };
 
 BatchSolver::BatchSolver(const PanelMatrix& panel, const std::vector<RegressionProblem>& problems,
@@ -213,8 +214,6 @@ void BatchSolver::find_directions(const std::vector<Fit*>& active) {
 /// Applies each fit's whitening to its direction; the intercepts' share of the Hessian is diagonal.
 void BatchSolver::whiten(const std::vector<Fit*>& active) {
   const Eigen::Index dim = panel_.cols();
-  Columns<double> in;
-  Columns<double> out;
   for (const auto& [strength, whitening] : whitenings_) {
     std::vector<Fit*> group;
     std::int64_t columns = 0;
@@ -224,18 +223,18 @@ void BatchSolver::whiten(const std::vector<Fit*>& active) {
       columns += fit->num_scores();
     }
     if (group.empty()) continue;
-    in.resize(columns, panel_.padded_cols());
+    whitening_in_.resize(columns, panel_.padded_cols());
     std::int64_t column = 0;
     for (Fit* fit : group) {
       for (int k = 0; k < fit->num_scores(); ++k) {
-        in.array(column++).head(dim) = fit->direction.segment(k * dim, dim).array();
+        whitening_in_.array(column++).head(dim) = fit->direction.segment(k * dim, dim).array();
       }
     }
-    whitening->apply(in, out, pool_);
+    whitening->apply(whitening_in_, whitening_out_, pool_);
     column = 0;
     for (Fit* fit : group) {
       for (int k = 0; k < fit->num_scores(); ++k) {
-        fit->direction.segment(k * dim, dim) = out.array(column++).head(dim).matrix();
+        fit->direction.segment(k * dim, dim) = whitening_out_.array(column++).head(dim).matrix();
       }
       fit->direction.tail(fit->num_scores()) /= kTypicalWeight * fit->scale();
     }

@@ -106,8 +106,8 @@ class RowSpaceWhitening final : public Whitening {
 
  private:
   const PanelMatrix& panel_;
-  const VectorD& mean_;
-  const VectorD& inverse_scale_;
+  VectorD mean_;
+  VectorD inverse_scale_;
   MatrixD core_;
   Columns<double> scaled_, products_, solved_, back_;
 };
