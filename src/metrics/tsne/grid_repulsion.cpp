@@ -12,7 +12,7 @@ namespace lime::tsne_detail {
 namespace {
 
 /// Distance of the nodes where the embedding is large; the kernel's width is 1.
-constexpr double kSpacing = 1.0 / 3.0;
+constexpr double kSpacing = 0.25;
 /// A smaller embedding has at least so many nodes along its longer side.
 constexpr double kFewestNodes = 40.0;
 /// A larger one, of millions of points or about to diverge, is left to the tree.

@@ -20,7 +20,7 @@ void TsneOptions::describe(OptionList& list) {
            "effective number of neighbours of a point, >= 1; at most a third of the others");
   list.add("iterations", iterations, "iterations in all, > 0");
   list.add("repulsion", repulsion,
-           "how the sum over all pairs is formed; auto: exact where that is fastest, else grid");
+           "how the sum over all pairs is formed; auto: exact up to 1000 points, else barnes-hut");
   list.add("theta", theta, "opening angle of barnes-hut, in [0, 1]; 0: exact gradient in double");
   list.add("init", init, "where to start: principal components or random");
   list.add("early_exaggeration", early_exaggeration,

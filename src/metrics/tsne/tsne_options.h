@@ -21,7 +21,7 @@ enum class TsneInit {
 
 /// How the repulsive sums over all pairs are computed.
 enum class TsneRepulsion {
-  kAuto,       ///< theta 0: exact in double; else the faster of exact and grid for the size
+  kAuto,       ///< theta 0: exact in double; else exact up to 1000 points, Barnes-Hut beyond
   kExact,      ///< every pair; float32, or double if theta is 0
   kBarnesHut,  ///< quadtree with opening angle `theta` (van der Maaten 2014)
   kGrid,       ///< B-splines on a grid and a Fourier transform (after Linderman et al. 2019)

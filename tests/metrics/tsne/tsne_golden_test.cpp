@@ -71,8 +71,9 @@ TEST_F(TsneGoldenTest, OtherRepulsionsComeNearTheExactGradient) {
 }
 
 TEST_F(TsneGoldenTest, TrustworthinessEqualsScikitLearns) {
+  // A rank is worth 1e-6 here, and a few pairs of distances are equal in float32.
   EXPECT_NEAR(trustworthiness(points_, embedding_, {}, pool_),
-              file_.double_attribute("trustworthiness", "gradient"), 1e-12);
+              file_.double_attribute("trustworthiness", "gradient"), 3e-6);
 }
 
 TEST_F(TsneGoldenTest, EndsNoWorseThanOpenTsne) {
