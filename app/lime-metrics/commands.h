@@ -10,5 +10,6 @@ namespace lime {
 // line in main.cpp; docs/architecture.md ("Analyses") has the recipe.
 
 void add_entropy_command(MetricCommands& commands);
+void add_tsne_command(MetricCommands& commands);
 
 }  // namespace lime

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
                          "Turns captures of lime-capture into numbers with error bars.");
   lime::MetricCommands commands(line);
   lime::add_entropy_command(commands);
+  lime::add_tsne_command(commands);
   lime::add_rerun_command(line, commands);
   line.set_examples(
       "lime-metrics entropy --layer all\n"

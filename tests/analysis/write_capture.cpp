@@ -19,7 +19,9 @@ RowTable row_table(const SmallCapture& capture) {
       table.sequence.push_back(static_cast<std::int32_t>(sequence));
       table.position.push_back(static_cast<std::int32_t>(position));
       table.token.push_back(capture.first_token + row);
-      if (!capture.class_names.empty()) table.class_id.push_back(0);
+      if (capture.class_names.empty()) continue;
+      const auto at = static_cast<std::size_t>(row);
+      table.class_id.push_back(capture.class_id.empty() ? std::int16_t{0} : capture.class_id[at]);
     }
   }
   return table;

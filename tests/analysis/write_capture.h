@@ -22,6 +22,7 @@ struct SmallCapture {
   std::vector<Activation> activations;
   RowKind rows = RowKind::kTokens;
   std::vector<std::string> class_names;  ///< every row is of class 0 if not empty
+  std::vector<std::int16_t> class_id;    ///< of each row, where not all are of class 0
   std::int32_t first_token = 0;          ///< rows hold the ids first_token, first_token + 1, ...
 };
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/tsne_analysis.h"
+#include "commands.h"
+
+namespace lime {
+
+void add_tsne_command(MetricCommands& commands) {
+  commands.add<TsneAnalysisOptions>(
+      {.name = "tsne",
+       .description =
+           "Draws the representations in the plane so that near points stay near (t-SNE).\n"
+           "Prints divergence and trustworthiness per layer; the coordinates lie in "
+           "NAME.embeddings.h5 (or .csv) beside the output.",
+       .progress_unit = "iterations",
+       .examples =
+           "lime-metrics tsne words.h5 --layer 2,4,7,12,15 -o tsne.json\n"
+           "lime-metrics tsne llama.h5 lime.h5 --class is,are,was,were --max-per-class 1668 "
+           "-o tsne.json -o tsne.csv\n"
+           "lime-metrics tsne numbers.h5 --class 1,2,3,4 --perplexity 15 -o near.json\n"
+           "lime-metrics tsne words.h5 --align -o aligned.json",
+       .prepare = prepare_tsne,
+       .has_samples = false});
+}
+
+}  // namespace lime

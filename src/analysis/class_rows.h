@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/capture_reader.h"
+
+namespace lime {
+
+/// Which rows of a capture are looked at.
+struct ClassRowsOptions {
+  /// Names of classes as `lime-capture --only` took them, with or without the space in front;
+  /// empty: all rows.
+  std::vector<std::string> classes = {};
+  /// Only the first rows of each class, > 0; unset: all.
+  std::optional<std::int64_t> max_per_class = std::nullopt;
+  /// If more rows than this remain, so many of them chosen by `seed`, > 0; unset: all.
+  std::optional<std::int64_t> max_rows = std::nullopt;
+  std::uint64_t seed = 0;
+
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// Chosen rows of a capture, ascending, with the class of each.
+struct ClassRows {
+  std::vector<std::int64_t> row;
+  std::vector<std::int16_t> class_id;    ///< index into class_names; -1: none
+  std::vector<std::string> class_names;  ///< of the capture; "bad", "good" for minimal pairs
+  std::int64_t available = 0;            ///< rows before max_rows
+
+  std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
+  /// Rows of one class.
+  std::int64_t count(std::int16_t id) const;
+};
+
+/// Chooses rows by class. Classes are those of the tokens; where the rows are sentences of minimal
+/// pairs, "bad" and "good"; else there are none.
+/// @throws InvalidArgument  if a class is unknown (lists those there are), or has no rows.
+ClassRows choose_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
+
+/// The chosen rows of one site and layer, [rows.size(), dim].
+MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
+                        const ClassRows& rows);
+
+}  // namespace lime

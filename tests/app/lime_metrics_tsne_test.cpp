@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics tsne from the outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "app/lime_metrics_fixture.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using testing::ProgramRun;
+using testing::SmallCapture;
+using testing::write_capture;
+
+/// The close numbers of the paper, as lime-capture --only leaves them.
+SmallCapture close_numbers() {
+  SmallCapture capture;
+  constexpr std::int64_t kRows = 160;
+  capture.lengths = {kRows};
+  capture.class_names = {"1", "2", "3", "4", "100", "101", "102", "103"};
+  MatrixF rows = testing::random_matrix(kRows, 12, 3);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    capture.class_id.push_back(static_cast<std::int16_t>(row % 8));
+    rows(row, row % 8) += 6.0F;
+  }
+  capture.activations.push_back({"values", 0, rows});
+  capture.activations.push_back({"values", 1, 2.0F * rows});
+  return capture;
+}
+
+class LimeMetricsTsneTest : public LimeMetricsTest {
+ protected:
+  LimeMetricsTsneTest() { write_capture(folder_ / "capture.h5", close_numbers()); }
+  const std::string quick_ = " --perplexity 10 --iterations 100 --threads 2 ";
+};
+
+TEST_F(LimeMetricsTsneTest, DrawsCloseNumbers) {
+  const ProgramRun result = run("tsne --class 1,2,3,4 -o near.json -o near.csv" + quick_);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("80 points"));
+  EXPECT_THAT(result.output, HasSubstr("trust"));
+  for (const std::string name :
+       {"near.json", "near.csv", "near.embeddings.h5", "near.embeddings.csv"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+  }
+  EXPECT_EQ(rows("tsne --class 100,101,102,103 --layer 1" + quick_).at(0).at("points"), 80);
+}
+
+TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
+  EXPECT_EQ(refusal("tsne --perplexity 60", 1),
+            "lime-metrics: 'capture.h5': tsne: perplexity must be <= (num_points - 1) / 3 = 53.0 "
+            "for 160 points, got 60\n");
+  EXPECT_EQ(refusal("tsne --perplexity 0", 2),
+            "lime-metrics: perplexity: must be >= 1, got 0; see lime-metrics tsne --help\n");
+  EXPECT_THAT(refusal("tsne --layer 7", 1), HasSubstr("7"));
+  EXPECT_THAT(refusal("tsne --class five", 1), HasSubstr("got 'five'"));
+  SmallCapture equal = close_numbers();
+  equal.activations[1].rows.setOnes();
+  write_capture(folder_ / "equal.h5", equal);
+  EXPECT_EQ(refusal("tsne equal.h5" + quick_, 1),
+            "lime-metrics: 'equal.h5': site 'values', layer 1: tsne: all 160 rows are equal; there "
+            "is nothing to embed\n");
+}
+
+}  // namespace
+}  // namespace lime
