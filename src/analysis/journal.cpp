@@ -108,19 +108,24 @@ UnitResult unit_result_from_json(const Json& value) {
   return result;
 }
 
-Journal::Journal(fs::path path, bool resume) : path_(std::move(path)), resume_(resume) {}
+Journal::Journal(fs::path path, bool resume) : path_(std::move(path)) {
+  std::error_code ignored;
+  if (resume || !fs::exists(path_, ignored)) return;
+  throw InvalidArgument(
+      "{}: holds the finished part of an interrupted run; go on from there with --resume, or "
+      "remove the file",
+      quoted(path_));
+}
 
 Journal::~Journal() { close(); }
 
 Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
-      resume_(other.resume_),
       header_(std::move(other.header_)),
       file_(std::exchange(other.file_, -1)) {}
 
 Journal& Journal::operator=(Journal&& other) noexcept {
   std::swap(path_, other.path_);
-  std::swap(resume_, other.resume_);
   std::swap(header_, other.header_);
   std::swap(file_, other.file_);
   return *this;
@@ -131,12 +136,6 @@ std::map<std::string, UnitResult> Journal::open(const Json& header) {
   std::map<std::string, UnitResult> finished;
   std::error_code ignored;
   if (!keeps() || !fs::exists(path_, ignored)) return finished;
-  if (!resume_) {
-    throw InvalidArgument(
-        "{}: holds the finished part of an interrupted run; go on from there with --resume, or "
-        "remove the file",
-        quoted(path_));
-  }
   create();
   const std::string text = read_whole(path_);
   std::size_t begin = 0;

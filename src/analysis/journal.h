@@ -21,7 +21,8 @@ class Journal {
   /// An object that keeps nothing.
   Journal() = default;
   /// @param path    file of the journal: journal_path() of the output
-  /// @param resume  whether units of an earlier run are taken over; if not, there must be none
+  /// @param resume  whether units of an earlier run are taken over
+  /// @throws InvalidArgument  if they are not, and there are some
   Journal(std::filesystem::path path, bool resume);
   ~Journal();
   Journal(Journal&& other) noexcept;
@@ -33,8 +34,7 @@ class Journal {
   /// Sets the header, and reads what an earlier run has finished: results by the text of the
   /// unit's key.
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
-  ///                          first difference; if there is one and it is not to be resumed; or if
-  ///                          another process is writing it.
+  ///                          first difference; or if another process is writing it.
   /// @throws FormatError      if a line before the last is damaged.
   std::map<std::string, UnitResult> open(const Json& header);
 
@@ -50,7 +50,6 @@ class Journal {
   void close();
 
   std::filesystem::path path_;
-  bool resume_ = false;
   std::string header_;
   int file_ = -1;
 };

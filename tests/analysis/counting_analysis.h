@@ -45,6 +45,7 @@ inline CountingAnalysis counting_analysis(
           samples.values.push_back(random.normal() + (label == "b" ? layer : 0) + 0.1 * i / 3.0);
         }
         Json row = {{"alpha", 0.5}, {"mean", samples.values[0]}, {"third", 1.0 / 3.0}};
+        for (const char* column : {"std", "ci_low", "ci_high", "ceiling"}) row[column] = 1.5;
         row["nothing"] = std::nan("");
         row["zero"] = -0.0;
         row["many"] = layer == 0 ? Json("inf") : Json(1e300);

@@ -32,6 +32,13 @@ std::string without_provenance(const fs::path& path) {
 
 class LimeMetricsResumeTest : public LimeMetricsTest {
  protected:
+  /// Puts another capture in the place of capture.h5.
+  void replace_capture() const {
+    fs::remove(folder_ / "capture.h5");
+    fs::remove_all(folder_ / "capture.shards");
+    write_capture(folder_ / "capture.h5", example_capture(9));
+  }
+
   /// Ten layers, each of some tenths of a second on one thread.
   void write_long_capture() const {
     constexpr std::int64_t kSequences = 4;
@@ -57,7 +64,7 @@ class LimeMetricsResumeTest : public LimeMetricsTest {
   /// Writes entropy.json of capture.h5.
   void write_results(const std::string& more = "") const {
     write_capture(folder_ / "capture.h5", example_capture());
-    ASSERT_EQ(run("entropy capture.h5 --quiet -o entropy.json " + more).status, 0);
+    ASSERT_EQ(run("entropy capture.h5 --label m --quiet -o entropy.json " + more).status, 0);
   }
 };
 
@@ -92,15 +99,15 @@ TEST_F(LimeMetricsResumeTest, CtrlCKeepsFinishedLayersAndResumeGivesTheSameBytes
 TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
   write_results();
   const std::string text = read_text(folder_ / "entropy.json");
-  const ProgramRun again = run("entropy capture.h5 -o entropy.json --resume");
+  const ProgramRun again = run("entropy capture.h5 --label m -o entropy.json --resume");
   EXPECT_EQ(again.status, 0);
   EXPECT_EQ(again.errors, "entropy.json: is finished, nothing is left to do\n");
   EXPECT_EQ(read_text(folder_ / "entropy.json"), text);
-  EXPECT_EQ(refusal("entropy capture.h5 -o entropy.json --resume --seed 1", 1),
+  EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume --seed 1", 1),
             "lime-metrics: 'entropy.json': is the finished result of another run, options.seed was "
             "0 and is 1; leave out --resume to replace it\n");
   // An output that is missing is made.
-  EXPECT_EQ(run("entropy --quiet -o entropy.json -o entropy.csv --resume").status, 0);
+  EXPECT_EQ(run("entropy --label m --quiet -o entropy.json -o entropy.csv --resume").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "entropy.csv"));
 }
 
@@ -109,7 +116,7 @@ TEST_F(LimeMetricsResumeTest, ResumeOfALaterSchemaIsRefused) {
   Json document = read_json_file(folder_ / "entropy.json");
   document["schema"] = "lime-results/2";
   write_text(folder_ / "entropy.json", document.dump());
-  EXPECT_EQ(refusal("entropy capture.h5 -o entropy.json --resume", 1),
+  EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume", 1),
             "lime-metrics: results: 'entropy.json': has schema version 2, this build reads 1; "
             "compute it again or update\n");
 }
@@ -149,13 +156,13 @@ TEST_F(LimeMetricsResumeTest, SaysWhatNeedsMoreMemoryThanTheLimit) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_THAT(refusal("entropy --memory-limit 1MB", 1),
               StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, most of all "
-                         "'capture.h5': site 'values', layer 0 with 4"));
+                         "'capture.h5': site 'hidden', layer 0 with 4 MiB; give --memory-limit "));
   EXPECT_THAT(refusal("entropy --memory-limit much", 2),
               StartsWith("lime-metrics: --memory-limit: expected a size such as 2GB or 512MiB"));
 }
 
 TEST_F(LimeMetricsResumeTest, RerunSaysThatItCameOutTheSame) {
-  write_results("--alpha 0.5,inf --seed 7 --layer 1 --label 'a b' --compare none");
+  write_results("--alpha 0.5,inf --seed 7 --layer 1 --compare none");
   const ProgramRun result = run("rerun entropy.json --threads 3");
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_EQ(result.output, "entropy.json: came out the same: 4 rows, 64 values, none differs\n");
@@ -181,16 +188,15 @@ TEST_F(LimeMetricsResumeTest, RerunShowsTheLargestDifference) {
   const ProgramRun result = run("rerun entropy.json --quiet");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, StartsWith("entropy.json: differs: 4 rows, 64 values, 1 differ\n"));
-  EXPECT_THAT(
-      result.output,
-      HasSubstr("  mean: 1 of 4 differ, largest difference 0.25 at capture, values, layer 1: "
-                "was "));
+  EXPECT_THAT(result.output,
+              HasSubstr("  mean: 1 of 4 differ, largest difference 0.25 at m, values, layer 1: "
+                        "was "));
   EXPECT_EQ(run("rerun entropy.json --quiet --tolerance 0.5").status, 0);
 }
 
 TEST_F(LimeMetricsResumeTest, RerunRefusesInputsThatAreGoneOrOthers) {
   write_results();
-  write_capture(folder_ / "capture.h5", example_capture(9));
+  replace_capture();
   EXPECT_THAT(refusal("rerun entropy.json", 1),
               StartsWith("lime-metrics: 'capture.h5': is not the file that 'entropy.json' was "
                          "computed from: its sha256 was "));
@@ -219,6 +225,15 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
             "lime-metrics: 'changed.json': options.beta is not known to this build of entropy; "
             "compute it again\n");
   EXPECT_THAT(refusal("rerun none.json", 1), HasSubstr("none.json"));
+}
+
+TEST_F(LimeMetricsResumeTest, AnEmptyLayerListIsRefused) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_EQ(refusal("entropy --layer ''", 2),
+            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got ''; see lime-metrics "
+            "entropy --help\n");
+  EXPECT_EQ(refusal("entropy --layer=", 2),
+            "lime-metrics: --layer: a value is missing; see lime-metrics --help\n");
 }
 
 TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
