@@ -9,7 +9,14 @@ namespace lime {
 // src/analysis/NAME_analysis.{h,cpp}, which prepares an Analysis, NAME_command.cpp here, and its
 // line in main.cpp; docs/architecture.md ("Analyses") has the recipe.
 
+void add_blimp_command(MetricCommands& commands);
+void add_cost_command(MetricCommands& commands);
+void add_counterfactual_command(MetricCommands& commands);
 void add_entropy_command(MetricCommands& commands);
+void add_geometry_command(MetricCommands& commands);
+void add_router_command(MetricCommands& commands);
+void add_separability_command(MetricCommands& commands);
+void add_similarity_command(MetricCommands& commands);
 void add_tsne_command(MetricCommands& commands);
 
 }  // namespace lime

@@ -8,7 +8,14 @@ int main(int argc, char** argv) {
                          "Turns captures of lime-capture into numbers with error bars.");
   lime::MetricCommands commands(line);
   lime::add_entropy_command(commands);
+  lime::add_separability_command(commands);
+  lime::add_blimp_command(commands);
   lime::add_tsne_command(commands);
+  lime::add_geometry_command(commands);
+  lime::add_similarity_command(commands);
+  lime::add_router_command(commands);
+  lime::add_counterfactual_command(commands);
+  lime::add_cost_command(commands);
   lime::add_rerun_command(line, commands);
   line.set_examples(
       "lime-metrics entropy --layer all\n"

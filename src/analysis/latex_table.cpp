@@ -19,7 +19,7 @@ std::string number(double value, int digits) {
 std::string cell(const Json* row, const TableLayout& layout) {
   if (row == nullptr) return "--";
   std::string text = number(results_number(*row, layout.value), layout.digits);
-  if (!layout.spread.empty()) {
+  if (!layout.spread.empty() && !std::isnan(results_number(*row, layout.spread))) {
     text += " \\pm " + number(results_number(*row, layout.spread), layout.digits);
   }
   return "$" + text + "$";

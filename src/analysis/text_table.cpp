@@ -48,7 +48,10 @@ Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool u
   const auto read = [&](const std::string& column) { return results_number(*row, column); };
   Cells parts = {number(read(layout.value), layout.digits)};
   if (detail <= Detail::kSpread && !layout.spread.empty()) {
-    parts.push_back((unicode ? kPlusMinus : "+- ") + number(read(layout.spread), layout.digits));
+    const double spread = read(layout.spread);
+    parts.push_back(std::isnan(spread)
+                        ? ""
+                        : (unicode ? kPlusMinus : "+- ") + number(spread, layout.digits));
   }
   if (detail <= Detail::kInterval && !layout.low.empty()) {
     const double low = read(layout.low);

@@ -10,6 +10,9 @@
 namespace lime {
 namespace {
 
+/// Distances from the mean below this share of its length are rounding: rows are float32.
+constexpr double kRounding = 1e-12;
+
 /// Largest column sum and largest row sum of magnitudes: sqrt of their product is the norm of
 /// Dong et al.
 struct CompositeNorm {
@@ -34,12 +37,14 @@ void DirectionSum::add(const ConstMatrixRef& rows, const VectorD* centre) {
     throw InvalidArgument("directions: rows must have {} dimensions as before, got {}", sum.size(),
                           rows.cols());
   }
+  // A row that equals the centre but for its rounding has no direction.
+  const double shortest = centre != nullptr ? kRounding * centre->norm() : 0.0;
   VectorD row(rows.cols());
   for (Eigen::Index r = 0; r < rows.rows(); ++r) {
     row = rows.row(r).transpose().cast<double>();
     if (centre != nullptr) row -= *centre;
     const double length = row.norm();
-    if (length > 0.0) {
+    if (length > shortest) {
       sum += row * (1.0 / length);
       ++count;
     } else {

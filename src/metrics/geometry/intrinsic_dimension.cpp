@@ -82,14 +82,6 @@ std::vector<Eigen::Index> without_close_ones(const NeighborGraph& graph, double 
   return kept;
 }
 
-void check_enough(std::int64_t distinct, std::int64_t all, std::int64_t needed) {
-  if (distinct >= needed) return;
-  throw InvalidArgument(
-      "intrinsic dimension: needs at least {} distinct points, got {} among {}; take more rows or "
-      "fewer neighbours",
-      needed, distinct, all);
-}
-
 }  // namespace
 
 void IntrinsicDimensionOptions::validate() const {
@@ -153,30 +145,33 @@ IntrinsicDimension intrinsic_dimension(const ConstMatrixRef& points,
                                        const std::stop_token& stop) {
   options.validate();
   check_finite_rows(points);
-  const std::int64_t needed = std::max<std::int64_t>(options.num_neighbors, 2) + 1;
+  const auto too_few = [&](const MatrixF& distinct) {
+    return distinct.rows() <= std::max<std::int64_t>(options.num_neighbors, 2);
+  };
+  IntrinsicDimension result;
   MatrixF kept = rows_of(points, distinct_rows(points));
-  check_enough(kept.rows(), points.rows(), needed);
   const double limit = options.duplicate_tolerance * spread_of(kept);
   const NeighborOptions exact{.search = NeighborSearch::kExact};
-  NeighborGraph graph = find_neighbors(kept, options.num_neighbors, exact, pool, stop);
-  while (true) {
+  NeighborGraph graph;
+  while (!too_few(kept)) {
+    graph = find_neighbors(kept, options.num_neighbors, exact, pool, stop);
     const std::vector<Eigen::Index> apart = without_close_ones(graph, limit);
     if (static_cast<Eigen::Index>(apart.size()) == kept.rows()) break;
     kept = rows_of(kept, apart);
-    check_enough(kept.rows(), points.rows(), needed);
-    graph = find_neighbors(kept, options.num_neighbors, exact, pool, stop);
   }
+  result.points = kept.rows();
+  result.duplicates = points.rows() - kept.rows();
+  if (too_few(kept)) return result;
   const MatrixD distances = exact_distances(kept, graph, pool);
   std::vector<double> log_ratios;
   for (Eigen::Index i = 0; i < distances.rows(); ++i) {
     log_ratios.push_back(std::log(distances(i, 1) / distances(i, 0)));
   }
-  return {
-      .two_nn = two_nn_dimension(std::move(log_ratios), options.two_nn_fit, options.two_nn_discard),
-      .mle = mle_dimension(distances, options.mle_average),
-      .points = kept.rows(),
-      .duplicates = points.rows() - kept.rows(),
-      .recall = graph.recall};
+  result.two_nn =
+      two_nn_dimension(std::move(log_ratios), options.two_nn_fit, options.two_nn_discard);
+  result.mle = mle_dimension(distances, options.mle_average);
+  result.recall = graph.recall;
+  return result;
 }
 
 }  // namespace lime

@@ -87,8 +87,8 @@ struct IntrinsicDimension {
 ///
 /// Of points that are equal, or closer than the tolerance, the first is kept and the others are
 /// counted: they have no ratio of distances. Distances are recomputed in double.
-/// @throws InvalidArgument  if fewer than num_neighbors + 1 points (at least 3) are distinct, or
-///                          one is not finite.
+/// @return both unset where fewer than num_neighbors + 1 points are distinct.
+/// @throws InvalidArgument  if a value is not finite, or the options are unfit.
 /// @throws Interrupted
 IntrinsicDimension intrinsic_dimension(const ConstMatrixRef& points,
                                        const IntrinsicDimensionOptions& options, ThreadPool& pool,

@@ -91,6 +91,7 @@ TEST(LayerGeometryTest, AllRowsEqualLeavesUndefinedWhatIsUndefined) {
   EXPECT_EQ(found.spectrum.ranks.value().numerical_rank, 1.0);
   EXPECT_FALSE(found.spectrum.participation_ratio.has_value());
   EXPECT_NEAR(found.directions.mean_cosine().value(), 1.0, 1e-12);
+  EXPECT_FALSE(found.centred_directions.mean_cosine().has_value());
   EXPECT_NEAR(found.sequences[0].similarity.rank_one_residual.value(), 0.0, 1e-12);
   EXPECT_FALSE(found.sequences[0].curvature.degrees.has_value());
 }

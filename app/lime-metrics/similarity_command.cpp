@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/similarity_analysis.h"
+#include "commands.h"
+
+namespace lime {
+
+void add_similarity_command(MetricCommands& commands) {
+  commands.add<SimilarityAnalysisOptions>(
+      {.name = "similarity",
+       .description =
+           "How alike layers are, as maps of layers against layers of one model or of two.\n"
+           "Linear CKA, biased and debiased, and the orthogonal Procrustes distance. Two captures "
+           "must be of the same tokens.",
+       .progress_unit = "pairs of layers",
+       .examples = "lime-metrics similarity --site hidden\n"
+                   "lime-metrics similarity llama.h5 lime.h5 --maps between --site values\n"
+                   "lime-metrics similarity --show procrustes --max-rows 8192 -o maps.json",
+       .prepare = prepare_similarity});
+}
+
+}  // namespace lime

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/geometry_options.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// As summarize() asks, but here the option is called otherwise.
+constexpr std::int64_t kFewestResamples = 100;
+
+void check_at_least(std::string_view name, std::int64_t value, std::int64_t least) {
+  if (value < least) throw InvalidArgument("{}: must be >= {}, got {}", name, least, value);
+}
+
+}  // namespace
+
+double rankme_epsilon(RankMePreset preset) {
+  switch (preset) {
+    case RankMePreset::kPaper:
+      return 1e-7;
+    case RankMePreset::kStablePretraining:
+      return 1e-5;
+    case RankMePreset::kTensorflowGnn:
+      return 1e-12;
+    case RankMePreset::kNone:
+      return 0.0;
+  }
+  return 0.0;
+}
+
+bool GeometryAnalysisOptions::wants(GeometryGroup group) const {
+  if (measure.empty()) return group != GeometryGroup::kLidar;
+  return std::find(measure.begin(), measure.end(), group) != measure.end();
+}
+
+void GeometryAnalysisOptions::describe(OptionList& list) {
+  captures.describe(list);
+  list.add("max_sequences", max_sequences,
+           "only this many sequences, the first ones, of each capture");
+  list.add("measure", measure, "what to measure; all but lidar if not given");
+  list.group("Ranks");
+  list.add("ranks", ranks, "ranks of all rows together, of each sequence, or both");
+  list.add("centering", centering,
+           "subtract the mean first: as each measure is defined (the participation ratio only), "
+           "always or never");
+  list.add("rankme", rankme, "whose epsilon RankMe adds: 1e-7, 1e-5, 1e-12 or none");
+  list.add("rank_tolerance", rank_tolerance,
+           "singular values above this times the largest count for the numerical rank, in [1e-7, "
+           "1); max(rows, dim) times float32's epsilon if not given");
+  list.group("Massive activations");
+  list.add("massive_threshold", massive.threshold, "smallest magnitude, >= 0");
+  list.add("massive_ratio", massive.ratio,
+           "smallest ratio to the median magnitude of the sequence, >= 1");
+  list.group("Intrinsic dimension");
+  list.add("neighbor_rows", neighbor_rows, "rows, drawn from all, whose neighbours are used, >= 3");
+  list.add("k", dimension.num_neighbors,
+           "neighbours of a row for the maximum-likelihood estimate, >= 2");
+  list.add("two_nn_fit", dimension.two_nn_fit, "how TwoNN fits its model");
+  list.add("two_nn_discard", dimension.two_nn_discard,
+           "share of the largest ratios that TwoNN leaves out, in [0, 1)");
+  list.add("mle_average", dimension.mle_average,
+           "how the estimates of all rows are averaged: inverse (MacKay & Ghahramani) or direct "
+           "(Levina & Bickel)");
+  list.add("duplicate_tolerance", dimension.duplicate_tolerance,
+           "rows closer than this times their spread are one row, in [0, 1)");
+  list.group("LiDAR of tokens");
+  list.add("lidar_size", token_classes.size, "occurrences of a token that make a class, >= 2");
+  list.add("lidar_classes", token_classes.count, "classes at most, >= 2");
+  list.add("lidar_delta", token_classes.lidar.delta,
+           "added to the diagonal of the scatter within classes, > 0");
+  list.group("Interval");
+  list.add("bootstrap", summary.resamples,
+           "resamples behind the interval of the mean over sequences, >= 100; 0: no interval");
+  list.add("confidence", summary.confidence,
+           "probability that the interval is meant to cover, in (0, 1)");
+}
+
+void GeometryAnalysisOptions::validate() const {
+  captures.validate();
+  if (max_sequences) check_at_least("max_sequences", *max_sequences, 1);
+  SpectrumOptions{.rankme_epsilon = rankme_epsilon(rankme), .rank_tolerance = rank_tolerance}
+      .validate();
+  massive.validate();
+  dimension.validate();
+  check_at_least("neighbor_rows", neighbor_rows, 3);
+  if (wants(GeometryGroup::kDimension) && neighbor_rows <= dimension.num_neighbors) {
+    throw InvalidArgument("k: must be < neighbor_rows = {}, got {}", neighbor_rows,
+                          dimension.num_neighbors);
+  }
+  check_at_least("lidar_size", token_classes.size, 2);
+  check_at_least("lidar_classes", token_classes.count, 2);
+  token_classes.lidar.validate();
+  if (summary.resamples != 0) check_at_least("bootstrap", summary.resamples, kFewestResamples);
+  summary.validate();
+}
+
+}  // namespace lime

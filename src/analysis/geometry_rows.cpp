@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/geometry_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lime {
+namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+using Value = std::optional<double>;
+using ValueOf = std::function<Value(const SequenceGeometry&)>;
+
+/// The four ranks and the participation ratio, under their names.
+std::vector<std::pair<std::string, std::function<Value(const MeasuredSpectrum&)>>> rank_measures() {
+  const auto rank = [](double SpectrumMeasures::*member) {
+    return [member](const MeasuredSpectrum& spectrum) -> Value {
+      if (!spectrum.ranks) return std::nullopt;
+      return (*spectrum.ranks).*member;
+    };
+  };
+  return {{"effective_rank", rank(&SpectrumMeasures::effective_rank)},
+          {"rankme", rank(&SpectrumMeasures::rankme)},
+          {"participation_ratio",
+           [](const MeasuredSpectrum& spectrum) { return spectrum.participation_ratio; }},
+          {"stable_rank", rank(&SpectrumMeasures::stable_rank)},
+          {"numerical_rank", rank(&SpectrumMeasures::numerical_rank)}};
+}
+
+/// Collects the rows of one layer.
+class RowCollector {
+ public:
+  RowCollector(const MeasuredLayer& layer, const GeometryAnalysisOptions& options)
+      : layer_(layer), options_(options) {}
+
+  /// A number of `n` rows together. @return the row, for further columns.
+  Json& add_of_rows(const std::string& group, const std::string& measure, Value value,
+                    std::int64_t n) {
+    Json& row = start(group, measure, "rows");
+    set_summary(row, {.n = n,
+                      .mean = value.value_or(kUndefined),
+                      .std = kUndefined,
+                      .ci_low = kUndefined,
+                      .ci_high = kUndefined});
+    row["undefined"] = value ? 0 : 1;
+    return row;
+  }
+
+  /// A number of each sequence, summed up over those that have one.
+  Json& add_of_sequences(const std::string& group, const std::string& measure,
+                         const ValueOf& value_of) {
+    std::vector<double> values;
+    for (const SequenceGeometry& sequence : layer_.geometry.sequences) {
+      const Value value = value_of(sequence);
+      if (value && std::isfinite(*value)) values.push_back(*value);
+    }
+    const std::size_t undefined = layer_.geometry.sequences.size() - values.size();
+    Json& row = start(group, measure, "sequences");
+    set_summary(row, values.empty() ? Summary{.n = 0,
+                                              .mean = kUndefined,
+                                              .std = kUndefined,
+                                              .ci_low = kUndefined,
+                                              .ci_high = kUndefined}
+                                    : summarize(values, options_.summary));
+    row["undefined"] = undefined;
+    if (undefined == 0) {
+      result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
+                                 .quantity = measure,
+                                 .items = "sequences",
+                                 .values = std::move(values)});
+    }
+    return row;
+  }
+
+  UnitResult finish() { return std::move(result_); }
+
+ private:
+  Json& start(const std::string& group, const std::string& measure, const char* over) {
+    Json row = Json::object();
+    row["group"] = group;
+    row["measure"] = measure;
+    row["over"] = over;
+    result_.rows.push_back(std::move(row));
+    return result_.rows.back();
+  }
+
+  static void set_summary(Json& row, const Summary& summary) {
+    row["mean"] = summary.mean;
+    row["std"] = summary.std;
+    row["ci_low"] = summary.ci_low;
+    row["ci_high"] = summary.ci_high;
+    row["n"] = summary.n;
+  }
+
+  const MeasuredLayer& layer_;
+  const GeometryAnalysisOptions& options_;
+  UnitResult result_;
+};
+
+void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& rows) {
+  for (const auto& [name, value] : rank_measures()) {
+    if (scope == RankScope::kSequences) break;
+    Json& row = rows.add_of_rows("rank", name, value(geometry.spectrum), geometry.num_rows);
+    row["ceiling"] = std::min(geometry.num_rows, geometry.dim);
+  }
+  double ceiling = 0.0;
+  for (const SequenceGeometry& sequence : geometry.sequences) {
+    ceiling += static_cast<double>(std::min(sequence.num_tokens, geometry.dim)) /
+               static_cast<double>(geometry.sequences.size());
+  }
+  for (const auto& [name, value] : rank_measures()) {
+    if (scope == RankScope::kRows) break;
+    Json& row = rows.add_of_sequences(
+        "rank", name,
+        [&value = value](const SequenceGeometry& sequence) { return value(sequence.spectrum); });
+    row["ceiling"] = ceiling;
+  }
+}
+
+void add_similarity(const LayerGeometry& geometry, RowCollector& rows) {
+  const DirectionSum& plain = geometry.directions;
+  const DirectionSum& centred = geometry.centred_directions;
+  rows.add_of_rows("similarity", "anisotropy", plain.mean_cosine(), plain.count);
+  rows.add_of_rows("similarity", "anisotropy_centred", centred.mean_cosine(), centred.count);
+  const auto add = [&](const std::string& name, Value SequenceSimilarity::*member) {
+    rows.add_of_sequences("similarity", name, [member](const SequenceGeometry& sequence) {
+      return sequence.similarity.*member;
+    });
+  };
+  add("sequence_cosine", &SequenceSimilarity::mean_cosine);
+  add("mean_token_similarity", &SequenceSimilarity::mean_token_similarity);
+  add("rank_one_residual", &SequenceSimilarity::rank_one_residual);
+  add("rank_one_residual_1inf", &SequenceSimilarity::rank_one_residual_1inf);
+}
+
+void add_massive(RowCollector& rows) {
+  const auto add = [&](const std::string& name, double MassiveActivations::*member) {
+    rows.add_of_sequences("massive", name, [member](const SequenceGeometry& sequence) -> Value {
+      return sequence.massive.*member;
+    });
+  };
+  add("massive_share", &MassiveActivations::share);
+  add("massive_token_share", &MassiveActivations::token_share);
+  add("largest_to_median", &MassiveActivations::largest_ratio);
+}
+
+void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
+  for (const auto& [name, value] : {std::pair<std::string, Value>("two_nn", dimension.two_nn),
+                                    std::pair<std::string, Value>("mle", dimension.mle)}) {
+    Json& row = rows.add_of_rows("dimension", name, value, dimension.points);
+    row["duplicates"] = dimension.duplicates;
+  }
+}
+
+}  // namespace
+
+UnitResult geometry_result(const MeasuredLayer& layer, const GeometryAnalysisOptions& options) {
+  RowCollector rows(layer, options);
+  if (options.wants(GeometryGroup::kRank)) add_ranks(layer.geometry, options.ranks, rows);
+  if (options.wants(GeometryGroup::kSimilarity)) add_similarity(layer.geometry, rows);
+  if (options.wants(GeometryGroup::kCurvature)) {
+    rows.add_of_sequences("curvature", "curvature", [](const SequenceGeometry& sequence) {
+      return sequence.curvature.degrees;
+    });
+  }
+  if (options.wants(GeometryGroup::kMassive)) add_massive(rows);
+  if (layer.dimension) add_dimension(*layer.dimension, rows);
+  if (layer.lidar) rows.add_of_rows("lidar", "lidar_token", layer.lidar, layer.lidar_rows);
+  return rows.finish();
+}
+
+}  // namespace lime

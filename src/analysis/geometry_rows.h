@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "analysis/analysis.h"
+#include "analysis/geometry_options.h"
+#include "metrics/geometry/intrinsic_dimension.h"
+#include "metrics/geometry/layer_geometry.h"
+
+namespace lime {
+
+/// Everything that was measured of one layer.
+struct MeasuredLayer {
+  LayerGeometry geometry;
+  std::optional<IntrinsicDimension> dimension;
+  std::optional<double> lidar;
+  std::int64_t lidar_rows = 0;
+};
+
+/// One row per measure: group, measure, over ("rows" or "sequences"), mean, std, ci_low, ci_high,
+/// n, undefined; ranks have a ceiling, dimensions the points used and the duplicates dropped.
+/// Measures of sequences have samples, where every sequence has a value.
+UnitResult geometry_result(const MeasuredLayer& layer, const GeometryAnalysisOptions& options);
+
+}  // namespace lime

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/similarity_analysis.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/geometry_sample.h"
+#include "analysis/similarity_report.h"
+#include "core/errors.h"
+#include "metrics/geometry/similarity.h"
+
+namespace lime {
+namespace {
+
+constexpr std::int64_t kFewestRows = 4;
+
+/// What the units of one analysis share.
+struct Shared {
+  SimilarityAnalysisOptions options;
+  std::vector<ChosenCapture> captures;
+  std::vector<std::vector<std::int64_t>> rows;  ///< of each capture, those that are compared
+};
+
+/// A map to be made: layers of a site of one capture against those of another, or of the same.
+struct MapPlan {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  std::string site;
+  std::vector<int> layers;
+  std::vector<int> other_layers;
+
+  bool is_within() const { return first == second; }
+};
+
+std::string quoted_path(const CaptureReader& capture) {
+  return "'" + capture.path().string() + "'";
+}
+
+void check_same_tokens(const CaptureReader& a, const CaptureReader& b) {
+  if (a.offsets() == b.offsets() && a.rows().token == b.rows().token &&
+      a.rows().position == b.rows().position) {
+    return;
+  }
+  throw InvalidArgument(
+      "{} and {}: hold different tokens, and layers are compared token by token; capture both "
+      "with the same text and tokenizer, or ask for --maps within",
+      quoted_path(a), quoted_path(b));
+}
+
+std::vector<MapPlan> plan_maps(const std::vector<ChosenCapture>& captures, SimilarityMaps maps) {
+  std::vector<MapPlan> plans;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    for (std::size_t j = i; j < captures.size(); ++j) {
+      if (maps == (i == j ? SimilarityMaps::kBetween : SimilarityMaps::kWithin)) continue;
+      if (i != j) check_same_tokens(captures[i].reader, captures[j].reader);
+      for (const auto& [site, layers] : captures[i].parts) {
+        for (const auto& [other_site, other_layers] : captures[j].parts) {
+          if (site == other_site) plans.push_back({i, j, site, layers, other_layers});
+        }
+      }
+    }
+  }
+  if (plans.empty()) {
+    throw InvalidArgument("maps: the captures have no site in common; name others with --site");
+  }
+  return plans;
+}
+
+/// The rows drawn of one layer, read sequence by sequence.
+MatrixF read_drawn_rows(const CaptureReader& capture, const std::string& site, int layer,
+                        const std::vector<std::int64_t>& drawn) {
+  const std::int64_t dim = capture.dim(site, layer);
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  MatrixF rows(static_cast<Eigen::Index>(drawn.size()), dim);
+  for (std::size_t i = 0; i < drawn.size();) {
+    const auto next = std::upper_bound(offsets.begin(), offsets.end(), drawn[i]);
+    std::size_t last = i;
+    while (last + 1 < drawn.size() && drawn[last + 1] < *next) ++last;
+    const std::int64_t count = drawn[last] - drawn[i] + 1;
+    const MatrixF read = capture.read_rows(site, layer, drawn[i], count);
+    for (std::size_t j = i; j <= last; ++j) {
+      rows.row(static_cast<Eigen::Index>(j)) = read.row(drawn[j] - drawn[i]);
+    }
+    i = last + 1;
+  }
+  return rows;
+}
+
+std::vector<ComparableRows> read_layers(const Shared& shared, std::size_t capture,
+                                        const std::string& site, const std::vector<int>& layers,
+                                        const UnitContext& context) {
+  const CaptureReader& reader = shared.captures[capture].reader;
+  std::vector<ComparableRows> all(layers.size());
+  context.pool.parallel_for(
+      static_cast<std::int64_t>(layers.size()),
+      [&](std::int64_t i) {
+        const auto at = static_cast<std::size_t>(i);
+        try {
+          all[at] =
+              comparable_rows(read_drawn_rows(reader, site, layers[at], shared.rows[capture]));
+        } catch (const InvalidArgument& error) {
+          throw InvalidArgument("'{}', layer {}: {}", shared.captures[capture].label, layers[at],
+                                error.what());
+        }
+      },
+      context.stop);
+  return all;
+}
+
+Json row_of(int layer, int other_layer, const RowSimilarity& similarity, std::size_t n) {
+  Json row = Json::object();
+  row["layer"] = layer;
+  row["other_layer"] = other_layer;
+  row["cka"] = similarity.cka;
+  row["cka_debiased"] = similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN());
+  row["procrustes"] = similarity.procrustes;
+  row["n"] = n;
+  return row;
+}
+
+/// Pairs of layers of a map that have to be computed: half of them where it is symmetric.
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    for (std::size_t j = plan.is_within() ? i : 0; j < plan.other_layers.size(); ++j) {
+      pairs.emplace_back(i, j);
+    }
+  }
+  return pairs;
+}
+
+UnitResult measure_map(const Shared& shared, const MapPlan& plan, const UnitContext& context) {
+  const std::vector<ComparableRows> layers =
+      read_layers(shared, plan.first, plan.site, plan.layers, context);
+  std::vector<ComparableRows> more;
+  if (!plan.is_within()) {
+    more = read_layers(shared, plan.second, plan.site, plan.other_layers, context);
+  }
+  const std::vector<ComparableRows>& others = plan.is_within() ? layers : more;
+  const auto pairs = pairs_of(plan);
+  const std::size_t width = plan.other_layers.size();
+  std::vector<RowSimilarity> map(plan.layers.size() * width);
+  std::atomic<std::int64_t> done{0};
+  context.pool.parallel_for(
+      static_cast<std::int64_t>(pairs.size()),
+      [&](std::int64_t index) {
+        const auto [i, j] = pairs[static_cast<std::size_t>(index)];
+        RowComparison comparison;
+        map[i * width + j] = comparison.compare(layers[i], others[j]);
+        if (plan.is_within()) map[j * width + i] = map[i * width + j];
+        if (context.on_progress)
+          context.on_progress({++done, static_cast<std::int64_t>(pairs.size()), ""});
+      },
+      context.stop);
+  UnitResult result;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      result.rows.push_back(row_of(plan.layers[i], plan.other_layers[j], map[i * width + j],
+                                   shared.rows[plan.first].size()));
+    }
+  }
+  return result;
+}
+
+/// The rows of all layers, in float and with their lengths; per thread a product of two layers.
+void set_bytes(Unit& unit, const Shared& shared, const MapPlan& plan) {
+  std::int64_t widest = 0;
+  const auto add = [&](std::size_t capture, const std::vector<int>& layers) {
+    const auto n = static_cast<std::int64_t>(shared.rows[capture].size());
+    for (const int layer : layers) {
+      const std::int64_t dim = shared.captures[capture].reader.dim(plan.site, layer);
+      widest = std::max(widest, dim);
+      unit.bytes += n * (dim * 4 + 8);
+    }
+  };
+  add(plan.first, plan.layers);
+  if (!plan.is_within()) add(plan.second, plan.other_layers);
+  unit.bytes_per_thread = widest * widest * 24 + (std::int64_t{64} << 20);
+}
+
+Unit make_unit(const std::shared_ptr<const Shared>& shared, const MapPlan& plan) {
+  const ChosenCapture& first = shared->captures[plan.first];
+  const ChosenCapture& second = shared->captures[plan.second];
+  Unit unit;
+  unit.key = {{"label", first.label}, {"other_label", second.label}, {"site", plan.site}};
+  unit.where = plan.is_within() ? fmt::format("{}: site '{}'", quoted_path(first.reader), plan.site)
+                                : fmt::format("{} and {}: site '{}'", quoted_path(first.reader),
+                                              quoted_path(second.reader), plan.site);
+  unit.work = static_cast<std::int64_t>(pairs_of(plan).size());
+  set_bytes(unit, *shared, plan);
+  unit.measure = [shared, plan](const UnitContext& context) {
+    return measure_map(*shared, plan, context);
+  };
+  return unit;
+}
+
+}  // namespace
+
+void SimilarityAnalysisOptions::describe(OptionList& list) {
+  captures.describe(list);
+  list.group("Similarity");
+  list.add("maps", maps,
+           "layers of each capture with each other (within), of each pair of captures (between), "
+           "or all");
+  list.add("show", show, "what the printed maps show; files hold all three");
+  list.add("max_rows", max_rows, "rows, drawn from all, on which layers are compared, >= 4");
+}
+
+void SimilarityAnalysisOptions::validate() const {
+  captures.validate();
+  if (max_rows < kFewestRows) {
+    throw InvalidArgument("max_rows: must be >= {}, got {}", kFewestRows, max_rows);
+  }
+  if (maps == SimilarityMaps::kBetween && captures.captures.size() < 2) {
+    throw InvalidArgument("maps: between needs two captures or more, got {}",
+                          captures.captures.size());
+  }
+}
+
+Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run) {
+  options.validate();
+  const auto shared = std::make_shared<Shared>();
+  shared->options = options;
+  shared->captures = open_captures(options.captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    const std::int64_t num_rows = capture.reader.num_rows();
+    if (num_rows < kFewestRows) {
+      throw InvalidArgument("{}: holds {} rows, and layers are compared on at least {}",
+                            quoted_path(capture.reader), num_rows, kFewestRows);
+    }
+    shared->rows.push_back(draw_rows(num_rows, options.max_rows, run.seed));
+  }
+  Analysis analysis;
+  analysis.metric = "similarity";
+  analysis.options = stored_options(options);
+  analysis.inputs = capture_inputs(shared->captures);
+  for (const MapPlan& plan : plan_maps(shared->captures, options.maps)) {
+    analysis.units.push_back(make_unit(shared, plan));
+  }
+  analysis.threads = UnitThreads::kInside;
+  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+    return make_similarity_report(std::move(results), shared->captures, shared->options);
+  };
+  return analysis;
+}
+
+}  // namespace lime

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/token_sequences.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/suggest.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence) {
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  const auto i = static_cast<std::size_t>(sequence);
+  return offsets[i + 1] - offsets[i];
+}
+
+}  // namespace
+
+std::int64_t num_sequences_used(const CaptureReader& capture,
+                                std::optional<std::int64_t> max_sequences) {
+  const std::int64_t all = capture.num_sequences();
+  return max_sequences ? std::min(all, *max_sequences) : all;
+}
+
+void check_token_sequences(const CaptureReader& capture, std::int64_t count,
+                           std::string_view metric) {
+  const std::string path = "'" + capture.path().string() + "'";
+  const CaptureInfo& info = capture.info();
+  if (info.rows != RowKind::kTokens) {
+    throw InvalidArgument(
+        "{}: holds one row per sequence (--rows {}), and {} needs every token of a sequence; "
+        "capture again with --rows tokens",
+        path, enum_name(info.rows), metric);
+  }
+  if (!info.class_names.empty()) {
+    throw InvalidArgument(
+        "{}: holds only some tokens ({}), and {} needs every token of a sequence; capture again "
+        "without --only",
+        path, printable(join_words(info.class_names)), metric);
+  }
+  if (count == 0) throw InvalidArgument("{}: holds no sequences", path);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t tokens = num_tokens(capture, i);
+    if (tokens >= 2) continue;
+    throw InvalidArgument(
+        "{}: sequence {} has {} token{}, and {} needs at least 2; capture again without it", path,
+        i, tokens, tokens == 1 ? "" : "s", metric);
+  }
+}
+
+SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,
+                               std::int64_t count) {
+  return {count, [&capture, site, layer](std::int64_t index, MatrixF& rows) {
+            const std::int64_t first = capture.offsets()[static_cast<std::size_t>(index)];
+            rows.resize(num_tokens(capture, index), capture.dim(site, layer));
+            capture.read_rows(site, layer, first, rows.rows(),
+                              {rows.data(), static_cast<std::size_t>(rows.size())});
+          }};
+}
+
+std::int64_t longest_sequence(const CaptureReader& capture, std::int64_t count) {
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < count; ++i) longest = std::max(longest, num_tokens(capture, i));
+  return longest;
+}
+
+}  // namespace lime

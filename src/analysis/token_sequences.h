@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "metrics/sequence_source.h"
+#include "store/capture_reader.h"
+
+namespace lime {
+
+/// How many sequences of `capture` are used: all, or the first `max_sequences`.
+std::int64_t num_sequences_used(const CaptureReader& capture,
+                                std::optional<std::int64_t> max_sequences);
+
+/// Refuses captures whose rows are not whole sequences of at least two tokens each.
+/// @param count   the sequences that are used, the first ones.
+/// @param metric  names the command in the message, e.g. "geometry".
+/// @throws InvalidArgument
+void check_token_sequences(const CaptureReader& capture, std::int64_t count,
+                           std::string_view metric);
+
+/// The first `count` sequences of one layer, read when their turn comes. Refers to `capture`.
+SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,
+                               std::int64_t count);
+
+/// Tokens of the longest of the first `count` sequences.
+std::int64_t longest_sequence(const CaptureReader& capture, std::int64_t count);
+
+}  // namespace lime

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics geometry and similarity from the outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "app/lime_metrics_fixture.h"
+#include "store/hdf5_file.h"
+
+namespace lime {
+namespace {
+
+using testing::example_capture;
+using testing::golden_file;
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using testing::random_matrix;
+using testing::SmallCapture;
+using testing::write_capture;
+
+constexpr const char* kSeeGeometry = "; see lime-metrics geometry --help\n";
+constexpr const char* kSeeSimilarity = "; see lime-metrics similarity --help\n";
+
+class LimeMetricsGeometryTest : public LimeMetricsTest {
+ protected:
+  /// The layer "tall" of tests/golden/geometry, which numpy, scipy and torch have measured.
+  void write_golden_layer() const {
+    const Hdf5File golden(golden_file("geometry/geometry.h5"));
+    const std::vector<std::int64_t> offsets = golden.read<std::int64_t>("tall/offsets");
+    SmallCapture capture;
+    for (std::size_t i = 1; i < offsets.size(); ++i) {
+      capture.lengths.push_back(offsets[i] - offsets[i - 1]);
+    }
+    capture.activations.push_back({"hidden", 0, golden.read_matrix("tall/rows")});
+    write_capture(folder_ / "capture.h5", capture);
+  }
+
+  static const Json& row_of(const Json& rows, const std::string& measure, const std::string& over) {
+    for (const Json& row : rows) {
+      if (row.at("measure") == measure && row.at("over") == over) return row;
+    }
+    throw std::runtime_error("no row of " + measure + " over " + over);
+  }
+};
+
+TEST_F(LimeMetricsGeometryTest, EqualsNumpyScipyAndTorch) {
+  write_golden_layer();
+  const Json found = rows("geometry --ranks both --massive-threshold 20 --massive-ratio 25 --k 5");
+  const Hdf5File golden(golden_file("geometry/geometry.h5"));
+  const auto expect_all = [&](const std::string& measure, const std::string& name, double within) {
+    EXPECT_NEAR(row_of(found, measure, "rows").at("mean").get<double>(),
+                golden.read<double>("tall/all/" + name).at(0), within)
+        << measure;
+  };
+  expect_all("effective_rank", "effective_rank", 1e-8);
+  expect_all("rankme", "rankme", 1e-8);
+  expect_all("participation_ratio", "participation_ratio", 1e-9);
+  expect_all("stable_rank", "stable_rank", 1e-9);
+  expect_all("numerical_rank", "numerical_rank", 0.0);
+  expect_all("anisotropy", "mean_cosine", 1e-12);
+  expect_all("anisotropy_centred", "centred_mean_cosine", 1e-12);
+  const auto expect_mean = [&](const std::string& measure, const std::string& name) {
+    double sum = 0.0;
+    const std::vector<double> values = golden.read<double>("tall/sequences/" + name);
+    for (const double value : values) sum += value;
+    const Json& row = row_of(found, measure, "sequences");
+    EXPECT_NEAR(row.at("mean").get<double>(), sum / static_cast<double>(values.size()), 1e-8)
+        << measure;
+    EXPECT_EQ(row.at("n"), 3);
+    EXPECT_LE(row.at("ci_low").get<double>(), row.at("mean").get<double>());
+    EXPECT_GE(row.at("ci_high").get<double>(), row.at("mean").get<double>());
+  };
+  for (const std::string name :
+       {"effective_rank", "rankme", "participation_ratio", "stable_rank", "numerical_rank",
+        "mean_token_similarity", "rank_one_residual", "rank_one_residual_1inf", "curvature",
+        "massive_share", "massive_token_share"}) {
+    expect_mean(name, name);
+  }
+  expect_mean("sequence_cosine", "mean_cosine");
+  expect_mean("largest_to_median", "largest_ratio");
+}
+
+TEST_F(LimeMetricsGeometryTest, TablesNameMeasuresAndCapturesAndCompare) {
+  write_capture(folder_ / "a.h5", example_capture(1));
+  write_capture(folder_ / "b.h5", example_capture(2));
+  const auto one = run("geometry a.h5 --site values --k 3");
+  EXPECT_EQ(one.status, 0) << one.errors;
+  EXPECT_THAT(one.output, HasSubstr("values, rank, over rows (at most 4)"));
+  EXPECT_THAT(one.output, HasSubstr("effective_rank"));
+  EXPECT_THAT(one.output, HasSubstr("values, massive, over sequences"));
+  const auto two = run("geometry a.h5 b.h5 --measure similarity --compare first");
+  EXPECT_EQ(two.status, 0) << two.errors;
+  EXPECT_THAT(two.output, HasSubstr("hidden, similarity, rank_one_residual, over sequences"));
+  EXPECT_THAT(two.output, HasSubstr("Holm"));
+  const auto latex = run("geometry a.h5 --measure rank --format latex");
+  EXPECT_EQ(latex.status, 0) << latex.errors;
+  EXPECT_THAT(latex.output, ::testing::Not(HasSubstr("nan")));
+}
+
+TEST_F(LimeMetricsGeometryTest, GivesTheSameNumbersForAnyThreadsAndMemory) {
+  write_capture(folder_ / "capture.h5", example_capture(3));
+  const Json one = rows("geometry --ranks both --k 3 --threads 1");
+  EXPECT_EQ(one, rows("geometry --ranks both --k 3 --threads 3"));
+  EXPECT_EQ(one, rows("geometry --ranks both --k 3 --threads 2 --memory-limit 1GB"));
+}
+
+TEST_F(LimeMetricsGeometryTest, UsesTheFirstSequencesAndTheirOwnMean) {
+  SmallCapture all = example_capture(4);
+  SmallCapture part = all;
+  part.lengths = {5, 8};
+  for (auto& activation : part.activations) activation.rows = activation.rows.topRows(13).eval();
+  write_capture(folder_ / "all.h5", all);
+  write_capture(folder_ / "part.h5", part);
+  Json first = rows("geometry all.h5 --label x --max-sequences 2 --k 3");
+  const Json second = rows("geometry part.h5 --label x --k 3");
+  ASSERT_EQ(first.size(), second.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(first[i].at("measure"), second[i].at("measure"));
+    EXPECT_NEAR(first[i].at("mean").get<double>(), second[i].at("mean").get<double>(), 1e-10)
+        << first[i];
+  }
+}
+
+TEST_F(LimeMetricsGeometryTest, LidarTakesTokensThatOccurOften) {
+  SmallCapture capture = example_capture(5);
+  write_capture(folder_ / "capture.h5", capture);  // every token comes once
+  EXPECT_EQ(refusal("geometry --measure lidar", 1),
+            "lime-metrics: lidar_size: at least 2 tokens must occur 16 times, got 0; ask for fewer "
+            "occurrences or capture more text\n");
+}
+
+TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
+  SmallCapture capture;
+  capture.lengths = {6, 6};
+  capture.activations.push_back({"hidden", 0, MatrixF::Constant(12, 4, 0.5F)});
+  write_capture(folder_ / "capture.h5", capture);
+  const Json found = rows("geometry --measure rank,similarity,curvature,massive");
+  EXPECT_NEAR(row_of(found, "effective_rank", "rows").at("mean").get<double>(), 1.0, 1e-6);
+  EXPECT_EQ(row_of(found, "participation_ratio", "rows").at("mean"), "nan");
+  EXPECT_EQ(row_of(found, "participation_ratio", "rows").at("undefined"), 1);
+  EXPECT_NEAR(row_of(found, "anisotropy", "rows").at("mean").get<double>(), 1.0, 1e-12);
+  EXPECT_EQ(row_of(found, "anisotropy_centred", "rows").at("mean"), "nan");
+  EXPECT_EQ(row_of(found, "rank_one_residual", "sequences").at("mean").get<double>(), 0.0);
+  EXPECT_EQ(row_of(found, "curvature", "sequences").at("undefined"), 2);
+  EXPECT_THAT(run("geometry --measure rank").output, HasSubstr("nan: not defined there"));
+  const Json dimension = rows("geometry --measure dimension --k 3");
+  EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("mean"), "nan");
+  EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("n"), 1);
+  EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("duplicates"), 11);
+  EXPECT_EQ(refusal("geometry --measure dimension", 1),
+            "lime-metrics: 'capture.h5': k must be < 12, the number of rows, got 20\n");
+  EXPECT_EQ(refusal("similarity --label a", 1),
+            "lime-metrics: 'capture.h5': site 'hidden': 'a', layer 0: similarity: the 12 "
+            "rows are all equal, and nothing can be compared with them\n");
+}
+
+TEST_F(LimeMetricsGeometryTest, DuplicatesAreDroppedAndCounted) {
+  SmallCapture capture;
+  capture.lengths = {40, 40};
+  MatrixF rows_twice(80, 5);
+  rows_twice << random_matrix(40, 5, 1), random_matrix(40, 5, 1);
+  capture.activations.push_back({"hidden", 0, rows_twice});
+  write_capture(folder_ / "capture.h5", capture);
+  const Json found = rows("geometry --measure dimension --k 5");
+  for (const std::string measure : {"two_nn", "mle"}) {
+    EXPECT_EQ(row_of(found, measure, "rows").at("n"), 40);
+    EXPECT_EQ(row_of(found, measure, "rows").at("duplicates"), 40);
+    EXPECT_TRUE(std::isfinite(row_of(found, measure, "rows").at("mean").get<double>()));
+  }
+}
+
+TEST_F(LimeMetricsGeometryTest, NamesTheFirstPlaceThatIsNotFinite) {
+  SmallCapture capture = example_capture();
+  capture.activations[0].rows(5 + 2, 3) = std::numeric_limits<float>::quiet_NaN();
+  write_capture(folder_ / "capture.h5", capture);
+  EXPECT_EQ(refusal("geometry --k 3", 1),
+            "lime-metrics: 'capture.h5': site 'values', layer 0: geometry: sequence 1: "
+            "representations must be finite, got nan at token 2, dimension 3; look for overflow in "
+            "the model or in a float16 capture\n");
+}
+
+TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
+  SmallCapture pooled = example_capture();
+  pooled.rows = RowKind::kMean;
+  write_capture(folder_ / "pooled.h5", pooled);
+  EXPECT_EQ(refusal("geometry pooled.h5", 1),
+            "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and geometry "
+            "needs every token of a sequence; capture again with --rows tokens\n");
+  SmallCapture some = example_capture();
+  some.class_names = {" is"};
+  write_capture(folder_ / "some.h5", some);
+  EXPECT_EQ(refusal("geometry some.h5", 1),
+            "lime-metrics: 'some.h5': holds only some tokens ( is), and geometry needs every token "
+            "of a sequence; capture again without --only\n");
+  SmallCapture single;
+  single.lengths = {4, 1};
+  single.activations.push_back({"hidden", 0, random_matrix(5, 3, 1)});
+  write_capture(folder_ / "single.h5", single);
+  EXPECT_EQ(refusal("geometry single.h5", 1),
+            "lime-metrics: 'single.h5': sequence 1 has 1 token, and geometry needs at least 2; "
+            "capture again without it\n");
+}
+
+TEST_F(LimeMetricsGeometryTest, WrongOptionsAreOneLine) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_EQ(refusal("geometry --k 1", 2),
+            std::string("lime-metrics: k: must be >= 2, got 1") + kSeeGeometry);
+  EXPECT_EQ(refusal("geometry --k 20 --neighbor-rows 20", 2),
+            std::string("lime-metrics: k: must be < neighbor_rows = 20, got 20") + kSeeGeometry);
+  EXPECT_EQ(refusal("geometry --measure ranks", 2),
+            std::string("lime-metrics: --measure: expected one of rank, similarity, curvature, "
+                        "massive, dimension, lidar, got 'ranks'") +
+                kSeeGeometry);
+  EXPECT_EQ(refusal("geometry --rank-tolerance 0", 2),
+            std::string("lime-metrics: rank_tolerance: must be in [1e-07, 1), got 0; smaller "
+                        "singular values are rounding noise") +
+                kSeeGeometry);
+  EXPECT_EQ(refusal("geometry --two-nn-discard 1", 2),
+            std::string("lime-metrics: two_nn_discard: must be in [0, 1), got 1") + kSeeGeometry);
+  EXPECT_EQ(refusal("geometry --massive-ratio 0.5", 2),
+            std::string("lime-metrics: massive_ratio: must be >= 1, got 0.5") + kSeeGeometry);
+  EXPECT_THAT(refusal("geometry --layer ''", 2), HasSubstr("layer"));
+  EXPECT_EQ(refusal("similarity --max-rows 3", 2),
+            std::string("lime-metrics: max_rows: must be >= 4, got 3") + kSeeSimilarity);
+  EXPECT_EQ(refusal("similarity --maps between", 2),
+            std::string("lime-metrics: maps: between needs two captures or more, got 1") +
+                kSeeSimilarity);
+}
+
+TEST_F(LimeMetricsGeometryTest, MapsLayersOfOneModelAndOfTwo) {
+  write_capture(folder_ / "a.h5", example_capture(1));
+  write_capture(folder_ / "b.h5", example_capture(2));
+  const Json found = rows("similarity a.h5 b.h5 --site hidden");
+  ASSERT_EQ(found.size(), 12U);  // a with a, a with b, b with b; 2 x 2 each
+  for (const Json& row : found) {
+    const bool same =
+        row.at("label") == row.at("other_label") && row.at("layer") == row.at("other_layer");
+    EXPECT_EQ(row.at("n"), 16);
+    if (same) {
+      EXPECT_NEAR(row.at("cka").get<double>(), 1.0, 1e-12);
+      EXPECT_NEAR(row.at("cka_debiased").get<double>(), 1.0, 1e-12);
+      EXPECT_NEAR(row.at("procrustes").get<double>(), 0.0, 1e-6);
+    } else {
+      EXPECT_LT(row.at("cka").get<double>(), 1.0);
+      EXPECT_GT(row.at("procrustes").get<double>(), 0.0);
+    }
+  }
+  EXPECT_EQ(rows("similarity a.h5 b.h5 --maps between").size(), 8U);
+  EXPECT_EQ(rows("similarity a.h5 b.h5 --maps within --site values").size(), 8U);
+  EXPECT_EQ(found, rows("similarity a.h5 b.h5 --site hidden --threads 3"));
+  const auto text = run("similarity a.h5 --site hidden");
+  EXPECT_THAT(text.output, HasSubstr("a, hidden: layers against layers, percent"));
+  EXPECT_THAT(text.output, HasSubstr("100"));
+  EXPECT_THAT(run("similarity a.h5 --show procrustes").output, HasSubstr("0.00"));
+}
+
+TEST_F(LimeMetricsGeometryTest, RefusesMapsBetweenDifferentTexts) {
+  write_capture(folder_ / "a.h5", example_capture(1));
+  SmallCapture other = example_capture(2);
+  other.first_token = 7;
+  write_capture(folder_ / "b.h5", other);
+  EXPECT_EQ(refusal("similarity a.h5 b.h5", 1),
+            "lime-metrics: 'a.h5' and 'b.h5': hold different tokens, and layers are compared token "
+            "by token; capture both with the same text and tokenizer, or ask for --maps within\n");
+  EXPECT_EQ(rows("similarity a.h5 b.h5 --maps within").size(), 16U);
+}
+
+}  // namespace
+}  // namespace lime
