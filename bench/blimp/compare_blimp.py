@@ -86,7 +86,10 @@ def capture_rows(arguments, files, folder):
 
 
 def sklearn_probes(capture, seed):
-    """(layer, task) -> mean accuracy over the same folds, by scikit-learn."""
+    """(layer, task) -> mean accuracy over the same folds, by scikit-learn.
+
+    The rows are float64 there: in float32 its solver ends too early to repeat its own answers.
+    """
     import h5py
     import numpy as np
     from sklearn.linear_model import LogisticRegression
@@ -101,7 +104,7 @@ def sklearn_probes(capture, seed):
             tasks, labels = file["sequences/task"][:], file["sequences/label"][:]
             pairs = file["sequences/pair"][:]
             for layer in file["activations/hidden"]:
-                rows = file["activations/hidden"][layer][:]
+                rows = file["activations/hidden"][layer][:].astype(np.float64)
                 for number, name in enumerate(names):
                     chosen = tasks == number
                     x, y, groups = rows[chosen], labels[chosen], pairs[chosen]
@@ -109,7 +112,7 @@ def sklearn_probes(capture, seed):
                     folds = GroupKFold(n_splits=5, shuffle=True, random_state=seed)
                     for train, test in folds.split(x, y, groups):
                         probe = make_pipeline(StandardScaler(),
-                                              LogisticRegression(tol=1e-6, max_iter=10000))
+                                              LogisticRegression(tol=1e-8, max_iter=10000))
                         probe.fit(x[train], y[train])
                         scores.append(probe.score(x[test], y[test]))
                     accuracies[int(layer), name] = float(np.mean(scores))

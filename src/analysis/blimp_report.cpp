@@ -100,9 +100,9 @@ std::vector<Json> latex_rows(const Results& results, const std::string& level, b
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const auto& [name, cell] : cells[i]) {
-      rows[i]["cell:" + name] =
-          cell.count == 1 ? fmt::format("{:.2f}", cell.mean())
-                          : fmt::format("${:.2f} \\pm {:.2f}$", cell.mean(), cell.deviation());
+      rows[i]["cell:" + name] = cell.count == 1
+                                    ? fmt::format("{:.2f}", cell.mean())
+                                    : fmt::format("{:.2f} ({:.2f})", cell.mean(), cell.deviation());
     }
   }
   return rows;
@@ -116,11 +116,8 @@ std::string readable(std::string name) {
 
 std::vector<TableColumn> latex_columns(const Results& results, const std::string& level,
                                        bool zero_shot) {
-  const auto escaped = [](const std::string& key) {
-    return [key](const Json& row) { return latex_escaped(row.at(key).get<std::string>()); };
-  };
-  std::vector<TableColumn> columns = {{"Model", escaped("label"), false}};
-  if (!zero_shot) columns.push_back({"Site", escaped("site"), false});
+  std::vector<TableColumn> columns = {{"Model", text_cell("label"), false}};
+  if (!zero_shot) columns.push_back({"Site", text_cell("site"), false});
   std::vector<std::string> seen;
   for (const Json& row : breakdown(results, level).rows) {
     const std::string name = row.at("name");
@@ -133,15 +130,15 @@ std::vector<TableColumn> latex_columns(const Results& results, const std::string
          .cell = text_cell("cell:" + name),
          .latex_header = is_last ? shown : fmt::format("\\rotatebox{{90}}{{{}}}", shown)});
   }
-  // All rows of the mean come after those of the groups.
   return columns;
 }
 
 std::string latex(const Results& results, std::vector<std::string> notes, const std::string& level,
                   bool zero_shot) {
-  notes.emplace_back("per cent; needs \\usepackage{booktabs} and \\usepackage{graphicx}");
+  notes.emplace_back("per cent; headings need \\usepackage{graphicx}");
   if (!zero_shot) {
-    notes.emplace_back("cells: mean over the layers, behind it their standard deviation (ddof 0)");
+    notes.emplace_back(
+        "cells: mean over the layers, in brackets their standard deviation (ddof 0)");
   }
   const std::vector<Json> rows = latex_rows(results, level, zero_shot);
   std::vector<const Json*> pointers;
