@@ -3,7 +3,8 @@
 """Five folds of a linear probe: lime-bench-probes against scikit-learn, in one run on the same rows.
 
 usage: compare_probes.py [--program build/release/bin/lime-bench-probes] [--repeats 5]
-                         [--threads 4] [--set words|pairs|all] [--only lime,lbfgs] [--quick]
+                         [--threads 4] [--set words|pairs|all] [--only CONTENDER...]
+                         [--quick] [--small]
        compare_probes.py --adam [--set words]    one epoch of Adam as the paper's code does it (torch)
 
 words: 6672 x 2048 float32 rows of 4 overlapping classes with a power-law spectrum, KFold(5,
@@ -113,7 +114,7 @@ def run_sklearn(arguments):
 
     warnings.filterwarnings("ignore")
     name, folder = arguments["set"], pathlib.Path(arguments["folder"])
-    rows = np.fromfile(folder / f"{name}.f32", np.float32).reshape(-1, SETS[name]["dim"])
+    rows = np.fromfile(folder / f"{name}.f32", np.float32).reshape(-1, arguments["dim"])
     labels = np.fromfile(folder / f"{name}.i32", np.int32)
     folds = split(name, rows)
     items = [(rows, labels, train, test, arguments) for train, test in folds]
@@ -143,7 +144,8 @@ def run_contender(name, contender, folder, options, tol):
         if tol:
             command += ["--tolerance", tol]
     else:
-        arguments = {"set": name, "folder": str(folder), "tol": tol, "threads": options.threads,
+        arguments = {"set": name, "dim": SETS[name]["dim"], "folder": str(folder),
+                     "tol": tol, "threads": options.threads,
                      "solver": "newton-cg" if "newton-cg" in contender else "lbfgs",
                      "pool": "process" in contender, "float32": "float32" in contender,
                      "intelex": "intelex" in contender}
@@ -223,10 +225,11 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--set", choices=["words", "pairs", "all"], default="all")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--only", nargs="*", default=[], help="names as in CONTENDERS")
     parser.add_argument("--write", help="only write the rows into this folder")
     parser.add_argument("--adam", action="store_true")
     parser.add_argument("--quick", action="store_true", help="1 repeat")
+    parser.add_argument("--small", action="store_true", help="400 x 96: to see that all runs")
     parser.add_argument("--sklearn", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.sklearn:
@@ -234,6 +237,9 @@ def main():
         return
     if options.quick:
         options.repeats = 1
+    if options.small:
+        for size in SETS.values():
+            size.update(rows=400, dim=96)
     import numpy as np
     import sklearn
 
