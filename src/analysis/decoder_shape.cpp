@@ -17,7 +17,8 @@ bool is_there(const fs::path& path) {
 }
 
 bool has_weights(const fs::path& folder) {
-  return is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
+  return is_there(folder / "model.safetensors") ||
+         is_there(folder / "model.safetensors.index.json");
 }
 
 CostedDecoder costed_decoder(const ModelConfig& config) {

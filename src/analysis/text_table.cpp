@@ -49,9 +49,8 @@ Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool u
   Cells parts = {number(read(layout.value), layout.digits)};
   if (detail <= Detail::kSpread && !layout.spread.empty()) {
     const double spread = read(layout.spread);
-    parts.push_back(std::isnan(spread)
-                        ? ""
-                        : (unicode ? kPlusMinus : "+- ") + number(spread, layout.digits));
+    parts.push_back(
+        std::isnan(spread) ? "" : (unicode ? kPlusMinus : "+- ") + number(spread, layout.digits));
   }
   if (detail <= Detail::kInterval && !layout.low.empty()) {
     const double low = read(layout.low);

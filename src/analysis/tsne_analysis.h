@@ -34,7 +34,7 @@ struct TsneAnalysisOptions {
   /// Classes to show, by the names that `lime-capture --only` took; empty: all rows.
   std::vector<std::string> classes = {};
   std::optional<std::int64_t> max_per_class = std::nullopt;  ///< the first rows of each class, > 0
-  std::optional<std::int64_t> max_points = std::nullopt;     ///< a random choice of so many rows, > 0
+  std::optional<std::int64_t> max_points = std::nullopt;  ///< a random choice of so many rows, > 0
   RowNormalization normalize = RowNormalization::kL2;
   /// Starts every layer but the first from the layer before, so that clouds can be followed.
   bool align = false;

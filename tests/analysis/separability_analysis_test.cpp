@@ -161,9 +161,10 @@ TEST_F(SeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
   for (std::int16_t& id : capture.class_id) {
     if (id == 2 && ++kept > 3) id = 0;
   }
-  EXPECT_EQ(refusal(capture),
-            "'words.h5': folds: each class needs at least 5 rows, one per fold, but class ' was' has "
-            "3; take fewer folds or capture more text");
+  EXPECT_EQ(
+      refusal(capture),
+      "'words.h5': folds: each class needs at least 5 rows, one per fold, but class ' was' has "
+      "3; take fewer folds or capture more text");
 }
 
 TEST_F(SeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
