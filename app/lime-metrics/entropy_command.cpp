@@ -17,6 +17,8 @@ void add_entropy_command(MetricCommands& commands) {
            "lime-metrics entropy llama.h5 lime.h5 --label LLaMA LIMe --site values,hidden\n"
            "lime-metrics entropy --layer 0,3,8-15 --alpha 0.5,1,2,inf --format csv\n"
            "lime-metrics entropy llama.h5 lime.h5 -o entropy.json -o entropy.csv -o entropy.tex\n"
+           "lime-metrics entropy llama.h5 lime.h5 --site values --compare first\n"
+           "lime-metrics entropy llama.h5 lime.h5 --site values --summary layers --format latex\n"
            "lime-metrics entropy untrained.h5 trained.h5 --preset diff-erank",
        .prepare = prepare_entropy});
 }

@@ -15,7 +15,8 @@ void add_similarity_command(MetricCommands& commands) {
        .examples = "lime-metrics similarity --site hidden\n"
                    "lime-metrics similarity llama.h5 lime.h5 --maps between --site values\n"
                    "lime-metrics similarity --show procrustes --max-rows 8192 -o maps.json",
-       .prepare = prepare_similarity});
+       .prepare = prepare_similarity,
+       .has_samples = false});
 }
 
 }  // namespace lime

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -12,17 +14,23 @@
 namespace lime {
 namespace {
 
-/// "values, alpha 0.5": the columns that name a row, from `kind` to the first value.
+/// "values, alpha 0.5, entropy": the columns that name a row, from `kind` to the first value.
 std::string name_of(const Json& row, std::string_view first_value) {
+  static constexpr std::array<std::string_view, 4> kElsewhere = {"kind", "label", "baseline",
+                                                                 "layer"};
+  static constexpr std::array<std::string_view, 3> kWords = {"site", "quantity", "task"};
+  const auto is_one_of = [](const auto& columns, const std::string& column) {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  };
   std::string name;
   for (const auto& [column, value] : row.items()) {
     if (column == first_value) break;
-    if (column == "kind" || column == "label" || column == "baseline" || column == "layer")
-      continue;
-    if (!name.empty()) name += ", ";
-    const bool stands_alone = column == "site" || column == "quantity" || column == "task";
+    // Metrics of many quantities have one more column that says the same.
+    const bool says_quantity = column != "quantity" && value == row.at("quantity");
+    if (says_quantity || is_one_of(kElsewhere, column)) continue;
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    name += stands_alone ? text : fmt::format("{} {}", column, text);
+    name += name.empty() ? "" : ", ";
+    name += is_one_of(kWords, column) ? text : fmt::format("{} {}", column, text);
   }
   return name;
 }
