@@ -9,6 +9,7 @@ packages=(
   libeigen3-dev libspectra-dev libfaiss-dev libhdf5-dev
   libsentencepiece-dev libpcre2-dev libutf8proc-dev
   libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev
+  qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-liberation
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 # For the checks alone: the linters, and h5py as a second reader of our files.

@@ -29,7 +29,7 @@ const std::map<std::string, std::set<std::string>>& allowed_modules() {
       {"train", {"model", "checkpoint"}},
       {"capture", {"model", "checkpoint", "store"}},
       {"analysis", {"checkpoint", "store", "metrics"}},
-      {"viz", {"analysis"}},
+      {"viz", {"analysis", "store"}},
   };
   return table;
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lime {
+namespace {
+
+/// Adds `entry` unless its label is empty or there already.
+void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
+  if (entry.label.empty()) return;
+  const bool is_there = std::any_of(entries.begin(), entries.end(), [&](const LegendEntry& other) {
+    return other.label == entry.label;
+  });
+  if (!is_there) entries.push_back(std::move(entry));
+}
+
+}  // namespace
+
+std::pair<double, double> colour_range_of(const Figure& figure) {
+  if (figure.colour_range) return *figure.colour_range;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  bool is_signed = false;
+  for (const FigurePanel& panel : figure.panels) {
+    const auto* const map = std::get_if<MapPanel>(&panel.content);
+    if (map == nullptr) continue;
+    is_signed = is_signed || map->is_signed;
+    for (Eigen::Index i = 0; i < map->values.size(); ++i) {
+      const double value = map->values.data()[i];
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (!(low <= high)) return {0.0, 1.0};
+  if (is_signed) {
+    const double size = std::max({std::abs(low), std::abs(high), 1e-12});
+    return {-size, size};
+  }
+  if (low >= 0.0) low = 0.0;
+  return low < high ? std::pair(low, high) : std::pair(low, low + 1.0);
+}
+
+std::vector<LegendEntry> legend_of(const Figure& figure) {
+  std::vector<LegendEntry> entries;
+  for (const FigurePanel& panel : figure.panels) {
+    if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+      for (const Curve& curve : curves->curves) add_entry(entries, {curve.label, curve.look, true});
+    } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
+      for (std::size_t i = 0; i < cloud->class_names.size(); ++i) {
+        add_entry(entries, {cloud->class_names[i], {.colour = i}, false});
+      }
+    } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+      for (const BarPanel::Series& series : bars->series) {
+        add_entry(entries, {series.label, series.look, false});
+      }
+    }
+  }
+  return entries;
+}
+
+}  // namespace lime

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/matrix.h"
+
+// What a figure shows, as plain data: no colours, sizes or fonts, which are matters of style
+// (figure_style.h), and nothing of Qt. Recipes make it from results; the painter draws it; the CSV
+// and pgfplots writers write it down.
+
+namespace lime {
+
+enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted };
+enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
+
+/// How a thing without an order looks: its number among the classes, and what tells it apart where
+/// colour does not.
+struct SeriesLook {
+  std::size_t colour = 0;
+  LinePattern pattern = LinePattern::kSolid;
+  MarkerShape marker = MarkerShape::kDisc;
+};
+
+/// A place on an axis with its own label.
+struct AxisTick {
+  double at = 0.0;
+  std::string label;
+};
+
+struct FigureAxis {
+  std::string label = {};          ///< with its unit: "entropy (nats)"
+  std::optional<double> min = {};  ///< unset: what the data asks for
+  std::optional<double> max = {};
+  bool whole_numbers = false;        ///< ticks at whole numbers only
+  bool logarithmic = false;          ///< values > 0
+  std::vector<AxisTick> ticks = {};  ///< empty: chosen from the range
+  bool hides_numbers = false;        ///< neither ticks nor labels: t-SNE has no units
+};
+
+/// y over x, with a band or with error bars.
+struct Curve {
+  enum class Spread { kNone, kBand, kBars };
+
+  std::string label;  ///< in the legend; equal labels share one entry
+  std::vector<double> x;
+  std::vector<double> y;  ///< NaN breaks the line
+  std::vector<double> low;
+  std::vector<double> high;
+  Spread spread = Spread::kNone;
+  SeriesLook look;
+  /// Marks above points, e.g. "**" where a corrected p-value is small; empty, or one per point.
+  std::vector<std::string> stars;
+};
+
+/// A line across the panel that bounds or compares: a ceiling, chance level.
+struct ReferenceLine {
+  double y = 0.0;
+  std::string label;
+};
+
+struct CurvePanel {
+  std::vector<Curve> curves;
+  std::vector<ReferenceLine> references;
+};
+
+/// A matrix as coloured cells. Row 0 is drawn at the bottom.
+struct MapPanel {
+  MatrixD values;  ///< [rows, cols]; NaN: no cell
+  bool is_signed = false;
+  bool shows_numbers = false;  ///< writes each value into its cell
+  /// Heavier lines before these rows and columns, e.g. between layers.
+  std::vector<int> row_borders = {};
+  std::vector<int> col_borders = {};
+};
+
+/// Points in the plane with a class each.
+struct CloudPanel {
+  std::vector<float> x;
+  std::vector<float> y;
+  std::vector<int> classes;  ///< number into `class_names`
+  std::vector<std::string> class_names;
+};
+
+/// Bars in groups, e.g. accuracy per phenomenon and model.
+struct BarPanel {
+  struct Series {
+    std::string label;
+    std::vector<double> values;  ///< one per group
+    std::vector<double> low;
+    std::vector<double> high;
+    SeriesLook look;
+  };
+  std::vector<std::string> groups;
+  std::vector<Series> series;
+};
+
+/// Text in cells, booktabs style: rules above, below the head, and below.
+struct TablePanel {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows;
+};
+
+struct FigurePanel {
+  std::string title;
+  FigureAxis x;
+  FigureAxis y;
+  std::variant<CurvePanel, MapPanel, CloudPanel, BarPanel, TablePanel> content;
+};
+
+/// Panels on a grid, row by row.
+struct Figure {
+  std::string name;   ///< what it is, a file name without its ending: "entropy"
+  std::string title;  ///< above all panels; mostly empty, since papers have captions
+  std::vector<FigurePanel> panels;
+  int columns = 1;
+  double panel_aspect = 0.62;  ///< height of a panel by its width
+  std::string colour_label;    ///< at the colour bar of maps
+  /// Colour range of all maps; unset: of the values, symmetric around 0 where they are signed.
+  std::optional<std::pair<double, double>> colour_range;
+  bool shares_y = false;  ///< all panels have one y range, and only the first column its numbers
+};
+
+/// Smallest and largest value of all maps of `figure`; symmetric around 0 if a map is signed.
+/// (0, 1) where there is none.
+std::pair<double, double> colour_range_of(const Figure& figure);
+
+/// Labels of the legend in the order of their first appearance, each with its look.
+struct LegendEntry {
+  std::string label;
+  SeriesLook look;
+  bool is_line = false;  ///< a curve; else points or bars
+};
+std::vector<LegendEntry> legend_of(const Figure& figure);
+
+}  // namespace lime

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/options.h"
+#include "viz/colour.h"
+
+namespace lime {
+
+enum class FigureTheme { kLight, kDark };
+
+template <>
+struct EnumNames<FigureTheme> {
+  static constexpr std::array<std::pair<FigureTheme, std::string_view>, 2> kNames = {
+      {{FigureTheme::kLight, "light"}, {FigureTheme::kDark, "dark"}}};
+};
+
+/// Width of a figure, and its height where that is fixed.
+struct FigureSize {
+  double width_mm = 0.0;
+  std::optional<double> height_mm;  ///< unset: as the panels need it
+};
+
+/// How a figure looks, whatever it shows.
+struct FigureStyle {
+  /// A name of figure_size(), or "WIDTHxHEIGHT" or "WIDTH" in mm.
+  std::string size = "acl-column";
+  std::string font = "Liberation Sans";
+  double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one smaller
+  ClassPalette palette = ClassPalette::kOkabeIto;
+  /// Unset: viridis, or blue-red where values have signs.
+  std::optional<MapPalette> map_palette;
+  FigureTheme theme = FigureTheme::kLight;
+  bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
+  std::string title;
+  int dpi = 300;                  ///< of PNG and of what is rasterised inside a PDF or SVG
+  bool rasterise_points = false;  ///< clouds become pictures inside PDF and SVG
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// The size called `text`. @throws InvalidArgument that lists the names.
+FigureSize figure_size(std::string_view text);
+
+}  // namespace lime

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <qcustomplot.h>
+
+#include <utility>
+
+#include "core/matrix.h"
+#include "viz/colour.h"
+#include "viz/plot_theme.h"
+
+namespace lime {
+
+/// How a map's numbers become colours.
+struct MapScale {
+  MapPalette palette = MapPalette::kViridis;
+  double low = 0.0;
+  double high = 1.0;
+
+  /// @param value  finite.
+  Colour colour(double value) const;
+};
+
+/// A matrix as cells: value [r, c] fills [c - 0.5, c + 0.5] x [r - 0.5, r + 0.5]. Cells stay
+/// vectors, so that a print shows no seams or blur; many of them become one picture of a pixel
+/// each. NaN draws nothing.
+class MapPlottable : public QCPAbstractPlottable {
+ public:
+  MapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, MapScale scale);
+
+  /// Writes each value into its cell.
+  void show_numbers(const QFont& font) { number_font_ = font; }
+
+  double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
+  QCPRange getKeyRange(bool& found, QCP::SignDomain) const override;
+  QCPRange getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const override;
+
+ protected:
+  void draw(QCPPainter* painter) override;
+  void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
+
+ private:
+  QRectF cell_rect(Eigen::Index row, Eigen::Index col) const;
+  void draw_cells(QCPPainter* painter) const;
+  void draw_picture(QCPPainter* painter) const;
+  void draw_numbers(QCPPainter* painter) const;
+
+  MatrixD cells_;
+  MapScale scale_;
+  std::optional<QFont> number_font_;
+};
+
+}  // namespace lime

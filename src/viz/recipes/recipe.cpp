@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/errors.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+}
+
+std::string names_of_fitting(const std::string& metric) {
+  std::string names;
+  for (const Recipe& recipe : all_recipes()) {
+    if (recipe.metric != metric) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", recipe.name);
+  }
+  return names.empty() ? "none" : names;
+}
+
+std::string known_metrics() {
+  std::set<std::string> metrics;
+  for (const Recipe& recipe : all_recipes()) metrics.insert(recipe.metric);
+  return fmt::format("{}", fmt::join(metrics, ", "));
+}
+
+void check_sources(std::span<const FigureSource> sources) {
+  if (sources.empty()) throw InvalidArgument("figure: needs a results file, got none");
+  for (const FigureSource& source : sources) {
+    if (source.results.metric != sources.front().results.metric) {
+      throw InvalidArgument("figure: results must be of one metric, got {} in '{}' and {} in '{}'",
+                            sources.front().results.metric, sources.front().path.string(),
+                            source.results.metric, source.path.string());
+    }
+    if (source.results.rows.empty()) {
+      throw InvalidArgument("figure: '{}' holds no rows", source.path.string());
+    }
+  }
+}
+
+const Recipe& recipe_for(const FigureSource& source, const std::string& kind) {
+  const std::string& metric = source.results.metric;
+  const Recipe* first = nullptr;
+  for (const Recipe& recipe : all_recipes()) {
+    if (recipe.metric != metric) continue;
+    if (first == nullptr) first = &recipe;
+    if (recipe.name == kind) return recipe;
+  }
+  if (first == nullptr) {
+    throw InvalidArgument(
+        "figure: '{}' is of metric '{}', of which there is no figure; there are "
+        "figures of {}",
+        source.path.string(), metric, known_metrics());
+  }
+  if (!kind.empty()) {
+    throw InvalidArgument("kind: '{}' does not show results of {}; fitting: {}", kind, metric,
+                          names_of_fitting(metric));
+  }
+  return *first;
+}
+
+void limit(FigureAxis& axis, const std::vector<double>& limits) {
+  if (limits.empty()) return;
+  axis.min = limits[0];
+  axis.max = limits[1];
+}
+
+void check_limits(const std::vector<double>& limits, const char* name) {
+  if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
+  throw InvalidArgument("{}: must be two numbers, the smaller first, got {}", name,
+                        fmt::join(limits, ","));
+}
+
+}  // namespace
+
+void FigureOptions::describe(OptionList& list) {
+  list.group("What to show");
+  list.add("kind", kind, "figure; the usual one of the metric if not given (see --list)");
+  list.add("site", site, "sites, e.g. values,hidden; all if not given");
+  list.add("label", label, "models; all if not given");
+  list.add("layer", layer, "layers of figures that have a panel per layer");
+  list.add("layer_base", layer_base, "number of the first layer on axes, 0 or 1");
+  list.add("x_limits", x_limits, "smallest and largest x");
+  list.add("y_limits", y_limits, "smallest and largest y");
+  list.add("columns", columns, "panels side by side; 0 chooses");
+}
+
+void FigureOptions::validate() const {
+  if (layer_base != 0 && layer_base != 1) {
+    throw InvalidArgument("layer_base: must be 0 or 1, got {}", layer_base);
+  }
+  if (columns < 0) throw InvalidArgument("columns: must be >= 0, got {}", columns);
+  check_limits(x_limits, "x_limits");
+  check_limits(y_limits, "y_limits");
+}
+
+Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  options.validate();
+  check_sources(sources);
+  Figure figure = recipe_for(sources.front(), options.kind).make(sources, options);
+  for (FigurePanel& panel : figure.panels) {
+    limit(panel.x, options.x_limits);
+    limit(panel.y, options.y_limits);
+  }
+  return figure;
+}
+
+std::string FigureRow::text(const std::string& key) const {
+  const auto entry = row->find(key);
+  return entry != row->end() && entry->is_string() ? entry->get<std::string>() : "";
+}
+
+bool FigureRow::has(const std::string& key) const {
+  const auto entry = row->find(key);
+  return entry != row->end() && !entry->is_null();
+}
+
+double FigureRow::number(const std::string& key) const {
+  return has(key) ? results_number(*row, key) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
+                               const FigureOptions& options) {
+  std::vector<FigureRow> all;
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    for (const Json& row : sources[s].results.rows) all.push_back({&row, s});
+  }
+  std::vector<FigureRow> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const FigureRow& row) {
+    return contains(options.site, row.text("site")) && contains(options.label, row.text("label"));
+  });
+  if (chosen.empty()) {
+    throw InvalidArgument(
+        "figure: no row has site '{}' and label '{}'; there are sites {} and "
+        "labels {}",
+        fmt::join(options.site, ","), fmt::join(options.label, ","),
+        fmt::join(distinct(all, "site"), ", "), fmt::join(distinct(all, "label"), ", "));
+  }
+  return chosen;
+}
+
+std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key) {
+  std::vector<std::string> texts;
+  for (const FigureRow& row : rows) {
+    const std::string text = row.text(key);
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) {
+      texts.push_back(text);
+    }
+  }
+  return texts;
+}
+
+int columns_for(std::size_t panels, int wanted) {
+  if (wanted > 0) return wanted;
+  if (panels <= 3) return static_cast<int>(panels);
+  return panels == 4 ? 2 : static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panels))));
+}
+
+}  // namespace lime

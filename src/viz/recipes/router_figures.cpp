@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/errors.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
+                                    const FigureOptions& options, const std::string& kind) {
+  std::vector<FigureRow> rows = rows_of(sources, options);
+  std::erase_if(rows, [&](const FigureRow& row) {
+    const bool is_bare = !row.has("weighting") || row.text("weighting") == "none";
+    return row.text("kind") != kind || !is_bare;
+  });
+  if (rows.empty()) {
+    throw InvalidArgument(
+        "figure: the results hold no rows of kind '{}'; run lime-metrics router "
+        "with --detail {}",
+        kind, kind == "weight" ? "weights" : "heads");
+  }
+  return rows;
+}
+
+int whole(const FigureRow& row, const std::string& key) {
+  return static_cast<int>(row.number(key));
+}
+
+int largest(const std::vector<FigureRow>& rows, const std::string& key) {
+  int value = 0;
+  for (const FigureRow& row : rows) value = std::max(value, whole(row, key));
+  return value;
+}
+
+/// Ticks of `count` layers, about ten of them.
+std::vector<AxisTick> layer_ticks(int count, int base) {
+  const int step = std::max(1, (count + 9) / 10);
+  std::vector<AxisTick> ticks;
+  for (int l = 0; l < count; l += step) {
+    ticks.push_back({static_cast<double>(l), fmt::format("{}", l + base)});
+  }
+  return ticks;
+}
+
+std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureOptions& options) {
+  std::set<int> there;
+  for (const FigureRow& row : rows) there.insert(whole(row, "layer"));
+  if (options.layer.empty()) return {there.begin(), there.end()};
+  for (const int layer : options.layer) {
+    if (there.contains(layer)) continue;
+    throw InvalidArgument("figure: there is no router of layer {}; there are layers {}", layer,
+                          fmt::join(there, ", "));
+  }
+  return options.layer;
+}
+
+}  // namespace
+
+Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_of_kind(sources, options, "mean_map");
+  const int layers = largest(rows, "layer") + 1;
+  Figure figure;
+  figure.name = "router-mean";
+  figure.panel_aspect = 1.0;
+  figure.colour_label = "share of |R|";
+  const std::vector<std::string> labels = distinct(rows, "label");
+  for (const std::string& label : labels) {
+    MapPanel map{.values = MatrixD::Constant(layers, layers, kNoCell)};
+    for (const FigureRow& row : rows) {
+      if (row.text("label") != label) continue;
+      map.values(layers - 1 - whole(row, "layer"), whole(row, "source_layer")) =
+          row.number("weight");
+    }
+    map.shows_numbers = layers <= 6;
+    FigurePanel panel;
+    panel.title = labels.size() > 1 ? label : "";
+    panel.x = {.label = "buffered layer", .ticks = layer_ticks(layers, options.layer_base)};
+    panel.y = {.label = "layer", .ticks = layer_ticks(layers, options.layer_base)};
+    for (AxisTick& tick : panel.y.ticks) tick.at = layers - 1 - tick.at;
+    panel.content = std::move(map);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  return figure;
+}
+
+Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_of_kind(sources, options, "head_map");
+  const int heads = largest(rows, "head") + 1;
+  Figure figure;
+  figure.name = "router-heads";
+  figure.colour_label = "share of |R|";
+  for (const int layer : wanted_layers(rows, options)) {
+    MapPanel map{.values = MatrixD::Constant(heads, layer + 1, kNoCell)};
+    for (const FigureRow& row : rows) {
+      if (whole(row, "layer") != layer) continue;
+      map.values(heads - 1 - whole(row, "head"), whole(row, "source_layer")) = row.number("weight");
+    }
+    FigurePanel panel;
+    panel.title = fmt::format("layer {}", layer + options.layer_base);
+    panel.x = {.label = "buffered layer", .ticks = layer_ticks(layer + 1, options.layer_base)};
+    panel.y = {.label = "head", .ticks = layer_ticks(heads, 0)};
+    for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
+    panel.content = std::move(map);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.panel_aspect = 0.8;
+  return figure;
+}
+
+Figure router_signed_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_of_kind(sources, options, "weight");
+  const int heads = largest(rows, "head") + 1;
+  Figure figure;
+  figure.name = "router-signed";
+  figure.colour_label = "weight";
+  for (const int layer : wanted_layers(rows, options)) {
+    const int sources_count = (layer + 1) * heads;
+    MapPanel map{.values = MatrixD::Constant(heads, sources_count, kNoCell), .is_signed = true};
+    FigurePanel panel;
+    for (const FigureRow& row : rows) {
+      if (whole(row, "layer") != layer) continue;
+      map.values(heads - 1 - whole(row, "head"),
+                 whole(row, "source_layer") * heads + whole(row, "source_head")) =
+          row.number("weight");
+    }
+    const int step = std::max(1, (layer + 10) / 10);
+    for (int l = 0; l <= layer; ++l) {
+      if (l > 0) map.col_borders.push_back(l * heads);
+      if (l % step == 0) {
+        panel.x.ticks.push_back(
+            {(l + 0.5) * heads - 0.5, fmt::format("{}", l + options.layer_base)});
+      }
+    }
+    panel.title = fmt::format("layer {}", layer + options.layer_base);
+    panel.x.label = "buffered layer and its heads";
+    panel.y = {.label = "head", .ticks = layer_ticks(heads, 0)};
+    for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
+    panel.content = std::move(map);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.columns = options.columns > 0 ? options.columns : 1;
+  figure.panel_aspect = 0.3;
+  return figure;
+}
+
+}  // namespace lime

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/colour.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lime {
+namespace {
+
+TEST(ColourTest, PalettesBeginAndEndAsPublished) {
+  EXPECT_EQ(map_colour(MapPalette::kViridis, 0.0), (Colour{0x44, 0x01, 0x54}));
+  EXPECT_EQ(map_colour(MapPalette::kViridis, 1.0), (Colour{0xFD, 0xE7, 0x25}));
+  EXPECT_EQ(map_colour(MapPalette::kCividis, 0.0), (Colour{0x00, 0x22, 0x4E}));
+  EXPECT_EQ(map_colour(MapPalette::kViridis, -3.0), map_colour(MapPalette::kViridis, 0.0));
+}
+
+TEST(ColourTest, SequentialPalettesGetLighterThroughout) {
+  for (const MapPalette palette : {MapPalette::kViridis, MapPalette::kCividis}) {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_LE(luma(map_colour(palette, i / 100.0)), luma(map_colour(palette, (i + 1) / 100.0)));
+    }
+  }
+}
+
+TEST(ColourTest, DivergingPalettesAreLightestInTheMiddle) {
+  for (const MapPalette palette : {MapPalette::kBlueRed, MapPalette::kPurpleOrange}) {
+    EXPECT_TRUE(is_diverging(palette));
+    const double middle = luma(map_colour(palette, 0.5));
+    EXPECT_GT(middle, 0.95);
+    for (int i = 0; i < 50; ++i) EXPECT_LT(luma(map_colour(palette, i / 100.0)), middle);
+  }
+}
+
+TEST(ColourTest, GreysDifferInGreyPrint) {
+  const double difference =
+      luma(class_colour(ClassPalette::kGrey, 0, 2)) - luma(class_colour(ClassPalette::kGrey, 1, 2));
+  EXPECT_GT(std::abs(difference), 0.3);
+}
+
+TEST(ColourTest, ManyClassesGetDifferentColours) {
+  for (std::size_t i = 1; i < 20; ++i) {
+    EXPECT_NE(class_colour(ClassPalette::kOkabeIto, i, 20),
+              class_colour(ClassPalette::kOkabeIto, i - 1, 20));
+  }
+}
+
+}  // namespace
+}  // namespace lime
