@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -40,8 +41,11 @@ SmallCapture words_capture(std::uint64_t seed = 1) {
 class SeparabilityTest : public ::testing::Test {
  protected:
   Report run(const SmallCapture& capture, SeparabilityOptions options = {}, int threads = 2) {
-    write_capture(folder_ / "words.h5", capture);
-    options.captures.captures = {folder_ / "words.h5"};
+    // A folder of its own for every run: captures are never written over.
+    path_ = folder_ / std::to_string(num_runs_++) / "words.h5";
+    std::filesystem::create_directories(path_.parent_path());
+    write_capture(path_, capture);
+    options.captures.captures = {path_};
     RunOptions run_options;
     run_options.threads = threads;
     return run_analysis(prepare_separability(options, run_options), run_options);
@@ -51,7 +55,7 @@ class SeparabilityTest : public ::testing::Test {
       run(capture, options);
     } catch (const Error& error) {
       std::string text = error.what();
-      const std::string path = folder_.path().string() + "/";
+      const std::string path = path_.parent_path().string() + "/";
       for (auto at = text.find(path); at != std::string::npos; at = text.find(path)) {
         text.erase(at, path.size());
       }
@@ -71,6 +75,8 @@ class SeparabilityTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  std::filesystem::path path_;
+  int num_runs_ = 0;
 };
 
 TEST_F(SeparabilityTest, SaysWhereWordsCanBeToldApart) {
