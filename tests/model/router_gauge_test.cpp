@@ -45,7 +45,7 @@ HeadScales scales_of(const Decoder& decoder, const at::Tensor& ids, const std::s
     const std::string name = "blocks." + std::to_string(layer) + ".attn." + hook;
     const at::Tensor heads =
         activations(decoder, ids, {name}).at(name).reshape({-1, kHeads, decoder.config().head_dim});
-    const at::Tensor rms = heads.square().mean({0, 2}).sqrt().contiguous();
+    const at::Tensor rms = heads.square().mean(at::IntArrayRef{0, 2}).sqrt().contiguous();
     for (std::int64_t head = 0; head < kHeads; ++head) {
       scales(layer, head) = rms.data_ptr<double>()[head];
     }
