@@ -65,11 +65,28 @@ void ValueBlocks::read(const Block& block, ValueBuffer& buffer, ThreadPool& pool
   pool.parallel_for(
       num_layers_,
       [&](std::int64_t layer) {
-        buffer.set_rows(
-            layer, 0,
-            capture_.read_rows(site_, static_cast<int>(layer), block.first_row, block.num_rows));
+        const MatrixF rows =
+            capture_.read_rows(site_, static_cast<int>(layer), block.first_row, block.num_rows);
+        if (!rows.allFinite()) refuse_not_finite(layer, block, rows);
+        buffer.set_rows(layer, 0, rows);
       },
       stop);
+}
+
+void ValueBlocks::refuse_not_finite(std::int64_t layer, const Block& block,
+                                    const MatrixF& rows) const {
+  for (Eigen::Index row = 0; row < rows.rows(); ++row) {
+    for (Eigen::Index dim = 0; dim < rows.cols(); ++dim) {
+      if (std::isfinite(rows(row, dim))) continue;
+      const auto at = static_cast<std::size_t>(block.first_row + row);
+      throw InvalidArgument(
+          "{} of layer {} must be finite, got {} in sequence {}, position {}, dimension {}; look "
+          "for overflow in the model, or capture in a wider type",
+          site_, layer, rows(row, dim), capture_.rows().sequence[at], capture_.rows().position[at],
+          dim);
+    }
+  }
+  throw InvalidArgument("{} of layer {} must be finite", site_, layer);
 }
 
 TokenRange ValueBlocks::tokens_of(const Block& block, std::int64_t sequence) const {

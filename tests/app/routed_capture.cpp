@@ -109,10 +109,16 @@ void write_routed_capture(const std::filesystem::path& path, const RoutedCapture
   shard.append_rows(row_table(capture));
   for (std::size_t i = 0; i < plan.activations.size(); ++i) {
     const auto layer = static_cast<std::size_t>(plan.activations[i].layer);
-    const bool is_routed = plan.activations[i].site == "routed_values" && !capture.routers.empty();
-    shard.append(
-        i, is_routed ? MatrixF(routed_values(capture, layer, capture.routers[layer]).cast<float>())
-                     : capture.values[layer]);
+    const bool is_routed = plan.activations[i].site == "routed_values";
+    MatrixF rows = capture.values[layer];
+    if (is_routed && !capture.routers.empty()) {
+      rows = routed_values(capture, layer, capture.routers[layer]).cast<float>();
+    }
+    shard.append(i, rows);
+    if (!is_routed) continue;
+    RunningStatistics statistics;
+    statistics.add(rows);
+    shard.set_statistics("routed_values", plan.activations[i].layer, statistics, heads);
   }
   for (std::size_t layer = 0; layer < capture.values.size(); ++layer) {
     for (const bool is_key : {true, false}) {
