@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/attention.h"
 
-#include <ATen/Parallel.h>
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "model/linear.h"
+#include "model/parallel_tiles.h"
 #include "model/torch_compat.h"
 
 namespace lime {
@@ -73,16 +72,16 @@ void attention_kernel(const AttentionInput& in, const at::Tensor& out) {
   const std::int64_t queries = in.q.size(1);
   const std::int64_t blocks = (queries + kBlock - 1) / kBlock;
   const std::int64_t keys = in.k.size(1);
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    Eigen::Array<T, Eigen::Dynamic, 1> scores(std::min(queries, kBlock) * keys);
-    for (std::int64_t task = begin; task < end; ++task) {
+  const auto make_worker = [&] {
+    return [&, scores = Eigen::Array<T, Eigen::Dynamic, 1>(std::min(queries, kBlock) * keys)](
+               std::int64_t task) mutable {
       const std::int64_t block = task % blocks;
       const std::int64_t head = task / blocks % heads;
       attend_block<T>(in, out, task / blocks / heads, head, block * kBlock, scores);
-    }
+    };
   };
-  at::parallel_for(0, in.q.size(0) * heads * blocks,
-                   parallel_grain(4 * std::min(queries, kBlock) * keys * in.q.size(3)), run);
+  for_each_tile(in.q.size(0) * heads * blocks, 4 * std::min(queries, kBlock) * keys * in.q.size(3),
+                make_worker);
 }
 
 /// True where a query may look, [queries, keys].

@@ -3,12 +3,12 @@
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "model/parallel_tiles.h"
 #include "model/torch_compat.h"
 
 namespace lime {
@@ -23,7 +23,7 @@ using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Tiles large enough that packing them is cheap beside multiplying them, small enough that a
 /// batch of 4096 tokens keeps 32 threads busy.
-constexpr std::int64_t kTileRows = 512;
+constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kTileColumns = 768;
 /// One token reads the weights once; narrow tiles spread that over the threads.
 constexpr std::int64_t kTileColumnsOfOneRow = 64;
@@ -52,25 +52,22 @@ void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor&
   const std::int64_t x_stride = x.stride(0);
   const std::int64_t weight_stride = weight.stride(0);
 
-  const auto run_tiles = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t r0 = tile / column_tiles * tile_rows;
-      const std::int64_t c0 = tile % column_tiles * tile_columns;
-      const std::int64_t r = std::min(tile_rows, rows - r0);
-      const std::int64_t c = std::min(tile_columns, columns - c0);
-      const ConstView<T> a(x_data + r0 * x_stride, r, inner, Eigen::OuterStride<>(x_stride));
-      const ConstView<T> b(weight_data + c0 * weight_stride, c, inner,
-                           Eigen::OuterStride<>(weight_stride));
-      View<T> y(out_data + r0 * columns + c0, r, c, Eigen::OuterStride<>(columns));
-      y.noalias() = a * b.transpose();
-      if (bias_data != nullptr) {
-        y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + c0, c);
-      }
+  const auto run_tile = [&](std::int64_t tile) {
+    const std::int64_t r0 = tile / column_tiles * tile_rows;
+    const std::int64_t c0 = tile % column_tiles * tile_columns;
+    const std::int64_t r = std::min(tile_rows, rows - r0);
+    const std::int64_t c = std::min(tile_columns, columns - c0);
+    const ConstView<T> a(x_data + r0 * x_stride, r, inner, Eigen::OuterStride<>(x_stride));
+    const ConstView<T> b(weight_data + c0 * weight_stride, c, inner,
+                         Eigen::OuterStride<>(weight_stride));
+    View<T> y(out_data + r0 * columns + c0, r, c, Eigen::OuterStride<>(columns));
+    y.noalias() = a * b.transpose();
+    if (bias_data != nullptr) {
+      y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + c0, c);
     }
   };
-  at::parallel_for(0, ceil_div(rows, tile_rows) * column_tiles,
-                   parallel_grain(2 * tile_rows * std::min(tile_columns, columns) * inner),
-                   run_tiles);
+  for_each_tile(ceil_div(rows, tile_rows) * column_tiles,
+                2 * tile_rows * std::min(tile_columns, columns) * inner, [&] { return run_tile; });
 }
 
 template <typename T>
@@ -81,17 +78,15 @@ void wide_product_kernel(const at::Tensor& out, const at::Tensor& left, const at
   const ConstView<T> a(left.data_ptr<T>(), rows, inner, Eigen::OuterStride<>(left.stride(0)));
   const T* const right_data = right.data_ptr<T>();
   T* const out_data = out.data_ptr<T>();
-  const auto run_tiles = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t c0 = tile * kTileColumnsWide;
-      const std::int64_t c = std::min(kTileColumnsWide, columns - c0);
-      const ConstView<T> b(right_data + c0, inner, c, Eigen::OuterStride<>(right.stride(0)));
-      View<T> y(out_data + c0, rows, c, Eigen::OuterStride<>(columns));
-      y.noalias() = a * b;
-    }
+  const auto run_tile = [&](std::int64_t tile) {
+    const std::int64_t c0 = tile * kTileColumnsWide;
+    const std::int64_t c = std::min(kTileColumnsWide, columns - c0);
+    const ConstView<T> b(right_data + c0, inner, c, Eigen::OuterStride<>(right.stride(0)));
+    View<T> y(out_data + c0, rows, c, Eigen::OuterStride<>(columns));
+    y.noalias() = a * b;
   };
-  at::parallel_for(0, ceil_div(columns, kTileColumnsWide),
-                   parallel_grain(2 * rows * inner * kTileColumnsWide), run_tiles);
+  for_each_tile(ceil_div(columns, kTileColumnsWide), 2 * rows * inner * kTileColumnsWide,
+                [&] { return run_tile; });
 }
 
 /// LibTorch with MKL beats the tiles; without it the product may come from a BLAS that does not

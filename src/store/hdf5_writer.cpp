@@ -24,7 +24,8 @@ struct Hdf5Writer::Impl {
   Id file;
   bool wants_trailer = false;
   std::vector<ChecksummedExtent> data;
-  std::uint64_t bytes_waiting = 0;  // data that the system was not yet asked to write to disk
+  std::uint64_t given = 0;    // bytes of the file that the system was asked to write to disk
+  std::uint64_t dropped = 0;  // bytes that are on disk and no longer in memory
 
   explicit Impl(const std::filesystem::path& path) : target(path) {
     file = hdf5::create_file(target.temporary());
@@ -43,14 +44,28 @@ namespace {
 
 constexpr hsize_t kChunkBytes = 1 << 20;
 
-/// The system is asked to begin writing to disk after so many bytes, without waiting for it, so
-/// that the sync at the end has little left to do.
-constexpr std::uint64_t kWritebackBytes = 16 << 20;
+/// Data go to disk in windows of so many bytes: while one is being written, the next one fills.
+constexpr std::uint64_t kWindowBytes = 16 << 20;
+
+/// Asks the system to write the last window to disk, waits until the one before it is there, and
+/// gives its memory back. So the sync at the end has little left to do, a slow disk slows the
+/// writer instead of filling memory with its backlog, and a large capture does not push everything
+/// else out of the page cache. Failures show at the sync.
+void write_behind(int descriptor, std::uint64_t end, std::uint64_t& given, std::uint64_t& dropped) {
+  const auto offset = [](std::uint64_t bytes) { return static_cast<off64_t>(bytes); };
+  ::sync_file_range(descriptor, offset(given), offset(end - given), SYNC_FILE_RANGE_WRITE);
+  if (given > dropped) {
+    ::sync_file_range(
+        descriptor, offset(dropped), offset(given - dropped),
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    ::posix_fadvise(descriptor, offset(dropped), offset(given - dropped), POSIX_FADV_DONTNEED);
+  }
+  dropped = given;
+  given = end;
+}
 
 std::vector<hsize_t> to_hsize(const std::vector<std::int64_t>& shape) {
-  std::vector<hsize_t> dims;
-  for (const std::int64_t dim : shape) dims.push_back(static_cast<hsize_t>(dim));
-  return dims;
+  return {shape.begin(), shape.end()};
 }
 
 /// Chunks of whole rows, about kChunkBytes each, so that the data can carry checksums.
@@ -107,12 +122,11 @@ void Hdf5Access::want_trailer(Hdf5Writer& file) { file.impl_->wants_trailer = tr
 void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
   Hdf5Writer::Impl& impl = *file.impl_;
   impl.data.push_back(extent);
-  impl.bytes_waiting += extent.size;
-  if (impl.bytes_waiting < kWritebackBytes) return;
-  impl.bytes_waiting = 0;
+  const std::uint64_t end = extent.offset + extent.size;
+  if (end < impl.given + kWindowBytes) return;
   void* handle = nullptr;
   if (H5Fget_vfd_handle(impl.file.get(), H5P_DEFAULT, &handle) >= 0 && handle != nullptr) {
-    ::sync_file_range(*static_cast<int*>(handle), 0, 0, SYNC_FILE_RANGE_WRITE);
+    write_behind(*static_cast<int*>(handle), end, impl.given, impl.dropped);
   }
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "model/linear.h"
+
+namespace lime {
+
+/// Calls `make_worker()` once per thread and what it returns for each tile in [0, count), tiles
+/// going to threads as these become free.
+///
+/// LibTorch's own loops cut the range into equal parts beforehand: a thread that loses its
+/// processor for a while, to a writer's thread or to another program, then holds up all others.
+/// Tiles must write disjoint data, so that it does not matter who computes which.
+///
+/// @param operations  additions and multiplications per tile: few of them stay on one thread
+template <typename MakeWorker>
+void for_each_tile(std::int64_t count, std::int64_t operations, const MakeWorker& make_worker) {
+  const std::int64_t tiles_per_thread = parallel_grain(operations);
+  const std::int64_t threads = std::clamp<std::int64_t>(
+      (count + tiles_per_thread - 1) / tiles_per_thread, 1, at::get_num_threads());
+  std::atomic<std::int64_t> next = 0;
+  at::parallel_for(0, threads, 1, [&](std::int64_t, std::int64_t) {
+    auto worker = make_worker();
+    for (std::int64_t tile = next++; tile < count; tile = next++) worker(tile);
+  });
+}
+
+}  // namespace lime
