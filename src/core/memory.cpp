@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -95,10 +96,10 @@ ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
 }
 
 std::string ByteSize::to_string() const {
-  for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
-    const auto size = static_cast<std::int64_t>(unit->second);
-    if (unit->first.ends_with('I') || bytes % size != 0) continue;
-    return fmt::format("{}{}", bytes / size, unit->first);
+  for (const auto& [name, factor] : kUnits | std::views::reverse) {
+    const auto size = static_cast<std::int64_t>(factor);
+    if (name.ends_with('I') || bytes % size != 0) continue;
+    return fmt::format("{}{}", bytes / size, name);
   }
   return std::to_string(bytes);
 }

@@ -47,7 +47,7 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
 }  // namespace
 
 void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& on_progress,
-                  std::stop_token stop) {
+                  const std::stop_token& stop) {
   const CaptureReader reader(path);
   std::error_code error;
   if (fs::equivalent(path, out, error)) {

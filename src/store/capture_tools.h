@@ -28,7 +28,7 @@ std::vector<std::string> verify_capture(const std::filesystem::path& path,
 /// @throws InvalidArgument  if `out` is the capture itself.
 /// @throws IoError, FormatError, Interrupted
 void pack_capture(const std::filesystem::path& path, const std::filesystem::path& out,
-                  const ProgressFn& on_progress = {}, std::stop_token stop = {});
+                  const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
 /// What `lime-capture info` prints.
 struct CaptureSummary {

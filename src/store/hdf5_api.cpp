@@ -66,7 +66,7 @@ Id access_properties() {
   // Finished files are never written again and unfinished ones have a name of their own, so locks
   // would only fail on file systems that have none.
   H5Pset_file_locking(properties.get(), false, true);
-  H5Pset_meta_block_size(properties.get(), 32 * 1024);
+  H5Pset_meta_block_size(properties.get(), hsize_t{32} * 1024);
   // No pool for small data: a chunk then lies where the file grew (see ChunkWriter::write_chunk).
   H5Pset_small_data_block_size(properties.get(), 0);
   return properties;
@@ -243,11 +243,7 @@ std::vector<std::int64_t> shape_of(hid_t dataset) {
   const int rank = H5Sget_simple_extent_ndims(space.get());
   std::array<hsize_t, H5S_MAX_RANK> dims{};
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-  std::vector<std::int64_t> shape;
-  for (int i = 0; i < rank; ++i) {
-    shape.push_back(static_cast<std::int64_t>(dims[static_cast<std::size_t>(i)]));
-  }
-  return shape;
+  return {dims.begin(), dims.begin() + rank};
 }
 
 Id half_type() {

@@ -142,7 +142,7 @@ std::string first_difference(const Json& before, const Json& now, const std::str
     for (const auto& [key, value] : now.items()) {
       const std::string inner = where.empty() ? key : where + "." + key;
       if (!before.contains(key)) return fmt::format("{} is new, {}", inner, short_text(value));
-      const std::string difference = first_difference(before[key], value, inner);
+      std::string difference = first_difference(before[key], value, inner);
       if (!difference.empty()) return difference;
     }
     for (const auto& [key, value] : before.items()) {

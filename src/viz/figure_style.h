@@ -23,7 +23,7 @@ struct EnumNames<FigureTheme> {
 /// Width of a figure, and its height where that is fixed.
 struct FigureSize {
   double width_mm = 0.0;
-  std::optional<double> height_mm;  ///< unset: as the panels need it
+  std::optional<double> height_mm = {};  ///< unset: as the panels need it
 };
 
 /// How a figure looks, whatever it shows.
@@ -34,10 +34,10 @@ struct FigureStyle {
   double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
   /// Unset: viridis, or blue-red where values have signs.
-  std::optional<MapPalette> map_palette;
+  std::optional<MapPalette> map_palette = {};
   FigureTheme theme = FigureTheme::kLight;
   bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
-  std::string title;
+  std::string title = {};
   int dpi = 300;                  ///< of PNG and of what is rasterised inside a PDF or SVG
   bool rasterise_points = false;  ///< clouds become pictures inside PDF and SVG
 

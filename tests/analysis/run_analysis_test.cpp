@@ -137,7 +137,11 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
     return counting;
   };
   std::stop_source stop;
-  const auto first = with_input([&](const std::string&, int) { stop.request_stop(); });
+  int started = 0;
+  const auto first = with_input([&](const std::string&, int) {
+    if (++started > 1) throw Interrupted("stopped on request");
+    stop.request_stop();
+  });
   Journal kept = journal();
   EXPECT_THROW(run_analysis(first.analysis, {.threads = 1}, kept, {}, stop.get_token()),
                Interrupted);

@@ -57,6 +57,7 @@ class TsneAnalysisTest : public ::testing::Test {
 
   void use(const SmallCapture& capture) {
     std::filesystem::remove(folder_ / "capture.h5");
+    std::filesystem::remove_all(folder_ / "capture.shards");
     write_capture(folder_ / "capture.h5", capture);
     options_.captures.captures = {folder_ / "capture.h5"};
     options_.captures.label = {"model"};

@@ -145,8 +145,12 @@ TEST_F(CounterfactualCommandTest, DifferencesArePairedAndAddUp) {
   }
   // A source above the layer cannot be cut, and layer 0 without itself has nothing.
   for (const Json& row : table) {
-    if (row.at("layer") == 1) EXPECT_NE(row.at("router"), "cut-2");
-    if (row.at("layer") == 0) EXPECT_NE(row.at("router"), "cut-0");
+    if (row.at("layer") == 1) {
+      EXPECT_NE(row.at("router"), "cut-2");
+    }
+    if (row.at("layer") == 0) {
+      EXPECT_NE(row.at("router"), "cut-0");
+    }
   }
   // Means over layers 1 and 2.
   const Json mean =

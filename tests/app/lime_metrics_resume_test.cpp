@@ -125,6 +125,8 @@ TEST_F(LimeMetricsResumeTest, ResumeRefusesAnotherCapture) {
   write_long_capture();
   const std::string command = "entropy --quiet -o e.json --threads 1";
   ASSERT_EQ(interrupt(command, "e.json.part").status, 130);
+  std::filesystem::remove(folder_ / "capture.h5");
+  std::filesystem::remove_all(folder_ / "capture.shards");
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_THAT(refusal(command + " --resume", 1),
               StartsWith("lime-metrics: 'e.json.part': was begun otherwise, inputs."));

@@ -25,13 +25,13 @@ struct FigureSource {
 
 /// What of the results a figure shows.
 struct FigureOptions {
-  std::string kind;  ///< name of a recipe; empty: the first that fits the results' metric
-  std::vector<std::string> site;   ///< empty: all
-  std::vector<std::string> label;  ///< models; empty: all
-  std::vector<int> layer;        ///< of figures with a panel per layer; empty: all, or some evenly
-  int layer_base = 0;            ///< number of the first layer on axes: 0 or 1, as in papers
-  std::vector<double> x_limits;  ///< two numbers
-  std::vector<double> y_limits;
+  std::string kind = {};  ///< name of a recipe; empty: the first that fits the results' metric
+  std::vector<std::string> site = {};   ///< empty: all
+  std::vector<std::string> label = {};  ///< models; empty: all
+  std::vector<int> layer = {};  ///< of figures with a panel per layer; empty: all, or some evenly
+  int layer_base = 0;           ///< number of the first layer on axes: 0 or 1, as in papers
+  std::vector<double> x_limits = {};  ///< two numbers
+  std::vector<double> y_limits = {};
   int columns = 0;  ///< panels side by side; 0: chosen
 
   void describe(OptionList& list);
