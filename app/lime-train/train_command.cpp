@@ -16,13 +16,18 @@ namespace {
 
 struct TrainCommand {
   Task task = Task::kArithmeticExpressions;
-  ArithmeticRunOptions arithmetic;
+  ArithmeticData arithmetic;
+  TrainingSetup setup;
   int threads = 1;
   bool quiet = false;
 
   void describe(OptionList& list) {
     list.add("task", task, "what is trained: aet, the arithmetic expressions of the LIMe paper");
+    setup.run.describe(list);
     arithmetic.describe(list);
+    setup.model.describe(list);
+    setup.training.describe(list);
+    list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
     list.group("Program");
     list.add("threads", threads,
              "threads of LibTorch; 0 for all processors. Small models are fastest with 1");
@@ -30,6 +35,7 @@ struct TrainCommand {
   }
 
   void validate() const {
+    setup.validate();
     arithmetic.validate();
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
   }
@@ -37,7 +43,7 @@ struct TrainCommand {
 
 void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) {
   const auto new_steps = outcome.steps - outcome.resumed_from;
-  fmt::print("trained '{}': {} steps", command.arithmetic.run.output.string(), outcome.steps);
+  fmt::print("trained '{}': {} steps", command.setup.run.output.string(), outcome.steps);
   if (outcome.resumed_from > 0) fmt::print(" ({} of them now)", new_steps);
   fmt::print(" in {}", human_duration(outcome.seconds));
   if (outcome.validation_loss) {
@@ -54,8 +60,8 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
 int run_training_command(const TrainCommand& command) {
   at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
   ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
-  const TrainingOutcome outcome =
-      train_on_arithmetic(command.arithmetic, progress.callback(), interrupt_token());
+  const TrainingOutcome outcome = train_on_arithmetic(command.arithmetic, command.setup,
+                                                      progress.callback(), interrupt_token());
   progress.finish();
   if (!command.quiet) print_summary(command, outcome);
   return kExitDone;

@@ -10,11 +10,12 @@
 namespace lime {
 namespace {
 
-std::vector<ArithmeticExpression> draw_all(const ArithmeticRunOptions& options, TaskSplit split,
-                                           std::int64_t count, std::stop_token stop) {
-  const ArithmeticGenerator generator(options.task, options.seed);
+std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint64_t seed,
+                                           TaskSplit split, std::stop_token stop) {
+  const ArithmeticGenerator generator(data.task, seed);
+  const std::int64_t count = split == TaskSplit::kTraining ? data.train_samples : data.test_samples;
   std::vector<ArithmeticExpression> all;
-  for (const int operands : options.task.operands) {
+  for (const int operands : data.task.operands) {
     const auto drawn = generator.draw_distinct(operands, split, count, stop);
     all.insert(all.end(), drawn.begin(), drawn.end());
   }
@@ -23,21 +24,21 @@ std::vector<ArithmeticExpression> draw_all(const ArithmeticRunOptions& options, 
 
 /// @throws InvalidArgument  if a sequence is longer than the model allows.
 std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> expressions,
-                                        const ArithmeticVocabulary& vocabulary,
-                                        const ArithmeticRunOptions& options) {
+                                        const ArithmeticVocabulary& vocabulary, LossOn loss_on,
+                                        std::int64_t longest) {
   std::vector<TokenSequence> sequences;
   sequences.reserve(expressions.size());
   for (const ArithmeticExpression& expression : expressions) {
     TokenSequence sequence;
     sequence.ids = vocabulary.sequence(expression);
-    if (options.loss_on == LossOn::kSolution) {
+    if (loss_on == LossOn::kSolution) {
       sequence.first_target = static_cast<std::int64_t>(vocabulary.prompt(expression).size());
     }
     const auto length = static_cast<std::int64_t>(sequence.ids.size());
-    if (length > options.model.max_position_embeddings) {
+    if (length > longest) {
       throw InvalidArgument(
           "max_position_embeddings: must be at least the {} tokens of the solution of '{}', got {}",
-          length, expression.text(), options.model.max_position_embeddings);
+          length, expression.text(), longest);
     }
     sequences.push_back(std::move(sequence));
   }
@@ -45,67 +46,63 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
 }
 
 /// What must be the same for a run to be resumed.
-Json describe_run(const ArithmeticRunOptions& options) {
+Json describe_run(const ArithmeticData& data, std::uint64_t seed) {
   return {{"task", "aet"},
           {"data",
-           {{"expressions", options_to_json(options.task)},
-            {"train_samples", options.train_samples},
-            {"test_samples", options.test_samples},
-            {"loss_on", enum_name(options.loss_on)}}},
-          {"seed", options.seed}};
+           {{"expressions", options_to_json(data.task)},
+            {"train_samples", data.train_samples},
+            {"test_samples", data.test_samples},
+            {"loss_on", enum_name(data.loss_on)}}},
+          {"seed", seed}};
 }
 
 }  // namespace
 
-void ArithmeticRunOptions::describe(OptionList& list) {
-  run.describe(list);
+void ArithmeticData::describe(OptionList& list) {
   task.describe(list);
   list.add("train_samples", train_samples, "training expressions per number of operands, >= 1");
   list.add("test_samples", test_samples, "held-out expressions per number of operands, >= 1");
   list.add("loss_on", loss_on, "tokens that are learnt: the solution, or the expression too");
-  list.add("seed", seed, "of the first weights, the expressions and their order");
-  model.describe(list);
-  training.describe(list);
 }
 
-void ArithmeticRunOptions::validate() const {
-  run.validate();
+void ArithmeticData::validate() const {
   task.validate();
   if (train_samples < 1) {
     throw InvalidArgument("train_samples: must be >= 1, got {}", train_samples);
   }
   if (test_samples < 1) throw InvalidArgument("test_samples: must be >= 1, got {}", test_samples);
-  training.validate();
 }
 
-TrainingOutcome train_on_arithmetic(const ArithmeticRunOptions& options,
+TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
                                     const ProgressFn& on_progress, std::stop_token stop) {
-  options.validate();
-  const ArithmeticVocabulary vocabulary(options.task.range());
-  const ModelConfig config = options.model.config(vocabulary.size(), ArithmeticVocabulary::kBos,
-                                                  ArithmeticVocabulary::kEos);
-  const auto training = draw_all(options, TaskSplit::kTraining, options.train_samples, stop);
-  const auto test = draw_all(options, TaskSplit::kTest, options.test_samples, stop);
-  const SequenceBatches::Options order = {.batch_size = options.training.batch_size,
-                                          .seed = options.seed,
+  data.validate();
+  setup.validate();
+  const ArithmeticVocabulary vocabulary(data.task.range());
+  const ModelConfig config =
+      setup.model.config(vocabulary.size(), ArithmeticVocabulary::kBos, ArithmeticVocabulary::kEos);
+  const auto training = draw_all(data, setup.seed, TaskSplit::kTraining, stop);
+  const auto test = draw_all(data, setup.seed, TaskSplit::kTest, stop);
+  const SequenceBatches::Options order = {.batch_size = setup.training.batch_size,
+                                          .seed = setup.seed,
                                           .pad_id = ArithmeticVocabulary::kPad};
-  SequenceBatches data(sequences_of(training, vocabulary, options), order);
-  SequenceBatches validation(sequences_of(test, vocabulary, options), order);
-  Decoder decoder(config, options.seed);
+  const std::int64_t longest = setup.model.max_position_embeddings;
+  SequenceBatches batches(sequences_of(training, vocabulary, data.loss_on, longest), order);
+  SequenceBatches validation(sequences_of(test, vocabulary, data.loss_on, longest), order);
+  Decoder decoder(config, setup.seed);
 
   const TrainingJob job = {
       .decoder = decoder,
-      .data = data,
+      .data = batches,
       .validation = &validation,
-      .options = options.training,
-      .description = describe_run(options),
+      .options = setup.training,
+      .description = describe_run(data, setup.seed),
       .files = {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
                 {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}},
       .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
         return accuracy_to_json(
             arithmetic_accuracy(decoder, vocabulary, test, progress, evaluation_stop));
       }};
-  return run_training(job, options.run, on_progress, stop);
+  return run_training(job, setup.run, on_progress, stop);
 }
 
 }  // namespace lime

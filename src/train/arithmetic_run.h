@@ -10,9 +10,8 @@
 #include "core/options.h"
 #include "core/progress.h"
 #include "train/arithmetic_task.h"
-#include "train/model_options.h"
-#include "train/trainer.h"
 #include "train/training_run.h"
+#include "train/training_setup.h"
 
 namespace lime {
 
@@ -28,19 +27,14 @@ struct EnumNames<LossOn> {
       {{LossOn::kSolution, "solution"}, {LossOn::kAll, "all"}}};
 };
 
-/// A run on the Arithmetic Expression Task.
-struct ArithmeticRunOptions {
+/// The expressions that a run on the Arithmetic Expression Task draws.
+struct ArithmeticData {
   ArithmeticTaskOptions task;
   /// Different training expressions per number of operands, >= 1; the paper's number.
   std::int64_t train_samples = 50000;
   /// Different held-out expressions per number of operands, >= 1.
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;
-  /// Of the weights at the start, the expressions and their order.
-  std::uint64_t seed = 0;
-  ModelOptions model;
-  TrainingOptions training;
-  TrainingRunOptions run;
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field out of range.
@@ -51,7 +45,7 @@ struct ArithmeticRunOptions {
 /// expressions that were never in training: TrainingOutcome::evaluation has one object per number
 /// of operands, see accuracy_to_json().
 /// @throws as run_training() does.
-TrainingOutcome train_on_arithmetic(const ArithmeticRunOptions& options,
+TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
 }  // namespace lime

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/tiny_run.h"
 
+#include <utility>
+
 namespace lime::testing {
 namespace {
 
@@ -19,21 +21,31 @@ ModelOptions tiny_model(DecoderKind decoder) {
 
 ModelConfig tiny_config(DecoderKind decoder) { return tiny_model(decoder).config(30, 1, 2); }
 
-ArithmeticRunOptions tiny_run(const std::filesystem::path& folder) {
-  ArithmeticRunOptions options;
-  options.task = {.operands = {2}, .min_value = 0, .max_value = 20};
-  options.train_samples = 64;
-  options.test_samples = 8;
-  options.seed = 3;
-  options.model = tiny_model(DecoderKind::kLime);
-  options.training.steps = 12;
-  options.training.batch_size = 16;
-  options.training.schedule.warmup_steps = 2;
-  options.run.output = folder;
-  options.run.save_every = 5;
-  options.run.log_every = 1;
-  options.run.validate_every = 6;
-  return options;
+TrainingSetup tiny_setup(const std::filesystem::path& folder) {
+  TrainingSetup setup;
+  setup.seed = 3;
+  setup.model = tiny_model(DecoderKind::kLime);
+  setup.training.steps = 12;
+  setup.training.batch_size = 16;
+  setup.training.schedule.warmup_steps = 2;
+  setup.run.output = folder;
+  setup.run.save_every = 5;
+  setup.run.log_every = 1;
+  setup.run.validate_every = 6;
+  return setup;
+}
+
+TinyRun tiny_run(const std::filesystem::path& folder) {
+  TinyRun run;
+  run.data.task = {.operands = {2}, .min_value = 0, .max_value = 20};
+  run.data.train_samples = 64;
+  run.data.test_samples = 8;
+  run.setup = tiny_setup(folder);
+  return run;
+}
+
+TrainingOutcome train(const TinyRun& run, const ProgressFn& on_progress, std::stop_token stop) {
+  return train_on_arithmetic(run.data, run.setup, on_progress, std::move(stop));
 }
 
 }  // namespace lime::testing

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
+#include <filesystem>
+#include <stop_token>
 
 #include "checkpoint/model_config.h"
 #include "train/arithmetic_run.h"
@@ -11,7 +12,19 @@ namespace lime::testing {
 /// A decoder with two layers of width 16 that trains in milliseconds.
 ModelConfig tiny_config(DecoderKind decoder);
 
+/// A run on the Arithmetic Expression Task.
+struct TinyRun {
+  ArithmeticData data;
+  TrainingSetup setup;
+};
+
 /// A run of a few steps on expressions of two operands, into `folder`.
-ArithmeticRunOptions tiny_run(const std::filesystem::path& folder);
+TinyRun tiny_run(const std::filesystem::path& folder);
+
+TrainingOutcome train(const TinyRun& run, const ProgressFn& on_progress = {},
+                      std::stop_token stop = {});
+
+/// A few steps with a model of tiny_config()'s size, into `folder`; for any task.
+TrainingSetup tiny_setup(const std::filesystem::path& folder);
 
 }  // namespace lime::testing

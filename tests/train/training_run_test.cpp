@@ -47,7 +47,7 @@ std::map<std::int64_t, std::pair<double, double>> steps_of(const fs::path& folde
 
 TEST(TrainingRunTest, LeavesAWholeModelFolderWithItsLog) {
   const testing::TemporaryFolder folder;
-  const TrainingOutcome outcome = train_on_arithmetic(testing::tiny_run(folder / "model"));
+  const TrainingOutcome outcome = testing::train(testing::tiny_run(folder / "model"));
   EXPECT_EQ(outcome.steps, 12);
   EXPECT_EQ(outcome.evaluation.size(), 1U);
   EXPECT_EQ(outcome.evaluation[0]["count"], 8);
@@ -67,18 +67,18 @@ TEST(TrainingRunTest, LeavesAWholeModelFolderWithItsLog) {
 
 TEST(TrainingRunTest, AStoppedRunGoesOnAsIfItHadNotStopped) {
   const testing::TemporaryFolder folder;
-  train_on_arithmetic(testing::tiny_run(folder / "whole"));
+  testing::train(testing::tiny_run(folder / "whole"));
 
-  ArithmeticRunOptions options = testing::tiny_run(folder / "stopped");
+  testing::TinyRun options = testing::tiny_run(folder / "stopped");
   std::stop_source stop;
   const ProgressFn stop_after_7 = [&](const Progress& progress) {
     if (progress.done == 7) stop.request_stop();
   };
-  EXPECT_THAT([&] { train_on_arithmetic(options, stop_after_7, stop.get_token()); },
+  EXPECT_THAT([&] { testing::train(options, stop_after_7, stop.get_token()); },
               ThrowsMessage<Interrupted>(AllOf(HasSubstr("training: stopped after step 7 of 12"),
                                                HasSubstr("go on with --resume"))));
-  options.run.resume = true;
-  const TrainingOutcome outcome = train_on_arithmetic(options);
+  options.setup.run.resume = true;
+  const TrainingOutcome outcome = testing::train(options);
   EXPECT_EQ(outcome.resumed_from, 7);
   EXPECT_EQ(steps_of(folder / "stopped"), steps_of(folder / "whole"));
   EXPECT_EQ(testing::read_text(folder / "stopped/model.safetensors"),
@@ -87,11 +87,11 @@ TEST(TrainingRunTest, AStoppedRunGoesOnAsIfItHadNotStopped) {
 
 TEST(TrainingRunTest, AFinishedRunIsOnlyMeasuredAgain) {
   const testing::TemporaryFolder folder;
-  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  train_on_arithmetic(options);
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
   const std::string weights = testing::read_text(folder / "model/model.safetensors");
-  options.run.resume = true;
-  const TrainingOutcome outcome = train_on_arithmetic(options);
+  options.setup.run.resume = true;
+  const TrainingOutcome outcome = testing::train(options);
   EXPECT_EQ(outcome.resumed_from, 12);
   EXPECT_EQ(outcome.steps, 12);
   EXPECT_EQ(testing::read_text(folder / "model/model.safetensors"), weights);
@@ -99,34 +99,34 @@ TEST(TrainingRunTest, AFinishedRunIsOnlyMeasuredAgain) {
 
 TEST(TrainingRunTest, RefusesAFolderThatHoldsAModel) {
   const testing::TemporaryFolder folder;
-  const ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  train_on_arithmetic(options);
-  EXPECT_THAT([&] { train_on_arithmetic(options); },
+  const testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
+  EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<InvalidArgument>(HasSubstr("must not hold a model yet; add --resume")));
 }
 
 TEST(TrainingRunTest, NamesTheFirstDifferenceToTheRunToResume) {
   const testing::TemporaryFolder folder;
-  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  train_on_arithmetic(options);
-  options.run.resume = true;
-  options.model.hidden_size = 32;
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
+  options.setup.run.resume = true;
+  options.setup.model.hidden_size = 32;
   EXPECT_THAT(
-      [&] { train_on_arithmetic(options); },
+      [&] { testing::train(options); },
       ThrowsMessage<InvalidArgument>(HasSubstr("has model.hidden_size = 16, got 32; resume with")));
-  options.model.hidden_size = 16;
-  options.training.optimizer.learning_rate = 0.5;
-  EXPECT_THAT([&] { train_on_arithmetic(options); },
+  options.setup.model.hidden_size = 16;
+  options.setup.training.optimizer.learning_rate = 0.5;
+  EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<InvalidArgument>(HasSubstr("has training.learning_rate = 0.001, got "
                                                        "0.5")));
 }
 
 TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
   const testing::TemporaryFolder folder;
-  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  options.run.save_every = 1;
-  options.training.optimizer.learning_rate = 1e25;  // the second step overflows
-  EXPECT_THAT([&] { train_on_arithmetic(options); },
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  options.setup.run.save_every = 1;
+  options.setup.training.optimizer.learning_rate = 1e25;  // the second step overflows
+  EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<NumericalError>(AllOf(HasSubstr("must stay finite, got"),
                                                   HasSubstr("where parameter '"),
                                                   HasSubstr("keeps the state of step "))));
@@ -136,45 +136,45 @@ TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
 
 TEST(TrainingRunTest, RefusesAStateThatIsBroken) {
   const testing::TemporaryFolder folder;
-  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  train_on_arithmetic(options);
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
   const fs::path state = folder / "model/training_state.safetensors";
   fs::resize_file(state, fs::file_size(state) - 10);
-  options.run.resume = true;
-  EXPECT_THROW(train_on_arithmetic(options), FormatError);
+  options.setup.run.resume = true;
+  EXPECT_THROW(testing::train(options), FormatError);
 
   fs::copy_file(folder / "model/model.safetensors", state, fs::copy_options::overwrite_existing);
-  EXPECT_THAT([&] { train_on_arithmetic(options); },
+  EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<FormatError>(HasSubstr("must have the format "
                                                    "'lime-training-state/1', got 'pt'")));
 }
 
 TEST(TrainingRunTest, SaysWhereItMayNotWrite) {
   const testing::TemporaryFolder folder;
-  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "no/such/parent")); },
+  EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "no/such/parent")); },
               ThrowsMessage<IoError>(HasSubstr("no/such/parent': the folder cannot be made: No "
                                                "such file or directory")));
   testing::write_text(folder / "file", "");
-  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "file")); },
+  EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "file")); },
               ThrowsMessage<IoError>(HasSubstr("the folder cannot be made: File exists")));
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ::chmod(folder.path().c_str(), 0500);
-  EXPECT_THAT([&] { train_on_arithmetic(testing::tiny_run(folder / "model")); },
+  EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "model")); },
               ThrowsMessage<IoError>(HasSubstr("Permission denied")));
   ::chmod(folder.path().c_str(), 0700);
 }
 
 TEST(TrainingRunTest, RefusesHeadsThatDoNotDivide) {
   const testing::TemporaryFolder folder;
-  ArithmeticRunOptions options = testing::tiny_run(folder / "model");
-  options.model.num_attention_heads = 3;
-  EXPECT_THAT([&] { train_on_arithmetic(options); },
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  options.setup.model.num_attention_heads = 3;
+  EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<InvalidArgument>("model: hidden_size must be a multiple of "
                                              "num_attention_heads, got 16 and 3"));
-  options.model.num_attention_heads = 2;
-  options.model.max_position_embeddings = 6;
+  options.setup.model.num_attention_heads = 2;
+  options.setup.model.max_position_embeddings = 6;
   EXPECT_THAT(
-      [&] { train_on_arithmetic(options); },
+      [&] { testing::train(options); },
       ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least")));
   EXPECT_FALSE(fs::exists(folder / "model"));
 }

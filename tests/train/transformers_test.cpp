@@ -21,13 +21,13 @@ std::vector<std::string> equally_long_lines() {
 
 /// A LLaMA trained for a few steps, with our ids and logits of `lines` beside it.
 void write_folder(const std::filesystem::path& folder, const std::vector<std::string>& lines) {
-  ArithmeticRunOptions options = testing::tiny_run(folder);
-  options.model.decoder = DecoderKind::kLlama;
-  options.model.num_attention_heads = 4;
-  options.model.num_key_value_heads = 2;
-  train_on_arithmetic(options);
+  testing::TinyRun options = testing::tiny_run(folder);
+  options.setup.model.decoder = DecoderKind::kLlama;
+  options.setup.model.num_attention_heads = 4;
+  options.setup.model.num_key_value_heads = 2;
+  testing::train(options);
 
-  const ArithmeticVocabulary vocabulary(options.task.range());
+  const ArithmeticVocabulary vocabulary(options.data.task.range());
   std::vector<at::Tensor> rows;
   std::string text;
   for (const std::string& line : lines) {
