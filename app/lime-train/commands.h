@@ -11,12 +11,21 @@
 namespace lime {
 
 /// What can be trained.
-enum class Task { kArithmeticExpressions };
+enum class TrainingTask { kArithmeticExpressions, kText };
 
 template <>
-struct EnumNames<Task> {
-  static constexpr std::array<std::pair<Task, std::string_view>, 1> kNames = {
-      {{Task::kArithmeticExpressions, "aet"}}};
+struct EnumNames<TrainingTask> {
+  static constexpr std::array<std::pair<TrainingTask, std::string_view>, 2> kNames = {
+      {{TrainingTask::kArithmeticExpressions, "aet"}, {TrainingTask::kText, "lm"}}};
+};
+
+/// What can be generated.
+enum class GeneratedTask { kArithmeticExpressions };
+
+template <>
+struct EnumNames<GeneratedTask> {
+  static constexpr std::array<std::pair<GeneratedTask, std::string_view>, 1> kNames = {
+      {{GeneratedTask::kArithmeticExpressions, "aet"}}};
 };
 
 /// `lime-train --task ... -o DIR`

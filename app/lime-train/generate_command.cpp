@@ -27,7 +27,7 @@ struct EnumNames<ExpressionForm> {
 namespace {
 
 struct GenerateCommand {
-  Task task = Task::kArithmeticExpressions;
+  GeneratedTask task = GeneratedTask::kArithmeticExpressions;
   ArithmeticTaskOptions arithmetic;
   std::int64_t count = 100;
   ExpressionForm form = ExpressionForm::kSolution;

@@ -10,21 +10,26 @@
 #include "core/progress.h"
 #include "core/thread_pool.h"
 #include "train/arithmetic_run.h"
+#include "train/text_run.h"
 
 namespace lime {
 namespace {
 
 struct TrainCommand {
-  Task task = Task::kArithmeticExpressions;
+  TrainingTask task = TrainingTask::kArithmeticExpressions;
   ArithmeticData arithmetic;
+  TextData text;
   TrainingSetup setup;
   int threads = 1;
   bool quiet = false;
 
   void describe(OptionList& list) {
-    list.add("task", task, "what is trained: aet, the arithmetic expressions of the LIMe paper");
+    list.add("task", task,
+             "what is trained: aet, the arithmetic expressions of the LIMe paper; lm, a language "
+             "model on a text");
     setup.run.describe(list);
     arithmetic.describe(list);
+    text.describe(list);
     setup.model.describe(list);
     setup.training.describe(list);
     list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
@@ -36,7 +41,7 @@ struct TrainCommand {
 
   void validate() const {
     setup.validate();
-    arithmetic.validate();
+    if (task == TrainingTask::kArithmeticExpressions) arithmetic.validate();
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
   }
 };
@@ -50,19 +55,41 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
     fmt::print(", held-out loss {:.4f}, perplexity {:.3f}", *outcome.validation_loss,
                std::exp(*outcome.validation_loss));
   }
-  fmt::print("\noperands  accuracy  expressions\n");
+  fmt::print("\n");
+  if (command.task != TrainingTask::kArithmeticExpressions) return;
+  fmt::print("operands  accuracy  expressions\n");
   for (const Json& row : outcome.evaluation) {
     fmt::print("{:>8}  {:>7.1f}%  {:>11}\n", row["operands"].get<int>(),
                100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>());
   }
 }
 
+/// The text in tokens, which lie beside the output unless the options say where.
+PreparedText prepare(const TrainCommand& command, TextData& data) {
+  if (data.tokens.empty()) data.tokens = command.setup.run.output.string() + ".tokens";
+  ProgressLine progress({.label = "tokenise", .unit = "bytes", .quiet = command.quiet});
+  PreparedText prepared = prepare_text(data, progress.callback(), interrupt_token());
+  progress.finish();
+  return prepared;
+}
+
+TrainingOutcome train(const TrainCommand& command) {
+  TextData data = command.text;
+  PreparedText prepared;
+  if (command.task == TrainingTask::kText) prepared = prepare(command, data);
+  ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
+  const TrainingOutcome outcome =
+      command.task == TrainingTask::kText
+          ? train_on_text(prepared, data, command.setup, progress.callback(), interrupt_token())
+          : train_on_arithmetic(command.arithmetic, command.setup, progress.callback(),
+                                interrupt_token());
+  progress.finish();
+  return outcome;
+}
+
 int run_training_command(const TrainCommand& command) {
   at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
-  ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
-  const TrainingOutcome outcome = train_on_arithmetic(command.arithmetic, command.setup,
-                                                      progress.callback(), interrupt_token());
-  progress.finish();
+  const TrainingOutcome outcome = train(command);
   if (!command.quiet) print_summary(command, outcome);
   return kExitDone;
 }
@@ -76,6 +103,7 @@ void set_up_training(CommandLine& line) {
       "lime-train --task aet --decoder llama --operands 4 -o llama-aet\n"
       "lime-train --task aet --decoder lime --router full --operands 4 -o lime-aet\n"
       "lime-train --task aet --decoder lime --operands 4 -o lime-aet --resume\n"
+      "lime-train --task lm --text books/*.txt --vocab-size 4096 --decoder lime -o lime-lm\n"
       "lime-train generate --task aet --count 200 -o expressions.txt");
   line.on_run([command] { return run_training_command(*command); });
 }

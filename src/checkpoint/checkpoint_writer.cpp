@@ -8,6 +8,7 @@
 #include "checkpoint/tensor_sources.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/folder.h"
 #include "core/mapped_file.h"
 
 namespace lime {
@@ -30,16 +31,6 @@ void check_tensors(const ModelConfig& config, std::span<const TensorView> tensor
     }
   } catch (const FormatError& error) {
     throw InvalidArgument(error.what());
-  }
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return;
-  fs::create_directory(folder, error);
-  if (error) {
-    throw IoError("'{}': the folder cannot be made: {}", folder.string(),
-                  describe_errno(error.value()));
   }
 }
 

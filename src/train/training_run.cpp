@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <cmath>
-#include <system_error>
 
 #include "checkpoint/checkpoint_writer.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/folder.h"
 #include "core/program.h"
 #include "train/tensor_bytes.h"
 #include "train/train_log.h"
@@ -38,15 +38,6 @@ std::string value_at(const Json& object, const std::string& path) {
     begin = end + 1;
   }
   return value->dump();
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (error || !fs::is_directory(folder)) {
-    throw IoError("'{}': the folder cannot be made: {}", folder.string(),
-                  describe_errno(error ? error.value() : ENOTDIR));
-  }
 }
 
 /// One run: the steps of run_training().

@@ -163,6 +163,25 @@ TEST_F(LimeTrainTest, PrintsTheAccuracyPerNumberOfOperands) {
   EXPECT_THAT(run.output, HasSubstr("\n       3  "));
 }
 
+TEST_F(LimeTrainTest, TrainsALanguageModelOnAText) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "Line " + std::to_string(i) + " of a small book.\n";
+  testing::write_text(folder_ / "book.txt", text);
+  const std::string options = tiny_run({{"task", "lm"}, {"steps", "4"}}) +
+                              " --sequence-length 16 --validation-share 0.2 --text book.txt";
+  const ProgramRun run = train(options + " --vocab-size 300 -o model");
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("trained 'model': 4 steps in "));
+  EXPECT_THAT(run.output, HasSubstr(", held-out loss "));
+  EXPECT_TRUE(fs::exists(folder_ / "model/tokenizer.model"));
+  EXPECT_TRUE(fs::exists(folder_ / "model.tokens/tokens.json"));
+
+  const ProgramRun again = train(options + " --tokenizer model --tokens model.tokens -o other");
+  EXPECT_EQ(again.status, 0) << again.errors;
+  EXPECT_EQ(testing::read_text(folder_ / "other/model.safetensors"),
+            testing::read_text(folder_ / "model/model.safetensors"));
+}
+
 TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   const auto fails = [&](const std::string& options, int status, const std::string& message) {
     const ProgramRun run = train(options);
@@ -172,6 +191,8 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   };
   fails(tiny_run(), 2, "output: must name a folder, got none; add -o DIR");
   fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
+  fails(tiny_run({{"task", "lm"}}) + " -o m", 1, "text: must name at least one file, got none");
+  fails(tiny_run({{"task", "lm"}}) + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
   fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
   fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
   fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,

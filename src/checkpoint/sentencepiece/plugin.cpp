@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
@@ -50,12 +56,86 @@ class LoadedModel : public SentencePieceModel {
   sentencepiece::SentencePieceProcessor processor_;
 };
 
+/// Hands lines to the library, those that are longer than it takes in pieces.
+class Lines : public sentencepiece::SentenceIterator {
+ public:
+  using NextLine = std::function<std::optional<std::string_view>()>;
+
+  explicit Lines(const NextLine& next_line) : next_line_(next_line) { Next(); }
+
+  bool done() const override { return done_; }
+  const std::string& value() const override { return value_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+  void Next() override {
+    while (rest_.empty()) {
+      const std::optional<std::string_view> line = next_line_();
+      if (!line) {
+        done_ = true;
+        return;
+      }
+      rest_ = *line;
+    }
+    std::size_t length = rest_.size();
+    if (length > kMaxBytes) {
+      const std::size_t space = rest_.rfind(' ', kMaxBytes);
+      length = space == std::string_view::npos || space == 0 ? character_end() : space;
+    }
+    value_ = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+  }
+
+ private:
+  /// What the library is told to take as one line.
+  static constexpr std::size_t kMaxBytes = 4000;
+
+  /// The last end of a character within kMaxBytes.
+  std::size_t character_end() const {
+    std::size_t end = kMaxBytes;
+    while (end > 1 && (static_cast<unsigned char>(rest_[end]) & 0xC0U) == 0x80U) --end;
+    return end;
+  }
+
+  const NextLine& next_line_;
+  std::string_view rest_;
+  std::string value_;
+  bool done_ = false;
+};
+
+std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
+  const std::unordered_map<std::string, std::string> options = {
+      {"model_type", "bpe"},
+      {"vocab_size", std::to_string(vocab_size)},
+      {"normalization_rule_name", "identity"},
+      {"remove_extra_whitespaces", "false"},
+      {"allow_whitespace_only_pieces", "true"},
+      {"split_digits", "true"},
+      {"byte_fallback", "true"},
+      {"character_coverage", "0.99995"},
+      {"num_threads", "1"},
+      {"minloglevel", "2"}};
+  Lines lines(next_line);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
+  if (!status.ok()) {
+    throw InvalidArgument("vocab_size: {} pieces must be found in the text, got '{}'", vocab_size,
+                          status.error_message());
+  }
+  return model;
+}
+
 }  // namespace
 }  // namespace lime
 
-/// The one symbol that the plug-in offers: a new model, or nullptr if `data` is not one.
+/// A new model, or nullptr if `data` is not one.
 extern "C" [[gnu::visibility("default")]] lime::SentencePieceModel* lime_parse_sentencepiece_model(
     const char* data, std::size_t size) {
   auto model = std::make_unique<lime::LoadedModel>();
   return model->parse({data, size}) ? model.release() : nullptr;
+}
+
+/// Writes the content of a tokenizer.model to `model`.
+extern "C" [[gnu::visibility("default")]] void lime_train_sentencepiece_model(
+    std::int32_t vocab_size, const lime::Lines::NextLine& next_line, std::string& model) {
+  model = lime::train(vocab_size, next_line);
 }

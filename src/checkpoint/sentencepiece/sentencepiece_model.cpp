@@ -14,7 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using ParseFunction = SentencePieceModel* (*)(const char* data, std::size_t size);
+using NextLine = std::function<std::optional<std::string_view>()>;
+
+/// The functions of the plug-in.
+struct Plugin {
+  SentencePieceModel* (*parse)(const char* data, std::size_t size);
+  void (*train)(std::int32_t vocab_size, const NextLine& next_line, std::string& model);
+};
 
 // The sanitizers' runtimes do not allow RTLD_DEEPBIND.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -30,23 +36,36 @@ fs::path plugin_path() {
   return program.parent_path().parent_path() / "lib" / "lime" / "liblime_sentencepiece.so";
 }
 
-ParseFunction load_plugin() {
+Plugin load_plugin() {
   const fs::path path = plugin_path();
   void* const library = ::dlopen(path.c_str(), kLoadFlags);
-  void* const symbol =
-      library == nullptr ? nullptr : ::dlsym(library, "lime_parse_sentencepiece_model");
-  if (symbol == nullptr) {
+  const auto find = [&](const char* name) {
+    void* const symbol = library == nullptr ? nullptr : ::dlsym(library, name);
+    if (symbol != nullptr) return symbol;
     throw IoError("tokenizer: the SentencePiece plug-in must be loadable: {}; build or install it",
                   ::dlerror());
-  }
-  return reinterpret_cast<ParseFunction>(symbol);
+  };
+  Plugin plugin;
+  plugin.parse = reinterpret_cast<decltype(plugin.parse)>(find("lime_parse_sentencepiece_model"));
+  plugin.train = reinterpret_cast<decltype(plugin.train)>(find("lime_train_sentencepiece_model"));
+  return plugin;
+}
+
+const Plugin& plugin() {
+  static const Plugin loaded = load_plugin();  // until the process ends
+  return loaded;
 }
 
 }  // namespace
 
 std::unique_ptr<SentencePieceModel> parse_sentencepiece_model(std::string_view serialized) {
-  static const ParseFunction parse = load_plugin();  // stays loaded until the process ends
-  return std::unique_ptr<SentencePieceModel>(parse(serialized.data(), serialized.size()));
+  return std::unique_ptr<SentencePieceModel>(plugin().parse(serialized.data(), serialized.size()));
+}
+
+std::string train_sentencepiece_model(std::int32_t vocab_size, const NextLine& next_line) {
+  std::string model;
+  plugin().train(vocab_size, next_line, model);
+  return model;
 }
 
 }  // namespace lime

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +43,14 @@ class SentencePieceModel {
 /// Parses the content of a tokenizer.model; nullptr if it is not one.
 /// @throws IoError  if the plug-in is not where the build or the installation put it.
 std::unique_ptr<SentencePieceModel> parse_sentencepiece_model(std::string_view serialized);
+
+/// Trains a byte-pair model as LLaMA's tokenizer is one: no normalisation, digits apart, bytes for
+/// characters that are too rare for a piece; <unk> 0, <s> 1, </s> 2. Takes the content of a
+/// tokenizer.model from it. The same lines give the same model.
+/// @param next_line  the next line of the text, without its end; nullopt when there is none left.
+/// @throws InvalidArgument  if the text is too short for `vocab_size` pieces.
+/// @throws IoError          as parse_sentencepiece_model().
+std::string train_sentencepiece_model(
+    std::int32_t vocab_size, const std::function<std::optional<std::string_view>()>& next_line);
 
 }  // namespace lime

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/folder.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+
+namespace lime {
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return;
+  const bool made = std::filesystem::create_directory(folder, error);
+  if (made && !error) return;
+  throw IoError("'{}': the folder cannot be made: {}", folder.string(),
+                describe_errno(error ? error.value() : EEXIST));
+}
+
+}  // namespace lime

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/text_documents.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/mapped_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first line of `text`, which is taken away from it together with its end.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+std::string document_of_line(std::string_view line, const std::string& where) {
+  const Json json = parse_json(line, where);
+  const auto text = json.is_object() ? json.find("text") : json.end();
+  if (text == json.end() || !text->is_string()) {
+    throw FormatError("{}: must be an object with a string \"text\", got {}", where,
+                      json.is_object() ? "an object without one" : json.type_name());
+  }
+  return text->get<std::string>();
+}
+
+void visit_lines(const fs::path& file, std::string_view content, double validation_share,
+                 const DocumentVisitor& visit) {
+  const auto num_lines = std::count(content.begin(), content.end(), '\n') +
+                         (!content.empty() && content.back() != '\n' ? 1 : 0);
+  const auto first_held_out =
+      static_cast<std::int64_t>(static_cast<double>(num_lines) * (1.0 - validation_share));
+  for (std::int64_t number = 0; !content.empty(); ++number) {
+    const std::string_view line = take_line(content);
+    if (line.empty()) continue;
+    visit(number < first_held_out ? TextSplit::kTraining : TextSplit::kValidation,
+          document_of_line(line, fmt::format("'{}', line {}", file.string(), number + 1)));
+  }
+}
+
+/// Where the text for validation begins: behind a line.
+std::size_t held_out_begin(std::string_view text, double validation_share) {
+  if (validation_share <= 0.0) return text.size();
+  const auto begin =
+      static_cast<std::size_t>(static_cast<double>(text.size()) * (1.0 - validation_share));
+  if (begin == 0) return 0;
+  const std::size_t end_of_line = text.find('\n', begin - 1);
+  return end_of_line == std::string_view::npos ? text.size() : end_of_line + 1;
+}
+
+}  // namespace
+
+void visit_documents(const fs::path& file, double validation_share, const DocumentVisitor& visit) {
+  const MappedFile mapped(file);
+  const std::string_view text = mapped.text();
+  if (file.extension() == ".jsonl") {
+    visit_lines(file, text, validation_share, visit);
+    return;
+  }
+  const std::size_t begin = held_out_begin(text, validation_share);
+  if (begin > 0) visit(TextSplit::kTraining, text.substr(0, begin));
+  if (begin < text.size()) visit(TextSplit::kValidation, text.substr(begin));
+}
+
+void require_text(std::span<const fs::path> files) {
+  if (files.empty()) throw InvalidArgument("text: must name at least one file, got none");
+  bool found = false;
+  for (const fs::path& file : files) {
+    visit_documents(file, 0.0, [&](TextSplit, std::string_view text) { found |= !text.empty(); });
+  }
+  if (!found) {
+    throw InvalidArgument("text: '{}'{} must hold text, got none", files.front().string(),
+                          files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace lime {
+
+/// Where a document goes.
+enum class TextSplit : std::uint8_t { kTraining, kValidation };
+
+/// Told of each document in turn; the text is valid during the call.
+using DocumentVisitor = std::function<void(TextSplit split, std::string_view text)>;
+
+/// Hands out the documents of one file: of a .jsonl file the string "text" of each line, of any
+/// other file the whole content. The last `validation_share` of it is for validation: of the lines
+/// of a .jsonl file, of the bytes of a text, which is cut behind the end of a line.
+///
+/// @param validation_share  in [0, 1); 0 for none, 1 gives all.
+/// @throws IoError      if the file cannot be read.
+/// @throws FormatError  if a line of a .jsonl file is not an object with a string "text"; names it.
+void visit_documents(const std::filesystem::path& file, double validation_share,
+                     const DocumentVisitor& visit);
+
+/// @throws InvalidArgument  if there are no files, or the documents of all of them are empty.
+/// @throws as visit_documents()
+void require_text(std::span<const std::filesystem::path> files);
+
+}  // namespace lime

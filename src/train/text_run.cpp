@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/text_run.h"
+
+#include "core/errors.h"
+#include "core/mapped_file.h"
+#include "train/packed_batches.h"
+#include "train/text_documents.h"
+#include "train/tokenizer_training.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files of a checkpoint folder that belong to its tokenizer.
+std::map<std::string, std::string> tokenizer_files(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const char* const name :
+       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
+        "special_tokens_map.json", "added_tokens.json"}) {
+    if (fs::is_regular_file(folder / name)) {
+      files[name] = std::string(MappedFile(folder / name).text());
+    }
+  }
+  return files;
+}
+
+/// What must be the same for a run to be resumed: the text and its tokenizer, wherever they lie.
+Json describe_run(const Json& text, const TextData& data, std::uint64_t seed) {
+  const auto digests = [&](const char* key) {
+    Json list = Json::array();
+    for (const Json& file : text.at(key)) list.push_back(file.at("sha256"));
+    return list;
+  };
+  return {{"task", "lm"},
+          {"data",
+           {{"text_sha256", digests("files")},
+            {"validation_sha256", digests("validation_files")},
+            {"validation_share", text.at("validation_share")},
+            {"tokenizer_sha256", text.at("tokenizer_sha256")},
+            {"sequence_length", data.sequence_length}}},
+          {"seed", seed}};
+}
+
+}  // namespace
+
+void TextData::describe(OptionList& list) {
+  list.group("Text (--task lm)");
+  list.add("text", text, "training text: .jsonl files (\"text\" of each line) or plain text files");
+  list.add("validation_text", validation_text, "held-out text; the end of each file if not given");
+  list.add("validation_share", validation_share,
+           "how much of each file is held out, from 0 to 0.5");
+  list.add("tokenizer", tokenizer, "folder of the tokenizer to use, e.g. a checkpoint");
+  list.add("vocab_size", vocab_size,
+           "instead: train a SentencePiece tokenizer with so many pieces on the text");
+  list.add("sequence_length", sequence_length, "tokens of a training sequence, >= 1");
+  list.add("tokens", tokens,
+           "folder that keeps the tokenised text for other runs; OUTPUT.tokens if not given");
+}
+
+void TextData::validate() const {
+  require_text(text);
+  if (!validation_text.empty()) require_text(validation_text);
+  if (!(validation_share >= 0.0 && validation_share <= 0.5)) {
+    throw InvalidArgument("validation_share: must be from 0 to 0.5, got {}", validation_share);
+  }
+  if (tokenizer.empty() == !vocab_size) {
+    throw InvalidArgument(
+        "tokenizer: exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
+        "be given, got {}",
+        vocab_size ? "both" : "neither");
+  }
+  if (vocab_size.value_or(1000) < 300) {
+    throw InvalidArgument("vocab_size: must be at least 300, as 256 pieces are bytes, got {}",
+                          *vocab_size);
+  }
+  if (sequence_length < 1) {
+    throw InvalidArgument("sequence_length: must be >= 1, got {}", sequence_length);
+  }
+  if (tokens.empty()) throw InvalidArgument("tokens: must name a folder, got none");
+}
+
+PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress,
+                          std::stop_token stop) {
+  data.validate();
+  const TextSource source = {
+      .files = data.text,
+      .validation_files = data.validation_text,
+      .validation_share = data.validation_text.empty() ? data.validation_share : 0.0};
+  const fs::path folder =
+      data.vocab_size ? trained_tokenizer(source, *data.vocab_size, data.tokens) : data.tokenizer;
+  PreparedText prepared;
+  prepared.tokenizer = load_tokenizer(folder);
+  prepared.files = tokenizer_files(folder);
+  prepared.text =
+      tokenize_text(source, *prepared.tokenizer, data.tokens, on_progress, std::move(stop));
+  return prepared;
+}
+
+TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
+                              const TrainingSetup& setup, const ProgressFn& on_progress,
+                              std::stop_token stop) {
+  setup.validate();
+  if (data.sequence_length > setup.model.max_position_embeddings) {
+    throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",
+                          setup.model.max_position_embeddings, data.sequence_length);
+  }
+  const Tokenizer& tokenizer = *prepared.tokenizer;
+  const std::int32_t end = tokenizer.eos_id().value_or(0);
+  const ModelConfig config =
+      setup.model.config(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
+  const PackedBatches::Options order = {.sequence_length = data.sequence_length,
+                                        .batch_size = setup.training.batch_size,
+                                        .seed = setup.seed};
+  PackedBatches batches(prepared.text.training, order, "training text");
+  std::optional<PackedBatches> validation;
+  if (prepared.text.validation.size() > 0) {
+    validation.emplace(prepared.text.validation, order, "held-out text");
+  }
+  Decoder decoder(config, setup.seed);
+  const TrainingJob job = {.decoder = decoder,
+                           .data = batches,
+                           .validation = validation ? &*validation : nullptr,
+                           .options = setup.training,
+                           .description = describe_run(prepared.text.description, data, setup.seed),
+                           .files = prepared.files,
+                           .evaluate = {}};
+  return run_training(job, setup.run, on_progress, std::move(stop));
+}
+
+}  // namespace lime

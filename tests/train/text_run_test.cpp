@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/text_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+#include "train/tiny_run.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// Sentences from which a tokenizer can learn some hundred pieces.
+std::string made_up_text() {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text += fmt::format("Every {} number {} is followed by {}, and that is no accident.\n",
+                        i % 2 == 0 ? "even" : "odd", i, i + 1);
+  }
+  return text;
+}
+
+class TextRunTest : public ::testing::Test {
+ protected:
+  TextRunTest() {
+    testing::write_text(folder_ / "text.txt", made_up_text());
+    data_.text = {folder_ / "text.txt"};
+    data_.validation_share = 0.1;
+    data_.vocab_size = 320;
+    data_.sequence_length = 24;
+    data_.tokens = folder_ / "tokens";
+  }
+
+  std::vector<Json> log(const std::string& run, const std::string& event) const {
+    std::ifstream stream(folder_ / run / "training_log.jsonl");
+    std::vector<Json> lines;
+    for (std::string line; std::getline(stream, line);) {
+      Json json = Json::parse(line);
+      if (json["event"] == event) lines.push_back(std::move(json));
+    }
+    return lines;
+  }
+
+  void expect_refused(const std::string& message) const {
+    EXPECT_THAT([&] { prepare_text(data_); }, ThrowsMessage<InvalidArgument>(HasSubstr(message)));
+  }
+
+  testing::TemporaryFolder folder_;
+  TextData data_;
+};
+
+TEST_F(TextRunTest, TrainsATokenizerAndADecoderThatLearns) {
+  const PreparedText prepared = prepare_text(data_);
+  EXPECT_EQ(prepared.tokenizer->vocab_size(), 320);
+  EXPECT_GT(prepared.text.training.size(), 8 * prepared.text.validation.size());
+
+  TrainingSetup setup = testing::tiny_setup(folder_ / "model");
+  setup.training.steps = 60;
+  setup.training.optimizer.learning_rate = 0.01;
+  const TrainingOutcome outcome = train_on_text(prepared, data_, setup);
+  ASSERT_TRUE(outcome.validation_loss.has_value());
+  EXPECT_LT(*outcome.validation_loss, 0.6 * std::log(320.0)) << "an untrained model has log(320)";
+
+  EXPECT_EQ(Checkpoint::open(folder_ / "model").config().vocab_size, 320);
+  const auto tokenizer = load_tokenizer(folder_ / "model");
+  const std::string sentence = "Every odd number 77 is no accident \u2014 \U0001F34B.";
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode(sentence)), sentence) << "rare characters as bytes";
+}
+
+TEST_F(TextRunTest, TokensAreADocumentBetweenBosAndEos) {
+  const PreparedText prepared = prepare_text(data_);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(prepared.text.training.size()));
+  prepared.text.training.copy(0, ids);
+  EXPECT_EQ(ids.front(), prepared.tokenizer->bos_id());
+  EXPECT_EQ(ids.back(), prepared.tokenizer->eos_id());
+  const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
+  EXPECT_EQ(made_up_text().find(prepared.tokenizer->decode(narrow)), 0U);
+}
+
+TEST_F(TextRunTest, TokensAreMadeOnceAndForOtherTextsAnew) {
+  prepare_text(data_);
+  const auto made = fs::last_write_time(folder_ / "tokens/tokens.json");
+  prepare_text(data_);
+  EXPECT_EQ(fs::last_write_time(folder_ / "tokens/tokens.json"), made);
+
+  testing::write_text(folder_ / "text.txt", made_up_text() + "One line more.\n");
+  const PreparedText other = prepare_text(data_);
+  EXPECT_EQ(other.text.description["files"][0]["bytes"], made_up_text().size() + 15);
+}
+
+TEST_F(TextRunTest, TheSameTextGivesTheSameTokenizer) {
+  prepare_text(data_);
+  const std::string first = testing::read_text(folder_ / "tokens/tokenizer.model");
+  data_.tokens = folder_ / "again";
+  prepare_text(data_);
+  EXPECT_EQ(testing::read_text(folder_ / "again/tokenizer.model"), first);
+}
+
+TEST_F(TextRunTest, GoesOnToTheBit) {
+  const PreparedText prepared = prepare_text(data_);
+  train_on_text(prepared, data_, testing::tiny_setup(folder_ / "whole"));
+  TrainingSetup setup = testing::tiny_setup(folder_ / "stopped");
+  std::stop_source stop;
+  const ProgressFn stop_after_7 = [&](const Progress& progress) {
+    if (progress.done == 7) stop.request_stop();
+  };
+  EXPECT_THROW(train_on_text(prepared, data_, setup, stop_after_7, stop.get_token()), Interrupted);
+  setup.run.resume = true;
+  train_on_text(prepared, data_, setup);
+  EXPECT_EQ(testing::read_text(folder_ / "stopped/model.safetensors"),
+            testing::read_text(folder_ / "whole/model.safetensors"));
+  EXPECT_EQ(log("stopped", "step").size(), 12U);
+}
+
+TEST_F(TextRunTest, ResumingWithAnotherTextIsRefused) {
+  TrainingSetup setup = testing::tiny_setup(folder_ / "model");
+  setup.training.steps = 2;
+  train_on_text(prepare_text(data_), data_, setup);
+  testing::write_text(folder_ / "text.txt", made_up_text() + "One line more.\n");
+  setup.run.resume = true;
+  EXPECT_THAT([&] { train_on_text(prepare_text(data_), data_, setup); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has data.text_sha256 = ")));
+}
+
+TEST_F(TextRunTest, UsesATokenizerThatIsThere) {
+  prepare_text(data_);
+  data_.tokenizer = folder_ / "tokens";
+  data_.vocab_size.reset();
+  data_.tokens = folder_ / "elsewhere";
+  const PreparedText prepared = prepare_text(data_);
+  EXPECT_EQ(prepared.tokenizer->vocab_size(), 320);
+  EXPECT_EQ(prepared.files.count("tokenizer.model"), 1U);
+}
+
+TEST_F(TextRunTest, BadInputIsNamed) {
+  data_.vocab_size.reset();
+  expect_refused("tokenizer: exactly one of a folder (--tokenizer DIR) and a size");
+  data_.vocab_size = 299;
+  expect_refused("vocab_size: must be at least 300, as 256 pieces are bytes, got 299");
+  data_.vocab_size = 5000;
+  expect_refused("vocab_size: 5000 pieces must be found in the text, got");
+  data_.vocab_size = 320;
+  data_.validation_share = 0.7;
+  expect_refused("validation_share: must be from 0 to 0.5, got 0.7");
+  data_.validation_share = 0.1;
+  testing::write_text(folder_ / "text.txt", "");
+  expect_refused("must hold text, got none");
+  testing::write_text(folder_ / "text.txt", made_up_text() + "\xff\n");
+  data_.validation_share = 0.0;
+  EXPECT_THAT(
+      [&] { prepare_text(data_); },
+      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("text.txt'"), HasSubstr("must be UTF-8"))));
+}
+
+TEST_F(TextRunTest, SequencesMustFitTheModelAndTheText) {
+  const PreparedText prepared = prepare_text(data_);
+  data_.sequence_length = 100;
+  EXPECT_THAT([&] { train_on_text(prepared, data_, testing::tiny_setup(folder_ / "model")); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(
+                  "sequence_length: must be at most max_position_embeddings 64, got 100")));
+}
+
+}  // namespace
+}  // namespace lime
