@@ -1,38 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the rows that the side-by-side benchmarks measure on: overlapping classes, as activations
-of one layer are, with a spectrum that falls like a power law.
+"""Makes the rows that the side-by-side benchmarks measure on, as activations of one layer are:
+overlapping classes, a spectrum that falls like a power law, and dimensions whose means are not 0.
 
     python3 bench/make_rows.py rows.h5 [--rows 6672] [--dim 2048] [--classes 4] [--seed 1]
 
-/rows     float32 [rows, dim]: class mean + Q diag((1 + k)^-decay) z, Q orthogonal, z normal
+/rows     float32 [rows, dim]: Q diag((1 + k)^-decay) (class mean + z) + offset, Q orthogonal, z
+          normal. Class means lie `separation` standard deviations apart
 /classes  int32 [rows], in turn 0, 1, ..., 0, 1, ...
+
+make_pairs() gives the sentences of minimal pairs: rows 2 i and 2 i + 1 differ little.
 """
 import argparse
 
-import h5py
 import numpy as np
 
 
-def make_rows(rows=6672, dim=2048, classes=4, seed=1, decay=0.5, separation=0.7):
-    """Rows and classes. Means are drawn like rows, times `separation`."""
+def _spectrum(rng, dim, decay):
+    """Scales of the directions, and the directions themselves, [dim, dim]."""
+    return (1.0 + np.arange(dim)) ** -decay, np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+
+
+def make_rows(rows=6672, dim=2048, classes=4, seed=1, decay=0.55, separation=4.2, offset=0.1):
+    """Rows and classes."""
     rng = np.random.default_rng(seed)
-    scales = (1.0 + np.arange(dim)) ** -decay
-    rotation = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    scales, directions = _spectrum(rng, dim, decay)
     labels = np.arange(rows, dtype=np.int32) % classes
-    means = separation * rng.standard_normal((classes, dim))
+    means = separation / np.sqrt(2 * dim) * rng.standard_normal((classes, dim))
     values = (means[labels] + rng.standard_normal((rows, dim))) * scales
-    return (values @ rotation).astype(np.float32), labels
+    values = values @ directions + offset * rng.standard_normal(dim)
+    return values.astype(np.float32), labels
+
+
+def make_pairs(rows=2000, dim=2048, seed=1, decay=0.5, separation=2.7, offset=0.1):
+    """Rows and classes, 0 and 1 in turn; four fifths of the variance are those of the pair."""
+    rng = np.random.default_rng(seed)
+    scales, directions = _spectrum(rng, dim, decay)
+    labels = np.arange(rows, dtype=np.int32) % 2
+    of_pair = np.repeat(rng.standard_normal((rows // 2, dim)), 2, axis=0)
+    between = separation / np.sqrt(dim) * rng.standard_normal(dim)
+    values = 0.9 * of_pair + 0.44 * rng.standard_normal((rows, dim))
+    values = (values + (labels[:, None] - 0.5) * between) * scales
+    values = values @ directions + offset * rng.standard_normal(dim)
+    return values.astype(np.float32), labels
 
 
 def main():
+    import h5py
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("output")
     parser.add_argument("--rows", type=int, default=6672)
     parser.add_argument("--dim", type=int, default=2048)
     parser.add_argument("--classes", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--decay", type=float, default=0.5)
-    parser.add_argument("--separation", type=float, default=0.7)
+    parser.add_argument("--decay", type=float, default=0.55)
+    parser.add_argument("--separation", type=float, default=4.2)
+    parser.add_argument("--offset", type=float, default=0.1)
     options = vars(parser.parse_args())
     output = options.pop("output")
     rows, labels = make_rows(**options)

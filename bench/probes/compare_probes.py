@@ -4,17 +4,17 @@
 
 usage: compare_probes.py [--program build/release/bin/lime-bench-probes] [--repeats 5]
                          [--threads 4] [--set words|pairs|all] [--only CONTENDER...]
-                         [--quick] [--small]
+                         [--state FILE] [--search] [--quick] [--small]
        compare_probes.py --adam [--set words]    one epoch of Adam as the paper's code does it (torch)
 
-words: 6672 x 2048 float32 rows of 4 overlapping classes with a power-law spectrum, KFold(5,
-shuffle=True, random_state=42). pairs: 2000 x 2048, two classes in pairs that stay in one fold
+words: 6672 x 2048 float32 rows of 4 overlapping classes with a power-law spectrum
+(bench/make_rows.py), KFold(5, shuffle=True, random_state=42). pairs: 2000 x 2048, two classes in pairs that stay in one fold
 (GroupKFold, shuffled, random_state 42). Features are standardised on the training rows; C = 1.
 Timed is all from the float32 rows in memory to the predictions of the test rows. The contenders
 take turns; each run is a process of its own. scikit-learn's tolerance is the largest of 1e-4, 1e-5,
 1e-6 and 1e-7 at which the objective of every fold lies within 1e-6 (relative) of the smallest one
-known; it is looked for once, untimed. Shown are medians of the seconds of all five folds, ratios,
-and by how much the objectives are above the smallest.
+known; it is looked for once, untimed. Shown are medians of the seconds of all five folds, the
+fastest and the slowest run, ratios, and by how much the objectives are above the smallest.
 """
 import argparse
 import json
@@ -28,36 +28,25 @@ import time
 
 HERE = pathlib.Path(__file__).resolve()
 ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parents[1]))
+from make_rows import make_pairs, make_rows  # noqa: E402
+
 SETS = {"words": {"rows": 6672, "dim": 2048, "classes": 4},
         "pairs": {"rows": 2000, "dim": 2048, "classes": 2}}
 CONTENDERS = {
     "words": ["lime", "lbfgs", "lbfgs, float32", "lbfgs, process per fold", "intelex lbfgs"],
-    "pairs": ["lime", "newton-cg", "lbfgs", "intelex lbfgs", "newton-cg, process per fold"],
+    "pairs": ["lime", "newton-cg", "newton-cg, process per fold", "newton-cholesky", "lbfgs",
+              "intelex lbfgs"],
 }
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7)
 CLOSE = 1e-6
 
 
-def make_rows(name, seed=1):
-    """Rows whose covariance has eigenvalues 1 / i in random directions, class means within it."""
-    import numpy as np
-
+def rows_of(name):
+    """The rows of bench/make_rows.py, and their classes."""
     size = SETS[name]
-    n, dim, classes = size["rows"], size["dim"], size["classes"]
-    rng = np.random.default_rng(seed)
-    scales = np.arange(1, dim + 1) ** -0.5
-    mixing = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
-    labels = (np.arange(n) % classes).astype(np.int32)
-    if name == "words":
-        means = 0.0725 * rng.standard_normal((classes, dim))
-        latent = rng.standard_normal((n, dim)) + means[labels]
-    else:  # two sentences of a pair differ little
-        direction = 0.06 * rng.standard_normal(dim)
-        shared = np.repeat(rng.standard_normal((n // 2, dim)), 2, axis=0)
-        latent = 0.9 * shared + 0.44 * rng.standard_normal((n, dim))
-        latent += np.where(labels == 1, 0.5, -0.5)[:, None] * direction
-    rows = (latent * scales) @ mixing + 0.1 * rng.standard_normal(dim)
-    return rows.astype(np.float32), labels
+    make = make_pairs if name == "pairs" else make_rows
+    return make(rows=size["rows"], dim=size["dim"])
 
 
 def split(name, rows):
@@ -146,7 +135,8 @@ def run_contender(name, contender, folder, options, tol):
     else:
         arguments = {"set": name, "dim": SETS[name]["dim"], "folder": str(folder),
                      "tol": tol, "threads": options.threads,
-                     "solver": "newton-cg" if "newton-cg" in contender else "lbfgs",
+                     "solver": next((solver for solver in ("newton-cg", "newton-cholesky")
+                                     if solver in contender), "lbfgs"),
                      "pool": "process" in contender, "float32": "float32" in contender,
                      "intelex": "intelex" in contender}
         command = [sys.executable, HERE, "--sklearn", json.dumps(arguments)]
@@ -170,27 +160,53 @@ def find_tolerance(name, contender, folder, options, best):
     return TOLERANCES[-1]
 
 
-def compare(name, folder, options):
-    contenders = [c for c in CONTENDERS[name] if not options.only or c in options.only]
-    best = run_contender(name, "lime", folder, options, 1e-10)["objective"]
-    tolerances = {c: find_tolerance(name, c, folder, options, best)
-                  for c in contenders if c != "lime"}
-    seconds = {c: [] for c in contenders}
-    results = {}
-    for _ in range(options.repeats):
-        for c in contenders:
-            results[c] = run_contender(name, c, folder, options, tolerances.get(c))
-            seconds[c].append(results[c]["seconds"])
+class State:
+    """What has been measured, kept in a file from one call to the next where one is named."""
+
+    def __init__(self, path):
+        self.path = path
+        self.sets = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def of(self, name):
+        return self.sets.setdefault(name, {"best": None, "tolerance": {}, "runs": {}})
+
+    def save(self):
+        if self.path:
+            self.path.write_text(json.dumps(self.sets))
+
+
+def measure(name, folder, options, state):
+    """Runs the contenders in turn until each has its repeats."""
+    measured = state.of(name)
+    if not measured["best"]:
+        measured["best"] = run_contender(name, "lime", folder, options, 1e-10)["objective"]
+    for c in CONTENDERS[name]:
+        if c != "lime" and c in options.only and c not in measured["tolerance"]:
+            measured["tolerance"][c] = find_tolerance(name, c, folder, options, measured["best"])
+            state.save()
+    if options.search:
+        return
+    runs = {c: measured["runs"].setdefault(c, []) for c in CONTENDERS[name] if c in options.only}
+    while any(len(done) < options.repeats for done in runs.values()):
+        c = min(runs, key=lambda contender: len(runs[contender]))
+        runs[c].append(run_contender(name, c, folder, options, measured["tolerance"].get(c)))
+        state.save()
+
+
+def show(name, options, measured):
     size = SETS[name]
     print(f"\n{name}: {size['rows']} x {size['dim']}, {size['classes']} classes, five folds, "
           f"{options.threads} threads")
+    seconds = {c: [run["seconds"] for run in runs] for c, runs in measured["runs"].items() if runs}
     ours = statistics.median(seconds.get("lime", [float("nan")]))
-    for c in contenders:
+    for c in seconds:
         median = statistics.median(seconds[c])
-        accuracy = statistics.mean(results[c]["accuracy"])
-        tol = f"tol {tolerances[c]:g}" if c in tolerances else "tol 1e-07 (default)"
-        print(f"  {c:28} {median:8.3f} s  lime is {median / ours:6.1f} times as fast, objective "
-              f"{excess(results[c], best):+.0e}, accuracy {accuracy:.4f}, {tol}", flush=True)
+        last = measured["runs"][c][-1]
+        accuracy = statistics.mean(last["accuracy"])
+        tol = f"tol {measured['tolerance'][c]:g}" if c != "lime" else "tol 1e-07 (default)"
+        print(f"  {c:28} {median:8.3f} s ({min(seconds[c]):.3f} to {max(seconds[c]):.3f}, "
+              f"{len(seconds[c])} runs)  {median / ours:6.1f} times lime, objective "
+              f"{excess(last, measured['best']):+.0e}, accuracy {accuracy:.4f}, {tol}", flush=True)
 
 
 def run_adam(folder, name):
@@ -225,7 +241,12 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--set", choices=["words", "pairs", "all"], default="all")
-    parser.add_argument("--only", nargs="*", default=[], help="names as in CONTENDERS")
+    parser.add_argument("--only", nargs="*", default=sum(CONTENDERS.values(), []),
+                        choices=sorted(set(sum(CONTENDERS.values(), []))), metavar="CONTENDER")
+    parser.add_argument("--state", type=pathlib.Path,
+                        help="file that keeps what was measured, to go on with in a later call")
+    parser.add_argument("--search", action="store_true",
+                        help="only look for the tolerances, which is not timed")
     parser.add_argument("--write", help="only write the rows into this folder")
     parser.add_argument("--adam", action="store_true")
     parser.add_argument("--quick", action="store_true", help="1 repeat")
@@ -247,7 +268,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.write or temporary)
         for name in names:
-            rows, labels = make_rows(name)
+            rows, labels = rows_of(name)
             rows.tofile(folder / f"{name}.f32")
             labels.tofile(folder / f"{name}.i32")
         if options.write:
@@ -256,10 +277,12 @@ def main():
             for name in names:
                 run_adam(folder, name)
             return
+        state = State(options.state)
         print(f"numpy {np.__version__}, scikit-learn {sklearn.__version__}, medians of "
               f"{options.repeats}, seconds for five folds")
         for name in names:
-            compare(name, folder, options)
+            measure(name, folder, options, state)
+            show(name, options, state.of(name))
 
 
 if __name__ == "__main__":
