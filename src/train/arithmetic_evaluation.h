@@ -39,10 +39,4 @@ std::vector<ArithmeticAccuracy> arithmetic_accuracy(
 /// One object per entry, as the log and --format json show them.
 Json accuracy_to_json(std::span<const ArithmeticAccuracy> accuracies);
 
-/// Continues prompts of equal length greedily, as one batch with a key-value cache.
-/// @return the new tokens of each prompt up to `end_token` (included), at most `max_new_tokens`.
-std::vector<std::vector<std::int32_t>> generate_greedily(
-    const Decoder& decoder, std::span<const std::vector<std::int32_t>> prompts,
-    std::int32_t end_token, std::int64_t max_new_tokens);
-
 }  // namespace lime

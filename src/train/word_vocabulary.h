@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime {
+
+/// A token for each word of a task: `<pad>`, `<s>`, `</s>`, then its words. Texts are words between
+/// spaces. Thread-safe: all methods are const.
+class WordVocabulary {
+ public:
+  static constexpr std::int32_t kPad = 0;
+  static constexpr std::int32_t kBos = 1;
+  static constexpr std::int32_t kEos = 2;
+
+  /// @param name   of the vocabulary, in errors.
+  /// @param kinds  what its words are, in errors, e.g. "names, concepts or `.`".
+  /// @param words  in the order of their ids, all different.
+  WordVocabulary(std::string name, std::string kinds, std::span<const std::string> words);
+
+  std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
+
+  /// @throws InvalidArgument  if it is not in the vocabulary.
+  std::int32_t id_of(std::string_view word) const;
+  /// Ids of the words of `text`; `<s>` and `</s>` are words where they are spelt out.
+  /// @throws InvalidArgument  that names the first word that is not in the vocabulary.
+  std::vector<std::int32_t> encode(std::string_view text) const;
+  /// The words of `ids` between single spaces. @throws InvalidArgument  for an unknown id.
+  std::string decode(std::span<const std::int32_t> ids) const;
+
+  /// What Hugging Face's tokenizers and load_tokenizer() read: a WordLevel model over words between
+  /// spaces, which puts `<s>` in front of a text.
+  Json tokenizer_json() const;
+  Json tokenizer_config_json() const;
+
+ private:
+  std::string name_;
+  std::string kinds_;
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string, std::int32_t> ids_;
+};
+
+}  // namespace lime
