@@ -5,8 +5,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/timing.h"
 #include "checkpoint/tokenizer.h"
 #include "core/command_line.h"
 #include "core/errors.h"
@@ -50,17 +49,6 @@ struct BenchOptions {
     list.add("ids", ids, "write the ids of all texts here, as int32, a count before each text");
   }
 };
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 class TokenizerBench {
  public:

@@ -6,12 +6,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "bench/timing.h"
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/json.h"
@@ -52,15 +52,6 @@ struct BenchOptions {
     }
   }
 };
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 std::vector<MatrixF> load_rows(const BenchOptions& options) {
   std::vector<MatrixF> sequences(static_cast<std::size_t>(options.sequences));
@@ -109,9 +100,9 @@ int run_batch(const BenchOptions& options) {
   std::vector<double> seconds;
   SequenceEntropies result;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
-    const double start = now();
-    result = sequence_entropies(all, standardization, entropy, pool);
-    seconds.push_back((now() - start) / static_cast<double>(options.sequences));
+    const double taken =
+        seconds_of([&] { result = sequence_entropies(all, standardization, entropy, pool); });
+    seconds.push_back(taken / static_cast<double>(options.sequences));
   }
   Json line = Json::object();
   line["seconds_per_sequence"] = median(seconds);
@@ -138,13 +129,11 @@ int run_stages(const BenchOptions& options) {
   linalg::SymmetricEigenvalues solver;
   std::vector<std::vector<double>> seconds(4);
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
-    const double start = now();
-    builder.smaller_gram(rows, gram);
-    const double formed = now();
+    const double forming = seconds_of([&] { builder.smaller_gram(rows, gram); });
     solver.compute(gram);
     const linalg::StageSeconds& stages = solver.seconds();
     if (repeat == 0) continue;
-    seconds[0].push_back(formed - start);
+    seconds[0].push_back(forming);
     seconds[1].push_back(stages.band);
     seconds[2].push_back(stages.tridiagonal);
     seconds[3].push_back(stages.eigenvalues);

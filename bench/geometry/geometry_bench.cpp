@@ -3,12 +3,9 @@
 // Times reading one layer of a capture against measuring its geometry;
 // compare_geometry.py writes the capture and runs this beside numpy.
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/timing.h"
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/json.h"
@@ -53,14 +51,6 @@ struct BenchOptions {
     }
   }
 };
-
-void drop_from_cache(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  ::fdatasync(file);
-  ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-  ::close(file);
-}
 
 LayerGeometryOptions only(bool rank, bool similarity, bool curvature, bool massive) {
   LayerGeometryOptions options;
@@ -116,10 +106,7 @@ class GeometryBench {
 
   void print() {
     Json line = Json::object();
-    for (auto& [name, seconds] : seconds_) {
-      std::sort(seconds.begin(), seconds.end());
-      line[name] = seconds[seconds.size() / 2];
-    }
+    for (const auto& [name, seconds] : seconds_) line[name] = median(seconds);
     line["bytes"] = rows_.size() * 4;
     line["threads"] = pool_.num_threads();
     fmt::print("{}\n", line.dump());
@@ -127,10 +114,7 @@ class GeometryBench {
 
  private:
   void time(const std::string& name, const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    seconds_[name].push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    seconds_[name].push_back(seconds_of(work));
   }
 
   std::pair<std::int64_t, std::int64_t> range_of(std::int64_t sequence) const {

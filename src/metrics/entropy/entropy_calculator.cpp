@@ -15,15 +15,6 @@ namespace {
 
 using linalg::AffineRows;
 
-template <typename Scalar>
-double value_at(const AffineRows<Scalar>& rows, std::int64_t r, std::int64_t c) {
-  double z = static_cast<double>(rows.x[r * rows.row_stride + c]);
-  if (rows.shift != nullptr) z -= rows.shift[c];
-  if (rows.column_scale != nullptr) z *= rows.column_scale[c];
-  if (rows.row_scale != nullptr) z *= rows.row_scale[r];
-  return z;
-}
-
 /// Names the first value that is not finite; called when the trace shows that there is one.
 template <typename Scalar>
 void check_finite(const AffineRows<Scalar>& rows) {
@@ -57,7 +48,7 @@ double squared_norm(const AffineRows<Scalar>& rows) {
   double sum = 0.0;
   for (std::int64_t r = 0; r < rows.num_rows; ++r) {
     for (std::int64_t c = 0; c < rows.num_cols; ++c) {
-      const double z = value_at(rows, r, c);
+      const double z = rows.at(r, c);
       sum += z * z;
     }
   }
@@ -220,7 +211,7 @@ template <typename Scalar>
 SequenceEntropy EntropyCalculator::compute_leading(const AffineRows<Scalar>& rows) {
   representations_.resize(rows.num_rows, rows.num_cols);
   for (std::int64_t r = 0; r < rows.num_rows; ++r) {
-    for (std::int64_t c = 0; c < rows.num_cols; ++c) representations_(r, c) = value_at(rows, r, c);
+    for (std::int64_t c = 0; c < rows.num_cols; ++c) representations_(r, c) = rows.at(r, c);
   }
   const double total = representations_.squaredNorm();
   check_trace(rows, total);

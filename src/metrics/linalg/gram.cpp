@@ -23,16 +23,6 @@ Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t 
   return z;
 }
 
-/// z[row, col], the plain way.
-template <typename Scalar>
-double affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t col) {
-  double z = static_cast<double>(rows.x[row * rows.row_stride + col]);
-  if (rows.shift != nullptr) z -= rows.shift[col];
-  if (rows.column_scale != nullptr) z *= rows.column_scale[col];
-  if (rows.row_scale != nullptr) z *= rows.row_scale[row];
-  return z;
-}
-
 /// to[c * kSliverRows + r] = z[first_row + r, first_col + c] for c < depth; rows past the end
 /// become 0.
 template <typename Scalar>
@@ -55,7 +45,7 @@ void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int6
   }
   for (std::int64_t c = whole; c < depth; ++c) {
     for (std::int64_t r = 0; r < filled; ++r) {
-      to[c * kSliverRows + r] = affine(rows, first_row + r, first_col + c);
+      to[c * kSliverRows + r] = rows.at(first_row + r, first_col + c);
     }
   }
 }
@@ -73,7 +63,7 @@ void pack_columns(const AffineRows<Scalar>& rows, std::int64_t first_col, std::i
         store(to + i, load_affine(rows, row, first_col + i) * row_scale);
       }
     } else {
-      for (std::int64_t i = 0; i < filled; ++i) to[i] = affine(rows, row, first_col + i);
+      for (std::int64_t i = 0; i < filled; ++i) to[i] = rows.at(row, first_col + i);
       std::fill(to + filled, to + kSliverRows, 0.0);
     }
   }

@@ -22,6 +22,15 @@ struct AffineRows {
   const double* shift = nullptr;         ///< [num_cols]
   const double* column_scale = nullptr;  ///< [num_cols]
   const double* row_scale = nullptr;     ///< [num_rows]
+
+  /// z[row, col]
+  double at(std::int64_t row, std::int64_t col) const {
+    double z = static_cast<double>(x[row * row_stride + col]);
+    if (shift != nullptr) z -= shift[col];
+    if (column_scale != nullptr) z *= column_scale[col];
+    if (row_scale != nullptr) z *= row_scale[row];
+    return z;
+  }
 };
 
 /// Computes Gram matrices of rows, float or double, in double.
