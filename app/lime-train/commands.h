@@ -11,12 +11,14 @@
 namespace lime {
 
 /// What can be trained.
-enum class TrainingTask { kArithmeticExpressions, kText };
+enum class TrainingTask { kArithmeticExpressions, kText, kProsQa };
 
 template <>
 struct EnumNames<TrainingTask> {
-  static constexpr std::array<std::pair<TrainingTask, std::string_view>, 2> kNames = {
-      {{TrainingTask::kArithmeticExpressions, "aet"}, {TrainingTask::kText, "lm"}}};
+  static constexpr std::array<std::pair<TrainingTask, std::string_view>, 3> kNames = {
+      {{TrainingTask::kArithmeticExpressions, "aet"},
+       {TrainingTask::kText, "lm"},
+       {TrainingTask::kProsQa, "prosqa"}}};
 };
 
 /// What can be generated.

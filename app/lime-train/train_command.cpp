@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "core/thread_pool.h"
 #include "train/arithmetic_run.h"
+#include "train/prosqa_run.h"
 #include "train/text_run.h"
 
 namespace lime {
@@ -19,6 +20,7 @@ struct TrainCommand {
   TrainingTask task = TrainingTask::kArithmeticExpressions;
   ArithmeticData arithmetic;
   TextData text;
+  ProsQaData prosqa;
   TrainingSetup setup;
   int threads = 1;
   bool quiet = false;
@@ -26,11 +28,16 @@ struct TrainCommand {
   void describe(OptionList& list) {
     list.add("task", task,
              "what is trained: aet, the arithmetic expressions of the LIMe paper; lm, a language "
-             "model on a text");
+             "model on a text; prosqa, questions with a proof");
     setup.run.describe(list);
     arithmetic.describe(list);
     text.describe(list);
+    prosqa.describe(list);
     setup.model.describe(list);
+    list.add(
+        "from", setup.from,
+        "checkpoint folder to go on from, instead of random weights: its model and, for prosqa "
+        "and lm, its tokenizer");
     setup.training.describe(list);
     list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
     list.group("Program");
@@ -42,6 +49,7 @@ struct TrainCommand {
   void validate() const {
     setup.validate();
     if (task == TrainingTask::kArithmeticExpressions) arithmetic.validate();
+    if (task == TrainingTask::kProsQa) prosqa.validate();
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
   }
 };
@@ -56,16 +64,23 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
                std::exp(*outcome.validation_loss));
   }
   fmt::print("\n");
-  if (command.task != TrainingTask::kArithmeticExpressions) return;
-  fmt::print("operands  accuracy  expressions\n");
-  for (const Json& row : outcome.evaluation) {
-    fmt::print("{:>8}  {:>7.1f}%  {:>11}\n", row["operands"].get<int>(),
-               100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>());
+  if (command.task == TrainingTask::kArithmeticExpressions) {
+    fmt::print("operands  accuracy  expressions\n");
+    for (const Json& row : outcome.evaluation) {
+      fmt::print("{:>8}  {:>7.1f}%  {:>11}\n", row["operands"].get<int>(),
+                 100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>());
+    }
+  } else if (command.task == TrainingTask::kProsQa) {
+    const Json& row = outcome.evaluation[0];
+    fmt::print("answers right: {:.1f} % of {} questions, proven: {:.1f} %\n",
+               100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>(),
+               100.0 * row["proven"].get<double>());
   }
 }
 
 /// The text in tokens, which lie beside the output unless the options say where.
 PreparedText prepare(const TrainCommand& command, TextData& data) {
+  if (data.tokenizer.empty() && !data.vocab_size) data.tokenizer = command.setup.from;
   if (data.tokens.empty()) data.tokens = command.setup.run.output.string() + ".tokens";
   ProgressLine progress({.label = "tokenise", .unit = "bytes", .quiet = command.quiet});
   PreparedText prepared = prepare_text(data, progress.callback(), interrupt_token());
@@ -78,11 +93,20 @@ TrainingOutcome train(const TrainCommand& command) {
   PreparedText prepared;
   if (command.task == TrainingTask::kText) prepared = prepare(command, data);
   ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
-  const TrainingOutcome outcome =
-      command.task == TrainingTask::kText
-          ? train_on_text(prepared, data, command.setup, progress.callback(), interrupt_token())
-          : train_on_arithmetic(command.arithmetic, command.setup, progress.callback(),
-                                interrupt_token());
+  const auto run = [&] {
+    switch (command.task) {
+      case TrainingTask::kText:
+        return train_on_text(prepared, data, command.setup, progress.callback(), interrupt_token());
+      case TrainingTask::kProsQa:
+        return train_on_prosqa(command.prosqa, command.setup, progress.callback(),
+                               interrupt_token());
+      case TrainingTask::kArithmeticExpressions:
+        break;
+    }
+    return train_on_arithmetic(command.arithmetic, command.setup, progress.callback(),
+                               interrupt_token());
+  };
+  const TrainingOutcome outcome = run();
   progress.finish();
   return outcome;
 }

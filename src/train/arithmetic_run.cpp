@@ -46,14 +46,15 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
 }
 
 /// What must be the same for a run to be resumed.
-Json describe_run(const ArithmeticData& data, std::uint64_t seed) {
+Json describe_run(const ArithmeticData& data, const TrainingSetup& setup) {
   return {{"task", "aet"},
           {"data",
            {{"expressions", options_to_json(data.task)},
             {"train_samples", data.train_samples},
             {"test_samples", data.test_samples},
             {"loss_on", enum_name(data.loss_on)}}},
-          {"seed", seed}};
+          {"from", setup.from_digest()},
+          {"seed", setup.seed}};
 }
 
 }  // namespace
@@ -78,24 +79,23 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   data.validate();
   setup.validate();
   const ArithmeticVocabulary vocabulary(data.task.range());
-  const ModelConfig config =
-      setup.model.config(vocabulary.size(), ArithmeticVocabulary::kBos, ArithmeticVocabulary::kEos);
+  Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
+                                        ArithmeticVocabulary::kEos);
   const auto training = draw_all(data, setup.seed, TaskSplit::kTraining, stop);
   const auto test = draw_all(data, setup.seed, TaskSplit::kTest, stop);
   const SequenceBatches::Options order = {.batch_size = setup.training.batch_size,
                                           .seed = setup.seed,
                                           .pad_id = ArithmeticVocabulary::kPad};
-  const std::int64_t longest = setup.model.max_position_embeddings;
+  const std::int64_t longest = decoder.config().max_position_embeddings;
   SequenceBatches batches(sequences_of(training, vocabulary, data.loss_on, longest), order);
   SequenceBatches validation(sequences_of(test, vocabulary, data.loss_on, longest), order);
-  Decoder decoder(config, setup.seed);
 
   const TrainingJob job = {
       .decoder = decoder,
       .data = batches,
       .validation = &validation,
       .options = setup.training,
-      .description = describe_run(data, setup.seed),
+      .description = describe_run(data, setup),
       .files = {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
                 {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}},
       .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {

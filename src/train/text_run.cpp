@@ -2,9 +2,9 @@
 #include "train/text_run.h"
 
 #include "core/errors.h"
-#include "core/mapped_file.h"
 #include "train/packed_batches.h"
 #include "train/text_documents.h"
+#include "train/tokenizer_files.h"
 #include "train/tokenizer_training.h"
 
 namespace lime {
@@ -12,21 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of a checkpoint folder that belong to its tokenizer.
-std::map<std::string, std::string> tokenizer_files(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const char* const name :
-       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
-        "special_tokens_map.json", "added_tokens.json"}) {
-    if (fs::is_regular_file(folder / name)) {
-      files[name] = std::string(MappedFile(folder / name).text());
-    }
-  }
-  return files;
-}
-
 /// What must be the same for a run to be resumed: the text and its tokenizer, wherever they lie.
-Json describe_run(const Json& text, const TextData& data, std::uint64_t seed) {
+Json describe_run(const Json& text, const TextData& data, const TrainingSetup& setup) {
   const auto digests = [&](const char* key) {
     Json list = Json::array();
     for (const Json& file : text.at(key)) list.push_back(file.at("sha256"));
@@ -39,7 +26,8 @@ Json describe_run(const Json& text, const TextData& data, std::uint64_t seed) {
             {"validation_share", text.at("validation_share")},
             {"tokenizer_sha256", text.at("tokenizer_sha256")},
             {"sequence_length", data.sequence_length}}},
-          {"seed", seed}};
+          {"from", setup.from_digest()},
+          {"seed", setup.seed}};
 }
 
 }  // namespace
@@ -101,14 +89,15 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
                               const TrainingSetup& setup, const ProgressFn& on_progress,
                               std::stop_token stop) {
   setup.validate();
-  if (data.sequence_length > setup.model.max_position_embeddings) {
-    throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",
-                          setup.model.max_position_embeddings, data.sequence_length);
-  }
   const Tokenizer& tokenizer = *prepared.tokenizer;
   const std::int32_t end = tokenizer.eos_id().value_or(0);
-  const ModelConfig config =
-      setup.model.config(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
+  Decoder decoder =
+      setup.first_decoder(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
+  const std::int64_t longest = decoder.config().max_position_embeddings;
+  if (data.sequence_length > longest) {
+    throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",
+                          longest, data.sequence_length);
+  }
   const PackedBatches::Options order = {.sequence_length = data.sequence_length,
                                         .batch_size = setup.training.batch_size,
                                         .seed = setup.seed};
@@ -117,12 +106,11 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
   if (prepared.text.validation.size() > 0) {
     validation.emplace(prepared.text.validation, order, "held-out text");
   }
-  Decoder decoder(config, setup.seed);
   const TrainingJob job = {.decoder = decoder,
                            .data = batches,
                            .validation = validation ? &*validation : nullptr,
                            .options = setup.training,
-                           .description = describe_run(prepared.text.description, data, setup.seed),
+                           .description = describe_run(prepared.text.description, data, setup),
                            .files = prepared.files,
                            .evaluate = {}};
   return run_training(job, setup.run, on_progress, std::move(stop));

@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/training_setup.h"
 
+#include "checkpoint/checkpoint.h"
+#include "core/errors.h"
+
 namespace lime {
 
 void TrainingSetup::validate() const {
   run.validate();
   training.validate();
+}
+
+Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_token_id,
+                                     std::int64_t eos_token_id) const {
+  if (from.empty()) return {model.config(vocab_size, bos_token_id, eos_token_id), seed};
+  const Checkpoint checkpoint = Checkpoint::open(from);
+  if (checkpoint.config().vocab_size < vocab_size) {
+    throw InvalidArgument(
+        "from: '{}' must know the {} tokens of the data, got a vocabulary of {}; train with its "
+        "own tokenizer",
+        from.string(), vocab_size, checkpoint.config().vocab_size);
+  }
+  return load_decoder(checkpoint);
+}
+
+std::string TrainingSetup::from_digest() const {
+  return from.empty() ? std::string() : Checkpoint::open(from).sha256();
 }
 
 }  // namespace lime

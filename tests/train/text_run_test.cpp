@@ -144,6 +144,24 @@ TEST_F(TextRunTest, UsesATokenizerThatIsThere) {
   EXPECT_EQ(prepared.files.count("tokenizer.model"), 1U);
 }
 
+TEST_F(TextRunTest, GoesOnFromACheckpoint) {
+  const PreparedText prepared = prepare_text(data_);
+  const double first =
+      *train_on_text(prepared, data_, testing::tiny_setup(folder_ / "first")).validation_loss;
+  TrainingSetup setup = testing::tiny_setup(folder_ / "second");
+  setup.from = folder_ / "first";
+  setup.training.steps = 1;
+  setup.training.optimizer.learning_rate = 1e-9;
+  EXPECT_NEAR(*train_on_text(prepared, data_, setup).validation_loss, first, 1e-5);
+
+  setup = testing::tiny_setup(folder_ / "third");
+  setup.from = testing::source_file("data/aet-llama");
+  EXPECT_THAT([&] { train_on_text(prepared, data_, setup); },
+              ThrowsMessage<InvalidArgument>(
+                  AllOf(HasSubstr("must know the 320 tokens of the data, got a vocabulary of 121"),
+                        HasSubstr("from: "))));
+}
+
 TEST_F(TextRunTest, BadInputIsNamed) {
   data_.vocab_size.reset();
   expect_refused("tokenizer: exactly one of a folder (--tokenizer DIR) and a size");

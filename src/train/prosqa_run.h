@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stop_token>
+
+#include "core/options.h"
+#include "core/progress.h"
+#include "train/training_run.h"
+#include "train/training_setup.h"
+
+namespace lime {
+
+/// The questions of a run on ProsQA.
+struct ProsQaData {
+  /// Problems drawn for training, >= 1; the number of the published training file.
+  std::int64_t train_problems = 17886;
+  /// Problems drawn for the test where no file is given, >= 1; the number of the published file.
+  std::int64_t test_problems = 500;
+  /// A file of the data set to be tested on, e.g. prosqa_test.json.
+  std::filesystem::path test_file;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  that names the first field out of range.
+  void validate() const;
+};
+
+/// Trains a decoder to write the proof and the answer of ProsQA's questions, and lets it answer the
+/// test questions: TrainingOutcome::evaluation has `count`, `accuracy` (the answer is right),
+/// `proven` (share whose steps prove it as well) and `unanswered`.
+///
+/// A new model gets one token per word; a model that goes on from a checkpoint keeps its tokenizer.
+/// @throws InvalidArgument  if a question is longer than the model allows.
+/// @throws as run_training(), read_prosqa()
+TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& setup,
+                                const ProgressFn& on_progress = {}, std::stop_token stop = {});
+
+}  // namespace lime

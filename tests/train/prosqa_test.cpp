@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+#include "train/prosqa_generator.h"
+#include "train/prosqa_problem.h"
+#include "train/prosqa_run.h"
+#include "train/tiny_run.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+ProsQaProblem small_problem() {
+  return {.question =
+              "Every yimpus is a rempus. Tom is a yimpus. Sam is a gorpus. Every rempus is "
+              "a lempus. Is Tom a gorpus or lempus?",
+          .steps = {"Tom is a yimpus.", "Every yimpus is a rempus.", "Every rempus is a lempus."},
+          .answer = "Tom is a lempus."};
+}
+
+TEST(ProsQaProblemTest, PromptAndSolutionAreThoseOfTheDataSet) {
+  const ProsQaProblem problem = small_problem();
+  EXPECT_THAT(prosqa_prompt(problem), ::testing::EndsWith("Is Tom a gorpus or lempus?\n"));
+  EXPECT_EQ(prosqa_solution(problem),
+            "Tom is a yimpus.\nEvery yimpus is a rempus.\nEvery rempus is a lempus.\n### Tom is a "
+            "lempus.");
+  EXPECT_THAT(prosqa_words("Is Tom a lempus?\n### Yes."),
+              ElementsAre("Is", "Tom", "a", "lempus", "?", "###", "Yes", "."));
+}
+
+TEST(ProsQaProblemTest, JudgesAnswerAndProof) {
+  const ProsQaProblem problem = small_problem();
+  const auto judge = [&](const std::string& written) {
+    const ProsQaVerdict verdict = judge_prosqa(problem, written);
+    return std::array{verdict.is_answered, verdict.is_correct, verdict.is_proven};
+  };
+  using Verdict = std::array<bool, 3>;
+  EXPECT_EQ(judge(prosqa_solution(problem)), (Verdict{true, true, true}));
+  EXPECT_EQ(judge("Tom is a yimpus . Every yimpus is a rempus . Every rempus is a lempus . ### Tom "
+                  "is a lempus ."),
+            (Verdict{true, true, true}))
+      << "words between spaces, as a tokenizer of words writes them";
+  EXPECT_EQ(judge("Tom is a yimpus. Every rempus is a lempus. ### Tom is a lempus."),
+            (Verdict{true, true, false}))
+      << "a step is missing";
+  EXPECT_EQ(judge("Tom is a lempus. ### Tom is a lempus."), (Verdict{true, true, false}))
+      << "no statement of the question";
+  EXPECT_EQ(judge("### Tom is a lempus."), (Verdict{true, true, false}));
+  EXPECT_EQ(judge("Tom is a yimpus. ### Tom is a gorpus."), (Verdict{true, false, false}));
+  EXPECT_EQ(judge("Tom is a yimpus. ###"), (Verdict{false, false, false}));
+  EXPECT_EQ(judge(""), (Verdict{false, false, false}));
+}
+
+TEST(ProsQaProblemTest, NamesTheProblemThatIsBroken) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a.json",
+                      R"([{"question": "q", "steps": ["s"], "answer": "a"}, {"question": "q"}])");
+  EXPECT_THAT(
+      [&] { read_prosqa(folder / "a.json"); },
+      ThrowsMessage<FormatError>(HasSubstr("a.json', problem 1: must have a string \"answer\"")));
+  testing::write_text(folder / "a.json", R"([{"question": "q", "steps": [1], "answer": "a"}])");
+  EXPECT_THAT([&] { read_prosqa(folder / "a.json"); },
+              ThrowsMessage<FormatError>(HasSubstr("must have a list of strings \"steps\"")));
+  testing::write_text(folder / "a.json", "{}");
+  EXPECT_THAT([&] { read_prosqa(folder / "a.json"); },
+              ThrowsMessage<FormatError>(HasSubstr("must be a list of ProsQA problems")));
+  EXPECT_THROW(read_prosqa(folder / "none.json"), IoError);
+}
+
+TEST(ProsQaGeneratorTest, EveryProofHoldsAndTheOtherCandidateDoesNotFollow) {
+  const ProsQaGenerator generator(7);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const ProsQaProblem problem = generator.draw(i);
+    const ProsQaVerdict verdict = judge_prosqa(problem, prosqa_solution(problem));
+    EXPECT_TRUE(verdict.is_proven) << problem.question;
+    EXPECT_GE(problem.steps.size(), 3U);
+    EXPECT_LE(problem.steps.size(), 6U);
+
+    // All that follows from the name, by brute force.
+    const auto words = prosqa_words(problem.question);
+    const std::string name = problem.answer.substr(0, problem.answer.find(' '));
+    std::set<std::string> known = {name};
+    for (std::size_t round = 0; round < 30; ++round) {
+      for (std::size_t w = 0; w + 3 < words.size(); ++w) {
+        if (words[w + 1] == "is" && words[w + 2] == "a" && known.contains(words[w])) {
+          known.insert(words[w + 3]);
+        }
+      }
+    }
+    const std::string first = words[words.size() - 4];
+    const std::string second = words[words.size() - 2];
+    EXPECT_NE(known.contains(first), known.contains(second)) << problem.question;
+  }
+}
+
+TEST(ProsQaGeneratorTest, AProblemDependsOnSeedAndIndexOnly) {
+  EXPECT_EQ(ProsQaGenerator(3).draw(5).question, ProsQaGenerator(3).draw(5).question);
+  EXPECT_NE(ProsQaGenerator(3).draw(5).question, ProsQaGenerator(3).draw(6).question);
+  EXPECT_NE(ProsQaGenerator(3).draw(5).question, ProsQaGenerator(4).draw(5).question);
+}
+
+/// Means over problems that say how hard they are.
+struct Shape {
+  double statements = 0.0;
+  double steps = 0.0;
+};
+
+template <typename Problems>
+Shape shape_of(const Problems& problems) {
+  Shape shape;
+  for (const ProsQaProblem& problem : problems) {
+    const auto stops = std::count(problem.question.begin(), problem.question.end(), '.');
+    shape.statements += static_cast<double>(stops) / static_cast<double>(problems.size());
+    shape.steps += static_cast<double>(problem.steps.size()) / static_cast<double>(problems.size());
+  }
+  return shape;
+}
+
+TEST(ProsQaGeneratorTest, ProblemsAreAsLargeAsThePublishedOnes) {
+  const auto file = testing::test_data("prosqa/prosqa_test.json");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << testing::skip_reason(file);
+  const auto published = read_prosqa(file);
+  ASSERT_EQ(published.size(), 500U);
+  for (const ProsQaProblem& problem : published) {
+    EXPECT_TRUE(judge_prosqa(problem, prosqa_solution(problem)).is_proven) << problem.question;
+  }
+  std::vector<ProsQaProblem> drawn;
+  const ProsQaGenerator generator(1);
+  for (std::int64_t i = 0; i < 500; ++i) drawn.push_back(generator.draw(i));
+  const Shape ours = shape_of(drawn);
+  const Shape theirs = shape_of(published);
+  EXPECT_NEAR(ours.statements, theirs.statements, 0.05 * theirs.statements);
+  EXPECT_NEAR(ours.steps, theirs.steps, 0.05 * theirs.steps);
+}
+
+class ProsQaRunTest : public ::testing::Test {
+ protected:
+  static TrainingSetup setup(const std::filesystem::path& folder) {
+    TrainingSetup setup = testing::tiny_setup(folder);
+    setup.model.max_position_embeddings = 512;
+    setup.training.steps = 2;
+    return setup;
+  }
+
+  testing::TemporaryFolder folder_;
+  ProsQaData data_ = {.train_problems = 32, .test_problems = 4, .test_file = {}};
+};
+
+TEST_F(ProsQaRunTest, TrainsAndAnswers) {
+  const TrainingOutcome outcome = train_on_prosqa(data_, setup(folder_ / "model"));
+  ASSERT_EQ(outcome.evaluation.size(), 1U);
+  EXPECT_EQ(outcome.evaluation[0]["count"], 4);
+  const auto tokenizer = load_tokenizer(folder_ / "model");
+  EXPECT_EQ(tokenizer->vocab_size(), 3 + 8 + 17 + 38);
+}
+
+TEST_F(ProsQaRunTest, GoesOnFromACheckpointWithItsTokenizer) {
+  const double first = *train_on_prosqa(data_, setup(folder_ / "first")).validation_loss;
+  TrainingSetup next = setup(folder_ / "next");
+  next.from = folder_ / "first";
+  next.training.optimizer.learning_rate = 1e-9;
+  EXPECT_NEAR(*train_on_prosqa(data_, next).validation_loss, first, 1e-5);
+
+  next.from = testing::test_data("checkpoints/stories260k");
+  if (!std::filesystem::exists(next.from)) GTEST_SKIP() << testing::skip_reason(next.from);
+  EXPECT_THAT(
+      [&] { train_on_prosqa(data_, next); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least")))
+      << "a vocabulary of 512 pieces makes long questions";
+}
+
+TEST_F(ProsQaRunTest, RefusesWhatCannotBe) {
+  TrainingSetup short_setup = setup(folder_ / "model");
+  short_setup.model.max_position_embeddings = 64;
+  EXPECT_THAT(
+      [&] { train_on_prosqa(data_, short_setup); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least")));
+  data_.train_problems = 0;
+  EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
+              ThrowsMessage<InvalidArgument>("train_problems: must be >= 1, got 0"));
+  data_.train_problems = 4;
+  data_.test_file = folder_ / "none.json";
+  EXPECT_THROW(train_on_prosqa(data_, setup(folder_ / "model")), IoError);
+}
+
+}  // namespace
+}  // namespace lime
