@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # How every library, program and test of the project is declared.
 
-# Where the header check (tests/structure) finds the public headers and their libraries.
-define_property(GLOBAL PROPERTY LIME_PUBLIC_HEADERS BRIEF_DOCS "library|header, one per item")
+# Where the header check (tests/structure) finds the headers and their libraries.
+define_property(GLOBAL PROPERTY LIME_HEADERS BRIEF_DOCS "library|header, one per item")
 
 # lime_add_library(NAME SOURCES ... HEADERS ... PUBLIC ... PRIVATE ... [TORCH] [QUICK])
 # The static library lime_NAME with the alias lime::NAME; headers are included as "NAME/x.h".
-# QUICK: the library is never what a program waits for, so the compiler need not work hard.
+# QUICK: the library is never what a program waits for, so the compiler need not work hard. It must
+# not instantiate kernels of Eigen: the linker keeps one of several equal functions, maybe the slow.
 function(lime_add_library name)
   cmake_parse_arguments(ARG "TORCH;QUICK" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(lime_${name} STATIC ${ARG_SOURCES} ${ARG_HEADERS})
@@ -21,8 +22,10 @@ function(lime_add_library name)
   else()
     lime_precompile(lime_${name} library)
   endif()
+  list(APPEND ARG_HEADERS ${ARG_SOURCES})
+  list(FILTER ARG_HEADERS INCLUDE REGEX "\\.h$")
   foreach(header IN LISTS ARG_HEADERS)
-    set_property(GLOBAL APPEND PROPERTY LIME_PUBLIC_HEADERS "${name}|${header}")
+    set_property(GLOBAL APPEND PROPERTY LIME_HEADERS "${name}|${header}")
   endforeach()
 endfunction()
 
@@ -39,8 +42,36 @@ function(lime_add_program name)
   endif()
 endfunction()
 
+# lime_add_test_library(NAME SOURCES ... LIBRARIES ... [TORCH])
+# The static library NAME of what several test programs share; headers are included as "x/y.h".
+function(lime_add_test_library name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBRARIES} PRIVATE lime_build_flags GTest::gmock)
+  if(ARG_TORCH)
+    lime_precompile(${name} torch_test)
+  else()
+    lime_precompile(${name} test)
+  endif()
+endfunction()
+
+# Lets ctest know the suites of the test program TARGET.
+function(lime_discover_suites target labels timeout)
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  set(find ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${list} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DOUTPUT=${list}
+      "-DLABELS=${labels}" -DTIMEOUT=${timeout} -P ${find})
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
+  file(WRITE ${include} "if(EXISTS [=[${list}]=])\n  include([=[${list}]=])\nelse()\n"
+    "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
+endfunction()
+
 # lime_add_test(NAME SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT s] [TORCH])
-# One GoogleTest program; each of its tests is known to ctest under its own name and LABELS.
+# One GoogleTest program; ctest knows each of its tests, or with LibTorch each suite, under its own
+# name and LABELS. TIMEOUT is that of a test.
 function(lime_add_test name)
   cmake_parse_arguments(ARG "TORCH" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -56,10 +87,12 @@ function(lime_add_test name)
   if(ARG_TORCH OR ARG_LIBRARIES MATCHES "lime::(model|train|capture)")
     target_link_libraries(${name} PRIVATE lime_torch)
     lime_precompile(${name} torch_test)
+    math(EXPR timeout "5 * ${ARG_TIMEOUT}")
+    lime_discover_suites(${name} "${ARG_LABELS}" ${timeout})
   else()
     lime_precompile(${name} test)
+    include(GoogleTest)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+      PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   endif()
-  include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

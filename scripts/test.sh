@@ -9,5 +9,6 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh --tests
 scripts/build.sh
 export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
-# Two at a time: the tests of the decoders start threads of their own.
-ctest --test-dir build/release --output-on-failure --progress -j "$(((($(nproc)) + 1) / 2))" "$@"
+# Tests run side by side, so two threads each will do, which sleep while they wait.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+ctest --test-dir build/release --output-on-failure --progress -j "$(nproc)" "$@"

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace lime {
 
 /// Weights of a router for one pass, in one shape for every kind. `mixed` is kv_heads where a

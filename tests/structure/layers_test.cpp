@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "structure/source_files.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::include_lines;
+using testing::sources_below;
 
 /// Who may include whom, besides itself and core: docs/architecture.md has the same table.
 const std::map<std::string, std::set<std::string>>& allowed_modules() {
@@ -53,40 +55,20 @@ const std::vector<Walled>& walled_libraries() {
   return libraries;
 }
 
-std::vector<fs::path> sources_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension == ".h" || extension == ".cpp") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-/// Calls `visit` with each #include line of `file`.
-template <typename Visitor>
-void for_each_include(const fs::path& file, Visitor&& visit) {
-  std::ifstream stream(file);
-  std::string line;
-  while (std::getline(stream, line)) {
-    if (line.starts_with("#include")) visit(line);
-  }
-}
-
 TEST(LayersTest, ModulesIncludeOnlyWhatTheTableAllows) {
   const fs::path root = testing::source_file("src");
   const std::regex own_header("#include \"([a-z]+)/.*\"");
   for (const fs::path& file : sources_below(root)) {
     const std::string module = fs::relative(file, root).begin()->string();
     ASSERT_TRUE(allowed_modules().contains(module)) << module << " is missing in the layer table";
-    for_each_include(file, [&](const std::string& line) {
+    for (const std::string& line : include_lines(file)) {
       std::smatch match;
-      if (!std::regex_match(line, match, own_header)) return;
+      if (!std::regex_match(line, match, own_header)) continue;
       const std::string included = match[1];
       EXPECT_TRUE(included == module || included == "core" ||
                   allowed_modules().at(module).contains(included))
           << file << " may not include " << included << ": " << line;
-    });
+    }
   }
 }
 
@@ -94,12 +76,12 @@ TEST(LayersTest, LibrariesStayBehindTheirModules) {
   const fs::path root = testing::source_file("src");
   for (const fs::path& file : sources_below(root)) {
     const std::string module = fs::relative(file, root).begin()->string();
-    for_each_include(file, [&](const std::string& line) {
+    for (const std::string& line : include_lines(file)) {
       for (const Walled& library : walled_libraries()) {
         if (!std::regex_search(line, std::regex(library.pattern))) continue;
         EXPECT_TRUE(library.modules.contains(module)) << file << " may not have " << line;
       }
-    });
+    }
   }
 }
 
@@ -109,9 +91,9 @@ TEST(LayersTest, ProgramsWithoutLibTorchIncludeNoTorchModule) {
     const fs::path folder = testing::source_file("app/" + program);
     if (!fs::exists(folder)) continue;
     for (const fs::path& file : sources_below(folder)) {
-      for_each_include(file, [&](const std::string& line) {
+      for (const std::string& line : include_lines(file)) {
         EXPECT_FALSE(std::regex_search(line, torch_module)) << file << " may not have " << line;
-      });
+      }
     }
   }
 }

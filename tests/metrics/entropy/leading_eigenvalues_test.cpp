@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
-
+#include "metrics/eigen_oracle.h"
 #include "metrics/random_matrix.h"
 
 namespace lime {
@@ -13,10 +12,7 @@ namespace {
 using lime::testing::random_matrix;
 
 VectorD all_eigenvalues(const MatrixD& z) {
-  const Eigen::MatrixXd gram = z * z.transpose();
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(gram, Eigen::EigenvaluesOnly)
-      .eigenvalues()
-      .reverse();
+  return testing::eigenvalues_by_eigen(z * z.transpose()).reverse();
 }
 
 TEST(LeadingEigenvaluesTest, EqualsTheFullSolutionOnBothSides) {

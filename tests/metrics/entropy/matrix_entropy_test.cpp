@@ -4,21 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
-#include <Eigen/SVD>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "core/errors.h"
+#include "metrics/eigen_oracle.h"
 #include "metrics/random_matrix.h"
 
 namespace lime {
 namespace {
 
+using lime::testing::eigenvalues_by_eigen;
 using lime::testing::random_matrix;
+using lime::testing::random_rotation;
+using lime::testing::singular_values_by_eigen;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
@@ -27,11 +28,9 @@ const std::vector<double> kOrders = {0.3, 0.5, 0.99, 1.0, 1.5, 2.0, 3.0, 3.5, 4.
 
 /// The slow obvious version: all eigenvalues of Z Z^T by Eigen, the definition term by term.
 double naive_entropy(const MatrixD& z, double alpha) {
-  const Eigen::MatrixXd gram = z.rows() <= z.cols() ? Eigen::MatrixXd(z * z.transpose())
-                                                    : Eigen::MatrixXd(z.transpose() * z);
-  const VectorD p =
-      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(gram, Eigen::EigenvaluesOnly).eigenvalues() /
-      gram.trace();
+  const MatrixD gram =
+      z.rows() <= z.cols() ? MatrixD(z * z.transpose()) : MatrixD(z.transpose() * z);
+  const VectorD p = eigenvalues_by_eigen(gram) / gram.trace();
   if (std::isinf(alpha)) return -std::log(p.maxCoeff());
   double sum = 0.0;
   for (const double value : p) {
@@ -71,15 +70,14 @@ TEST(MatrixRenyiEntropyTest, EqualsTheDefinitionForEveryOrderAndShape) {
 
 TEST(MatrixRenyiEntropyTest, IsTheNuclearNormAtOneHalf) {
   const MatrixD z = random_matrix(60, 45, 3, 0.5);
-  const VectorD sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(z).singularValues();
+  const VectorD sigma = singular_values_by_eigen(z);
   const double expected = 2.0 * std::log(sigma.sum()) - std::log(sigma.squaredNorm());
   EXPECT_NEAR(matrix_renyi_entropy(z, 0.5), expected, 1e-12);
 }
 
 TEST(MatrixRenyiEntropyTest, DoesNotChangeWithRotationScaleOrOrderOfTokens) {
   const MatrixD z = random_matrix(40, 70, 4, 0.7);
-  const Eigen::MatrixXd start = random_matrix(70, 70, 5);
-  const MatrixD rotation = Eigen::HouseholderQR<Eigen::MatrixXd>(start).householderQ();
+  const MatrixD rotation = random_rotation(70, 5);
   const MatrixD rotated = z * rotation;
   const MatrixD scaled = 1e-3 * z;
   const MatrixD reversed = z.colwise().reverse();

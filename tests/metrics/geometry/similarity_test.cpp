@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/QR>
 #include <cmath>
 #include <limits>
 
 #include "core/errors.h"
+#include "metrics/eigen_oracle.h"
 #include "metrics/geometry/lidar.h"
 #include "metrics/random_matrix.h"
 
@@ -26,8 +26,7 @@ RowSimilarity compare(const MatrixF& x, const MatrixF& y) {
 /// Rotations, scales and shifts of one side change nothing.
 TEST(SimilarityTest, SeesThroughRotationScaleAndShift) {
   const MatrixF x = random_rows(120, 30, 1);
-  const MatrixD random = testing::random_matrix(30, 30, 2);
-  const MatrixD rotation = Eigen::HouseholderQR<MatrixD>(random).householderQ();
+  const MatrixD rotation = testing::random_rotation(30, 2);
   const MatrixF turned = ((x.cast<double>() * rotation * 2.5).array() + 7.0).matrix().cast<float>();
   const RowSimilarity found = compare(x, turned);
   EXPECT_NEAR(found.cka, 1.0, 1e-6);  // the turned rows are rounded to float

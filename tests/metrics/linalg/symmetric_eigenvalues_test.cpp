@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "core/errors.h"
+#include "metrics/eigen_oracle.h"
 #include "metrics/random_matrix.h"
 
 namespace lime::linalg {
@@ -43,8 +42,7 @@ MatrixD random_symmetric(Eigen::Index size, std::uint64_t seed) {
 
 /// An orthogonal matrix times diag(values) times its transpose.
 MatrixD with_spectrum(const VectorD& values, std::uint64_t seed) {
-  const Eigen::MatrixXd start = random_matrix(values.size(), values.size(), seed);
-  const MatrixD q = Eigen::HouseholderQR<Eigen::MatrixXd>(start).householderQ();
+  const MatrixD q = lime::testing::random_rotation(values.size(), seed);
   const MatrixD matrix = q * values.asDiagonal() * q.transpose();
   return 0.5 * (matrix + matrix.transpose());
 }
@@ -58,9 +56,7 @@ TEST(SymmetricEigenvaluesTest, EqualsEigenForEverySize) {
   // Below, at and above the bandwidth and the sizes of slivers, and several panels.
   for (const Eigen::Index size : {1, 2, 3, 5, 24, 25, 47, 48, 49, 50, 72, 73, 96, 97, 145, 300}) {
     const MatrixD matrix = random_symmetric(size, static_cast<std::uint64_t>(size));
-    const VectorD expected =
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(matrix, Eigen::EigenvaluesOnly)
-            .eigenvalues();
+    const VectorD expected = lime::testing::eigenvalues_by_eigen(matrix);
     EXPECT_LT((eigenvalues_of(matrix) - expected).cwiseAbs().maxCoeff(), tolerance(expected))
         << size;
   }
