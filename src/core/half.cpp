@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -28,8 +29,17 @@ void half_to_float_plain(const HalfBits* from, float* to, std::size_t count) {
 /// Values that the vector loops below convert at a time.
 constexpr std::size_t kLanes = 8;
 
+/// The operating system keeps AVX registers, and the processor has F16C (bit 29 of CPUID 1: ECX),
+/// which clang's __builtin_cpu_supports does not know by name.
 bool has_f16c() {
-  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  static const bool has = [] {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 &&
+           (ecx & bit_F16C) != 0;
+  }();
   return has;
 }
 

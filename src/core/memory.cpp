@@ -12,7 +12,6 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -96,7 +95,8 @@ ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
 }
 
 std::string ByteSize::to_string() const {
-  for (const auto& [name, factor] : kUnits | std::views::reverse) {
+  for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
+    const auto& [name, factor] = *unit;
     const auto size = static_cast<std::int64_t>(factor);
     if (name.ends_with('I') || bytes % size != 0) continue;
     return fmt::format("{}{}", bytes / size, name);

@@ -129,6 +129,7 @@ void BpeTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
   const std::vector<AddedToken> raw(tokens.begin(), middle);
   const std::vector<AddedToken> normalized(middle, tokens.end());
   std::vector<std::string> contents;
+  contents.reserve(tokens.size());
   for (const AddedToken& token : raw) contents.push_back(token.content);
   raw_tokens_ = AddedTokenFinder(raw, contents);
   contents.clear();
