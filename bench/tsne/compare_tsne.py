@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times t-SNE beside its peers on made-up rows, from vectors to embedding.
 
-    python3 bench/tsne/compare_tsne.py [--bin build/release/bin] [--rows 6672] [--dim 2048]
-        [--runs 5] [--threads 4] [--only lime,openTSNE-bh,...]
+    python3 bench/tsne/compare_tsne.py [--rows 6672] [--dim 2048] [--runs 5] [--threads 4]
+        [--only lime,openTSNE-bh,...] [--folder DIR [--measure | --judge]]
 
-Peers are those of scikit-learn, scikit-learn-intelex, openTSNE (Barnes-Hut with exact neighbours,
-and FFT), FIt-SNE and MulticoreTSNE that can be imported. All run 1000 iterations at perplexity 30:
-250 with exaggeration 12 and momentum 0.5, the rest with 0.8, from principal components. Divergences
-are all computed here, in double over all pairs, with scikit-learn's affinities; trustworthiness
-(k = 12) by scikit-learn on 3000 rows. Prints one line per run and the medians as a table.
+Peers are those of scikit-learn, scikit-learn-intelex, openTSNE (Barnes-Hut and FFT), FIt-SNE and
+MulticoreTSNE that can be imported. All make 1000 iterations at perplexity 30: 250 with exaggeration
+12 and momentum 0.5, the rest with 0.8, from principal components, at the step length of
+scikit-learn's defaults. The seed of a run is its number. Import, reading of the rows and start of
+the process are not timed.
+
+With --folder the runs of several calls add up: --measure only times and keeps the embeddings
+(so that a long comparison can be cut into pieces), --judge computes what is missing of their
+quality and prints the table. Divergences are computed here, for all in double over all pairs and
+with scikit-learn's affinities; trustworthiness (k = 12) by scikit-learn on 3000 rows.
 """
 import argparse
+import contextlib
+import io
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -27,94 +35,150 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from make_rows import make_rows  # noqa: E402
 
 PERPLEXITY, ITERATIONS, EXAGGERATED = 30, 1000, 250
+MOST_EXACT_ROWS = 20000  # beyond, openTSNE takes Annoy, as by default
+
+# Each of run_NAME returns a function of no arguments that is timed, and gives the embedding and the
+# seconds of parts, where the peer tells them.
 
 
-def pca_start(rows):
-    centred = rows - rows.mean(axis=0)
-    if rows.shape[1] > 4 * rows.shape[0]:
-        raise ValueError("made for more rows than columns")
-    values, vectors = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-    start = centred @ vectors[:, :-3:-1]
-    return (start / start[:, 0].std() * 1e-4).astype(np.float64)
+def sklearn_times(text):
+    """Seconds of the parts from what scikit-learn says with verbose=2."""
+    patterns = {
+        "neighbors": r"(?:Indexed|Computed neighbors for) \d+ samples in ([\d.]+)s",
+        "affinities": r"Computed conditional probabilities in ([\d.]+)s",
+    }
+    found = {part: re.findall(pattern, text) for part, pattern in patterns.items()}
+    return {part: sum(map(float, seconds)) for part, seconds in found.items() if seconds}
 
 
-def run_sklearn(rows, threads):
+def run_sklearn(rows, threads, seed):
     from sklearn.manifold import TSNE
 
-    tsne = TSNE(perplexity=PERPLEXITY, max_iter=ITERATIONS, n_jobs=threads, random_state=1)
-    return tsne.fit_transform(rows), {}
-
-
-def run_intelex(rows, threads):
-    # In a process of its own, because patching is for the whole process.
-    code = (
-        "import sys, time, numpy as np\n"
-        "from sklearnex import patch_sklearn\n"
-        "patch_sklearn(verbose=False)\n"
-        "from sklearn.manifold import TSNE\n"
-        "rows = np.load(sys.argv[1])\n"
-        "warm = TSNE(max_iter=250, n_jobs=int(sys.argv[3])).fit_transform(rows[:200])\n"
-        "start = time.perf_counter()\n"
-        f"e = TSNE(perplexity={PERPLEXITY}, max_iter={ITERATIONS}, n_jobs=int(sys.argv[3]),"
-        " random_state=1).fit_transform(rows)\n"
-        "print(time.perf_counter() - start)\n"
-        "np.save(sys.argv[2], e)\n"
+    tsne = TSNE(
+        perplexity=PERPLEXITY, max_iter=ITERATIONS, n_jobs=threads, random_state=seed, verbose=2
     )
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(f"{folder}/rows.npy", rows)
-        command = [sys.executable, "-c", code, f"{folder}/rows.npy", f"{folder}/e.npy", str(threads)]
-        out = subprocess.run(command, check=True, capture_output=True, text=True)
-        return np.load(f"{folder}/e.npy"), {"total": float(out.stdout.split()[-1])}
+
+    def run():
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            embedding = tsne.fit_transform(rows)
+        return embedding, sklearn_times(said.getvalue())
+
+    return run
 
 
-def run_opentsne(rows, threads, method, neighbors):
+INTELEX = """
+import sys, time, numpy
+from sklearnex import patch_sklearn
+patch_sklearn(verbose=False)
+from sklearn.manifold import TSNE
+rows = numpy.load(sys.argv[1])
+perplexity, iterations, threads, seed = map(int, sys.argv[3:])
+TSNE(max_iter=250, n_jobs=threads).fit(rows[:200])  # loads its libraries
+tsne = TSNE(perplexity=perplexity, max_iter=iterations, n_jobs=threads, random_state=seed)
+start = time.perf_counter()
+embedding = tsne.fit_transform(rows)
+print(time.perf_counter() - start)
+numpy.save(sys.argv[2], embedding)
+"""
+
+
+def run_intelex(rows, threads, seed):
+    # In a process of its own, because its patches are for the whole process.
+    def run():
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/rows.npy", rows)
+            command = [sys.executable, "-c", INTELEX, f"{folder}/rows.npy", f"{folder}/e.npy"]
+            command += map(str, (PERPLEXITY, ITERATIONS, threads, seed))
+            out = subprocess.run(command, check=True, capture_output=True, text=True)
+            return np.load(f"{folder}/e.npy"), {"total": float(out.stdout.split()[-1])}
+
+    return run
+
+
+def run_opentsne(rows, threads, seed, method):
     import openTSNE
 
+    neighbors = "exact" if len(rows) <= MOST_EXACT_ROWS else "annoy"
     # Its gradient lacks a factor 4, so that the same step needs 4 times the rate.
     rate = 4 * max(len(rows) / 12 / 4, 50)
-    start = time.perf_counter()
-    affinities = openTSNE.affinity.PerplexityBasedNN(
-        rows, perplexity=PERPLEXITY, method=neighbors, n_jobs=threads, random_state=1
-    )
-    affinities_done = time.perf_counter()
-    init = openTSNE.initialization.pca(rows, random_state=1)
-    embedding = openTSNE.TSNEEmbedding(
-        init, affinities, negative_gradient_method=method, n_jobs=threads, random_state=1
-    )
-    embedding = embedding.optimize(EXAGGERATED, exaggeration=12, learning_rate=rate, momentum=0.5)
-    embedding = embedding.optimize(ITERATIONS - EXAGGERATED, learning_rate=rate, momentum=0.8)
-    end = time.perf_counter()
-    return np.asarray(embedding), {
-        "neighbors+affinities": affinities_done - start,
-        "optimization": end - affinities_done,
-    }
+
+    def run():
+        start = time.perf_counter()
+        index = openTSNE.affinity.get_knn_index(
+            rows, neighbors, 3 * PERPLEXITY, "euclidean", n_jobs=threads, random_state=seed
+        )
+        found = index.build()
+        neighbors_done = time.perf_counter()
+        index.build = lambda: found
+        affinities = openTSNE.affinity.PerplexityBasedNN(
+            perplexity=PERPLEXITY, knn_index=index, n_jobs=threads
+        )
+        affinities_done = time.perf_counter()
+        embedding = openTSNE.TSNEEmbedding(
+            openTSNE.initialization.pca(rows, random_state=seed),
+            affinities,
+            negative_gradient_method=method,
+            n_jobs=threads,
+            random_state=seed,
+        )
+        early = {"exaggeration": 12, "momentum": 0.5}
+        embedding = embedding.optimize(EXAGGERATED, learning_rate=rate, **early)
+        embedding = embedding.optimize(ITERATIONS - EXAGGERATED, learning_rate=rate, momentum=0.8)
+        return np.asarray(embedding), {
+            "neighbors": neighbors_done - start,
+            "affinities": affinities_done - neighbors_done,
+            "optimization": time.perf_counter() - affinities_done,
+        }
+
+    return run
 
 
-def run_fitsne(rows, threads):
+def run_fitsne(rows, threads, seed):
     from fitsne import FItSNE
 
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    return FItSNE(rows, perplexity=PERPLEXITY, max_iter=ITERATIONS, rand_seed=1), {}
+    # Its default rate, max(n / 12, 200), is ours: its gradient lacks a factor 4.
+    options = {"perplexity": PERPLEXITY, "max_iter": ITERATIONS, "nthreads": threads}
+    return lambda: (FItSNE(rows, rand_seed=seed, **options), {})
 
 
-def run_multicore(rows, threads):
+def run_multicore(rows, threads, seed):
     from MulticoreTSNE import MulticoreTSNE
+    from sklearn.decomposition import PCA
 
-    tsne = MulticoreTSNE(perplexity=PERPLEXITY, n_iter=ITERATIONS, n_jobs=threads, random_state=1)
-    return tsne.fit_transform(rows), {}
+    rate = 4 * max(len(rows) / 12 / 4, 50)  # its gradient lacks a factor 4
 
-
-def lime_runner(program, repulsion):
-    def run(rows, threads):
-        with tempfile.TemporaryDirectory() as folder:
-            with h5py.File(f"{folder}/rows.h5", "w") as f:
-                f["rows"] = rows
-            command = [program, f"{folder}/rows.h5", f"{folder}/e.h5", str(threads), repulsion]
-            out = subprocess.run(command, check=True, capture_output=True, text=True)
-            with h5py.File(f"{folder}/e.h5") as f:
-                return f["embedding"][:], json.loads(out.stdout)
+    def run():
+        start = PCA(n_components=2, svd_solver="randomized", random_state=seed).fit_transform(rows)
+        tsne = MulticoreTSNE(
+            perplexity=PERPLEXITY,
+            n_iter=ITERATIONS,
+            n_jobs=threads,
+            random_state=seed,
+            init=start / start[:, 0].std() * 1e-4,
+            learning_rate=rate,
+        )
+        return tsne.fit_transform(rows), {}
 
     return run
+
+
+def lime_runner(program, *options):
+    def make(rows, threads, seed):
+        def run():
+            with tempfile.TemporaryDirectory() as folder:
+                with h5py.File(f"{folder}/rows.h5", "w") as f:
+                    f["rows"] = rows
+                command = [program, "embed", f"{folder}/rows.h5", f"{folder}/e.h5", *options]
+                command += ["--threads", str(threads), "--seed", str(seed)]
+                out = subprocess.run(command, check=True, capture_output=True, text=True)
+                with h5py.File(f"{folder}/e.h5") as f:
+                    return f["embedding"][:], json.loads(out.stdout)
+
+        return run
+
+    return make
 
 
 def joint_probabilities(rows, threads):
@@ -124,20 +188,19 @@ def joint_probabilities(rows, threads):
     from sklearn.neighbors import NearestNeighbors
 
     search = NearestNeighbors(n_neighbors=3 * PERPLEXITY + 1, n_jobs=threads, algorithm="brute")
-    graph = search.fit(rows).kneighbors_graph(mode="distance")
+    graph = search.fit(rows.astype(np.float64)).kneighbors_graph(mode="distance")
     graph.data **= 2
     graph.sort_indices()
     return sp.csr_matrix(_joint_probabilities_nn(graph, PERPLEXITY, verbose=0)).tocoo()
 
 
 def divergence(p, y):
+    from scipy.spatial.distance import cdist
+
     y = np.asarray(y, dtype=np.float64)
-    total = 0.0
+    total = -float(len(y))  # each point meets itself
     for first in range(0, len(y), 500):
-        block = y[first : first + 500]
-        squared = ((block[:, None, :] - y[None, :, :]) ** 2).sum(axis=2)
-        total += (1.0 / (1.0 + squared)).sum()
-    total -= len(y)
+        total += (1.0 / (1.0 + cdist(y[first : first + 500], y, "sqeuclidean"))).sum()
     some = p.data > 0
     row, column, value = p.row[some], p.col[some], p.data[some]
     w = 1.0 / (1.0 + ((y[row] - y[column]) ** 2).sum(axis=1))
@@ -151,6 +214,59 @@ def trust(rows, y, count=3000):
     return trustworthiness(rows[chosen], y[chosen], n_neighbors=12)
 
 
+def read_runs(folder):
+    path = folder / "runs.json"
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def measure(runners, rows, options, folder):
+    runs = read_runs(folder)
+    for _ in range(options.runs):
+        for name, make in runners.items():
+            seed = 1 + sum(run["name"] == name for run in runs)
+            if seed > options.runs:
+                continue
+            try:
+                run = make(rows, options.threads, seed)
+                start = time.perf_counter()
+                embedding, times = run()
+            except (ImportError, subprocess.CalledProcessError) as error:
+                print(f"{name}: not run: {error}", flush=True)
+                continue
+            times.setdefault("total", time.perf_counter() - start)
+            np.save(folder / f"{name}-{seed}.npy", embedding)
+            runs.append({"name": name, "seed": seed, "times": times})
+            (folder / "runs.json").write_text(json.dumps(runs, indent=1))
+            print(f"{name} run {seed}:", times, flush=True)
+
+
+def judge(rows, options, folder):
+    runs = read_runs(folder)
+    p = None
+    for run in runs:
+        if "kl" in run:
+            continue
+        if p is None:
+            p = joint_probabilities(rows, options.threads)
+        embedding = np.load(folder / f"{run['name']}-{run['seed']}.npy")
+        run["kl"] = divergence(p, embedding)
+        run["trust"] = float(trust(rows, embedding))
+        (folder / "runs.json").write_text(json.dumps(runs, indent=1))
+    print(f"\n{options.rows} x {options.dim}, {options.threads} threads, medians")
+    parts = ["neighbors", "affinities", "optimization", "total"]
+    print(f"{'':22} runs", *(f"{part:>12}" for part in parts), f"{'KL':>24} {'trust':>8}")
+    for name in dict.fromkeys(run["name"] for run in runs):
+        own = [run for run in runs if run["name"] == name]
+        kl = [run["kl"] for run in own]
+        cells = []
+        for part in parts:
+            seconds = [run["times"][part] for run in own if part in run["times"]]
+            cells.append(f"{statistics.median(seconds):12.3f}" if seconds else f"{'':12}")
+        spread = f"{statistics.median(kl):.4f} ({min(kl):.4f}-{max(kl):.4f})"
+        trusts = statistics.median(run["trust"] for run in own)
+        print(f"{name:22} {len(own):4}", *cells, f"{spread:>24} {trusts:8.4f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", default="build/release/bin")
@@ -158,45 +274,31 @@ def main():
     parser.add_argument("--dim", type=int, default=2048)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="names of runners, with commas between")
+    parser.add_argument("--folder", type=pathlib.Path, help="where runs of several calls add up")
+    parser.add_argument("--measure", action="store_true", help="only time, and keep embeddings")
+    parser.add_argument("--judge", action="store_true", help="only judge what has been kept")
     options = parser.parse_args()
     program = str(pathlib.Path(options.bin) / "lime-bench-tsne")
-    rows, _ = make_rows(options.rows, options.dim)
-    p = joint_probabilities(rows, options.threads)
-    neighbors = "exact" if options.rows <= 20000 else "annoy"
     runners = {
-        "lime": lime_runner(program, "auto"),
-        "lime-exact": lime_runner(program, "exact"),
-        "lime-barnes-hut": lime_runner(program, "barnes-hut"),
+        "lime": lime_runner(program),
+        "lime-exact": lime_runner(program, "--repulsion", "exact"),
         "scikit-learn": run_sklearn,
         "scikit-learn-intelex": run_intelex,
-        "openTSNE-bh": lambda r, t: run_opentsne(r, t, "bh", neighbors),
-        "openTSNE-fft": lambda r, t: run_opentsne(r, t, "fft", neighbors),
+        "openTSNE-bh": lambda *of: run_opentsne(*of, "bh"),
+        "openTSNE-fft": lambda *of: run_opentsne(*of, "fft"),
         "FIt-SNE": run_fitsne,
         "MulticoreTSNE": run_multicore,
     }
     wanted = options.only.split(",") if options.only else list(runners)
-    results = {}
-    for turn in range(options.runs):
-        for name in wanted:
-            start = time.perf_counter()
-            try:
-                embedding, times = runners[name](rows, options.threads)
-            except (ImportError, subprocess.CalledProcessError) as error:
-                if turn == 0:
-                    print(f"{name}: not run: {error}", flush=True)
-                continue
-            times.setdefault("total", time.perf_counter() - start)
-            if name not in results:
-                kl = divergence(p, embedding)
-                results[name] = {"kl": kl, "trust": trust(rows, embedding), "times": []}
-            results[name]["times"].append(times)
-            print(f"{name} run {turn + 1}:", {k: v for k, v in times.items()}, flush=True)
-    print(f"\n{options.rows} x {options.dim}, {options.threads} threads, medians of {options.runs}")
-    print(f"{'':22} {'seconds':>8} {'KL':>8} {'trust':>7}")
-    for name, result in results.items():
-        median = statistics.median(t["total"] for t in result["times"])
-        print(f"{name:22} {median:8.2f} {result['kl']:8.4f} {result['trust']:7.4f}")
+    rows, _ = make_rows(options.rows, options.dim)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not options.judge:
+            measure({name: runners[name] for name in wanted}, rows, options, folder)
+        if not options.measure:
+            judge(rows, options, folder)
 
 
 if __name__ == "__main__":

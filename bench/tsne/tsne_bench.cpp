@@ -1,50 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times t-SNE of the rows of an HDF5 file; bench/tsne/compare_tsne.py runs it beside its peers.
+// Times t-SNE; bench/tsne/compare_tsne.py runs it beside its peers.
 //
-//   lime-bench-tsne rows.h5 embedding.h5 [THREADS [auto|exact|barnes-hut|grid [ITERATIONS
-//   [THETA]]]] lime-bench-tsne --repulsion [THREADS]      one evaluation of each kind, by number of
-//   points
+//   lime-bench-tsne embed rows.h5 embedding.h5 [--threads N] [--seed N] [options of lime-metrics]
+//   lime-bench-tsne repulsion [--threads N]    one evaluation of each kind, by number of points
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <string>
+#include <filesystem>
 #include <vector>
 
+#include "core/command_line.h"
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/program.h"
 #include "core/random.h"
 #include "metrics/tsne/repulsion.h"
 #include "metrics/tsne/tsne.h"
 #include "store/hdf5_file.h"
 
+namespace lime {
 namespace {
 
-using lime::MatrixD;
+struct EmbedOptions {
+  std::filesystem::path rows = {};
+  std::filesystem::path embedding = {};
+  int threads = available_threads();
+  TsneOptions tsne;
+
+  void describe(OptionList& list) {
+    list.add("threads", threads, "threads; default: all");
+    list.add("seed", tsne.seed, "of the start");
+    tsne.describe(list);
+  }
+};
+
+struct RepulsionBenchOptions {
+  int threads = available_threads();
+  int repeats = 15;  ///< evaluations, of which the median is printed
+
+  void describe(OptionList& list) {
+    list.add("threads", threads, "threads; default: all");
+    list.add("repeats", repeats, "timed evaluations, of which the median is printed");
+  }
+  void validate() const {
+    if (repeats < 1) throw InvalidArgument("repeats: must be > 0, got {}", repeats);
+  }
+};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void run(const std::string& input, const std::string& output, const lime::TsneOptions& options,
-         int threads) {
-  const lime::MatrixF points = lime::Hdf5File(input).read_matrix("rows");
+int embed(const EmbedOptions& options) {
+  const MatrixF points = Hdf5File(options.rows).read_matrix("rows");
   const auto start = std::chrono::steady_clock::now();
-  lime::ThreadPool pool(threads);
-  const lime::TsneResult result = lime::tsne(points, options, pool);
-  const double total = seconds_since(start);
-  lime::Hdf5Writer file(output);
-  file.write_matrix("embedding", lime::ConstMatrixRefD(result.embedding));
+  ThreadPool pool(options.threads);
+  const TsneResult result = tsne(points, options.tsne, pool);
+  Json line = {{"total", seconds_since(start)},
+               {"neighbors", result.neighbors_seconds},
+               {"affinities", result.affinities_seconds},
+               {"optimization", result.optimization_seconds},
+               {"kl", result.kl_divergence},
+               {"recall", result.recall},
+               {"repulsion", enum_name(result.repulsion)},
+               {"iterations", result.iterations}};
+  Hdf5Writer file(options.embedding);
+  file.write_matrix("embedding", ConstMatrixRefD(result.embedding));
   file.commit();
-  fmt::print(
-      "{{\"total\": {:.4f}, \"neighbors\": {:.4f}, \"affinities\": {:.4f}, \"optimization\": "
-      "{:.4f}, \"kl\": {:.6f}, \"recall\": {:.4f}, \"repulsion\": \"{}\", \"iterations\": {}}}\n",
-      total, result.neighbors_seconds, result.affinities_seconds, result.optimization_seconds,
-      result.kl_divergence, result.recall, lime::enum_name(result.repulsion), result.iterations);
+  fmt::print("{}\n", line.dump());
+  return kExitDone;
 }
 
-/// An embedding as they look in the end: about one point per unit of area.
+/// An embedding as they look in the end: about one point in 6 units of area.
 MatrixD final_embedding(Eigen::Index count) {
-  lime::Random random(1);
+  Random random(1);
   MatrixD embedding(count, 2);
   const double radius = 1.2 * std::sqrt(static_cast<double>(count));
   for (Eigen::Index i = 0; i < embedding.size(); ++i) {
@@ -53,53 +84,52 @@ MatrixD final_embedding(Eigen::Index count) {
   return embedding;
 }
 
-void time_repulsions(int threads) {
-  fmt::print("milliseconds per evaluation\n{:>8} {:>10} {:>10} {:>10}\n", "points", "exact",
-             "barnes-hut", "grid");
-  lime::SpinPool pool(threads);
+double median_seconds(tsne_detail::Repulsion& repulsion, const MatrixD& embedding, int repeats) {
+  MatrixD force;
+  repulsion.compute(embedding, force);
+  std::vector<double> seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    repulsion.compute(embedding, force);
+    seconds.push_back(seconds_since(start));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+int time_repulsions(const RepulsionBenchOptions& options) {
+  SpinPool pool(options.threads);
+  fmt::print("milliseconds per evaluation, median of {}\n{:>8} {:>10} {:>10}\n", options.repeats,
+             "points", "exact", "barnes-hut");
   for (const Eigen::Index count : {500, 1000, 2000, 4000, 6672, 10000, 20000, 60000}) {
     const MatrixD embedding = final_embedding(count);
     fmt::print("{:>8}", count);
-    for (const lime::TsneRepulsion kind :
-         {lime::TsneRepulsion::kExact, lime::TsneRepulsion::kBarnesHut,
-          lime::TsneRepulsion::kGrid}) {
-      lime::TsneOptions options;
-      options.repulsion = kind;
-      const auto repulsion = lime::tsne_detail::make_repulsion(options, count, pool);
-      MatrixD force;
-      repulsion->compute(embedding, force);
-      double best = 1e9;
-      for (int trial = 0; trial < 15; ++trial) {
-        const auto start = std::chrono::steady_clock::now();
-        repulsion->compute(embedding, force);
-        best = std::min(best, seconds_since(start));
-      }
-      fmt::print(" {:>10.3f}", 1e3 * best);
+    for (const TsneRepulsion kind : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
+      TsneOptions of_kind;
+      of_kind.repulsion = kind;
+      const auto repulsion = tsne_detail::make_repulsion(of_kind, count, pool);
+      fmt::print(" {:>10.3f}", 1e3 * median_seconds(*repulsion, embedding, options.repeats));
     }
     fmt::print("\n");
   }
+  return kExitDone;
 }
 
 }  // namespace
+}  // namespace lime
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto number = [&](std::size_t at, int otherwise) {
-    return arguments.size() > at ? std::atoi(arguments[at].c_str()) : otherwise;
-  };
-  if (!arguments.empty() && arguments[0] == "--repulsion") {
-    time_repulsions(number(1, lime::available_threads()));
-    return 0;
-  }
-  if (arguments.size() < 2) {
-    fmt::print(stderr, "usage: lime-bench-tsne rows.h5 embedding.h5 [threads [repulsion]]\n");
-    return 2;
-  }
-  lime::TsneOptions options;
-  if (arguments.size() > 3) {
-    options.repulsion = lime::enum_value<lime::TsneRepulsion>(arguments[3], "repulsion");
-  }
-  options.iterations = number(4, 1000);
-  if (arguments.size() > 5) options.theta = std::atof(arguments[5].c_str());
-  run(arguments[0], arguments[1], options, number(2, lime::available_threads()));
+  lime::CommandLine line("lime-bench-tsne", "Times t-SNE and its parts.");
+  lime::EmbedOptions embed_options;
+  lime::CommandLine& embed = line.add_command("embed", "Embeds the rows of an HDF5 file.");
+  embed.add_options(embed_options);
+  embed.add_positional("rows", embed_options.rows, "HDF5 file with /rows", true);
+  embed.add_positional("embedding", embed_options.embedding, "file to write", true);
+  embed.on_run([&] { return lime::embed(embed_options); });
+  lime::RepulsionBenchOptions repulsion_options;
+  lime::CommandLine& repulsion =
+      line.add_command("repulsion", "Times one evaluation of each kind of repulsion.");
+  repulsion.add_options(repulsion_options);
+  repulsion.on_run([&] { return lime::time_repulsions(repulsion_options); });
+  return lime::run_program(line, argc, argv);
 }

@@ -48,7 +48,7 @@ void Attraction::set_embedding(const MatrixD& embedding, SpinPool& pool) {
   });
 }
 
-Attraction::Force Attraction::force_in_float(std::int64_t point) const {
+PlaneVector Attraction::force_in_float(std::int64_t point) const {
   const SimdF x(position_[static_cast<std::size_t>(2 * point)]);
   const SimdF y(position_[static_cast<std::size_t>(2 * point + 1)]);
   SimdF force_x(0.0F);
@@ -67,9 +67,9 @@ Attraction::Force Attraction::force_in_float(std::int64_t point) const {
           static_cast<double>(linalg::sum_of_lanes(force_y))};
 }
 
-Attraction::Force Attraction::force_in_double(std::int64_t point) const {
+PlaneVector Attraction::force_in_double(std::int64_t point) const {
   const MatrixD& embedding = *embedding_;
-  Force force{0.0, 0.0};
+  PlaneVector force{0.0, 0.0};
   const std::int64_t end = affinities_.offset[static_cast<std::size_t>(point) + 1];
   for (std::int64_t i = affinities_.offset[static_cast<std::size_t>(point)]; i < end; ++i) {
     const std::int32_t other = affinities_.column[static_cast<std::size_t>(i)];

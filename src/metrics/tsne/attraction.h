@@ -12,6 +12,11 @@
 
 namespace lime::tsne_detail {
 
+struct PlaneVector {
+  double x;
+  double y;
+};
+
 /// Computes how strongly neighbours draw each other, with q_ij = 1 / (1 + |y_i - y_j|^2):
 ///
 ///   force_i = sum_j p_ij q_ij (y_i - y_j)
@@ -23,18 +28,14 @@ class Attraction {
   /// Takes over the positions for force_of(). @param embedding  [num_points, 2].
   void set_embedding(const MatrixD& embedding, SpinPool& pool);
 
-  struct Force {
-    double x;
-    double y;
-  };
   /// The force on one point. Thread-safe.
-  Force force_of(std::int64_t point) const {
+  PlaneVector force_of(std::int64_t point) const {
     return in_double_ ? force_in_double(point) : force_in_float(point);
   }
 
  private:
-  Force force_in_double(std::int64_t point) const;
-  Force force_in_float(std::int64_t point) const;
+  PlaneVector force_in_double(std::int64_t point) const;
+  PlaneVector force_in_float(std::int64_t point) const;
 
   const Affinities& affinities_;
   bool in_double_;

@@ -19,6 +19,7 @@ constexpr double kNotFinite = std::numeric_limits<double>::infinity();
 GradientDescent::GradientDescent(const Affinities& affinities, MatrixD start,
                                  const TsneOptions& options, SpinPool& pool)
     : pool_(pool),
+      affinities_(affinities),
       attraction_(affinities, options.theta == 0.0),
       repulsion_(make_repulsion(options, start.rows(), pool)),
       embedding_(std::move(start)),
@@ -36,14 +37,13 @@ void GradientDescent::prepare() {
   attraction_.set_embedding(embedding_, pool_);
 }
 
-Attraction::Force GradientDescent::gradient_of(std::int64_t point, double exaggeration) const {
-  const Attraction::Force attractive = attraction_.force_of(point);
+PlaneVector GradientDescent::gradient_of(std::int64_t point, double exaggeration) const {
+  const PlaneVector attractive = attraction_.force_of(point);
   return {4.0 * (exaggeration * attractive.x - repulsive_(point, 0) / normalization_),
           4.0 * (exaggeration * attractive.y - repulsive_(point, 1) / normalization_)};
 }
 
-void GradientDescent::move(std::int64_t point, const Attraction::Force& gradient,
-                           const Rates& rates) {
+void GradientDescent::move(std::int64_t point, const PlaneVector& gradient, const Rates& rates) {
   move_coordinate(point, 0, gradient.x, rates);
   move_coordinate(point, 1, gradient.y, rates);
 }
@@ -67,7 +67,7 @@ double GradientDescent::advance(const Rates& rates) {
     double sum = 0.0;
     const std::int64_t last = std::min(count, (block + 1) * kPointBlock);
     for (std::int64_t point = block * kPointBlock; point < last; ++point) {
-      const Attraction::Force gradient = gradient_of(point, rates.exaggeration);
+      const PlaneVector gradient = gradient_of(point, rates.exaggeration);
       sum += gradient.x * gradient.x + gradient.y * gradient.y;
       move(point, gradient, rates);
       // Positions beyond the finite numbers must not reach the next gradient.
@@ -79,11 +79,15 @@ double GradientDescent::advance(const Rates& rates) {
   return std::sqrt(squared_norms.sum());
 }
 
+double GradientDescent::divergence() const {
+  return kl_divergence(affinities_, embedding_, normalization_, pool_);
+}
+
 MatrixD GradientDescent::gradient(double exaggeration) {
   prepare();
   MatrixD gradient(embedding_.rows(), 2);
   for (Eigen::Index point = 0; point < gradient.rows(); ++point) {
-    const Attraction::Force force = gradient_of(point, exaggeration);
+    const PlaneVector force = gradient_of(point, exaggeration);
     gradient(point, 0) = force.x;
     gradient(point, 1) = force.y;
   }

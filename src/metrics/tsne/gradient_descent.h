@@ -25,6 +25,7 @@ class GradientDescent {
     double min_gain = 0.01;
   };
 
+  /// `affinities` and `pool` must outlive this.
   GradientDescent(const Affinities& affinities, MatrixD start, const TsneOptions& options,
                   SpinPool& pool);
 
@@ -39,14 +40,18 @@ class GradientDescent {
   void reset_momentum();
   /// The gradient at the present embedding.
   MatrixD gradient(double exaggeration);
+  /// The divergence of the present embedding, with the sum over pairs of the last gradient: that
+  /// of the embedding before the last step, as in scikit-learn.
+  double divergence() const;
 
  private:
   void prepare();
-  Attraction::Force gradient_of(std::int64_t point, double exaggeration) const;
-  void move(std::int64_t point, const Attraction::Force& gradient, const Rates& rates);
+  PlaneVector gradient_of(std::int64_t point, double exaggeration) const;
+  void move(std::int64_t point, const PlaneVector& gradient, const Rates& rates);
   void move_coordinate(std::int64_t point, Eigen::Index axis, double gradient, const Rates& rates);
 
   SpinPool& pool_;
+  const Affinities& affinities_;
   Attraction attraction_;
   std::unique_ptr<Repulsion> repulsion_;
   double normalization_ = 0.0;

@@ -24,8 +24,9 @@ MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, Thr
 /// Normal variates of standard deviation 1e-4, [num_points, 2].
 MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed);
 
-/// An embedding moved and scaled so that its first coordinate has mean 0 and standard deviation
-/// 1e-4: the start of a run that shall end up oriented like another (openTSNE's `rescale`).
+/// An embedding moved to mean 0 and scaled so that the larger of its coordinates' standard
+/// deviations is 1e-4: the start of a run that shall end up oriented like another (after openTSNE's
+/// `rescale`).
 /// @throws InvalidArgument  if it is not [n, 2], not finite, or all points are equal.
 MatrixD rescaled_initialization(const ConstMatrixRefD& embedding);
 

@@ -19,14 +19,9 @@ TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_poin
 std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
                                           SpinPool& pool) {
   if (options.theta == 0.0) return make_double_repulsion(pool);
-  switch (chosen_repulsion(options, num_points)) {
-    case TsneRepulsion::kBarnesHut:
-      return make_barnes_hut_repulsion(options.theta, pool);
-    case TsneRepulsion::kGrid:
-      return make_grid_repulsion(pool);
-    default:
-      return make_exact_repulsion(pool);
-  }
+  return chosen_repulsion(options, num_points) == TsneRepulsion::kExact
+             ? make_exact_repulsion(pool)
+             : make_barnes_hut_repulsion(options.theta, pool);
 }
 
 }  // namespace lime::tsne_detail

@@ -30,11 +30,11 @@ class Repulsion {
 std::unique_ptr<Repulsion> make_exact_repulsion(SpinPool& pool);
 /// Every pair, in double.
 std::unique_ptr<Repulsion> make_double_repulsion(SpinPool& pool);
-/// A quadtree whose cells stand for their points where width < theta * distance. Time n log n.
-/// Source: Barnes & Hut (1986); van der Maaten (2014), JMLR 15, section 4.
+/// A quadtree whose cells stand for their points where width < theta * distance, by their number,
+/// centre of mass and second moments; van der Maaten has no moments. Time n log n.
+/// Source: Barnes & Hut (1986); van der Maaten (2014), JMLR 15, section 4; moments as in Greengard
+/// & Rokhlin (1987), here by Taylor's formula.
 std::unique_ptr<Repulsion> make_barnes_hut_repulsion(double theta, SpinPool& pool);
-/// Potentials from a grid, by Fourier transform. Time n plus the area of the embedding.
-std::unique_ptr<Repulsion> make_grid_repulsion(SpinPool& pool);
 
 /// Which of them `options` mean for so many points; never kAuto.
 TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points);

@@ -45,66 +45,72 @@ void check_start(const MatrixD& start, Eigen::Index num_points) {
   if (!start.allFinite()) throw InvalidArgument("tsne: the start must be finite");
 }
 
-/// Decides when a run has come to its end.
+/// Looks at a run every 50 iterations and decides when it has come to its end.
 class Watch {
  public:
-  explicit Watch(const TsneOptions& options) : options_(options) {}
+  Watch(const TsneOptions& options, const TsneStepFn& on_step)
+      : options_(options), on_step_(on_step) {}
 
-  /// True if nothing has been gained for `patience` iterations.
-  bool is_stuck(std::int64_t iteration, double divergence) {
-    if (iteration <= options_.exaggeration_iterations) return false;
-    if (divergence < best_) {
-      best_ = divergence;
-      best_iteration_ = iteration;
+  bool looks_at(std::int64_t iteration) const {
+    const bool is_time = iteration % kCheckInterval == 0 || iteration == options_.iterations;
+    return is_time && (on_step_ || !is_exaggerated(iteration));
+  }
+
+  /// Shows a step to the callback. @return why to end here; nothing: go on.
+  std::optional<TsneEnd> end_after(const TsneStep& step) {
+    if (on_step_ && !on_step_(step)) return TsneEnd::kCallback;
+    if (is_exaggerated(step.iteration)) return std::nullopt;
+    if (step.grad_norm <= options_.min_grad_norm) return TsneEnd::kGradient;
+    if (step.kl_divergence < best_) {
+      best_ = step.kl_divergence;
+      best_iteration_ = step.iteration;
     }
-    return iteration - best_iteration_ > options_.patience;
+    if (step.iteration - best_iteration_ > options_.patience) return TsneEnd::kNoProgress;
+    return std::nullopt;
   }
 
  private:
+  bool is_exaggerated(std::int64_t iteration) const {
+    return iteration <= options_.exaggeration_iterations;
+  }
+
   const TsneOptions& options_;
+  const TsneStepFn& on_step_;
   double best_ = std::numeric_limits<double>::infinity();
   std::int64_t best_iteration_ = 0;
 };
 
+/// The rates of one iteration, counted from 1.
+tsne_detail::GradientDescent::Rates rates_at(std::int64_t iteration, const TsneOptions& options,
+                                             Eigen::Index num_points) {
+  const bool exaggerates = iteration <= options.exaggeration_iterations;
+  return {.exaggeration = exaggerates ? options.early_exaggeration : 1.0,
+          .momentum = exaggerates ? options.initial_momentum : options.final_momentum,
+          .learning_rate = options.learning_rate_for(num_points),
+          .min_gain = options.min_gain};
+}
+
 /// Runs the iterations; fills in how they ended.
-void iterate(tsne_detail::GradientDescent& descent, const Affinities& affinities,
-             const TsneOptions& options, const TsneStepFn& on_step, const std::stop_token& stop,
-             TsneResult& result, SpinPool& pool) {
-  Watch watch(options);
-  tsne_detail::GradientDescent::Rates rates;
-  rates.learning_rate = options.learning_rate_for(affinities.num_points());
-  rates.min_gain = options.min_gain;
-  for (std::int64_t done = 1; done <= options.iterations; ++done) {
+void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, Watch& watch,
+             const std::stop_token& stop, TsneResult& result) {
+  for (std::int64_t iteration = 1; iteration <= options.iterations; ++iteration) {
     if (stop.stop_requested()) throw Interrupted("stopped on request");
-    const bool exaggerates = done <= options.exaggeration_iterations;
-    if (done == options.exaggeration_iterations + 1) descent.reset_momentum();
-    rates.exaggeration = exaggerates ? options.early_exaggeration : 1.0;
-    rates.momentum = exaggerates ? options.initial_momentum : options.final_momentum;
+    const auto rates = rates_at(iteration, options, descent.embedding().rows());
+    if (iteration == options.exaggeration_iterations + 1) descent.reset_momentum();
     result.grad_norm = descent.advance(rates);
-    result.iterations = done;
+    result.iterations = iteration;
     if (!std::isfinite(result.grad_norm)) {
       throw NumericalError(
           "tsne: the optimisation left the finite numbers at iteration {}; use a learning rate "
           "below {}",
-          done, rates.learning_rate);
+          iteration, rates.learning_rate);
     }
-    const bool is_watched = on_step || !exaggerates;
-    if (!is_watched || (done % kCheckInterval != 0 && done != options.iterations)) continue;
-    // The sum over pairs is that of the embedding before the last step, as in scikit-learn.
-    const double divergence =
-        tsne_detail::kl_divergence(affinities, descent.embedding(), descent.normalization(), pool);
-    const TsneStep step{done, options.iterations, divergence, result.grad_norm,
-                        descent.embedding()};
-    if (on_step && !on_step(step)) {
-      result.end = TsneEnd::kCallback;
-      return;
-    }
-    if (!exaggerates && result.grad_norm <= options.min_grad_norm) {
-      result.end = TsneEnd::kGradient;
-      return;
-    }
-    if (watch.is_stuck(done, divergence)) {
-      result.end = TsneEnd::kNoProgress;
+    if (!watch.looks_at(iteration)) continue;
+    const std::optional<TsneEnd> end =
+        watch.end_after({iteration, options.iterations, descent.divergence(), result.grad_norm,
+                         descent.embedding()});
+    if (end) {
+      result.end = *end;
       return;
     }
   }
@@ -122,7 +128,8 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   TsneResult result;
   result.repulsion = tsne_detail::chosen_repulsion(options, start.rows());
   tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
-  iterate(descent, affinities, options, on_step, stop, result, spin_pool);
+  Watch watch(options, on_step);
+  iterate(descent, options, watch, stop, result);
   result.embedding = descent.embedding();
   const double normalization =
       result.embedding.rows() <= kMostPairsCounted

@@ -24,7 +24,6 @@ enum class TsneRepulsion {
   kAuto,       ///< theta 0: exact in double; else exact up to 1000 points, Barnes-Hut beyond
   kExact,      ///< every pair; float32, or double if theta is 0
   kBarnesHut,  ///< quadtree with opening angle `theta` (van der Maaten 2014)
-  kGrid,       ///< B-splines on a grid and a Fourier transform (after Linderman et al. 2019)
 };
 
 template <>
@@ -35,11 +34,10 @@ struct EnumNames<TsneInit> {
 
 template <>
 struct EnumNames<TsneRepulsion> {
-  static constexpr std::array<std::pair<TsneRepulsion, std::string_view>, 4> kNames = {
+  static constexpr std::array<std::pair<TsneRepulsion, std::string_view>, 3> kNames = {
       {{TsneRepulsion::kAuto, "auto"},
        {TsneRepulsion::kExact, "exact"},
-       {TsneRepulsion::kBarnesHut, "barnes-hut"},
-       {TsneRepulsion::kGrid, "grid"}}};
+       {TsneRepulsion::kBarnesHut, "barnes-hut"}}};
 };
 
 /// Settings of t-SNE; names and defaults are scikit-learn's where it has them.

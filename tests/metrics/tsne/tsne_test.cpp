@@ -120,9 +120,7 @@ TEST(TsneGradientTest, ApproximationsHoldForEmbeddingsOfEverySize) {
     };
     const double extent = embedding.cwiseAbs().maxCoeff();
     EXPECT_LT(error(TsneRepulsion::kExact), 2e-5) << "extent " << extent;
-    // Worst where half of the points lie in one place: there the grid's force on itself adds up.
-    EXPECT_LT(error(TsneRepulsion::kGrid), 1e-2) << "extent " << extent;
-    EXPECT_LT(error(TsneRepulsion::kBarnesHut), 3e-2) << "extent " << extent;
+    EXPECT_LT(error(TsneRepulsion::kBarnesHut), 2e-3) << "extent " << extent;
   }
 }
 
@@ -147,8 +145,7 @@ TEST(TsneTest, SeparatesCloudsAndSaysHowItWent) {
 
 TEST(TsneTest, GivesTheSameBitsForAnyNumberOfThreads) {
   const MatrixF points = clouds(500, 3, 10, 5);
-  for (const TsneRepulsion repulsion :
-       {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut, TsneRepulsion::kGrid}) {
+  for (const TsneRepulsion repulsion : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
     ThreadPool one(1);
     ThreadPool three(3);
     const TsneOptions options = short_run(repulsion);
@@ -212,20 +209,27 @@ TEST(TsneTest, StopsOnRequest) {
                Interrupted);
 }
 
+/// Correlation of the coordinates of two drawings, both axes together.
+double correlation(const MatrixD& a, const MatrixD& b) {
+  const MatrixD centred_a = a.rowwise() - a.colwise().mean();
+  const MatrixD centred_b = b.rowwise() - b.colwise().mean();
+  return centred_a.cwiseProduct(centred_b).sum() / (centred_a.norm() * centred_b.norm());
+}
+
 TEST(TsneTest, StaysNearTheStartThatItIsGiven) {
-  const MatrixF points = clouds(200, 4, 10, 10);
+  const MatrixF points = clouds(240, 12, 10, 10);
   TsneOptions options = short_run(TsneRepulsion::kExact);
   options.iterations = 400;
-  options.learning_rate = 200.0 / 12.0 / 4.0;  // the usual 50 makes so few points jump about
+  options.learning_rate = 240.0 / 12.0 / 4.0;  // the usual 50 makes so few points jump about
   ThreadPool pool(2);
-  const TsneResult first = tsne(points, options, pool);
-  const TsneResult again = tsne(points, options, pool, rescaled_initialization(first.embedding));
-  // Turned like the first: the correlation of coordinates is that of the same picture, though
-  // clouds have moved (0.738 on one axis when it was last measured; 0.8 had been expected).
-  for (Eigen::Index d = 0; d < 2; ++d) {
-    const Eigen::ArrayXd a = first.embedding.col(d).array() - first.embedding.col(d).mean();
-    const Eigen::ArrayXd b = again.embedding.col(d).array() - again.embedding.col(d).mean();
-    EXPECT_GT((a * b).sum() / std::sqrt((a * a).sum() * (b * b).sum()), 0.6);
+  const MatrixD first = tsne(points, options, pool).embedding;
+  const auto likeness = [&](const MatrixD& start) {
+    return correlation(tsne(points, options, pool, start).embedding, first);
+  };
+  const double from_first = likeness(rescaled_initialization(first));
+  // Twelve clouds that lie anywhere correlate by chance only, with a deviation of about 0.2.
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    EXPECT_GT(from_first, likeness(random_initialization(240, seed)) + 0.4) << "seed " << seed;
   }
 }
 
@@ -251,8 +255,7 @@ TEST(TsneTest, NamesWhatIsWrong) {
   EXPECT_EQ(message_of(points, {.iterations = 0}), "iterations: must be > 0, got 0");
   EXPECT_EQ(message_of(MatrixF::Constant(50, 3, 1.5F), {.perplexity = 5.0}),
             "tsne: all 50 rows are equal; there is nothing to embed");
-  for (const TsneRepulsion repulsion :
-       {TsneRepulsion::kExact, TsneRepulsion::kGrid, TsneRepulsion::kBarnesHut}) {
+  for (const TsneRepulsion repulsion : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
     EXPECT_THAT(message_of(points, {.repulsion = repulsion, .learning_rate = 1e308}),
                 HasSubstr("left the finite numbers"));
   }
