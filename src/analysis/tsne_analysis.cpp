@@ -65,6 +65,21 @@ double mean_way(const MatrixD& before, const MatrixD& after) {
   return radius > 0.0 ? (centred - from).rowwise().norm().mean() / radius : 0.0;
 }
 
+/// How many rows are different from each other.
+std::int64_t count_distinct(const MatrixF& points) {
+  std::vector<std::span<const float>> rows;
+  for (Eigen::Index r = 0; r < points.rows(); ++r) {
+    rows.emplace_back(points.row(r).data(), static_cast<std::size_t>(points.cols()));
+  }
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  });
+  const auto last = std::unique(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::equal(a.begin(), a.end(), b.begin());
+  });
+  return last - rows.begin();
+}
+
 std::int64_t num_classes(const ClassRows& rows) {
   std::int64_t count = 0;
   for (std::size_t id = 0; id < rows.class_names.size(); ++id) {
@@ -83,12 +98,13 @@ TsneOptions options_for(const TsneAnalysisOptions& options, std::int64_t points)
   return tsne;
 }
 
-Json row_of(const TsneResult& result, double trust, std::int64_t dim, const ClassRows& rows,
+Json row_of(const TsneResult& result, double trust, const MatrixF& points, const ClassRows& rows,
             const TsneAnalysisOptions& options) {
   Json row = Json::object();
   row["points"] = rows.size();
+  row["distinct"] = count_distinct(points);
   row["classes"] = num_classes(rows);
-  row["dim"] = dim;
+  row["dim"] = points.cols();
   row["perplexity"] = options.tsne.perplexity;
   row["kl_divergence"] = result.kl_divergence;
   row["trustworthiness"] = trust;
@@ -123,7 +139,7 @@ MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std
       points, embedded.embedding,
       {.num_neighbors = shared.options.trust_neighbors, .seed = shared.options.tsne.seed},
       context.pool, context.stop);
-  Json row = row_of(embedded, trust, points.cols(), rows, shared.options);
+  Json row = row_of(embedded, trust, points, rows, shared.options);
   if (before.rows() > 0) row["moved"] = mean_way(before, embedded.embedding);
   result.rows.push_back(std::move(row));
   MatrixD seconds(1, 3);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -72,11 +73,15 @@ std::string describe_rows(const ChosenCapture& capture, const ClassRows& rows) {
   std::vector<std::string> counts;
   for (std::size_t id = 0; id < rows.class_names.size(); ++id) {
     const std::int64_t count = rows.count(static_cast<std::int16_t>(id));
-    if (count > 0) counts.push_back(fmt::format("{} {}", printable(rows.class_names[id]), count));
+    if (count > 0) counts.push_back(fmt::format("'{}' {}", printable(rows.class_names[id]), count));
   }
   if (!counts.empty()) text += fmt::format("; {}", join_words(counts));
   if (!capture.reader.complete()) text += " (incomplete: the capture was interrupted)";
   return text;
+}
+
+bool has_equal_rows(const Json& row) {
+  return results_number(row, "distinct") < results_number(row, "points");
 }
 
 std::vector<TableColumn> columns_of(const Results& results) {
@@ -84,14 +89,16 @@ std::vector<TableColumn> columns_of(const Results& results) {
       {.header = "capture", .cell = text_cell("label"), .to_the_right = false},
       {.header = "site", .cell = text_cell("site"), .to_the_right = false},
       {.header = "layer", .cell = number_cell("layer", 0)},
-      {.header = "points", .cell = number_cell("points", 0)},
-      {.header = "KL", .cell = number_cell("kl_divergence", 4)},
-      {.header = "trust", .cell = number_cell("trustworthiness", 4)},
-      {.header = "recall", .cell = number_cell("recall", 3)}};
-  for (const Json& row : results.rows) {
-    if (!row.contains("moved")) continue;
+      {.header = "points", .cell = number_cell("points", 0)}};
+  if (std::any_of(results.rows.begin(), results.rows.end(), has_equal_rows)) {
+    columns.push_back({.header = "distinct", .cell = number_cell("distinct", 0)});
+  }
+  columns.push_back({.header = "KL", .cell = number_cell("kl_divergence", 4)});
+  columns.push_back({.header = "trust", .cell = number_cell("trustworthiness", 4)});
+  columns.push_back({.header = "recall", .cell = number_cell("recall", 3)});
+  if (std::any_of(results.rows.begin(), results.rows.end(),
+                  [](const Json& row) { return row.contains("moved"); })) {
     columns.push_back({.header = "moved", .cell = number_cell("moved", 3)});
-    break;
   }
   columns.push_back({.header = "iterations", .cell = number_cell("iterations", 0)});
   columns.push_back({.header = "end", .cell = text_cell("end"), .to_the_right = false});
@@ -119,6 +126,10 @@ Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captu
   report.notes.push_back(
       "t-SNE; KL: divergence of the embedding, all pairs counted; trust: share "
       "of neighbours that are true ones");
+  if (std::any_of(results.rows.begin(), results.rows.end(), has_equal_rows)) {
+    report.notes.push_back(
+        "distinct: different rows among the points; equal ones are drawn together");
+  }
   for (std::size_t i = 0; i < captures.size(); ++i) {
     report.notes.push_back(describe_rows(captures[i], rows[i]));
   }

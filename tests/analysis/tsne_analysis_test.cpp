@@ -94,6 +94,7 @@ TEST_F(TsneAnalysisTest, GivesARowPerSiteAndLayer) {
   EXPECT_EQ(row.at("site"), "hidden");
   EXPECT_EQ(row.at("layer"), 1);
   EXPECT_EQ(row.at("points"), kTokens);
+  EXPECT_EQ(row.at("distinct"), kTokens);
   EXPECT_EQ(row.at("classes"), 3);
   EXPECT_EQ(row.at("iterations"), 150);
   EXPECT_EQ(row.at("recall"), 1.0);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "app/lime_metrics_fixture.h"
@@ -57,6 +58,9 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
   EXPECT_EQ(refusal("tsne --perplexity 0", 2),
             "lime-metrics: perplexity: must be >= 1, got 0; see lime-metrics tsne --help\n");
   EXPECT_THAT(refusal("tsne --layer 7", 1), HasSubstr("7"));
+  EXPECT_EQ(refusal("tsne --layer ''", 2),
+            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got ''; see lime-metrics "
+            "tsne --help\n");
   EXPECT_THAT(refusal("tsne --class five", 1), HasSubstr("got 'five'"));
   SmallCapture equal = close_numbers();
   equal.activations[1].rows.setOnes();
@@ -64,6 +68,27 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
   EXPECT_EQ(refusal("tsne equal.h5" + quick_, 1),
             "lime-metrics: 'equal.h5': site 'values', layer 1: tsne: all 160 rows are equal; there "
             "is nothing to embed\n");
+  SmallCapture undefined = close_numbers();
+  undefined.activations[1].rows(17, 5) = std::numeric_limits<float>::quiet_NaN();
+  write_capture(folder_ / "undefined.h5", undefined);
+  EXPECT_EQ(refusal("tsne undefined.h5" + quick_, 1),
+            "lime-metrics: 'undefined.h5': site 'values', layer 1: rows must be finite, got nan in "
+            "row 17 (sequence 0, position 17), dimension 5; look for overflow where they were "
+            "captured\n");
+}
+
+/// As the values of layer 0, which depend on the token alone.
+TEST_F(LimeMetricsTsneTest, CountsEqualRows) {
+  SmallCapture capture = close_numbers();
+  MatrixF& rows = capture.activations[0].rows;
+  for (Eigen::Index row = 8; row < rows.rows(); ++row) rows.row(row) = rows.row(row % 8);
+  write_capture(folder_ / "tokens.h5", capture);
+  const ProgramRun result = run("tsne tokens.h5 -o tokens.json" + quick_);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("distinct: different rows among the points"));
+  const Json found = this->rows("tsne tokens.h5" + quick_);
+  EXPECT_EQ(found.at(0).at("distinct"), 8);
+  EXPECT_EQ(found.at(1).at("distinct"), 160);
 }
 
 }  // namespace
