@@ -2,10 +2,12 @@
 """Times BLiMP side by side: lime-capture and lime-metrics against lm-evaluation-harness and scikit-learn.
 
 Run:  python3 compare_blimp.py DATA [--programs build/release/bin] [--repeats 5] [--tasks N]
+                                [--capture CAPTURE]
 
 DATA holds checkpoints/stories260k and blimp/*.jsonl. Needs torch, transformers, lm_eval and
 sentencepiece for the scores; h5py, numpy and scikit-learn >= 1.6 for the probes; what is missing is
 left out. Prints medians, the ratio, and how closely both agree. All use the same number of threads.
+--capture takes the rows of the probes from a capture that is there (site hidden, --rows mean).
 """
 
 import argparse
@@ -85,7 +87,7 @@ def capture_rows(arguments, files, folder):
     return capture
 
 
-def sklearn_probes(capture, seed):
+def sklearn_probes(capture, seed, num_tasks):
     """(layer, task) -> mean accuracy over the same folds, by scikit-learn.
 
     The rows are float64 there: in float32 its solver ends too early to repeat its own answers.
@@ -105,7 +107,7 @@ def sklearn_probes(capture, seed):
             pairs = file["sequences/pair"][:]
             for layer in file["activations/hidden"]:
                 rows = file["activations/hidden"][layer][:].astype(np.float64)
-                for number, name in enumerate(names):
+                for number, name in enumerate(names[:num_tasks]):
                     chosen = tasks == number
                     x, y, groups = rows[chosen], labels[chosen], pairs[chosen]
                     scores = []
@@ -139,6 +141,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=67, help="the first so many tasks")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", choices=["scores", "probes"])
+    parser.add_argument("--capture", type=pathlib.Path)
     arguments = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     files = sorted((arguments.data / "blimp").glob("*.jsonl"))[:arguments.tasks]
@@ -149,9 +152,11 @@ def main():
             theirs = timed(arguments.repeats, harness_scores(arguments, files))
             report(f"zero-shot, {len(files)} tasks", ours, theirs, "lm-evaluation-harness")
         if arguments.only != "scores":
-            capture = capture_rows(arguments, files, folder)
-            ours = timed(arguments.repeats, lambda: our_accuracies(arguments, [str(capture)]))
-            theirs = timed(arguments.repeats, sklearn_probes(capture, 0))
+            capture = arguments.capture or capture_rows(arguments, files, folder)
+            options = ["--site", "hidden", "--task", ",".join(file.stem for file in files),
+                       str(capture)]
+            ours = timed(arguments.repeats, lambda: our_accuracies(arguments, options))
+            theirs = timed(arguments.repeats, sklearn_probes(capture, 0, len(files)))
             report(f"probes, {len(files)} tasks x all layers", ours, theirs, "scikit-learn")
 
 

@@ -1,20 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peak memory of lime-metrics on a capture of 4 times the memory that it is given.
+"""Peak memory of every metric on captures of 4 times the memory that it is given.
 
-  python3 bench/streaming/peak_memory.py [--limit-mib 256] [--bin build/release/bin] [COMMAND ...]
+  python3 bench/streaming/peak_memory.py [--limit-mib 256] [--bin build/release/bin]
+                                         [--only METRIC ...] [--folder DIR]
 
-COMMANDs are those of lime-metrics with their options, e.g. 'entropy' 'geometry --site values'.
-Prints, per command, the seconds, the exit status, the peak of the resident memory as the kernel
-counts it, and its share of the limit.
+Writes captures of random rows (lime-bench-capture) of 16 layers: of tokens, words, minimal pairs,
+and of a decoder with routers; runs each metric on the one that it needs. Prints, per metric, the
+seconds, the exit status, the peak of the resident memory as the kernel counts it, its share of the
+limit, and what was said where it was refused.
 """
 import argparse
 import os
 import pathlib
-import shlex
 import subprocess
 import tempfile
 import time
+
+# Metric -> kind of the capture, options.
+RUNS = {
+    "entropy": ("tokens", []),
+    "geometry": ("tokens", []),
+    "geometry, sequences": ("tokens", ["--ranks", "both"]),
+    "similarity": ("tokens", []),
+    "separability": ("words", []),
+    "separability, lime-code": ("words", ["--method", "lime-code"]),
+    "tsne": ("words", ["--layer", "0,1", "--max-points", "4000", "--iterations", "250"]),
+    "blimp": ("pairs", ["--layer", "0,1"]),
+    "counterfactual": ("routed", ["--layer", "0-3"]),
+}
 
 
 def run(command, folder):
@@ -32,27 +46,34 @@ def run(command, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("commands", nargs="*", default=["entropy"], metavar="COMMAND")
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
     parser.add_argument("--limit-mib", type=int, default=256)
-    parser.add_argument("--times", type=int, default=4, help="size of the capture over the limit")
+    parser.add_argument("--times", type=int, default=4, help="size of a capture over the limit")
+    parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--threads", type=int, default=4)
-    parser.add_argument("--folder", help="for the capture; a temporary one by default")
+    parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS))
+    parser.add_argument("--folder", help="for the captures; a temporary one by default")
     arguments = parser.parse_args()
     programs = arguments.bin.resolve()
+    size = arguments.limit_mib * arguments.times
+    print(f"captures of {size} MiB, {arguments.layers} layers; --memory-limit "
+          f"{arguments.limit_mib} MiB, {arguments.threads} threads")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        size = arguments.limit_mib * arguments.times
-        subprocess.run([programs / "lime-bench-capture", "--size", f"{size}MiB"], cwd=folder,
-                       check=True, stdout=subprocess.DEVNULL)
-        print(f"capture {size} MiB, --memory-limit {arguments.limit_mib} MiB, "
-              f"{arguments.threads} threads")
-        for command in arguments.commands:
+        written = None
+        for name in arguments.only:
+            kind, options = RUNS[name]
+            if kind != written:
+                subprocess.run([programs / "lime-bench-capture", "--kind", kind, "--size",
+                                f"{size}MiB", "--layers", str(arguments.layers)], cwd=folder,
+                               check=True, stdout=subprocess.DEVNULL)
+                written = kind
+            metric = name.split(",")[0]
             seconds, status, peak, error = run(
-                [programs / "lime-metrics", *shlex.split(command), "--quiet", "--threads",
+                [programs / "lime-metrics", metric, *options, "--quiet", "--threads",
                  str(arguments.threads), "--memory-limit", f"{arguments.limit_mib}MiB"], folder)
             share = peak / (arguments.limit_mib * 2**20)
-            print(f"{command}: {seconds:.1f} s, status {status}, peak {peak / 2**20:.0f} MiB, "
-                  f"{share:.2f} of the limit{', ' + error if error else ''}")
+            print(f"{name}: {seconds:.1f} s, status {status}, peak {peak / 2**20:.0f} MiB, "
+                  f"{share:.2f} of the limit{', ' + error if error else ''}", flush=True)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,22 @@ std::string zero_shot_text(const Results& results, const std::string& level,
   return results_to_text(breakdown(results, level), layout, style);
 }
 
+/// What the probe makes of labels that mean nothing; empty without --control.
+std::string control_text(const Results& means, const TextStyle& style) {
+  Results part = means;
+  std::erase_if(part.rows, [](const Json& row) { return !row.contains("control"); });
+  if (part.rows.empty()) return "";
+  TableLayout layout = accuracy_layout();
+  layout.value = "control";
+  layout.spread.clear();
+  layout.low.clear();
+  layout.high.clear();
+  layout.heading = [](const std::string& name, const std::vector<const Json*>&) {
+    return name + ", control: the two labels of every pair in random order";
+  };
+  return "\n" + results_to_text(part, layout, style);
+}
+
 std::string probe_text(const Results& results, const BlimpOptions& options,
                        const TextStyle& style) {
   TableLayout layers = accuracy_layout();
@@ -57,6 +73,7 @@ std::string probe_text(const Results& results, const BlimpOptions& options,
     layers.high.clear();
   }
   std::string text = results_to_text(rows_of_level(results, "all"), layers, style);
+  text += control_text(rows_of_level(results, "all"), style);
   TableLayout groups = accuracy_layout();
   groups.block = {"label", "site"};
   groups.line = "name";

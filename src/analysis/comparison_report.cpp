@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,12 @@ TableColumn p_column(std::string header, std::string key) {
   return {.header = std::move(header), .cell = cell};
 }
 
+/// Says of few items how small p can be: all signs equal, of 2^n ways to flip them.
+std::string smallest_p(std::int64_t n) {
+  const double smallest = std::exp2(1.0 - static_cast<double>(n));
+  return smallest < 0.01 ? "" : fmt::format(": p is {:.3f} or more", smallest);
+}
+
 std::string layer_cell(const Json& row) {
   return row.contains("layer") ? text_cell("layer")(row) : "mean";
 }
@@ -72,9 +79,10 @@ ReportSection comparison_section(const CompareOptions& options, int digits) {
                      p_column("p", "p"),
                      p_column("p (Holm)", "p_holm")};
   section.heading = [](const Json& row) {
-    return fmt::format("{} - {}: {} ({} {})", row.at("label").get<std::string>(),
+    return fmt::format("{} - {}: {} ({} {}{})", row.at("label").get<std::string>(),
                        row.at("baseline").get<std::string>(), name_of(row, "baseline_mean"),
-                       row.at("n").dump(), row.at("items").get<std::string>());
+                       row.at("n").dump(), row.at("items").get<std::string>(),
+                       smallest_p(row.at("n").get<std::int64_t>()));
   };
   return section;
 }

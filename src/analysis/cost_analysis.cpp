@@ -236,7 +236,7 @@ Report make_report(Results results) {
   report.legend =
       same +
       "cache: keys and values after the sequence; mixing: share of the MACs that routers "
-      "and the like take; router: their parameters, and share of all";
+      "and the like take; router: their parameters; share: of all parameters";
   report.text = [](const Results& table, const TextStyle& style) {
     return columns_to_text(pointers(table.rows), text_columns(table.rows), style);
   };

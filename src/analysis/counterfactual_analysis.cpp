@@ -12,6 +12,7 @@
 #include "analysis/counterfactual_report.h"
 #include "analysis/counterfactual_rows.h"
 #include "analysis/routers_of.h"
+#include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "metrics/probes/folds.h"
@@ -94,6 +95,31 @@ void check_same_rows(const CaptureReader& a, const CaptureReader& b) {
       "{} and {}: hold different tokens, and the gap is between the same ones in two models; "
       "capture both with the same text and tokenizer",
       quoted_path(a), quoted_path(b));
+}
+
+/// Refuses a capture without one weight per pair of heads: of routers per dimension it holds the
+/// means only, and routing with those is not what the model did.
+void check_routers(const CaptureReader& capture) {
+  const LimeConfig lime =
+      parse_model_config(capture.config(), quoted_path(capture) + ": config").lime;
+  if (lime.dynamic) {
+    throw InvalidArgument(
+        "{}: its routers compute their weights from the token, and a capture does not hold them; "
+        "counterfactuals need routers whose weights are parameters",
+        quoted_path(capture));
+  }
+  if (lime.per_dimension) {
+    throw InvalidArgument(
+        "{}: its routers have a weight per dimension of a head, and a capture holds only their "
+        "means; counterfactuals need one weight per pair of heads",
+        quoted_path(capture));
+  }
+  if (capture.router_layers().empty()) {
+    throw InvalidArgument(
+        "{}: holds no routers, a plain transformer has none to replace; name the capture of a "
+        "LIMe, and this one with --against",
+        quoted_path(capture));
+  }
 }
 
 std::vector<ChosenCapture> open_both(const CounterfactualAnalysisOptions& options) {
@@ -225,13 +251,7 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   shared->seed = run.seed;
   shared->captures = open_both(options);
   const CaptureReader& routed = shared->captures[0].reader;
-  if (routed.router_layers().empty()) {
-    throw InvalidArgument(
-        "{}: holds no routers, a plain transformer has none to replace; name the capture of a "
-        "LIMe, "
-        "and this one with --against",
-        quoted_path(routed));
-  }
+  check_routers(routed);
   for (const ChosenCapture& capture : shared->captures) {
     check_rows(capture.reader, options);
     check_layers(capture, options.site);

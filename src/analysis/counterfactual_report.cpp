@@ -66,6 +66,9 @@ std::string interval(const Json& row, const char* mean, const char* low, const c
                    : fmt::format("{} [{:.3f}, {:.3f}]", text, bottom, top);
 }
 
+/// Parts of opposite signs have no shares in the whole.
+bool is_share(double share) { return share >= 0.0 && share <= 1.0; }
+
 /// "entropy: LIMe - LLaMA is +0.50 [...] = better projections +0.29 [...] (58 %) + mixing ...".
 std::vector<std::string> gap_sentences(const Results& results) {
   std::vector<std::string> sentences;
@@ -81,7 +84,7 @@ std::vector<std::string> gap_sentences(const Results& results) {
       if (!is_mean(part) || name.empty() || name == "gap" || !same_quantity(part, row)) continue;
       text += fmt::format("{} {} {}", joint, name == "projections" ? "better projections" : name,
                           interval(part, "mean", "ci_low", "ci_high", true));
-      if (part.contains("share")) {
+      if (part.contains("share") && is_share(results_number(part, "share"))) {
         text += fmt::format(" ({:.0f} %)", results_number(part, "share") * 100.0);
       }
       joint = " +";
@@ -100,9 +103,8 @@ std::vector<std::string> mixing_sentences(const Results& results) {
     const double added = -results_number(row, "difference");
     const double low = -results_number(row, "difference_high");
     const double high = -results_number(row, "difference_low");
-    std::string text =
-        fmt::format("{}: routing {} {:+.3f} over the own layer's values",
-                    quantity_name(row, orders), added >= 0.0 ? "adds" : "takes", added);
+    std::string text = fmt::format("{}: routing changes that of the own layer's values by {:+.3f}",
+                                   quantity_name(row, orders), added);
     if (!std::isnan(low)) text += fmt::format(" [{:+.3f}, {:+.3f}]", low, high);
     sentences.push_back(text);
   }

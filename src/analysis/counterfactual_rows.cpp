@@ -7,31 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/row_summaries.h"
+
 namespace lime {
 namespace {
 
 constexpr const char* kTrained = "trained";
 constexpr const char* kIdentity = "identity";
-
-void set_summary(Json& row, std::span<const double> values, const SummaryOptions& options) {
-  const Summary summary = summarize(values, options);
-  row["mean"] = summary.mean;
-  row["std"] = summary.std;
-  row["ci_low"] = summary.ci_low;
-  row["ci_high"] = summary.ci_high;
-  row["n"] = summary.n;
-}
-
-/// Columns of the mean of paired differences, and its interval.
-void set_difference(Json& row, std::span<const double> values, std::span<const double> reference,
-                    const SummaryOptions& options) {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < values.size(); ++i) differences.push_back(values[i] - reference[i]);
-  const Summary summary = summarize(differences, options);
-  row["difference"] = summary.mean;
-  row["difference_low"] = summary.ci_low;
-  row["difference_high"] = summary.ci_high;
-}
 
 /// What quantity, the same for all routers.
 Json quantity_key(const Json& sample_key, const std::string& quantity) {
@@ -117,6 +99,7 @@ Json mean_row(const std::string& label, const std::string& site) {
 std::vector<Json> mean_rows(const CounterfactualComparison& comparison,
                             const std::vector<Series>& all) {
   const Axes axes = axes_of(all, comparison.label);
+  RowSummaries summaries(comparison.summary);
   std::vector<Json> rows;
   for (const Json& quantity : axes.quantities) {
     for (const std::string& router : axes.routers) {
@@ -134,13 +117,14 @@ std::vector<Json> mean_rows(const CounterfactualComparison& comparison,
       row["router"] = router;
       row.update(quantity);
       row["layers"] = own.size();
-      set_summary(row, mean_of(own), comparison.summary);
+      summaries.add_mean(row, rows.size(), mean_of(own));
       if (router != kTrained) {
-        set_difference(row, mean_of(own), mean_of(trained), comparison.summary);
+        summaries.add_difference(row, rows.size(), mean_of(own), mean_of(trained));
       }
       rows.push_back(std::move(row));
     }
   }
+  summaries.fill(rows);
   return rows;
 }
 
@@ -151,9 +135,9 @@ struct Gap {
   std::vector<double> plain;
 };
 
-/// A row per part of the gap; `key` comes first.
-std::vector<Json> gap_rows(const Json& key, const Gap& gap, const Json& quantity,
-                           const SummaryOptions& options) {
+/// Adds a row per part of the gap; `key` comes first.
+void add_gap_rows(const Json& key, const Gap& gap, const Json& quantity, RowSummaries& summaries,
+                  std::vector<Json>& rows) {
   const auto minus = [](const std::vector<double>& a, const std::vector<double>& b) {
     std::vector<double> difference;
     for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
@@ -164,29 +148,28 @@ std::vector<Json> gap_rows(const Json& key, const Gap& gap, const Json& quantity
       {"projections", minus(gap.identity, gap.plain)},
       {"mixing", minus(gap.trained, gap.identity)},
   };
-  const double whole = summarize(parts[0].second, options).mean;
-  std::vector<Json> rows;
+  const double whole = summarize(parts[0].second, {.resamples = 0}).mean;
   for (const auto& [part, values] : parts) {
     Json row = key;
     row["part"] = part;
     row.update(quantity);
-    set_summary(row, values, options);
-    if (whole != 0.0) row["share"] = row.at("mean").get<double>() / whole;
+    summaries.add_mean(row, rows.size(), values);
+    if (whole != 0.0) row["share"] = summarize(values, {.resamples = 0}).mean / whole;
     rows.push_back(std::move(row));
   }
-  return rows;
 }
 
 std::vector<Json> all_gap_rows(const CounterfactualComparison& comparison,
                                const std::vector<Series>& all) {
   std::vector<Json> rows;
+  RowSummaries summaries(comparison.summary);
   const Axes axes = axes_of(all, comparison.against);
   const std::string label = fmt::format("{} - {}", comparison.label, comparison.against);
   for (const Json& quantity : axes.quantities) {
+    std::vector<std::int64_t> layers;
     std::vector<const Series*> trained;
     std::vector<const Series*> identity;
     std::vector<const Series*> plain;
-    std::vector<Json> per_layer;
     for (const std::int64_t layer : axes.layers) {
       const Series* const a = find(all, comparison.label, layer, kTrained, quantity);
       const Series* const b = find(all, comparison.label, layer, kIdentity, quantity);
@@ -194,24 +177,23 @@ std::vector<Json> all_gap_rows(const CounterfactualComparison& comparison,
       const bool comparable = a != nullptr && b != nullptr && c != nullptr &&
                               a->identity == c->identity && a->values.size() == c->values.size();
       if (!comparable) continue;
-      const Json key = {{"label", label}, {"site", comparison.site}, {"layer", layer}};
-      for (Json& row :
-           gap_rows(key, {a->values, b->values, c->values}, quantity, comparison.summary)) {
-        per_layer.push_back(std::move(row));
-      }
+      layers.push_back(layer);
       trained.push_back(a);
       identity.push_back(b);
       plain.push_back(c);
     }
     if (trained.empty()) continue;
-    Json key = mean_row(label, comparison.site);
-    key["layers"] = trained.size();
-    for (Json& row : gap_rows(key, {mean_of(trained), mean_of(identity), mean_of(plain)}, quantity,
-                              comparison.summary)) {
-      rows.push_back(std::move(row));
+    Json mean_key = mean_row(label, comparison.site);
+    mean_key["layers"] = trained.size();
+    add_gap_rows(mean_key, {mean_of(trained), mean_of(identity), mean_of(plain)}, quantity,
+                 summaries, rows);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const Json key = {{"label", label}, {"site", comparison.site}, {"layer", layers[i]}};
+      add_gap_rows(key, {trained[i]->values, identity[i]->values, plain[i]->values}, quantity,
+                   summaries, rows);
     }
-    for (Json& row : per_layer) rows.push_back(std::move(row));
   }
+  summaries.fill(rows);
   return rows;
 }
 
@@ -220,6 +202,7 @@ std::vector<Json> all_gap_rows(const CounterfactualComparison& comparison,
 UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                                  const SummaryOptions& summary, const std::string& identity) {
   UnitResult result;
+  RowSummaries summaries(summary);
   for (const RoutedQuantity& quantity : quantities) {
     Json row = {{"router", quantity.router}, {"quantity", quantity.quantity}};
     Json key = {{"router", quantity.router}};
@@ -227,7 +210,8 @@ UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
       row["alpha"] = OptionCodec<double>::to_json(*quantity.alpha);
       key["alpha"] = row["alpha"];
     }
-    set_summary(row, quantity.values, summary);
+    const std::size_t place = result.rows.size();
+    summaries.add_mean(row, place, quantity.values);
     row["ceiling"] = quantity.ceiling;
     const auto trained =
         std::find_if(quantities.begin(), quantities.end(), [&](const RoutedQuantity& other) {
@@ -235,7 +219,7 @@ UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                  other.alpha == quantity.alpha;
         });
     if (quantity.router != kTrained && trained != quantities.end()) {
-      set_difference(row, quantity.values, trained->values, summary);
+      summaries.add_difference(row, place, quantity.values, trained->values);
     }
     result.rows.push_back(std::move(row));
     result.samples.push_back({.key = std::move(key),
@@ -244,6 +228,7 @@ UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                               .identity = identity,
                               .values = quantity.values});
   }
+  summaries.fill(result.rows);
   return result;
 }
 

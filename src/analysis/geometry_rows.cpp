@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/row_summaries.h"
+
 namespace lime {
 namespace {
 
@@ -37,17 +39,15 @@ std::vector<std::pair<std::string, std::function<Value(const MeasuredSpectrum&)>
 class RowCollector {
  public:
   RowCollector(const MeasuredLayer& layer, const GeometryAnalysisOptions& options)
-      : layer_(layer), options_(options) {}
+      : layer_(layer), summaries_(options.summary) {}
 
   /// A number of `n` rows together. @return the row, for further columns.
   Json& add_of_rows(const std::string& group, const std::string& measure, Value value,
                     std::int64_t n) {
     Json& row = start(group, measure, "rows");
-    set_summary(row, {.n = n,
-                      .mean = value.value_or(kUndefined),
-                      .std = kUndefined,
-                      .ci_low = kUndefined,
-                      .ci_high = kUndefined});
+    Summary summary = undefined_of(n);
+    if (value) summary.mean = *value;
+    set_summary(row, summary);
     row["undefined"] = value ? 0 : 1;
     return row;
   }
@@ -62,12 +62,11 @@ class RowCollector {
     }
     const std::size_t undefined = layer_.geometry.sequences.size() - values.size();
     Json& row = start(group, measure, "sequences");
-    set_summary(row, values.empty() ? Summary{.n = 0,
-                                              .mean = kUndefined,
-                                              .std = kUndefined,
-                                              .ci_low = kUndefined,
-                                              .ci_high = kUndefined}
-                                    : summarize(values, options_.summary));
+    if (values.empty()) {
+      set_summary(row, undefined_of(0));
+    } else {
+      summaries_.add_mean(row, result_.rows.size() - 1, values);
+    }
     row["undefined"] = undefined;
     if (undefined == 0) {
       result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
@@ -78,7 +77,10 @@ class RowCollector {
     return row;
   }
 
-  UnitResult finish() { return std::move(result_); }
+  UnitResult finish() {
+    summaries_.fill(result_.rows);
+    return std::move(result_);
+  }
 
  private:
   Json& start(const std::string& group, const std::string& measure, const char* over) {
@@ -90,6 +92,11 @@ class RowCollector {
     return result_.rows.back();
   }
 
+  static Summary undefined_of(std::int64_t n) {
+    return {
+        .n = n, .mean = kUndefined, .std = kUndefined, .ci_low = kUndefined, .ci_high = kUndefined};
+  }
+
   static void set_summary(Json& row, const Summary& summary) {
     row["mean"] = summary.mean;
     row["std"] = summary.std;
@@ -99,7 +106,7 @@ class RowCollector {
   }
 
   const MeasuredLayer& layer_;
-  const GeometryAnalysisOptions& options_;
+  RowSummaries summaries_;
   UnitResult result_;
 };
 

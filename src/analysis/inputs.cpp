@@ -3,14 +3,64 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <future>
+#include <system_error>
 #include <utility>
 
+#include "core/errors.h"
 #include "core/sha256.h"
 #include "core/thread_pool.h"
 #include "store/capture_tools.h"
 
 namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How often progress is shown.
+constexpr std::chrono::milliseconds kTick{50};
+
+std::int64_t total_size(std::span<const fs::path> files) {
+  std::int64_t bytes = 0;
+  for (const fs::path& file : files) {
+    std::error_code unreadable;  // said by whoever reads it
+    const std::uintmax_t size = fs::file_size(file, unreadable);
+    if (!unreadable) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
+std::vector<std::string> hash_files(std::span<const fs::path> files, int num_threads,
+                                    const std::stop_token& stop, const ProgressFn& on_progress) {
+  std::vector<std::string> hashes(files.size());
+  std::atomic<std::int64_t> bytes_read = 0;
+  const auto count = [&](std::int64_t bytes) {
+    bytes_read += bytes;
+    if (stop.stop_requested()) throw Interrupted("stopped on request");
+  };
+  // Beside this thread, which shows how far it has come.
+  auto hashing = std::async(std::launch::async, [&] {
+    ThreadPool(num_threads)
+        .parallel_for(
+            static_cast<std::int64_t>(files.size()),
+            [&](std::int64_t i) {
+              const auto index = static_cast<std::size_t>(i);
+              hashes[index] = sha256_of_file(files[index], count);
+            },
+            stop);
+  });
+  const std::int64_t total = total_size(files);
+  while (hashing.wait_for(kTick) != std::future_status::ready) {
+    if (on_progress) on_progress({bytes_read, total, ""});
+  }
+  hashing.get();
+  return hashes;
+}
+
+}  // namespace
 
 AnalysisInput capture_input(const CaptureReader& capture, const std::string& label) {
   const std::filesystem::path& path = capture.path();
@@ -30,24 +80,15 @@ std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> capture
 }
 
 std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int num_threads,
-                                      std::stop_token stop) {
-  std::vector<const std::filesystem::path*> files;
+                                      const std::stop_token& stop, const ProgressFn& on_progress) {
+  std::vector<fs::path> files;
   for (const AnalysisInput& input : inputs) {
-    if (!input.sha256.empty()) continue;
-    for (const std::filesystem::path& file : input.files) files.push_back(&file);
+    if (input.sha256.empty()) files.insert(files.end(), input.files.begin(), input.files.end());
   }
-  std::vector<std::string> hashes(files.size());
-  ThreadPool(num_threads)
-      .parallel_for(
-          static_cast<std::int64_t>(files.size()),
-          [&](std::int64_t i) {
-            const auto index = static_cast<std::size_t>(i);
-            hashes[index] = sha256_of_file(*files[index]);
-          },
-          std::move(stop));
+  const std::vector<std::string> hashes = hash_files(files, num_threads, stop, on_progress);
 
   std::vector<ResultsInput> hashed;
-  auto hash = hashes.begin();
+  auto hash = hashes.cbegin();
   for (const AnalysisInput& input : inputs) {
     if (!input.sha256.empty()) {
       hashed.push_back({input.path, input.sha256, input.label});

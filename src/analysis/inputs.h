@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/capture_set.h"
+#include "core/progress.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -29,8 +30,10 @@ std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> capture
 
 /// Path, content hash and label of each input. The hash of an input of several files is that of the
 /// list of their hashes (docs/results_format.md); files are hashed on `num_threads` threads.
+/// @param on_progress  counts bytes.
 /// @throws IoError, Interrupted
 std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int num_threads,
-                                      std::stop_token stop = {});
+                                      const std::stop_token& stop = {},
+                                      const ProgressFn& on_progress = {});
 
 }  // namespace lime

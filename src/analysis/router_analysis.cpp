@@ -79,7 +79,9 @@ void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
         weighted_by(job.routers, site, head_scales_of(capture, site, job.routers)));
   }
   const bool tokens = capture.info().rows == RowKind::kTokens && capture.num_rows() > 0;
-  if (tokens && has_all_layers(capture, "values", job.routers.num_layers() - 1)) {
+  // The means of routers per dimension are not what the model routed with.
+  const bool per_head = !checkpoint.config().lime.per_dimension;
+  if (per_head && tokens && has_all_layers(capture, "values", job.routers.num_layers() - 1)) {
     job.cancellation_site = "values";
   }
 }
@@ -247,6 +249,7 @@ RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
   notes.num_heads = job.routers.num_key_value_heads;
   notes.is_routed = checkpoint.config().decoder == DecoderKind::kLime &&
                     checkpoint.config().lime.router != RouterKind::kNone;
+  notes.per_dimension = checkpoint.config().lime.per_dimension;
   if (job.capture) {
     notes.capture = job.capture->path().string();
     notes.has_cancellation = !job.cancellation_site.empty();

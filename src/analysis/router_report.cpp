@@ -245,18 +245,26 @@ Report make_router_report(Results results, const RouterNotes& notes) {
       report.notes.push_back(sentence(results, claim, notes.num_layers));
     }
   }
+  if (notes.per_dimension) {
+    report.notes.emplace_back(
+        "routers per dimension: R is their mean over the dimensions of a head, from which no "
+        "cancellation index follows");
+  }
   if (!notes.capture.empty()) {
     report.notes.push_back(fmt::format("keys, values: from {}", notes.capture));
-    if (!notes.has_cancellation) {
+    if (!notes.has_cancellation && !notes.per_dimension) {
       report.notes.push_back(
           "no cancellation index: the capture lacks token rows of values of all layers");
     }
   }
   report.legend =
-      "number: effective number of buffered heads; depth: layers back on average; neg: weights "
-      "below "
-      "0; own-I: distance of the own block from the identity; others: size of the other weights "
-      "over that at initialisation";
+      "number: effective number of buffered heads; depth: layers back on average; emb, first2, "
+      "prev, own: share on layer 0, layers 0 and 1, the layer before, the own layer; neg: share of "
+      "weights below 0; own-I: distance of the own block from the identity; others: size of the "
+      "other weights over that at initialisation";
+  if (notes.has_cancellation) {
+    report.legend += "; cancel: how much of what the buffered heads contribute cancels out";
+  }
   report.text = [notes](const Results& table, const TextStyle& style) {
     return router_text(table, notes, style);
   };

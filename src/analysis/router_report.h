@@ -17,6 +17,7 @@ struct RouterNotes {
   std::int64_t num_heads = 0;
   bool is_routed = false;         ///< false: a plain transformer
   bool has_cancellation = false;  ///< the capture could tell
+  bool per_dimension = false;     ///< R is the mean over the dimensions of a head
 };
 
 /// Adds to the rows of prepare_router() what people need to read them: the shares of embedding,

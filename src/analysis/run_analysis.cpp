@@ -112,6 +112,13 @@ void check_comparison(const Analysis& analysis) {
   check_comparable(keys, identities, analysis.compare);
 }
 
+/// Refuses before the work units that can never fit into memory.
+void check_memory(const Analysis& analysis, const RunOptions& run) {
+  std::vector<const Unit*> units;
+  for (const Unit& unit : analysis.units) units.push_back(&unit);
+  plan_units(units, analysis.threads, run.num_threads(), run.memory_limit);
+}
+
 /// The rows that are made of the units' samples.
 std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<UnitResult>& results,
                                  const RunOptions& run) {
@@ -137,6 +144,19 @@ std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<Uni
   return rows;
 }
 
+/// Tells that the inputs are being hashed, on the line that counts the work of the units.
+ProgressFn hashing_progress(const Analysis& analysis, const ProgressFn& on_progress) {
+  if (!on_progress) return {};
+  std::int64_t work = 0;
+  for (const Unit& unit : analysis.units) work += std::max<std::int64_t>(1, unit.work);
+  return [work, on_progress](const Progress& hashed) {
+    on_progress(
+        {0, work,
+         fmt::format("hashing the inputs, {} of {}", human_bytes(static_cast<double>(hashed.done)),
+                     human_bytes(static_cast<double>(hashed.total)))});
+  };
+}
+
 Interrupted interruption(const Journal& journal) {
   if (!journal.keeps()) {
     return Interrupted(
@@ -158,13 +178,15 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
   run.validate();
   Results results = begin_results(analysis, run);
   check_comparison(analysis);
+  check_memory(analysis, run);
   std::vector<UnitResult> units;
   std::vector<Json> sample_rows;
   try {
     Provenance provenance(run.num_threads());
     results.inputs = !analysis.hashed_inputs.empty()
                          ? analysis.hashed_inputs
-                         : hash_inputs(analysis.inputs, run.num_threads(), stop);
+                         : hash_inputs(analysis.inputs, run.num_threads(), stop,
+                                       hashing_progress(analysis, on_progress));
     provenance.lap("hash_inputs");
     auto finished = journal.open(journal_header(analysis, results));
     const std::size_t num_resumed = finished.size();

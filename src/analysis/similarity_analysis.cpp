@@ -65,6 +65,8 @@ std::vector<MapPlan> plan_maps(const std::vector<ChosenCapture>& captures, Simil
       }
     }
   }
+  std::stable_partition(plans.begin(), plans.end(),
+                        [](const MapPlan& plan) { return plan.is_within(); });
   if (plans.empty()) {
     throw InvalidArgument("maps: the captures have no site in common; name others with --site");
   }

@@ -105,6 +105,9 @@ std::string format_block(const PivotBlock& block, const Pivot& pivot, const Tabl
   for (const std::string& line : lines) width = std::max(width, display_width(line));
   for (std::string& line : lines) line = padded(line, width, true);
   for (std::size_t series = 0; series < pivot.series.size(); ++series) {
+    const bool is_there = std::any_of(block.cells.begin(), block.cells.end(),
+                                      [&](const auto& line) { return line[series] != nullptr; });
+    if (!is_there) continue;  // a column of dashes
     std::vector<Cells> cells;
     for (const auto& line : block.cells) {
       cells.push_back(parts_of(line[series], layout, detail, style.unicode));

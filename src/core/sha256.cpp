@@ -53,7 +53,8 @@ std::string sha256_of(std::string_view text) {
   return hash.hex_digest();
 }
 
-std::string sha256_of_file(const std::filesystem::path& path) {
+std::string sha256_of_file(const std::filesystem::path& path,
+                           const std::function<void(std::int64_t)>& on_read) {
   // Reads in blocks: the pages of a mapping would count as memory of this process.
   std::ifstream file(path, std::ios::binary);
   if (!file) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
@@ -62,6 +63,7 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     hash.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+    if (on_read) on_read(file.gcount());
   }
   if (file.bad()) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
   return hash.hex_digest();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,7 +31,9 @@ class Sha256 {
 };
 
 std::string sha256_of(std::string_view text);
+/// @param on_read  called after every block with its bytes; what it throws ends the reading.
 /// @throws IoError
-std::string sha256_of_file(const std::filesystem::path& path);
+std::string sha256_of_file(const std::filesystem::path& path,
+                           const std::function<void(std::int64_t)>& on_read = {});
 
 }  // namespace lime

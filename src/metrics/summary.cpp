@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/matrix.h"
 #include "core/random.h"
 
 namespace lime {
@@ -28,16 +29,55 @@ double quantile(std::span<const double> sorted, double q) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
-std::vector<double> resampled_means(std::span<const double> values, const SummaryOptions& options) {
+/// Resampled means of every sample, [samples, resamples]. Each is summed in the order of the draws.
+MatrixD resampled_means(std::span<const std::vector<double>> samples,
+                        const SummaryOptions& options) {
+  const auto num_samples = static_cast<Eigen::Index>(samples.size());
+  const auto size = static_cast<Eigen::Index>(samples.front().size());
+  MatrixD items(size, num_samples);  // an item of all samples in one piece of memory
+  for (Eigen::Index j = 0; j < num_samples; ++j) {
+    items.col(j) = Eigen::Map<const VectorD>(samples[static_cast<std::size_t>(j)].data(), size);
+  }
   const Random root(options.seed);
-  std::vector<double> means(static_cast<std::size_t>(options.resamples));
-  for (std::size_t r = 0; r < means.size(); ++r) {
-    Random random = root.fork(r);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
-    means[r] = sum / static_cast<double>(values.size());
+  MatrixD means(num_samples, options.resamples);
+  VectorD sums(num_samples);
+  for (Eigen::Index r = 0; r < means.cols(); ++r) {
+    Random random = root.fork(static_cast<std::uint64_t>(r));
+    sums.setZero();
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const std::uint64_t drawn = random.below(static_cast<std::uint64_t>(size));
+      const double* const item = items.data() + static_cast<Eigen::Index>(drawn) * num_samples;
+      for (Eigen::Index j = 0; j < num_samples; ++j) sums(j) += item[j];
+    }
+    means.col(r) = sums / static_cast<double>(size);
   }
   return means;
+}
+
+/// Mean and standard deviation; no interval.
+Summary moments_of(std::span<const double> values) {
+  if (values.empty()) throw InvalidArgument("summary: needs at least one value, got none");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      throw InvalidArgument("summary: values must be finite, got {} at index {}", values[i], i);
+    }
+  }
+  Summary summary;
+  summary.n = static_cast<std::int64_t>(values.size());
+  summary.mean = mean_of(values);
+  double squares = 0.0;
+  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
+  summary.std = std::sqrt(squares / static_cast<double>(summary.n));
+  summary.ci_low = std::numeric_limits<double>::quiet_NaN();
+  summary.ci_high = summary.ci_low;
+  return summary;
+}
+
+/// @param means  resampled, sorted here.
+void set_interval(Summary& summary, std::span<double> means, double confidence) {
+  std::sort(means.begin(), means.end());
+  summary.ci_low = quantile(means, 0.5 * (1.0 - confidence));
+  summary.ci_high = quantile(means, 0.5 * (1.0 + confidence));
 }
 
 }  // namespace
@@ -58,28 +98,29 @@ void SummaryOptions::validate() const {
 }
 
 Summary summarize(std::span<const double> values, const SummaryOptions& options) {
+  const std::vector<double> sample(values.begin(), values.end());
+  return summarize_together({&sample, 1}, options).front();
+}
+
+std::vector<Summary> summarize_together(std::span<const std::vector<double>> samples,
+                                        const SummaryOptions& options) {
   options.validate();
-  if (values.empty()) throw InvalidArgument("summary: needs at least one value, got none");
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      throw InvalidArgument("summary: values must be finite, got {} at index {}", values[i], i);
+  std::vector<Summary> summaries;
+  for (const std::vector<double>& sample : samples) {
+    if (sample.size() != samples.front().size()) {
+      throw InvalidArgument("summary: samples must have the same size, got {} and {}",
+                            samples.front().size(), sample.size());
     }
+    summaries.push_back(moments_of(sample));
   }
-  Summary summary;
-  summary.n = static_cast<std::int64_t>(values.size());
-  summary.mean = mean_of(values);
-  double squares = 0.0;
-  for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
-  summary.std = std::sqrt(squares / static_cast<double>(summary.n));
-  summary.ci_low = std::numeric_limits<double>::quiet_NaN();
-  summary.ci_high = summary.ci_low;
-  if (summary.n >= 2 && options.resamples > 0) {
-    std::vector<double> means = resampled_means(values, options);
-    std::sort(means.begin(), means.end());
-    summary.ci_low = quantile(means, 0.5 * (1.0 - options.confidence));
-    summary.ci_high = quantile(means, 0.5 * (1.0 + options.confidence));
+  if (summaries.empty() || summaries.front().n < 2 || options.resamples == 0) return summaries;
+  MatrixD means = resampled_means(samples, options);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    double* const own = means.row(static_cast<Eigen::Index>(i)).data();
+    set_interval(summaries[i], {own, static_cast<std::size_t>(options.resamples)},
+                 options.confidence);
   }
-  return summary;
+  return summaries;
 }
 
 }  // namespace lime

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <string>
 
 #include "analysis/inputs.h"
@@ -103,6 +104,17 @@ TEST(HashInputsTest, ChangesWithTheContentAndNotWithTheThreads) {
   const auto again = hash_inputs(capture_inputs(captures), 3);
   EXPECT_EQ(inputs[0].sha256, again[0].sha256);
   EXPECT_EQ(inputs[1].sha256, again[1].sha256);
+}
+
+TEST(HashInputsTest, StopsWithinAFile) {
+  const TemporaryFolder folder;
+  write_capture(folder / "a.h5", example_capture(1));
+  CaptureSetOptions options;
+  options.captures = {folder / "a.h5"};
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(hash_inputs(capture_inputs(open_captures(options)), 1, stop.get_token()),
+               Interrupted);
 }
 
 }  // namespace

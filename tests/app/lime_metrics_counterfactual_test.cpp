@@ -299,6 +299,23 @@ TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
       "in a wider type\n");
 }
 
+// A capture holds no weights of these; routing with means would be another model without a word.
+TEST_F(CounterfactualCommandTest, RefusesRoutersWithoutOneWeightPerPairOfHeads) {
+  RoutedCapture capture = random_routed_capture(small_config("lime"), kLengths, 7);
+  capture.config["lime"] = {{"router", "full"}, {"per_dimension", true}};
+  write_routed_capture(folder_ / "wide.h5", capture);
+  EXPECT_EQ(refusal("counterfactual wide.h5", 1),
+            "lime-metrics: 'wide.h5': its routers have a weight per dimension of a head, and a "
+            "capture holds only their means; counterfactuals need one weight per pair of heads\n");
+  capture.config["lime"] = {{"router", "full"}, {"dynamic", true}};
+  capture.routers.clear();
+  write_routed_capture(folder_ / "dynamic.h5", capture);
+  EXPECT_EQ(refusal("counterfactual dynamic.h5", 1),
+            "lime-metrics: 'dynamic.h5': its routers compute their weights from the token, and a "
+            "capture does not hold them; counterfactuals need routers whose weights are "
+            "parameters\n");
+}
+
 TEST_F(CounterfactualCommandTest, RefusesRoutersAndNumbersThatDoNotExist) {
   write_lime();
   EXPECT_EQ(refusal("counterfactual lime.h5 --router identiy", 2),

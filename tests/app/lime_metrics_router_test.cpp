@@ -25,6 +25,7 @@ using testing::random_routed_capture;
 using testing::RoutedCapture;
 using testing::small_config;
 using testing::TestModel;
+using testing::TestTensor;
 using testing::write_routed_capture;
 
 class RouterCommandTest : public LimeMetricsTest {
@@ -238,6 +239,33 @@ TEST_F(RouterCommandTest, SaysWhatACaptureCannotTell) {
   EXPECT_THAT(text, HasSubstr("no cancellation index: the capture lacks token rows of values of "
                               "all layers\n"));
   EXPECT_FALSE(of_kind(rows("router lime few.h5"), "layer")[1].contains("cancellation"));
+}
+
+TEST_F(RouterCommandTest, OfRoutersPerDimensionTheMeanIsShownAndNothingIsRoutedWithIt) {
+  Json config = small_config("lime");
+  config["lime"] = {{"router", "full"}, {"per_dimension", true}};
+  const TestModel model = random_model(config);
+  write_model("wide", model);
+  RoutedCapture capture = random_routed_capture(config, {4, 3}, 1);
+  capture.checkpoint_sha256 = Checkpoint::open(folder_ / "wide").sha256();
+  write_routed_capture(folder_ / "wide.h5", capture);
+  const Json table = rows("router wide wide.h5 --detail weights");
+  for (const TestTensor& tensor : model.tensors) {
+    if (tensor.name != "model.layers.1.self_attn.lime_router.static_weights") continue;
+    ASSERT_EQ(tensor.shape, (Shape{2, 16}));  // 4 buffered heads of 4 dimensions
+    for (const Json& row : of_kind(table, "weight")) {
+      if (row.at("layer") != 1 || row.at("head") != 1 || row.at("source_head") != 1) continue;
+      const std::size_t first = 16 + (row.at("source_layer") == 1 ? 12 : 4);
+      double mean = 0.0;
+      for (std::size_t i = 0; i < 4; ++i) mean += tensor.values[first + i] / 4.0;
+      EXPECT_NEAR(row.at("weight").get<double>(), mean, 1e-6);
+    }
+  }
+  for (const Json& row : of_kind(table, "layer")) EXPECT_FALSE(row.contains("cancellation"));
+  EXPECT_THAT(
+      run("router wide wide.h5").output,
+      HasSubstr("routers per dimension: R is their mean over the dimensions of a head, from "
+                "which no cancellation index follows\n"));
 }
 
 TEST_F(RouterCommandTest, NeedsUnderASecondAndNoLibTorchFor128Layers) {

@@ -37,6 +37,9 @@ TEST(Sha256Test, HashesFiles) {
   EXPECT_EQ(sha256_of_file(folder / "b"), sha256_of(std::string(3 << 20, 'x')));
   testing::write_text(folder / "c", "");
   EXPECT_EQ(sha256_of_file(folder / "c"), sha256_of(""));
+  std::int64_t read = 0;
+  sha256_of_file(folder / "b", [&](std::int64_t bytes) { read += bytes; });
+  EXPECT_EQ(read, 3 << 20);
   EXPECT_THROW(sha256_of_file(folder / "none"), IoError);
   EXPECT_THROW(sha256_of_file(folder.path()), IoError);
 }

@@ -53,6 +53,27 @@ TEST(SummaryTest, IntervalCoversTheTrueMeanAsOftenAsItSays) {
   EXPECT_NEAR(covered / double{kTrials}, 0.945, 0.04);
 }
 
+TEST(SummaryTest, SamplesTogetherHaveTheBitsOfEachAlone) {
+  const std::vector<std::vector<double>> samples = {normal_sample(70, 1), normal_sample(70, 2),
+                                                    normal_sample(70, 3)};
+  const std::vector<Summary> together = summarize_together(samples, {.seed = 4});
+  ASSERT_EQ(together.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Summary alone = summarize(samples[i], {.seed = 4});
+    EXPECT_EQ(together[i].mean, alone.mean);
+    EXPECT_EQ(together[i].std, alone.std);
+    EXPECT_EQ(together[i].ci_low, alone.ci_low);
+    EXPECT_EQ(together[i].ci_high, alone.ci_high);
+  }
+  EXPECT_TRUE(summarize_together({}).empty());
+  EXPECT_THAT(
+      [&] {
+        summarize_together(std::vector<std::vector<double>>{{1.0, 2.0}, {1.0}});
+      },
+      ThrowsMessage<InvalidArgument>(
+          StrEq("summary: samples must have the same size, got 2 and 1")));
+}
+
 TEST(SummaryTest, DependsOnTheSeedOnly) {
   const std::vector<double> values = normal_sample(30, 2);
   EXPECT_EQ(summarize(values, {.seed = 5}).ci_low, summarize(values, {.seed = 5}).ci_low);

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The script of the paper's measurements without the test data: what needs them is named, the rest
+# runs, a second run changes nothing, and every result repeats.
+#   paper_script_test.sh PROGRAMS FOLDER
+set -euo pipefail
+script=$(cd "$(dirname "$0")/../.." && pwd)/bench/paper/measure.sh
+folder=$2
+rm -rf "$folder"
+mkdir -p "$folder"
+export LIME_TEST_DATA=$folder/absent
+
+"$script" --programs "$1" --out "$folder/out" --threads 2 >"$folder/first.txt"
+grep -q "left out: BLiMP: '$folder/absent/checkpoints/stories260k' is absent" "$folder/first.txt"
+for name in aet-entropy-mean aet-geometry counterfactual router-aet-lime cost; do
+  [ -s "$folder/out/$name.txt" ] || { echo "$name is missing"; exit 1; }
+done
+before=$(sha256sum "$folder"/out/*.json)
+"$script" --programs "$1" --out "$folder/out" --threads 2 --rerun >"$folder/second.txt"
+[ "$before" = "$(sha256sum "$folder"/out/*.json)" ] || { echo "a second run changed results"; exit 1; }
+! grep differs "$folder/second.txt"
