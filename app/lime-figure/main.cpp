@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <QApplication>
+#include <QHashSeed>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "all_command.h"
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/program.h"
-#include "store/results_file.h"
+#include "figure_job.h"
 #include "viz/figure_file.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime {
 namespace {
@@ -35,7 +37,8 @@ struct FigureCommand {
   void validate() const {
     if (list || !show_provenance.empty()) return;
     if (results.empty()) {
-      throw InvalidArgument("results: needs a file that lime-metrics wrote, got none");
+      throw InvalidArgument(
+          "results: needs a file that lime-metrics wrote, or a folder of lime-train, got none");
     }
     if (output.empty()) throw InvalidArgument("output: needs -o FIGURE, got none");
     figure.validate();
@@ -45,36 +48,10 @@ struct FigureCommand {
 
 int list_recipes() {
   for (const Recipe& recipe : all_recipes()) {
-    fmt::print("{:16} {:16} {}\n", recipe.name, recipe.metric, recipe.help);
+    fmt::print("{:14} {}\n{:14} of {}\n", recipe.name, recipe.help, "",
+               fmt::join(recipe.metrics, ", "));
   }
   return kExitDone;
-}
-
-/// Where the figure comes from: its own options and, file by file, what the results say of theirs.
-Json provenance_of(FigureCommand command, const std::vector<FigureSource>& sources) {
-  Json provenance = Json::object();
-  provenance["tool"] = tool_version();
-  // The latest of the results' times, so that the same results make the same bytes.
-  std::string created;
-  provenance["results"] = Json::array();
-  for (const FigureSource& source : sources) {
-    Json inputs = Json::array();
-    for (const ResultsInput& input : source.results.inputs) {
-      inputs.push_back({{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}});
-    }
-    created = std::max(created, source.results.provenance.value("created_utc", std::string()));
-    provenance["results"].push_back({{"path", source.path.string()},
-                                     {"metric", source.results.metric},
-                                     {"options", source.results.options},
-                                     {"provenance", source.results.provenance},
-                                     {"inputs", inputs}});
-  }
-  provenance["created_utc"] = created;
-  Json options = options_to_json(std::move(command));
-  options.erase("output");
-  options.erase("show_provenance");
-  provenance["options"] = std::move(options);
-  return provenance;
 }
 
 int run_figure(const FigureCommand& command) {
@@ -83,12 +60,9 @@ int run_figure(const FigureCommand& command) {
     fmt::print("{}\n", read_figure_provenance(command.show_provenance).dump(2));
     return kExitDone;
   }
-  std::vector<FigureSource> sources;
-  for (const std::filesystem::path& path : command.results) {
-    sources.push_back({path, read_results(path)});
-  }
-  const Figure figure = make_figure(sources, command.figure);
-  const Json provenance = provenance_of(command, sources);
+  const FigureJob job{read_figure_sources(command.results), command.figure, command.style};
+  const Figure figure = make_figure(job.sources, job.figure);
+  const Json provenance = provenance_of(job);
   for (const std::filesystem::path& path : command.output) {
     write_figure(path, figure, command.style, provenance);
   }
@@ -103,16 +77,30 @@ int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   // Qt's remarks on the session (no runtime folder, ...) do not concern a figure.
   qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
+  // Qt's tables are otherwise in an order that differs from run to run, and so would PDFs.
+  QHashSeed::setDeterministicGlobalSeed();
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   lime::FigureCommand command;
   lime::CommandLine line("lime-figure", "Turns results of lime-metrics into figures for papers.");
-  line.add_positional("results", command.results, "results files (JSON)");
+  line.add_positional("results", command.results,
+                      "results files (JSON), training logs, or folders that hold one");
   line.add_options(command);
   line.set_examples(
       "lime-figure entropy.json -o entropy.pdf\n"
       "lime-figure router.json --kind router-heads --size acl-page -o heads.svg\n"
+      "lime-figure data/aet-llama data/aet-lime --over tokens --log-y -o loss.pdf\n"
+      "lime-figure all results/*.json data/aet-lime -o figures --format pdf,png\n"
       "lime-figure --show-provenance entropy.pdf");
   line.on_run([&] { return lime::run_figure(command); });
+
+  lime::AllCommand all;
+  lime::CommandLine& all_line =
+      line.add_command("all", "Draws every figure that the given files can feed, into a folder.");
+  all_line.add_positional("results", all.results,
+                          "results files (JSON), training logs, or folders that hold one");
+  all_line.add_options(all);
+  all_line.set_examples("lime-figure all results/*.json data/aet-lime -o figures");
+  all_line.on_run([&] { return lime::run_all(all); });
   return lime::run_program(line, argc, argv);
 }

@@ -84,8 +84,9 @@ std::string results_to_json(const Results& results) {
   document["metric"] = results.metric;
   document["inputs"] = Json::array();
   for (const ResultsInput& input : results.inputs) {
-    document["inputs"].push_back(
-        {{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}});
+    Json entry = {{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}};
+    if (!input.text_sha256.empty()) entry["text_sha256"] = input.text_sha256;
+    document["inputs"].push_back(std::move(entry));
   }
   document["options"] = results_value(results.options);
   document["provenance"] = results_value(results.provenance);
@@ -123,7 +124,10 @@ Results read_results(const std::filesystem::path& path) {
   for (const Json& input : array_member(document, "inputs", where)) {
     results.inputs.push_back({text_member(input, "path", where + ": inputs"),
                               text_member(input, "sha256", where + ": inputs"),
-                              text_member(input, "label", where + ": inputs")});
+                              text_member(input, "label", where + ": inputs"),
+                              input.contains("text_sha256")
+                                  ? text_member(input, "text_sha256", where + ": inputs")
+                                  : ""});
   }
   results.options = object_member(document, "options", where);
   results.provenance = object_member(document, "provenance", where);

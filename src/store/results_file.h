@@ -14,6 +14,7 @@ struct ResultsInput {
   std::string path;
   std::string sha256;
   std::string label;
+  std::string text_sha256 = {};  ///< of the text that a capture was made of; empty: not known
 };
 
 /// A table of numbers with where they came from, as it lies on disk: schema "lime-results/1",

@@ -7,13 +7,24 @@
 namespace lime {
 namespace {
 
-/// Adds `entry` unless its label is empty or there already.
+/// Adds `entry` unless its label is empty or there already; where then the colours differ, it is
+/// grey.
 void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
   if (entry.label.empty()) return;
-  const bool is_there = std::any_of(entries.begin(), entries.end(), [&](const LegendEntry& other) {
+  const auto known = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& other) {
     return other.label == entry.label;
   });
-  if (!is_there) entries.push_back(std::move(entry));
+  if (known == entries.end()) {
+    entries.push_back(std::move(entry));
+  } else if (known->look.colour != entry.look.colour) {
+    known->look.colour = kMutedColour;
+  }
+}
+
+constexpr SeriesLook kReferenceLook = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
+
+void add_reference(std::vector<LegendEntry>& entries, const ReferenceLine& line) {
+  if (line.in_legend) add_entry(entries, {line.label, kReferenceLook, true});
 }
 
 }  // namespace
@@ -43,11 +54,31 @@ std::pair<double, double> colour_range_of(const Figure& figure) {
   return low < high ? std::pair(low, high) : std::pair(low, low + 1.0);
 }
 
+std::size_t num_colours_of(const Figure& figure) {
+  std::size_t count = 1;
+  const auto see = [&](const SeriesLook& look) {
+    if (look.colour != kMutedColour) count = std::max(count, look.colour + 1);
+  };
+  for (const FigurePanel& panel : figure.panels) {
+    if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+      for (const Curve& curve : curves->curves) see(curve.look);
+    } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
+      count = std::max(count, cloud->class_names.size());
+    } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+      for (const BarPanel::Series& series : bars->series) see(series.look);
+    }
+  }
+  return count;
+}
+
 std::vector<LegendEntry> legend_of(const Figure& figure) {
   std::vector<LegendEntry> entries;
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-      for (const Curve& curve : curves->curves) add_entry(entries, {curve.label, curve.look, true});
+      for (const Curve& curve : curves->curves) {
+        add_entry(entries, {curve.legend.value_or(curve.label), curve.look, true});
+      }
+      for (const ReferenceLine& line : curves->references) add_reference(entries, line);
     } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
       for (std::size_t i = 0; i < cloud->class_names.size(); ++i) {
         add_entry(entries, {cloud->class_names[i], {.colour = i}, false});
@@ -56,8 +87,12 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
       for (const BarPanel::Series& series : bars->series) {
         add_entry(entries, {series.label, series.look, false});
       }
+      if (bars->reference) add_reference(entries, *bars->reference);
     }
   }
+  // Lines that curves are held against come last.
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](const LegendEntry& entry) { return !(entry.look == kReferenceLook); });
   return entries;
 }
 

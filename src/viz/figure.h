@@ -20,12 +20,18 @@ namespace lime {
 enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted };
 enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 
+/// The colour of what belongs to no class in particular: greyish.
+inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
+
 /// How a thing without an order looks: its number among the classes, and what tells it apart where
 /// colour does not.
 struct SeriesLook {
-  std::size_t colour = 0;
+  std::size_t colour = 0;  ///< number of the class, or kMutedColour
   LinePattern pattern = LinePattern::kSolid;
   MarkerShape marker = MarkerShape::kDisc;
+  bool is_faint = false;  ///< thin and pale: behind what matters more
+
+  bool operator==(const SeriesLook&) const = default;
 };
 
 /// A place on an axis with its own label.
@@ -48,7 +54,7 @@ struct FigureAxis {
 struct Curve {
   enum class Spread { kNone, kBand, kBars };
 
-  std::string label;  ///< in the legend; equal labels share one entry
+  std::string label;  ///< what it is; equal labels share one entry of the legend
   std::vector<double> x;
   std::vector<double> y;  ///< NaN breaks the line
   std::vector<double> low;
@@ -56,13 +62,17 @@ struct Curve {
   Spread spread = Spread::kNone;
   SeriesLook look;
   /// Marks above points, e.g. "**" where a corrected p-value is small; empty, or one per point.
-  std::vector<std::string> stars;
+  std::vector<std::string> stars = {};
+  /// In the legend instead of `label`: curves of several colours may share an entry, which is grey.
+  std::optional<std::string> legend = {};
 };
 
 /// A line across the panel that bounds or compares: a ceiling, chance level.
 struct ReferenceLine {
   double y = 0.0;
   std::string label;
+  bool is_zero = false;    ///< a thin solid line where nothing differs
+  bool in_legend = false;  ///< says what it is there, where curves come near; else beside the line
 };
 
 struct CurvePanel {
@@ -99,12 +109,14 @@ struct BarPanel {
   };
   std::vector<std::string> groups;
   std::vector<Series> series;
+  std::optional<ReferenceLine> reference = {};
 };
 
 /// Text in cells, booktabs style: rules above, below the head, and below.
 struct TablePanel {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;
+  std::vector<int> rules = {};  ///< thin lines before these rows
 };
 
 struct FigurePanel {
@@ -116,9 +128,11 @@ struct FigurePanel {
 
 /// Panels on a grid, row by row.
 struct Figure {
-  std::string name;   ///< what it is, a file name without its ending: "entropy"
-  std::string title;  ///< above all panels; mostly empty, since papers have captions
+  std::string name;        ///< what it is, a file name without its ending: "entropy"
+  std::string title = {};  ///< above all panels; mostly empty, since papers have captions
   std::vector<FigurePanel> panels;
+  std::string note = {};  ///< small, below all panels: what stars mean, what was left out
+  bool is_wide = false;   ///< asks for the width of a page rather than of a column
   int columns = 1;
   double panel_aspect = 0.62;  ///< height of a panel by its width
   std::string colour_label;    ///< at the colour bar of maps
@@ -130,6 +144,9 @@ struct Figure {
 /// Smallest and largest value of all maps of `figure`; symmetric around 0 if a map is signed.
 /// (0, 1) where there is none.
 std::pair<double, double> colour_range_of(const Figure& figure);
+
+/// Number of colours that the series and classes of `figure` take, at least 1.
+std::size_t num_colours_of(const Figure& figure);
 
 /// Labels of the legend in the order of their first appearance, each with its look.
 struct LegendEntry {

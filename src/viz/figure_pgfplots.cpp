@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "viz/figure_file.h"
@@ -54,7 +55,9 @@ std::string marker_of(MarkerShape shape) {
   return "diamond*";
 }
 
-std::string colour_name(std::size_t index) { return fmt::format("class{}", index); }
+std::string colour_name(std::size_t index) {
+  return index == kMutedColour ? "gray" : fmt::format("class{}", index);
+}
 
 void add_points(std::string& tex, const std::vector<double>& x, const std::vector<double>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -70,8 +73,9 @@ struct PgfPlots {
     for (const Curve& curve : panel.curves) {
       const std::string colour = colour_name(curve.look.colour);
       if (curve.spread == Curve::Spread::kBand) add_band(curve, colour);
-      tex += fmt::format("\\addplot[{}, {}, mark={}, mark size=1pt", colour,
-                         pattern_of(curve.look.pattern), marker_of(curve.look.marker));
+      tex += fmt::format("\\addplot[{}, {}, mark={}, mark size=1pt{}", colour,
+                         pattern_of(curve.look.pattern), marker_of(curve.look.marker),
+                         curve.look.is_faint ? ", thin, opacity=0.55" : "");
       if (curve.spread == Curve::Spread::kBars) {
         tex += ", error bars/.cd, y dir=both, y explicit";
       }
@@ -86,14 +90,23 @@ struct PgfPlots {
         tex += ' ';
       }
       tex += "};\n";
-      if (!curve.label.empty())
-        tex += fmt::format("\\addlegendentry{{{}}}\n", escaped(curve.label));
+      const std::string legend = curve.legend.value_or(curve.label);
+      if (!legend.empty()) tex += fmt::format("\\addlegendentry{{{}}}\n", escaped(legend));
+      add_stars(curve);
     }
     for (const ReferenceLine& line : panel.references) {
       tex += fmt::format(
           "\\draw[gray, dashed] ({{rel axis cs:0,0}}|-{{axis cs:0,{0}}}) -- "
           "({{rel axis cs:1,0}}|-{{axis cs:0,{0}}}) node[above left, font=\\tiny] {{{1}}};\n",
           line.y, escaped(line.label));
+    }
+  }
+
+  void add_stars(const Curve& curve) const {
+    for (std::size_t i = 0; i < curve.stars.size(); ++i) {
+      if (curve.stars[i].empty()) continue;
+      tex += fmt::format("\\node[above, font=\\tiny] at (axis cs:{},{}) {{{}}};\n", curve.x[i],
+                         curve.high.empty() ? curve.y[i] : curve.high[i], curve.stars[i]);
     }
   }
 
@@ -138,17 +151,73 @@ struct PgfPlots {
 
   void operator()(const BarPanel& panel) const {
     for (const BarPanel::Series& series : panel.series) {
-      tex += fmt::format("\\addplot[ybar, fill={}, draw=none] coordinates {{",
-                         colour_name(series.look.colour));
+      tex += fmt::format("\\addplot[xbar, fill={}, draw=none", colour_name(series.look.colour));
+      if (!series.low.empty()) tex += ", error bars/.cd, x dir=both, x explicit";
+      tex += "] coordinates {";
       for (std::size_t g = 0; g < series.values.size(); ++g) {
-        tex += fmt::format("({},{}) ", g, series.values[g]);
+        if (!std::isfinite(series.values[g])) continue;
+        tex += fmt::format("({},{})", series.values[g], g);
+        if (!series.low.empty()) {
+          tex += fmt::format(" += ({},0) -= ({},0)", series.high[g] - series.values[g],
+                             series.values[g] - series.low[g]);
+        }
+        tex += ' ';
       }
       tex += fmt::format("}};\n\\addlegendentry{{{}}}\n", escaped(series.label));
+    }
+    if (panel.reference) {
+      tex += fmt::format(
+          "\\draw[gray, dashed] ({{axis cs:{0},0}}|-{{rel axis cs:0,0}}) -- "
+          "({{axis cs:{0},0}}|-{{rel axis cs:0,1}});\n",
+          panel.reference->y);
     }
   }
 
   void operator()(const TablePanel&) const {}
 };
+
+/// Ticks with labels of their own, or none at all.
+void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
+  if (axis.hides_numbers) options += fmt::format(", {}tick=\\empty", name);
+  if (axis.ticks.empty()) return;
+  std::string places;
+  std::string labels;
+  for (const AxisTick& tick : axis.ticks) {
+    places += fmt::format("{}{}", places.empty() ? "" : ",", tick.at);
+    labels += fmt::format("{{{}}},", escaped(tick.label));
+  }
+  options += fmt::format(", {0}tick={{{1}}}, {0}ticklabels={{{2}}}", name, places, labels);
+}
+
+/// A document with one tabular per table of the figure.
+std::string tables_to_latex(const Figure& figure) {
+  std::string tex =
+      "% made by lime-figure\n\\documentclass{standalone}\n\\usepackage{booktabs}\n"
+      "\\begin{document}\n";
+  for (const FigurePanel& panel : figure.panels) {
+    const auto* const table = std::get_if<TablePanel>(&panel.content);
+    if (table == nullptr) continue;
+    const auto add_line = [&](const std::vector<std::string>& cells) {
+      for (std::size_t c = 0; c < cells.size(); ++c) {
+        tex += fmt::format("{}{}", c == 0 ? "" : " & ", escaped(cells[c]));
+      }
+      tex += " \\\\\n";
+    };
+    tex += fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n",
+                       std::string(table->head.size() - 1, 'r'));
+    add_line(table->head);
+    tex += "\\midrule\n";
+    for (std::size_t r = 0; r < table->rows.size(); ++r) {
+      const auto& rules = table->rules;
+      if (std::find(rules.begin(), rules.end(), static_cast<int>(r)) != rules.end()) {
+        tex += "\\midrule\n";
+      }
+      add_line(table->rows[r]);
+    }
+    tex += "\\bottomrule\n\\end{tabular}\n";
+  }
+  return tex + "\\end{document}\n";
+}
 
 std::string axis_options(const FigurePanel& panel, const Figure& figure) {
   std::string options =
@@ -163,6 +232,14 @@ std::string axis_options(const FigurePanel& panel, const Figure& figure) {
   limit("xmax", panel.x.max);
   limit("ymin", panel.y.min);
   limit("ymax", panel.y.max);
+  if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+    options += ", xbar, bar width=3pt, y dir=reverse, ytick=data, yticklabels={";
+    for (const std::string& group : bars->groups) options += fmt::format("{{{}}},", escaped(group));
+    options += "}";
+  } else {
+    add_ticks(options, "x", panel.x);
+    add_ticks(options, "y", panel.y);
+  }
   if (std::holds_alternative<MapPanel>(panel.content)) {
     const auto [low, high] = colour_range_of(figure);
     options += fmt::format(", colorbar, colormap name=lime, point meta min={}, point meta max={}",
@@ -174,10 +251,13 @@ std::string axis_options(const FigurePanel& panel, const Figure& figure) {
 }  // namespace
 
 std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
+  if (std::holds_alternative<TablePanel>(figure.panels.front().content)) {
+    return tables_to_latex(figure);
+  }
   std::string tex =
       "% made by lime-figure\n\\documentclass{standalone}\n\\usepackage{pgfplots}\n"
       "\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{groupplots}\n\\begin{document}\n";
-  const std::size_t num_classes = std::max<std::size_t>(1, legend_of(figure).size());
+  const std::size_t num_classes = num_colours_of(figure);
   for (std::size_t i = 0; i < num_classes; ++i) {
     const Colour c = class_colour(style.palette, i, num_classes);
     tex += fmt::format("\\definecolor{{{}}}{{RGB}}{{{},{},{}}}\n", colour_name(i), c.red, c.green,
@@ -192,7 +272,7 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
     tex += fmt::format("rgb255=({},{},{}) ", c.red, c.green, c.blue);
   }
   const int columns = std::max(1, figure.columns);
-  const double width = figure_size(style.size).width_mm / columns;
+  const double width = figure_size(style, figure.is_wide).width_mm / columns;
   tex += fmt::format(
       "}}}}\n\\begin{{tikzpicture}}\n\\begin{{groupplot}}[group style={{group size={} by {}, "
       "horizontal sep=12mm, vertical sep=14mm}}, width={}mm, height={}mm, legend "

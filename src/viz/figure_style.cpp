@@ -48,13 +48,19 @@ FigureSize figure_size(std::string_view text) {
   }
   std::string names;
   for (const NamedSize& named : kSizes) names += fmt::format("{}, ", named.name);
-  throw InvalidArgument("size: expected one of {}or mm as in 120 or 120x80, got '{}'", names, text);
+  throw InvalidArgument("size: expected auto, {}or mm as in 120 or 120x80, got '{}'", names, text);
+}
+
+FigureSize figure_size(const FigureStyle& style, bool is_wide) {
+  if (style.size == "auto") return figure_size(is_wide ? "acl-page" : "acl-column");
+  return figure_size(style.size);
 }
 
 void FigureStyle::describe(OptionList& list) {
   list.group("Look");
   list.add("size", size,
-           "acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or mm as in 120 "
+           "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or mm as "
+           "in 120 "
            "or 120x80");
   list.add("font", font, "font family");
   list.add("font_size", font_size, "size of axis labels in pt");
@@ -63,12 +69,12 @@ void FigureStyle::describe(OptionList& list) {
   list.add("theme", theme, "light or dark ground");
   list.add("panel_letters", panel_letters, "a, b, c at the panels' corners");
   list.add("title", title, "a line above the figure");
-  list.add("dpi", dpi, "dots per inch of PNG and of rasterised points");
-  list.add("rasterise_points", rasterise_points, "draw clouds as pictures inside PDF and SVG");
+  list.add("dpi", dpi, "dots per inch of PNG and of rasterized points");
+  list.add("rasterize", rasterize, "draw clouds as pictures inside PDF and SVG");
 }
 
 void FigureStyle::validate() const {
-  figure_size(size);
+  figure_size(*this, false);
   if (!(font_size >= 2.0 && font_size <= 72.0)) {
     throw InvalidArgument("font_size: must be in [2, 72] pt, got {}", font_size);
   }

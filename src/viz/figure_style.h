@@ -28,8 +28,9 @@ struct FigureSize {
 
 /// How a figure looks, whatever it shows.
 struct FigureStyle {
-  /// A name of figure_size(), or "WIDTHxHEIGHT" or "WIDTH" in mm.
-  std::string size = "acl-column";
+  /// A name of figure_size(), "WIDTHxHEIGHT" or "WIDTH" in mm, or "auto": acl-page for figures that
+  /// are wide, acl-column for others.
+  std::string size = "auto";
   std::string font = "Liberation Sans";
   double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
@@ -38,13 +39,17 @@ struct FigureStyle {
   FigureTheme theme = FigureTheme::kLight;
   bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
   std::string title = {};
-  int dpi = 300;                  ///< of PNG and of what is rasterised inside a PDF or SVG
-  bool rasterise_points = false;  ///< clouds become pictures inside PDF and SVG
+  int dpi = 300;           ///< of PNG and of what is rasterized inside a PDF or SVG
+  bool rasterize = false;  ///< clouds become pictures inside PDF and SVG
 
   void describe(OptionList& list);
   /// @throws InvalidArgument
   void validate() const;
 };
+
+/// The size of a figure in `style`; `is_wide` decides what "auto" means.
+/// @throws InvalidArgument that lists the names.
+FigureSize figure_size(const FigureStyle& style, bool is_wide);
 
 /// The size called `text`. @throws InvalidArgument that lists the names.
 FigureSize figure_size(std::string_view text);

@@ -9,7 +9,8 @@ namespace {
 
 /// More cells than this are drawn as a picture.
 constexpr Eigen::Index kMaxVectorCells = 40'000;
-constexpr double kOverlap = 6.0;  // of neighbouring cells, units
+constexpr double kOverlap = 6.0;          // of neighbouring cells, units
+constexpr double kSmallestNumbers = 0.6;  // of the font's size
 
 }  // namespace
 
@@ -59,9 +60,14 @@ void MapPlottable::draw_cells(QCPPainter* painter) const {
       // picture would leave seams.
       const bool has_right = c + 1 < cells_.cols() && std::isfinite(cells_(r, c + 1));
       const bool has_above = r + 1 < cells_.rows() && std::isfinite(cells_(r + 1, c));
-      const QRectF cell = cell_rect(r, c).adjusted(0.0, has_above ? -kOverlap : 0.0,
-                                                   has_right ? kOverlap : 0.0, 0.0);
-      painter->fillRect(cell, to_qcolor(scale_.colour(cells_(r, c))));
+      const QRectF cell = cell_rect(r, c);
+      const QColor colour = to_qcolor(scale_.colour(cells_(r, c)));
+      painter->fillRect(cell.adjusted(0.0, 0.0, has_right ? kOverlap : 0.0, 0.0), colour);
+      if (has_above) {
+        painter->fillRect(
+            QRectF(cell.topLeft() - QPointF(0.0, kOverlap), QSizeF(cell.width(), kOverlap)),
+            colour);
+      }
     }
   }
 }
@@ -83,7 +89,15 @@ void MapPlottable::draw_picture(QCPPainter* painter) const {
 }
 
 void MapPlottable::draw_numbers(QCPPainter* painter) const {
-  painter->setFont(*number_font_);
+  // As large as the cells allow; where that is too small to read, colours must do.
+  const QSizeF cell = cell_rect(0, 0).size();
+  const QRectF text = QFontMetricsF(*number_font_).boundingRect(QStringLiteral("0.00"));
+  const double share =
+      std::min({1.0, 0.85 * cell.width() / text.width(), 0.9 * cell.height() / text.height()});
+  if (share < kSmallestNumbers) return;
+  QFont font = *number_font_;
+  font.setPixelSize(static_cast<int>(share * font.pixelSize()));
+  painter->setFont(font);
   for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
       const double value = cells_(r, c);

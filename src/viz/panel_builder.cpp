@@ -90,136 +90,39 @@ void add_stars(const PanelPlace& place, const Curve& curve) {
   }
 }
 
-void add_reference(const PanelPlace& place, const ReferenceLine& reference) {
+/// A line at a value: across the panel, or upright where values go to the right.
+void add_reference(const PanelPlace& place, const ReferenceLine& reference,
+                   Qt::Orientation direction = Qt::Horizontal) {
   auto* const line = new QCPItemLine(place.plot);
-  line->setPen(QPen(place.theme->muted(), units(0.7), Qt::DashLine, Qt::FlatCap));
+  line->setPen(reference.is_zero
+                   ? QPen(place.theme->muted(), units(0.5), Qt::SolidLine, Qt::FlatCap)
+                   : QPen(place.theme->muted(), units(0.7), Qt::DashLine, Qt::FlatCap));
   line->setClipAxisRect(place.rect);
-  const auto fix = [&](QCPItemPosition* position, double x) {
+  const auto fix = [&](QCPItemPosition* position, double share) {
     position->setAxisRect(place.rect);
     position->setAxes(place.x(), place.y());
-    position->setTypeX(QCPItemPosition::ptAxisRectRatio);
-    position->setTypeY(QCPItemPosition::ptPlotCoords);
-    position->setCoords(x, reference.y);
+    if (direction == Qt::Horizontal) {
+      position->setTypeX(QCPItemPosition::ptAxisRectRatio);
+      position->setTypeY(QCPItemPosition::ptPlotCoords);
+      position->setCoords(share, reference.y);
+    } else {
+      position->setTypeX(QCPItemPosition::ptPlotCoords);
+      position->setTypeY(QCPItemPosition::ptAxisRectRatio);
+      position->setCoords(reference.y, 1.0 - share);
+    }
   };
   fix(line->start, 0.0);
   fix(line->end, 1.0);
-  if (reference.label.empty()) return;
+  if (reference.label.empty() || reference.in_legend) return;
   auto* const text = new QCPItemText(place.plot);
   text->setText(QString::fromStdString(reference.label));
   text->setFont(place.theme->tick_font());
   text->setColor(place.theme->muted());
-  text->setPositionAlignment(Qt::AlignRight | Qt::AlignBottom);
+  text->setPositionAlignment(direction == Qt::Horizontal ? Qt::AlignRight | Qt::AlignBottom
+                                                         : Qt::AlignHCenter | Qt::AlignBottom);
   text->setPadding(QMargins(0, 0, 0, units(1.0)));
   text->setClipToAxisRect(false);
   fix(text->position, 1.0);
-}
-
-/// Grows as points are added.
-struct Extent {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void add(const std::vector<double>& values) {
-    for (const double value : values) add(value);
-  }
-  bool empty() const { return !(low <= high); }
-};
-
-struct Extents {
-  Extent x;
-  Extent y;
-};
-
-Extents extents_of(const FigurePanel& panel) {
-  Extents all;
-  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-    for (const Curve& curve : curves->curves) {
-      all.x.add(curve.x);
-      all.y.add(curve.y);
-      all.y.add(curve.low);
-      all.y.add(curve.high);
-    }
-    for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
-  } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
-    for (const float value : cloud->x) all.x.add(static_cast<double>(value));
-    for (const float value : cloud->y) all.y.add(static_cast<double>(value));
-  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    all.x.add(-0.5);
-    all.x.add(static_cast<double>(bars->groups.size()) - 0.5);
-    all.y.add(0.0);
-    for (const BarPanel::Series& series : bars->series) {
-      all.y.add(series.values);
-      all.y.add(series.high);
-    }
-  }
-  return all;
-}
-
-/// The range that `axis` shows of `extent`, with a margin so that nothing lies on the frame.
-QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
-  double low = extent.empty() ? 0.0 : extent.low;
-  double high = extent.empty() ? 1.0 : extent.high;
-  if (axis.logarithmic) {
-    const double factor = std::max(1.05, std::pow(high / low, 0.05));
-    return {axis.min.value_or(low / factor), axis.max.value_or(high * factor)};
-  }
-  const double size = high - low;
-  // A constant series gets a range around it that shows how small its changes are.
-  const double margin = size > 0.0 ? 0.05 * size : std::max(0.5, 0.05 * std::abs(high));
-  return {axis.min.value_or(low - margin), axis.max.value_or(high + margin)};
-}
-
-QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
-  if (!axis.ticks.empty()) {
-    const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-    for (const AxisTick& tick : axis.ticks) {
-      ticker->addTick(tick.at, QString::fromStdString(tick.label));
-    }
-    return ticker;
-  }
-  if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
-  if (axis.whole_numbers) {
-    const QSharedPointer<QCPAxisTickerFixed> ticker(new QCPAxisTickerFixed);
-    ticker->setTickStep(1.0);
-    ticker->setScaleStrategy(QCPAxisTickerFixed::ssMultiples);
-    ticker->setTickCount(6);
-    return ticker;
-  }
-  const QSharedPointer<QCPAxisTicker> ticker(new QCPAxisTicker);
-  ticker->setTickCount(5);
-  return ticker;
-}
-
-void dress_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme) {
-  axis.setLabel(QString::fromStdString(wanted.label));
-  axis.setLabelFont(theme.label_font());
-  axis.setTickLabelFont(theme.tick_font());
-  axis.setLabelColor(theme.ink());
-  axis.setTickLabelColor(theme.ink());
-  axis.setBasePen(theme.axis_pen());
-  axis.setTickPen(theme.axis_pen());
-  axis.setSubTicks(false);
-  axis.setTickLength(0, units(2.5));
-  axis.setTickLabelPadding(units(2));
-  axis.setLabelPadding(units(2));
-  axis.setPadding(units(1));
-  if (wanted.logarithmic) {
-    axis.setScaleType(QCPAxis::stLogarithmic);
-    axis.setNumberFormat("eb");
-    axis.setNumberPrecision(0);
-  }
-  axis.setTicker(ticker_of(wanted));
-  axis.grid()->setPen(theme.grid_pen());
-  axis.grid()->setZeroLinePen(theme.grid_pen());
-  if (wanted.hides_numbers) {
-    axis.setTicks(false);
-    axis.setTickLabels(false);
-  }
 }
 
 }  // namespace
@@ -270,58 +173,46 @@ void add_cloud(const PanelPlace& place, const CloudPanel& panel) {
   }
   // Few points are large, many are small; both can be seen.
   const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
-  look.diameter = units(std::clamp(30.0 / std::sqrt(count), 0.35, 3.0));
-  look.raster_dpi = place.theme->style().rasterise_points ? place.theme->style().dpi : 0;
+  look.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
+  look.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
   new CloudPlottable(place.x(), place.y(), panel, std::move(look));
   place.x()->grid()->setVisible(false);
   place.y()->grid()->setVisible(false);
 }
 
 void add_bars(const PanelPlace& place, const BarPanel& panel) {
+  // Groups one below the other, so that long names stand upright.
   const auto count = static_cast<double>(panel.series.size());
+  const auto groups = static_cast<double>(panel.groups.size());
   const double width = 0.8 / count;
+  if (panel.reference) add_reference(place, *panel.reference, Qt::Vertical);
   for (std::size_t s = 0; s < panel.series.size(); ++s) {
     const BarPanel::Series& series = panel.series[s];
-    auto* const bars = new QCPBars(place.x(), place.y());
+    auto* const bars = new QCPBars(place.y(), place.x());
     bars->setWidth(0.9 * width);
     bars->setPen(Qt::NoPen);
     bars->setBrush(place.theme->class_colour(series.look.colour, place.num_classes));
     QVector<double> keys;
-    for (std::size_t g = 0; g < series.values.size(); ++g) {
-      keys.push_back(static_cast<double>(g) + (static_cast<double>(s) - (count - 1) / 2) * width);
-    }
-    bars->setData(keys, to_qvector(series.values), true);
-    if (series.low.empty()) continue;
-    auto* const errors = new QCPErrorBars(place.x(), place.y());
-    errors->setDataPlottable(bars);
-    errors->setPen(QPen(place.theme->ink(), units(0.6)));
-    errors->setWhiskerWidth(units(2.5));
     QVector<double> minus;
     QVector<double> plus;
     for (std::size_t g = 0; g < series.values.size(); ++g) {
-      minus.push_back(series.values[g] - series.low[g]);
-      plus.push_back(series.high[g] - series.values[g]);
+      keys.push_front(groups - 1.0 - static_cast<double>(g) +
+                      ((count - 1) / 2 - static_cast<double>(s)) * width);
+      if (series.low.empty()) continue;
+      minus.push_front(series.values[g] - series.low[g]);
+      plus.push_front(series.high[g] - series.values[g]);
     }
+    bars->setData(keys, QVector<double>(series.values.rbegin(), series.values.rend()), true);
+    if (series.low.empty()) continue;
+    auto* const errors = new QCPErrorBars(place.y(), place.x());
+    errors->setDataPlottable(bars);
+    errors->setErrorType(QCPErrorBars::etValueError);
+    errors->setPen(QPen(place.theme->ink(), units(0.6)));
+    errors->setWhiskerWidth(units(2.5));
+    errors->setSymbolGap(0);
     errors->setData(minus, plus);
   }
-}
-
-void dress_axes(const PanelPlace& place, const FigurePanel& panel) {
-  dress_axis(*place.x(), panel.x, *place.theme);
-  dress_axis(*place.y(), panel.y, *place.theme);
-  place.x()->grid()->setVisible(false);
-  if (const auto* const map = std::get_if<MapPanel>(&panel.content)) {
-    place.x()->setRange(panel.x.min.value_or(-0.5),
-                        panel.x.max.value_or(static_cast<double>(map->values.cols()) - 0.5));
-    place.y()->setRange(panel.y.min.value_or(-0.5),
-                        panel.y.max.value_or(static_cast<double>(map->values.rows()) - 0.5));
-    return;
-  }
-  const Extents extents = extents_of(panel);
-  place.x()->setRange(range_of(panel.x, extents.x));
-  QCPRange y = range_of(panel.y, extents.y);
-  if (std::holds_alternative<BarPanel>(panel.content) && !panel.y.min) y.lower = 0.0;
-  place.y()->setRange(y);
+  place.y()->grid()->setVisible(false);
 }
 
 }  // namespace lime

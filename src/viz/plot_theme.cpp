@@ -17,8 +17,9 @@ void check_family(const QString& family) {
   if (families.contains(family, Qt::CaseInsensitive)) return;
   QStringList known = families;
   known.removeDuplicates();
-  throw InvalidArgument("font: must be installed, got '{}'; there are {}", family.toStdString(),
-                        known.isEmpty() ? "none" : known.join(", ").toStdString());
+  throw InvalidArgument(
+      "font: must be installed, got '{}' (the default is Debian's fonts-liberation); there are {}",
+      family.toStdString(), known.isEmpty() ? "none" : known.join(", ").toStdString());
 }
 
 Qt::PenStyle pen_style(LinePattern pattern) {
@@ -87,6 +88,7 @@ QPen PlotTheme::grid_pen() const {
 }
 
 QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
+  if (index == kMutedColour) return muted();
   const Colour colour = lime::class_colour(style_.palette, index, count);
   // Dark colours need more light on a dark ground.
   const bool is_dim = style_.theme == FigureTheme::kDark && luma(colour) < 0.45;
@@ -94,8 +96,10 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 }
 
 QPen PlotTheme::curve_pen(const SeriesLook& look, std::size_t num_classes) const {
-  return {class_colour(look.colour, num_classes), static_cast<qreal>(units(1.2)),
-          pen_style(look.pattern), Qt::FlatCap, Qt::RoundJoin};
+  QColor colour = class_colour(look.colour, num_classes);
+  if (look.is_faint) colour.setAlphaF(0.55F);
+  return {colour, static_cast<qreal>(units(look.is_faint ? 0.7 : 1.2)), pen_style(look.pattern),
+          Qt::FlatCap, Qt::RoundJoin};
 }
 
 MapPalette PlotTheme::map_palette(bool is_signed) const {

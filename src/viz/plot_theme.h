@@ -30,6 +30,7 @@ class PlotTheme {
   const FigureStyle& style() const { return style_; }
   QFont label_font() const { return font(style_.font_size); }
   QFont tick_font() const { return font(style_.font_size - 1.0); }
+  QFont note_font() const { return font(style_.font_size - 1.5); }
   QFont title_font() const;
   /// Height of a line of the tick font, in units.
   int line_height() const;

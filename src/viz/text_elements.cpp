@@ -43,8 +43,11 @@ void draw_marker(QPainter& painter, MarkerShape shape, const QPointF& centre, do
 }
 
 LegendElement::LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries,
-                             const PlotTheme& theme, int width)
-    : QCPLayoutElement(plot), entries_(std::move(entries)), theme_(theme) {
+                             std::size_t num_colours, const PlotTheme& theme, int width)
+    : QCPLayoutElement(plot),
+      entries_(std::move(entries)),
+      num_colours_(num_colours),
+      theme_(theme) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const bool fits = !lines_.empty() &&
                       line_width(lines_.back()) + kEntryGap + entry_width(entries_[i]) <= width;
@@ -92,9 +95,9 @@ void LegendElement::draw(QCPPainter* painter) {
 
 void LegendElement::draw_sample(QCPPainter* painter, const LegendEntry& entry,
                                 const QRectF& area) const {
-  const QColor colour = theme_.class_colour(entry.look.colour, entries_.size());
+  const QColor colour = theme_.class_colour(entry.look.colour, num_colours_);
   if (entry.is_line) {
-    painter->setPen(theme_.curve_pen(entry.look, entries_.size()));
+    painter->setPen(theme_.curve_pen(entry.look, num_colours_));
     painter->drawLine(QLineF(area.left(), area.center().y(), area.right(), area.center().y()));
   }
   painter->setPen(Qt::NoPen);
@@ -131,9 +134,14 @@ void TableElement::draw(QCPPainter* painter) {
   const std::vector<double> widths = column_widths();
   const double gaps = kColumnGap * static_cast<double>(widths.size() - 1);
   const double width = std::accumulate(widths.begin(), widths.end(), gaps);
-  const double left = rect().center().x() - width / 2.0;
+  // A table that is too wide gets smaller as a whole.
+  const double share = std::min(1.0, (rect().width() - units(6)) / width);
+  painter->save();
+  painter->translate(rect().center().x(), rect().top());
+  painter->scale(share, share);
+  const double left = -width / 2.0;
   const double height = 1.25 * theme_.line_height();
-  double y = rect().top() + units(2);
+  double y = units(2);
   const auto rule = [&](double thickness) {
     painter->setPen(QPen(theme_.ink(), units(thickness)));
     painter->drawLine(QLineF(left - units(2), y, left + width + units(2), y));
@@ -154,8 +162,29 @@ void TableElement::draw(QCPPainter* painter) {
   rule(0.8);
   line(table_.head);
   rule(0.5);
-  for (const auto& row : table_.rows) line(row);
+  for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+    const auto& rules = table_.rules;
+    if (std::find(rules.begin(), rules.end(), static_cast<int>(r)) != rules.end()) rule(0.5);
+    line(table_.rows[r]);
+  }
   rule(0.8);
+  painter->restore();
+}
+
+NoteElement::NoteElement(QCustomPlot* plot, const std::string& text, const QFont& font,
+                         const QColor& colour, int width)
+    : QCPLayoutElement(plot), text_(text_of(text)), font_(font), colour_(colour) {
+  const QRectF box =
+      QFontMetricsF(font_).boundingRect(QRectF(0, 0, width, 1e6), Qt::TextWordWrap, text_);
+  height_ = static_cast<int>(box.height()) + units(1);
+  setMinimumSize(0, height_);
+  setMaximumSize(QWIDGETSIZE_MAX, height_);
+}
+
+void NoteElement::draw(QCPPainter* painter) {
+  painter->setFont(font_);
+  painter->setPen(colour_);
+  painter->drawText(QRectF(rect()), Qt::TextWordWrap | Qt::AlignHCenter | Qt::AlignTop, text_);
 }
 
 }  // namespace lime

@@ -13,9 +13,9 @@ namespace lime {
 /// One legend for all panels: entries in lines as wide as the figure, centred.
 class LegendElement : public QCPLayoutElement {
  public:
-  /// @param width  units.
-  LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries, const PlotTheme& theme,
-                int width);
+  /// @param num_colours  of the figure. @param width  units.
+  LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries, std::size_t num_colours,
+                const PlotTheme& theme, int width);
 
   /// Height that all lines need, units.
   int needed_height() const;
@@ -32,6 +32,7 @@ class LegendElement : public QCPLayoutElement {
   void draw_sample(QCPPainter* painter, const LegendEntry& entry, const QRectF& area) const;
 
   std::vector<LegendEntry> entries_;
+  std::size_t num_colours_;
   PlotTheme theme_;
   std::vector<std::vector<std::size_t>> lines_;  ///< entry numbers
 };
@@ -55,6 +56,25 @@ class TableElement : public QCPLayoutElement {
 
   TablePanel table_;
   PlotTheme theme_;
+};
+
+/// Centred text in as many lines as it needs: a title, a note.
+class NoteElement : public QCPLayoutElement {
+ public:
+  /// @param width  units.
+  NoteElement(QCustomPlot* plot, const std::string& text, const QFont& font, const QColor& colour,
+              int width);
+
+  int needed_height() const { return height_; }
+
+ protected:
+  void draw(QCPPainter* painter) override;
+
+ private:
+  QString text_;
+  QFont font_;
+  QColor colour_;
+  int height_;
 };
 
 /// The marker of a series at `centre`, `size` units across.

@@ -4,15 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <QApplication>
-#include <QFontDatabase>
 #include <QImage>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "core/errors.h"
-#include "support/test_data.h"
+#include "viz/figure_fixture.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -23,40 +19,16 @@ using ::testing::HasSubstr;
 using testing::sample_entropy;
 using testing::sample_router;
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+std::string hex(Colour colour) {
+  return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
 }
 
-class FigureFileTest : public ::testing::Test {
+class FigureFileTest : public testing::FigureFixture {
  protected:
-  static void SetUpTestSuite() {
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    static int argc = 1;
-    static char name[] = "lime_viz_tests";
-    static char* argv[] = {name, nullptr};
-    if (QApplication::instance() == nullptr) static QApplication application(argc, argv);
+  void drawn(const std::string& name, const Figure& figure, const FigureStyle& style = {}) {
+    EXPECT_GT(content_of(write(name, figure, style)).size(), 1000U) << name;
   }
 
-  void SetUp() override {
-    if (!QFontDatabase::families().contains("Liberation Sans")) {
-      GTEST_SKIP() << "the font Liberation Sans is not installed (Debian: fonts-liberation)";
-    }
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder_);
-  }
-
-  std::filesystem::path write(const std::string& name, const Figure& figure,
-                              const FigureStyle& style = {}) {
-    write_figure(folder_ / name, figure, style, provenance_);
-    return folder_ / name;
-  }
-
-  std::filesystem::path folder_;
-  Json provenance_ = {{"tool", "lime"},
-                      {"created_utc", "2026-11-21T04:10:33Z"},
-                      {"command", "lime-metrics entropy --layer all -- twice"}};
   Figure entropy_ = make_figure(std::vector<FigureSource>{sample_entropy(6)}, {});
 };
 
@@ -91,15 +63,20 @@ TEST_F(FigureFileTest, PngHasTheSizeThatWasAskedFor) {
   EXPECT_EQ(image.height(), 500);
 }
 
-TEST_F(FigureFileTest, EdgesAreDrawn) {
-  const auto drawn = [&](const std::string& name, const Figure& figure) {
-    EXPECT_GT(content_of(write(name, figure)).size(), 1000U) << name;
-  };
+TEST_F(FigureFileTest, FewAndManyLayersAreDrawn) {
   drawn("one_layer.pdf", make_figure(std::vector<FigureSource>{sample_entropy(1)}, {}));
   drawn("many_layers.pdf", make_figure(std::vector<FigureSource>{sample_entropy(128)}, {}));
-  drawn("wide_router.pdf",
-        make_figure(std::vector<FigureSource>{sample_router(3, 64)}, {.kind = "router-signed"}));
   drawn("deep_router.pdf", make_figure(std::vector<FigureSource>{sample_router(128, 1)}, {}));
+  drawn("deep_heads.pdf",
+        make_figure(std::vector<FigureSource>{sample_router(40, 1)}, {.kind = "router-heads"}));
+}
+
+TEST_F(FigureFileTest, ManyHeadsBecomeAPictureWithoutSeams) {
+  drawn("wide_router.pdf",
+        make_figure(std::vector<FigureSource>{sample_router(2, 128)}, {.kind = "router-signed"}));
+}
+
+TEST_F(FigureFileTest, AConstantSeriesHasARange) {
   Figure constant = entropy_;
   for (FigurePanel& panel : constant.panels) {
     for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
@@ -108,6 +85,90 @@ TEST_F(FigureFileTest, EdgesAreDrawn) {
     }
   }
   drawn("constant.pdf", constant);
+}
+
+TEST_F(FigureFileTest, LongLabelsFindRoom) {
+  FigureSource source = sample_entropy(6);
+  for (Json& row : source.results.rows) {
+    row["label"] = row["label"].get<std::string>() + " with four kv heads and a very long name";
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+  const auto path = write("long.png", figure, {.size = "80"});
+  const QImage image(QString::fromStdString(path.string()));
+  // The legend takes two lines, and ends before the frame does.
+  const auto short_path = write("short.png", entropy_, {.size = "80"});
+  EXPECT_GT(image.height(), QImage(QString::fromStdString(short_path.string())).height());
+  for (int y = 0; y < image.height(); ++y) {
+    EXPECT_EQ(image.pixelColor(image.width() - 1, y), QColor(255, 255, 255)) << y;
+  }
+}
+
+TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {
+  const Figure cloud = make_figure(std::vector<FigureSource>{testing::sample_tsne(1, 30'000)}, {});
+  const std::string vectors = content_of(write("vectors.pdf", cloud));
+  const std::string raster = content_of(write("raster.pdf", cloud, {.rasterize = true}));
+  EXPECT_LT(10 * raster.size(), 9 * vectors.size());
+  EXPECT_THAT(raster, HasSubstr("/Subtype /Image"));
+  EXPECT_THAT(vectors, ::testing::Not(HasSubstr("/Subtype /Image")));
+  EXPECT_EQ(raster, content_of(write("again.pdf", cloud, {.rasterize = true})));
+}
+
+TEST_F(FigureFileTest, NegativeWeightsAloneStayCentredAtZero) {
+  FigureSource source = sample_router(3);
+  for (Json& row : source.results.rows) {
+    if (row["kind"] == "weight") row["weight"] = -0.5;
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {.kind = "router-signed"});
+  EXPECT_EQ(colour_range_of(figure), std::pair(-0.5, 0.5));
+  drawn("negative.pdf", figure);
+}
+
+TEST_F(FigureFileTest, EveryFigureIsDrawnInEveryFormat) {
+  for (const FigureSource& source : testing::sample_sources()) {
+    for (const Recipe* const recipe : recipes_of(source.results.metric)) {
+      if (recipe->name == "comparison" && source.results.metric != "entropy") continue;
+      const Figure figure = make_figure(std::vector<FigureSource>{source}, {.kind = recipe->name});
+      for (const char* const kind : {"pdf", "svg", "png", "csv", "tex"}) {
+        const auto path = write(recipe->name + "." + kind, figure, {.dpi = 60});
+        EXPECT_GT(content_of(path).size(), 60U) << path;
+      }
+    }
+  }
+}
+
+TEST_F(FigureFileTest, OptionsOfStyleAreFollowed) {
+  const auto first_pixel = [&](const FigureStyle& style) {
+    return QImage(QString::fromStdString(write("style.png", entropy_, style).string()))
+        .pixelColor(0, 0);
+  };
+  EXPECT_EQ(first_pixel({}), QColor(255, 255, 255));
+  EXPECT_LT(first_pixel({.theme = FigureTheme::kDark}).lightness(), 60);
+  const auto svg = [&](const FigureStyle& style) {
+    return content_of(write("style.svg", entropy_, style));
+  };
+  EXPECT_THAT(svg({.title = "Where it collapses"}), HasSubstr(">Where it collapses</text>"));
+  EXPECT_THAT(svg({.panel_letters = true}), HasSubstr(">b</text>"));
+  EXPECT_THAT(svg({.font = "Liberation Serif"}), HasSubstr("font-family=\"Liberation Serif\""));
+  // Tenths of a point.
+  EXPECT_THAT(svg({.font_size = 10.0}), HasSubstr("font-size=\"100\""));
+  EXPECT_THAT(svg({}), HasSubstr("#0072b2"));
+  EXPECT_THAT(svg({.palette = ClassPalette::kGrey}), ::testing::Not(HasSubstr("#0072b2")));
+  const Figure map = make_figure(std::vector<FigureSource>{sample_router()}, {});
+  EXPECT_THAT(content_of(write("map.svg", map, {.map_palette = MapPalette::kCividis})),
+              HasSubstr(hex(map_colour(MapPalette::kCividis, 0.5))));
+}
+
+TEST_F(FigureFileTest, NamedSizesAreThoseOfTheVenues) {
+  const auto width_of = [&](const std::string& size) {
+    const QImage image(
+        QString::fromStdString(write("size.png", entropy_, {.size = size, .dpi = 254}).string()));
+    return image.width() / 10.0;
+  };
+  EXPECT_NEAR(width_of("acl-column"), 77.0, 0.1);
+  EXPECT_NEAR(width_of("acl-page"), 160.0, 0.1);
+  EXPECT_NEAR(width_of("neurips"), 139.7, 0.1);
+  EXPECT_NEAR(width_of("slide"), 254.0, 0.1);
+  EXPECT_NEAR(width_of("120"), 120.0, 0.1);
 }
 
 TEST_F(FigureFileTest, RefusesWhatDoesNotExist) {

@@ -53,12 +53,12 @@ TEST(RecipesTest, TheMeanMapIsALowerTriangle) {
   const std::vector<FigureSource> sources = {sample_router(4)};
   const Figure figure = make_figure(sources, {});
   const auto& map = std::get<MapPanel>(figure.panels.at(0).content);
-  ASSERT_EQ(map.values.rows(), 4);
+  // Layer 0 has nothing to choose from.
+  ASSERT_EQ(map.values.rows(), 3);
   // Row 0 is drawn at the bottom: the last layer.
   EXPECT_DOUBLE_EQ(map.values(0, 3), 0.25);
   EXPECT_DOUBLE_EQ(map.values(2, 0), 0.5);
   EXPECT_TRUE(std::isnan(map.values(2, 2)));
-  EXPECT_TRUE(std::isnan(map.values(3, 0)));
 }
 
 TEST(RecipesTest, SignedWeightsAreCentredAtZero) {
@@ -77,10 +77,151 @@ TEST(RecipesTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal({sample_entropy()}, {.site = {"keys"}}), HasSubstr("values, hidden"));
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
-  EXPECT_THAT(refusal({unknown}), HasSubstr("there are figures of entropy"));
+  EXPECT_THAT(refusal({unknown}), HasSubstr("there are figures of blimp, cost, entropy"));
   EXPECT_THAT(refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
+}
+
+TEST(RecipesTest, SeparabilityHasBarsControlsAndTheCommonestClass) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_separability(4)}, {});
+  const auto& panel = std::get<CurvePanel>(figure.panels.at(0).content);
+  ASSERT_EQ(panel.curves.size(), 4U);
+  EXPECT_EQ(panel.curves[0].spread, Curve::Spread::kBars);
+  EXPECT_NEAR(panel.curves[0].y[1], 0.87, 1e-12);
+  EXPECT_NEAR(panel.curves[0].high[1], 0.89, 1e-12);
+  EXPECT_EQ(panel.curves[3].label, "LIMe, shuffled labels");
+  ASSERT_EQ(panel.references.size(), 1U);
+  EXPECT_DOUBLE_EQ(panel.references[0].y, 0.25);
+  // Models, and one grey entry for the control of both.
+  const std::vector<LegendEntry> legend = legend_of(figure);
+  ASSERT_EQ(legend.size(), 4U);
+  EXPECT_EQ(legend[2].label, "shuffled labels");
+  EXPECT_EQ(legend[2].look.colour, kMutedColour);
+  EXPECT_EQ(legend[3].label, "commonest class");
+}
+
+TEST(RecipesTest, ComparisonHasStarsWhereTheCorrectedPValueSaysSo) {
+  const std::vector<FigureSource> sources = {testing::sample_comparison(4)};
+  const Figure figure = make_figure(sources, {.kind = "comparison"});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  const auto& panel = std::get<CurvePanel>(figure.panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 1U);
+  EXPECT_EQ(panel.curves[0].stars, (std::vector<std::string>{"***", "", "*", "***"}));
+  EXPECT_DOUBLE_EQ(panel.curves[0].y[0], 0.4);
+  EXPECT_TRUE(panel.references.at(0).is_zero);
+  EXPECT_THAT(figure.note, HasSubstr("Holm"));
+  EXPECT_THAT(refusal({sample_entropy()}, {.kind = "comparison"}), HasSubstr("with --compare"));
+}
+
+TEST(RecipesTest, ComparedResultsStillShowTheirCurves) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_comparison(4)}, {});
+  EXPECT_EQ(std::get<CurvePanel>(figure.panels.at(0).content).curves.size(), 2U);
+}
+
+TEST(RecipesTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
+  const std::vector<FigureSource> sources = {testing::sample_tsne(9)};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 12U);
+  EXPECT_EQ(figure.columns, 6);
+  EXPECT_EQ(figure.panels[0].title, "LLaMA, layer 1");
+  EXPECT_EQ(figure.panels[5].title, "LLaMA, layer 9");
+  const std::vector<LegendEntry> legend = legend_of(figure);
+  ASSERT_EQ(legend.size(), 3U);
+  EXPECT_EQ(legend[0].label, "is");
+  EXPECT_EQ(make_figure(sources, {.label = {"LIMe"}, .layer = {2, 4}}).panels.size(), 2U);
+  EXPECT_THAT(refusal(sources, {.layer = {9}}), HasSubstr("there are layers 0, 1"));
+}
+
+TEST(RecipesTest, GeometryShowsTheUsualMeasuresOrThoseAskedFor) {
+  const std::vector<FigureSource> sources = {testing::sample_geometry(4)};
+  const Figure usual = make_figure(sources, {});
+  ASSERT_EQ(usual.panels.size(), 3U);
+  EXPECT_EQ(usual.panels[2].y.label, "curvature (degrees)");
+  const Figure asked = make_figure(sources, {.measure = {"rankme"}});
+  ASSERT_EQ(asked.panels.size(), 1U);
+  EXPECT_EQ(asked.panels[0].y.label, "RankMe");
+  EXPECT_THAT(refusal(sources, {.measure = {"size"}}),
+              HasSubstr("no 'size'; there are effective_rank, anisotropy, curvature, rankme"));
+}
+
+TEST(RecipesTest, SimilarityHasAMapPerPairOfModels) {
+  const std::vector<FigureSource> sources = {testing::sample_similarity(3)};
+  const Figure figure = make_figure(sources, {});
+  ASSERT_EQ(figure.panels.size(), 3U);
+  EXPECT_EQ(figure.panels[2].x.label, "layer of LIMe");
+  EXPECT_EQ(figure.panels[2].y.label, "layer of LLaMA");
+  const auto& map = std::get<MapPanel>(figure.panels[2].content);
+  EXPECT_DOUBLE_EQ(map.values(2, 1), 0.8 * std::exp(-0.3));
+  EXPECT_EQ(colour_range_of(figure), std::pair(0.0, 1.0));
+  EXPECT_EQ(make_figure(sources, {.measure = {"procrustes"}}).colour_label, "Procrustes distance");
+}
+
+TEST(RecipesTest, BlimpIsCurvesBarsOrATable) {
+  const Figure curves = make_figure(std::vector<FigureSource>{testing::sample_blimp(4)}, {});
+  const auto& panel = std::get<CurvePanel>(curves.panels.at(0).content);
+  EXPECT_DOUBLE_EQ(panel.curves.at(1).y[0], 0.77);
+  EXPECT_EQ(panel.references.at(0).label, "chance");
+  const Figure fields =
+      make_figure(std::vector<FigureSource>{testing::sample_blimp(4)}, {.by = BlimpGroups::kField});
+  EXPECT_EQ(fields.panels.size(), 2U);
+  const Figure bars = make_figure(std::vector<FigureSource>{testing::sample_blimp(0)}, {});
+  EXPECT_EQ(
+      std::get<BarPanel>(bars.panels.at(0).content).groups,
+      (std::vector<std::string>{"mean over tasks", "island effects", "determiner noun agreement"}));
+  const Figure table =
+      make_figure(std::vector<FigureSource>{testing::sample_blimp(0)}, {.kind = "blimp-table"});
+  const auto& cells = std::get<TablePanel>(table.panels.at(0).content);
+  EXPECT_EQ(cells.head, (std::vector<std::string>{"accuracy in %", "LLaMA", "LIMe"}));
+  EXPECT_EQ(cells.rows.back(), (std::vector<std::string>{"mean over tasks", "72.0", "77.0"}));
+  EXPECT_THAT(refusal({testing::sample_blimp(0)}, {.by = BlimpGroups::kTask}),
+              HasSubstr("no rows by task; there are all, field, linguistics_term"));
+}
+
+TEST(RecipesTest, LossRunsOverStepsTokensOrFlops) {
+  const std::vector<FigureSource> sources = {testing::sample_training("LLaMA"),
+                                             testing::sample_training("LIMe")};
+  const Figure steps = make_figure(sources, {});
+  const auto& curves = std::get<CurvePanel>(steps.panels.at(0).content).curves;
+  ASSERT_EQ(curves.size(), 4U);
+  EXPECT_TRUE(curves[0].look.is_faint);
+  EXPECT_EQ(curves[2].label, "LLaMA");
+  EXPECT_EQ(curves[2].x.front(), 40.0);
+  EXPECT_EQ(legend_of(steps).size(), 2U);
+  const Figure flops = make_figure(sources, {.over = TrainingAxis::kFlops, .log_x = true});
+  EXPECT_EQ(std::get<CurvePanel>(flops.panels.at(0).content).curves[2].x.front(), 2.4e11);
+  EXPECT_EQ(flops.panels[0].x.label, "training FLOPs (6 N tokens)");
+  EXPECT_TRUE(flops.panels[0].x.logarithmic);
+}
+
+TEST(RecipesTest, CostIsATableWithoutColumnsThatSayNothing) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_cost()}, {});
+  const auto& table = std::get<TablePanel>(figure.panels.at(0).content);
+  EXPECT_EQ(table.head, (std::vector<std::string>{"decoder", "parameters", "of them routers",
+                                                  "MACs", "of them mixing", "KV cache"}));
+  EXPECT_EQ(table.rows.at(1), (std::vector<std::string>{"LIMe", "1.07608 B", "8,640", "2.7638 T",
+                                                        "0.08 %", "128 MiB"}));
+}
+
+TEST(RecipesTest, RefusesDifferentTextsInOneFigure) {
+  FigureSource first = sample_entropy();
+  first.results.inputs = {{"llama.h5", "1", "LLaMA", "aaaa"}};
+  FigureSource second = first;
+  second.results.inputs = {{"lime.h5", "2", "LIMe", "bbbb"}};
+  std::erase_if(first.results.rows, [](const Json& row) { return row["label"] == "LIMe"; });
+  std::erase_if(second.results.rows, [](const Json& row) { return row["label"] == "LLaMA"; });
+  EXPECT_THAT(refusal({first, second}),
+              HasSubstr("must be of one text, 'llama.h5' (LLaMA) and 'lime.h5' (LIMe)"));
+  EXPECT_EQ(refusal({first, second}, {.mixed_texts = true}), "");
+  second.results.inputs[0].text_sha256 = "aaaa";
+  EXPECT_EQ(refusal({first, second}), "");
+}
+
+TEST(RecipesTest, LimitsAreThoseAskedFor) {
+  const Figure figure = make_figure(std::vector<FigureSource>{sample_entropy()},
+                                    {.x_limits = {1.0, 2.0}, .y_limits = {0.0, 4.0}});
+  EXPECT_EQ(figure.panels.at(1).x.max, 2.0);
+  EXPECT_EQ(figure.panels.at(1).y.min, 0.0);
 }
 
 TEST(RecipesTest, CsvHoldsWhatIsDrawn) {

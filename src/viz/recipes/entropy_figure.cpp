@@ -11,17 +11,17 @@ Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions
   std::vector<FigureRow> rows = rows_of(sources, options);
   // Of several orders the first; rows of differences and means over layers have no ceiling.
   std::erase_if(rows, [](const FigureRow& row) { return !row.has("ceiling"); });
-  if (rows.empty()) throw InvalidArgument("figure: no row holds the entropy of a layer");
+  if (rows.empty()) throw NothingToShow("figure: no row holds the entropy of a layer");
   const double alpha = rows.front().number("alpha");
   std::erase_if(rows, [&](const FigureRow& row) { return row.number("alpha") != alpha; });
   const std::string unit = rows.front().text("unit");
   LayerCurves columns;
   columns.ceiling = "ceiling";
   columns.ceiling_label = "ceiling";
-  columns.y_label =
-      fmt::format("matrix entropy, \xCE\xB1 = {} ({})", alpha, unit.empty() ? "nats" : unit);
+  columns.y_label = fmt::format("entropy ({})", unit.empty() ? "nats" : unit);
   Figure figure = layer_curves(rows, columns, options);
-  figure.name = "entropy";
+  figure.note =
+      fmt::format("matrix-based entropy of order \xCE\xB1 = {}; bands: 95 % intervals", alpha);
   return figure;
 }
 

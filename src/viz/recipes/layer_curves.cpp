@@ -24,44 +24,6 @@ std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& col
   return {value - deviation, value + deviation};
 }
 
-Curve curve_of(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base) {
-  std::map<int, const FigureRow*> by_layer;
-  for (const FigureRow& row : rows) {
-    const auto layer = static_cast<int>(row.number("layer"));
-    if (!by_layer.emplace(layer, &row).second) {
-      throw InvalidArgument(
-          "figure: layer {} of {} comes twice; choose what to show with --site or "
-          "--label",
-          layer, row.text("label"));
-    }
-  }
-  Curve curve;
-  curve.spread = columns.spread;
-  int next = by_layer.begin()->first;
-  for (const auto& [layer, row] : by_layer) {
-    const auto add = [&](double x, double y, std::pair<double, double> ends) {
-      curve.x.push_back(x);
-      curve.y.push_back(y);
-      curve.low.push_back(ends.first);
-      curve.high.push_back(ends.second);
-    };
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    if (layer > next) add(next + layer_base, kNone, {kNone, kNone});
-    add(layer + layer_base, row->number(columns.value), spread_of(*row, columns));
-    next = layer + 1;
-  }
-  const bool has_spread = std::all_of(curve.low.begin(), curve.low.end(), [&](double value) {
-    return std::isfinite(value) || curve.y[static_cast<std::size_t>(&value - curve.low.data())] !=
-                                       curve.y[static_cast<std::size_t>(&value - curve.low.data())];
-  });
-  if (!has_spread || (columns.low.empty() && columns.deviation.empty())) {
-    curve.spread = Curve::Spread::kNone;
-    curve.low.clear();
-    curve.high.clear();
-  }
-  return curve;
-}
-
 /// The bounds of a panel's rows, where they agree within each model; one line if all do.
 std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
                                          const LayerCurves& columns) {
@@ -76,45 +38,105 @@ std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
   }
   if (seen.empty() || seen.size() > 3) return {};
   std::vector<ReferenceLine> lines;
-  for (const double value : seen) lines.push_back({value, columns.ceiling_label});
+  for (const double value : seen) {
+    lines.push_back(
+        {.y = value, .label = columns.ceiling_label, .in_legend = columns.ceiling_in_legend});
+  }
   return lines;
 }
 
+/// Whether every point of `curve` that has a value also has a spread.
+bool has_spread(const Curve& curve) {
+  for (std::size_t i = 0; i < curve.y.size(); ++i) {
+    const bool is_whole = std::isfinite(curve.low[i]) && std::isfinite(curve.high[i]);
+    if (std::isfinite(curve.y[i]) && !is_whole) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+SeriesLook model_look(std::size_t index) {
+  return {index, kPatterns[index / 7 % kPatterns.size()], kMarkers[index % kMarkers.size()]};
+}
+
+std::vector<std::string> sites_of(const std::vector<FigureRow>& rows) {
+  std::vector<std::string> sites = distinct(rows, "site");
+  if (sites.empty()) sites.emplace_back();
+  return sites;
+}
+
+Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base) {
+  std::map<int, const FigureRow*> by_layer;
+  for (const FigureRow& row : rows) {
+    const auto layer = static_cast<int>(row.number("layer"));
+    if (by_layer.emplace(layer, &row).second) continue;
+    throw InvalidArgument(
+        "figure: layer {} of {} comes twice; choose what to show with --site or --label", layer,
+        row.text("label"));
+  }
+  Curve curve;
+  curve.spread = columns.spread;
+  const auto add = [&](double x, double y, std::pair<double, double> ends) {
+    curve.x.push_back(x);
+    curve.y.push_back(y);
+    curve.low.push_back(ends.first);
+    curve.high.push_back(ends.second);
+  };
+  int next = by_layer.empty() ? 0 : by_layer.begin()->first;
+  for (const auto& [layer, row] : by_layer) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    if (layer > next) add(next + layer_base, kNone, {kNone, kNone});
+    add(layer + layer_base, row->number(columns.value), spread_of(*row, columns));
+    next = layer + 1;
+  }
+  if (!has_spread(curve) || (columns.low.empty() && columns.deviation.empty())) {
+    curve.spread = Curve::Spread::kNone;
+    curve.low.clear();
+    curve.high.clear();
+  }
+  // Many layers leave no room for markers.
+  curve.look.marker = curve.x.size() > 40 ? MarkerShape::kNone : MarkerShape::kDisc;
+  return curve;
+}
+
+FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& columns,
+                        const std::vector<std::string>& labels, const FigureOptions& options) {
+  FigurePanel panel;
+  panel.x = {.label = "layer", .whole_numbers = true};
+  panel.y = {.label = columns.y_label};
+  const std::vector<FigureRow> drawn = rows_where(
+      rows, [&](const FigureRow& row) { return row.has("layer") && row.has(columns.value); });
+  CurvePanel curves;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::vector<FigureRow> of_model =
+        rows_where(drawn, [&](const FigureRow& row) { return row.text("label") == labels[i]; });
+    if (of_model.empty()) continue;
+    Curve curve = layer_curve(of_model, columns, options.layer_base);
+    curve.label = labels[i];
+    const MarkerShape shown = curve.look.marker;
+    curve.look = model_look(i);
+    if (shown == MarkerShape::kNone) curve.look.marker = shown;
+    curves.curves.push_back(std::move(curve));
+  }
+  curves.references = references_of(drawn, columns);
+  panel.content = std::move(curves);
+  return panel;
+}
 
 Figure layer_curves(const std::vector<FigureRow>& rows, const LayerCurves& columns,
                     const FigureOptions& options) {
   Figure figure;
   const std::vector<std::string> labels = distinct(rows, "label");
-  std::vector<std::string> sites = distinct(rows, "site");
-  if (sites.empty()) sites.emplace_back();
+  const std::vector<std::string> sites = sites_of(rows);
   for (const std::string& site : sites) {
-    FigurePanel panel;
-    panel.title = sites.size() > 1 ? site : "";
-    panel.x = {.label = "layer", .whole_numbers = true};
-    panel.y = {.label = columns.y_label};
-    CurvePanel curves;
-    std::vector<FigureRow> of_site;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_site), [&](const FigureRow& row) {
-      return row.text("site") == site && row.has("layer") && row.has(columns.value);
-    });
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      std::vector<FigureRow> of_model;
-      std::copy_if(of_site.begin(), of_site.end(), std::back_inserter(of_model),
-                   [&](const FigureRow& row) { return row.text("label") == labels[i]; });
-      if (of_model.empty()) continue;
-      Curve curve = curve_of(of_model, columns, options.layer_base);
-      curve.label = labels[i];
-      curve.look = {i, kPatterns[i / 7 % kPatterns.size()], kMarkers[i % kMarkers.size()]};
-      // Many layers leave no room for markers.
-      if (curve.x.size() > 40) curve.look.marker = MarkerShape::kNone;
-      curves.curves.push_back(std::move(curve));
-    }
-    curves.references = references_of(of_site, columns);
-    panel.content = std::move(curves);
-    figure.panels.push_back(std::move(panel));
+    const std::vector<FigureRow> of_site =
+        rows_where(rows, [&](const FigureRow& row) { return row.text("site") == site; });
+    figure.panels.push_back(layer_panel(of_site, columns, labels, options));
+    figure.panels.back().title = sites.size() > 1 ? site : "";
   }
   figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.is_wide = figure.columns >= 2;
   return figure;
 }
 

@@ -14,12 +14,25 @@ struct LayerCurves {
   Curve::Spread spread = Curve::Spread::kBand;
   std::string ceiling = {};  ///< column of a bound to draw, if all rows of a panel agree
   std::string ceiling_label = {};
+  bool ceiling_in_legend = false;
   std::string y_label;
 };
 
-/// A panel per site, a curve per model (and per text under `split`, e.g. the order alpha).
-/// Layers without a row leave a gap.
+/// A panel per site, a curve per model. Layers without a row leave a gap.
 Figure layer_curves(const std::vector<FigureRow>& rows, const LayerCurves& columns,
                     const FigureOptions& options);
+
+/// One panel: a curve for each of `labels` that has rows, and the ceilings of `columns`.
+FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& columns,
+                        const std::vector<std::string>& labels, const FigureOptions& options);
+
+/// One curve over the layers of `rows`. @throws InvalidArgument  if a layer comes twice.
+Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base);
+
+/// How the `index`-th model looks in all curves: colour and marker, and dashes past the palette.
+SeriesLook model_look(std::size_t index);
+
+/// The sites of `rows`, or one empty name where there are none.
+std::vector<std::string> sites_of(const std::vector<FigureRow>& rows);
 
 }  // namespace lime

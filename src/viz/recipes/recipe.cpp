@@ -17,21 +17,36 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 }
 
 std::string names_of_fitting(const std::string& metric) {
-  std::string names;
-  for (const Recipe& recipe : all_recipes()) {
-    if (recipe.metric != metric) continue;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", recipe.name);
-  }
-  return names.empty() ? "none" : names;
+  std::vector<std::string> names;
+  for (const Recipe* const recipe : recipes_of(metric)) names.push_back(recipe->name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string known_metrics() {
   std::set<std::string> metrics;
-  for (const Recipe& recipe : all_recipes()) metrics.insert(recipe.metric);
+  for (const Recipe& recipe : all_recipes()) {
+    metrics.insert(recipe.metrics.begin(), recipe.metrics.end());
+  }
   return fmt::format("{}", fmt::join(metrics, ", "));
 }
 
-void check_sources(std::span<const FigureSource> sources) {
+/// Models of different texts are no comparison.
+void check_texts(std::span<const FigureSource> sources) {
+  const ResultsInput* first = nullptr;
+  for (const FigureSource& source : sources) {
+    for (const ResultsInput& input : source.results.inputs) {
+      if (input.text_sha256.empty()) continue;
+      if (first == nullptr) first = &input;
+      if (input.text_sha256 == first->text_sha256) continue;
+      throw InvalidArgument(
+          "figure: all results must be of one text, '{}' ({}) and '{}' ({}) are of different "
+          "ones; draw them apart, or give --mixed-texts",
+          first->path, first->label, input.path, input.label);
+    }
+  }
+}
+
+void check_sources(std::span<const FigureSource> sources, const FigureOptions& options) {
   if (sources.empty()) throw InvalidArgument("figure: needs a results file, got none");
   for (const FigureSource& source : sources) {
     if (source.results.metric != sources.front().results.metric) {
@@ -43,27 +58,23 @@ void check_sources(std::span<const FigureSource> sources) {
       throw InvalidArgument("figure: '{}' holds no rows", source.path.string());
     }
   }
+  if (!options.mixed_texts) check_texts(sources);
 }
 
 const Recipe& recipe_for(const FigureSource& source, const std::string& kind) {
   const std::string& metric = source.results.metric;
-  const Recipe* first = nullptr;
-  for (const Recipe& recipe : all_recipes()) {
-    if (recipe.metric != metric) continue;
-    if (first == nullptr) first = &recipe;
-    if (recipe.name == kind) return recipe;
-  }
-  if (first == nullptr) {
+  const std::vector<const Recipe*> fitting = recipes_of(metric);
+  if (fitting.empty()) {
     throw InvalidArgument(
-        "figure: '{}' is of metric '{}', of which there is no figure; there are "
-        "figures of {}",
+        "figure: '{}' is of metric '{}', of which there is no figure; there are figures of {}",
         source.path.string(), metric, known_metrics());
   }
-  if (!kind.empty()) {
-    throw InvalidArgument("kind: '{}' does not show results of {}; fitting: {}", kind, metric,
-                          names_of_fitting(metric));
+  if (kind.empty()) return *fitting.front();
+  for (const Recipe* const recipe : fitting) {
+    if (recipe->name == kind) return *recipe;
   }
-  return *first;
+  throw InvalidArgument("kind: '{}' does not show results of {}; fitting: {}", kind, metric,
+                        names_of_fitting(metric));
 }
 
 void limit(FigureAxis& axis, const std::vector<double>& limits) {
@@ -86,10 +97,16 @@ void FigureOptions::describe(OptionList& list) {
   list.add("site", site, "sites, e.g. values,hidden; all if not given");
   list.add("label", label, "models; all if not given");
   list.add("layer", layer, "layers of figures that have a panel per layer");
+  list.add("measure", measure, "measures or quantities, of geometry, similarity and comparison");
+  list.add("by", by, "what BLiMP is broken down by");
+  list.add("over", over, "what loss curves run over");
   list.add("layer_base", layer_base, "number of the first layer on axes, 0 or 1");
   list.add("x_limits", x_limits, "smallest and largest x");
   list.add("y_limits", y_limits, "smallest and largest y");
+  list.add("log_x", log_x, "logarithmic x axis");
+  list.add("log_y", log_y, "logarithmic y axis");
   list.add("columns", columns, "panels side by side; 0 chooses");
+  list.add("mixed_texts", mixed_texts, "draw results of different texts in one figure");
 }
 
 void FigureOptions::validate() const {
@@ -101,13 +118,28 @@ void FigureOptions::validate() const {
   check_limits(y_limits, "y_limits");
 }
 
+std::vector<const Recipe*> recipes_of(std::string_view metric) {
+  std::vector<const Recipe*> fitting;
+  for (const Recipe& recipe : all_recipes()) {
+    const auto& metrics = recipe.metrics;
+    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) {
+      fitting.push_back(&recipe);
+    }
+  }
+  return fitting;
+}
+
 Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   options.validate();
-  check_sources(sources);
-  Figure figure = recipe_for(sources.front(), options.kind).make(sources, options);
+  check_sources(sources, options);
+  const Recipe& recipe = recipe_for(sources.front(), options.kind);
+  Figure figure = recipe.make(sources, options);
+  figure.name = recipe.name;
   for (FigurePanel& panel : figure.panels) {
     limit(panel.x, options.x_limits);
     limit(panel.y, options.y_limits);
+    panel.x.logarithmic = panel.x.logarithmic || options.log_x;
+    panel.y.logarithmic = panel.y.logarithmic || options.log_y;
   }
   return figure;
 }
@@ -144,6 +176,13 @@ std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
         fmt::join(distinct(all, "site"), ", "), fmt::join(distinct(all, "label"), ", "));
   }
   return chosen;
+}
+
+std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
+                                  const std::function<bool(const FigureRow&)>& keep) {
+  std::vector<FigureRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), keep);
+  return kept;
 }
 
 std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key) {

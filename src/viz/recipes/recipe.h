@@ -1,26 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/errors.h"
 #include "core/options.h"
-#include "store/results_file.h"
 #include "viz/figure.h"
+#include "viz/figure_source.h"
 
 // A recipe turns results into the plain description of a figure. A new figure is one file with its
 // function, and its line in all_recipes().
 
 namespace lime {
 
-/// A file that a figure is made of.
-struct FigureSource {
-  std::filesystem::path path;
-  Results results;
+/// What a loss curve runs over.
+enum class TrainingAxis { kSteps, kTokens, kFlops };
+
+template <>
+struct EnumNames<TrainingAxis> {
+  static constexpr std::array<std::pair<TrainingAxis, std::string_view>, 3> kNames = {
+      {{TrainingAxis::kSteps, "steps"},
+       {TrainingAxis::kTokens, "tokens"},
+       {TrainingAxis::kFlops, "flops"}}};
+};
+
+/// What a BLiMP figure is broken down by.
+enum class BlimpGroups { kAll, kField, kLinguisticsTerm, kTask };
+
+template <>
+struct EnumNames<BlimpGroups> {
+  static constexpr std::array<std::pair<BlimpGroups, std::string_view>, 4> kNames = {
+      {{BlimpGroups::kAll, "all"},
+       {BlimpGroups::kField, "field"},
+       {BlimpGroups::kLinguisticsTerm, "linguistics_term"},
+       {BlimpGroups::kTask, "task"}}};
 };
 
 /// What of the results a figure shows.
@@ -29,10 +49,17 @@ struct FigureOptions {
   std::vector<std::string> site = {};   ///< empty: all
   std::vector<std::string> label = {};  ///< models; empty: all
   std::vector<int> layer = {};  ///< of figures with a panel per layer; empty: all, or some evenly
-  int layer_base = 0;           ///< number of the first layer on axes: 0 or 1, as in papers
+  std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: chosen
+  std::optional<BlimpGroups> by = {};     ///< unset: what fits the figure
+  TrainingAxis over = TrainingAxis::kSteps;
+  int layer_base = 0;                 ///< number of the first layer on axes: 0 or 1, as in papers
   std::vector<double> x_limits = {};  ///< two numbers
   std::vector<double> y_limits = {};
+  bool log_x = false;
+  bool log_y = false;
   int columns = 0;  ///< panels side by side; 0: chosen
+  /// Draws results of different texts in one figure, which is refused otherwise.
+  bool mixed_texts = false;
 
   void describe(OptionList& list);
   /// @throws InvalidArgument
@@ -40,19 +67,27 @@ struct FigureOptions {
 };
 
 struct Recipe {
-  std::string name;    ///< what --kind takes
-  std::string metric;  ///< of the results that it needs
-  std::string help;    ///< what it shows
+  std::string name;                  ///< what --kind takes
+  std::vector<std::string> metrics;  ///< of results that it shows
+  std::string help;                  ///< what it shows
   std::function<Figure(std::span<const FigureSource>, const FigureOptions&)> make;
 };
 
 /// All figures there are.
 const std::vector<Recipe>& all_recipes();
+/// Those that show results of `metric`, the usual one first.
+std::vector<const Recipe*> recipes_of(std::string_view metric);
+
+/// The results hold nothing of what the figure shows, though they are of its metric.
+class NothingToShow : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+};
 
 /// The figure that `options` ask for.
 /// @throws InvalidArgument  if no recipe fits the results (says which do), files are of different
 ///                          metrics or of different texts, a site or label is missing, or there is
-///                          no row.
+///                          no row; NothingToShow where rows of the needed kind are missing.
 Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 
 // For recipes.
@@ -70,6 +105,10 @@ struct FigureRow {
 
 /// Rows of all sources, of the sites and labels asked for. @throws InvalidArgument if none is left.
 std::vector<FigureRow> rows_of(std::span<const FigureSource> sources, const FigureOptions& options);
+
+/// Rows of which `keep` is true.
+std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
+                                  const std::function<bool(const FigureRow&)>& keep);
 
 /// The different texts under `key`, in the order of their first appearance.
 std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "all_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <system_error>
+
+#include "core/errors.h"
+#include "core/program.h"
+#include "figure_job.h"
+#include "viz/figure_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files that are drawn together, and what tells their figures from those of their like.
+struct SourceGroup {
+  std::vector<FigureSource> sources;
+  std::string suffix;
+};
+
+std::vector<SourceGroup> grouped(std::vector<FigureSource> sources) {
+  std::map<std::string, int> count;
+  for (const FigureSource& source : sources) ++count[source.results.metric];
+  std::vector<SourceGroup> groups;
+  SourceGroup training;
+  for (FigureSource& source : sources) {
+    if (source.results.metric == "training") {
+      training.sources.push_back(std::move(source));
+      continue;
+    }
+    const bool is_alone = count[source.results.metric] == 1;
+    const std::string suffix = is_alone ? "" : "-" + source.path.stem().string();
+    groups.push_back({{std::move(source)}, suffix});
+  }
+  if (!training.sources.empty()) groups.push_back(std::move(training));
+  return groups;
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw IoError("output: folder '{}' cannot be made: {}", folder.string(), error.message());
+  }
+}
+
+/// The figure, or nothing where the results hold nothing of what it shows.
+std::optional<Figure> figure_if_any(const FigureJob& job) {
+  try {
+    return make_figure(job.sources, job.figure);
+  } catch (const NothingToShow&) {
+    return std::nullopt;
+  }
+}
+
+/// Draws the figures of one group. @return how many
+int draw_group(const SourceGroup& group, const AllCommand& command) {
+  int drawn = 0;
+  FigureJob job{group.sources, command.figure, command.style};
+  for (const Recipe* const recipe : recipes_of(group.sources.front().results.metric)) {
+    job.figure.kind = recipe->name;
+    const std::optional<Figure> figure = figure_if_any(job);
+    if (!figure) continue;
+    ++drawn;
+    const std::string& metric = group.sources.front().results.metric;
+    const std::string name =
+        recipe->metrics.size() == 1 ? recipe->name : fmt::format("{}-{}", recipe->name, metric);
+    const Json provenance = provenance_of(job);
+    for (const FigureFormat format : command.format) {
+      const fs::path path =
+          command.output / fmt::format("{}{}.{}", name, group.suffix, enum_name(format));
+      write_figure(path, *figure, command.style, provenance);
+      if (!command.quiet) fmt::print("{:<32} {}\n", path.string(), recipe->help);
+    }
+  }
+  return drawn;
+}
+
+}  // namespace
+
+void AllCommand::describe(OptionList& options) {
+  options.group("Files");
+  options.add("output", output, "folder for the figures; made if it is not there").is_output = true;
+  options.add("format", format, "kinds of files");
+  options.add("quiet", quiet, "do not say what was drawn");
+  figure.describe(options);
+  style.describe(options);
+}
+
+void AllCommand::validate() const {
+  if (results.empty()) {
+    throw InvalidArgument(
+        "results: needs files of lime-metrics or folders of lime-train, got none");
+  }
+  if (!figure.kind.empty()) {
+    throw InvalidArgument("kind: all draws every kind, got '{}'", figure.kind);
+  }
+  figure.validate();
+  style.validate();
+}
+
+int run_all(const AllCommand& command) {
+  const std::vector<SourceGroup> groups = grouped(read_figure_sources(command.results));
+  make_folder(command.output);
+  int drawn = 0;
+  for (const SourceGroup& group : groups) drawn += draw_group(group, command);
+  if (drawn == 0) {
+    throw InvalidArgument("figure: no figure shows what the {} files hold (lime-figure --list)",
+                          command.results.size());
+  }
+  return kExitDone;
+}
+
+}  // namespace lime

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figure_job.h"
+
+#include <algorithm>
+
+#include "core/program.h"
+
+namespace lime {
+namespace {
+
+/// `word` as a POSIX shell takes it for one word.
+std::string quoted(const std::string& word) {
+  const bool is_plain = std::all_of(word.begin(), word.end(), [](unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view("-_./:=,+@%").find(static_cast<char>(letter)) != std::string_view::npos;
+  });
+  if (is_plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char letter : word)
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// A value as the command line takes it.
+std::string argument(const Json& value) {
+  if (!value.is_array()) return text_of(value);
+  std::string list;
+  for (const Json& item : value) {
+    if (!list.empty()) list += ',';
+    for (const char letter : text_of(item)) {
+      if (letter == ',') list += '\\';
+      list += letter;
+    }
+  }
+  return list;
+}
+
+/// The options of `given` that differ from those of a new struct.
+template <typename Options>
+std::string changed_options(const Options& given) {
+  const Json values = options_to_json(given);
+  const Json defaults = options_to_json(Options{});
+  std::string text;
+  for (const auto& [name, value] : values.items()) {
+    if (value == defaults.at(name)) continue;
+    std::string dashed = name;
+    std::replace(dashed.begin(), dashed.end(), '_', '-');
+    text += " --" + dashed;
+    if (!value.is_boolean()) text += " " + quoted(argument(value));
+  }
+  return text;
+}
+
+Json inputs_of(const Results& results) {
+  Json inputs = Json::array();
+  for (const ResultsInput& input : results.inputs) {
+    inputs.push_back({{"path", input.path}, {"sha256", input.sha256}, {"label", input.label}});
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem::path>& paths) {
+  std::vector<FigureSource> sources;
+  for (const std::filesystem::path& path : paths) sources.push_back(read_figure_source(path));
+  return sources;
+}
+
+std::string command_of(const FigureJob& job) {
+  std::string command = "lime-figure";
+  for (const FigureSource& source : job.sources) command += " " + quoted(source.path.string());
+  return command + changed_options(job.figure) + changed_options(job.style);
+}
+
+Json provenance_of(const FigureJob& job) {
+  Json provenance = Json::object();
+  provenance["tool"] = tool_version();
+  provenance["command"] = command_of(job);
+  std::string created;
+  provenance["results"] = Json::array();
+  for (const FigureSource& source : job.sources) {
+    const Results& results = source.results;
+    created = std::max(created, results.provenance.value("created_utc", std::string()));
+    provenance["results"].push_back({{"path", source.path.string()},
+                                     {"sha256", source.sha256},
+                                     {"metric", results.metric},
+                                     {"options", results.options},
+                                     {"provenance", results.provenance},
+                                     {"inputs", inputs_of(results)}});
+  }
+  provenance["created_utc"] = created;
+  Json options = options_to_json(job.figure);
+  options.update(options_to_json(job.style));
+  provenance["options"] = std::move(options);
+  return provenance;
+}
+
+}  // namespace lime

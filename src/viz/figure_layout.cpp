@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/figure_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/panel_builder.h"
+#include "viz/text_elements.h"
+
+namespace lime {
+namespace {
+
+constexpr int kRounds = 3;  // of fitting sizes: labels may change with them a little
+
+}  // namespace
+
+QCPAxisRect* new_axis_rect(QCustomPlot* plot) {
+  auto* const rect = new QCPAxisRect(plot, true);
+  rect->axis(QCPAxis::atTop)->setVisible(false);
+  rect->axis(QCPAxis::atRight)->setVisible(false);
+  for (QCPAxis* const axis : rect->axes()) {
+    axis->setLayer("axes");
+    axis->grid()->setLayer("grid");
+  }
+  rect->setMinimumMargins(QMargins(units(2), units(3), units(3), units(2)));
+  return rect;
+}
+
+FigureLayout::FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme,
+                           int width)
+    : plot_(plot),
+      figure_(figure),
+      theme_(theme),
+      width_(width),
+      num_colours_(num_colours_of(figure)) {
+  plot_.plotLayout()->clear();
+  plot_.plotLayout()->setRowSpacing(units(2));
+  plot_.plotLayout()->setAutoMargins(QCP::msNone);
+  plot_.plotLayout()->setMargins(QMargins(units(2), units(3), units(2), units(2)));
+  plot_.setBackground(theme_.ground());
+  plot_.setAntialiasedElements(QCP::aeAll);
+  build();
+}
+
+void FigureLayout::build() {
+  const std::string& title = theme_.style().title.empty() ? figure_.title : theme_.style().title;
+  const int text_width = width_ - 2 * units(4);
+  if (!title.empty()) {
+    add_row(new NoteElement(&plot_, title, theme_.title_font(), theme_.ink(), text_width));
+  }
+  if (const std::vector<LegendEntry> entries = legend_of(figure_); entries.size() > 1) {
+    add_row(new LegendElement(&plot_, entries, num_colours_, theme_, text_width));
+  }
+  add_panels();
+  if (!figure_.note.empty()) {
+    add_row(new NoteElement(&plot_, figure_.note, theme_.note_font(), theme_.muted(), text_width));
+  }
+}
+
+void FigureLayout::add_row(QCPLayoutElement* element) {
+  plot_.plotLayout()->addElement(plot_.plotLayout()->rowCount(), 0, element);
+}
+
+int FigureLayout::num_columns() const {
+  return std::clamp(figure_.columns, 1, static_cast<int>(figure_.panels.size()));
+}
+
+int FigureLayout::num_rows() const {
+  return (static_cast<int>(figure_.panels.size()) + num_columns() - 1) / num_columns();
+}
+
+bool FigureLayout::has_map() const {
+  return std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
+    return std::holds_alternative<MapPanel>(panel.content);
+  });
+}
+
+MapScale FigureLayout::map_scale() const {
+  const bool is_signed =
+      std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
+        const auto* const map = std::get_if<MapPanel>(&panel.content);
+        return map != nullptr && map->is_signed;
+      });
+  const auto [low, high] = colour_range_of(figure_);
+  return {theme_.map_palette(is_signed), low, high};
+}
+
+void FigureLayout::add_panels() {
+  // Grid and panels are in their place before they are filled: what is drawn in a panel looks for
+  // its axes in the plot.
+  grid_ = new QCPLayoutGrid;
+  add_row(grid_);
+  grid_->setColumnSpacing(units(5));
+  grid_->setRowSpacing(units(4));
+  std::vector<QCPMarginGroup*> columns;
+  for (int c = 0; c < num_columns(); ++c) columns.push_back(new QCPMarginGroup(&plot_));
+  QCPMarginGroup* row = nullptr;
+  for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
+    const int col = static_cast<int>(i) % num_columns();
+    if (col == 0) row = new QCPMarginGroup(&plot_);
+    QCPLayoutElement* const element = panel_element(i);
+    elements_.push_back(element);
+    if (auto* const rect = qobject_cast<QCPAxisRect*>(element)) {
+      rect->setMarginGroup(QCP::msLeft | QCP::msRight, columns[static_cast<std::size_t>(col)]);
+      rect->setMarginGroup(QCP::msTop | QCP::msBottom, row);
+      rects_.push_back(rect);
+    }
+  }
+  if (figure_.shares_y) share_y();
+  if (has_map()) add_colour_bar();
+}
+
+std::string FigureLayout::panel_letter(std::size_t index) const {
+  if (!theme_.style().panel_letters || figure_.panels.size() > 26) return "";
+  return std::string(1, static_cast<char>('a' + index));
+}
+
+void FigureLayout::place_on_grid(QCPLayoutElement* element, std::size_t index) {
+  grid_->addElement(static_cast<int>(index) / num_columns(),
+                    static_cast<int>(index) % num_columns(), element);
+}
+
+QCPLayoutElement* FigureLayout::panel_element(std::size_t index) {
+  const FigurePanel& panel = figure_.panels[index];
+  if (const auto* const table = std::get_if<TablePanel>(&panel.content)) {
+    auto* const element = new TableElement(&plot_, *table, theme_);
+    place_on_grid(element, index);
+    return element;
+  }
+  return filled_axes(index);
+}
+
+QCPAxisRect* FigureLayout::filled_axes(std::size_t index) {
+  const FigurePanel& panel = figure_.panels[index];
+  QCPAxisRect* const rect = new_axis_rect(&plot_);
+  place_on_grid(rect, index);
+  const PanelPlace place{&plot_, rect, &theme_, num_colours_, map_scale()};
+  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+    add_curves(place, *curves);
+  } else if (const auto* const map = std::get_if<MapPanel>(&panel.content)) {
+    add_map(place, *map);
+  } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
+    add_cloud(place, *cloud);
+  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+    add_bars(place, *bars);
+  }
+  dress_axes(place, panel);
+  add_title(rect, index);
+  return rect;
+}
+
+void FigureLayout::add_title(QCPAxisRect* rect, std::size_t index) {
+  const std::string letter = panel_letter(index);
+  const std::string& title = figure_.panels[index].title;
+  const bool has_any =
+      !letter.empty() || std::any_of(figure_.panels.begin(), figure_.panels.end(),
+                                     [](const FigurePanel& panel) { return !panel.title.empty(); });
+  if (!has_any) return;
+  QMargins margins = rect->minimumMargins();
+  margins.setTop(theme_.line_height() + units(3));
+  rect->setMinimumMargins(margins);
+  const auto text = [&](const std::string& words, const QFont& font) {
+    auto* const item = new QCPItemText(&plot_);
+    item->setText(QString::fromStdString(words));
+    item->setFont(font);
+    item->setColor(theme_.ink());
+    item->setPositionAlignment(Qt::AlignLeft | Qt::AlignBottom);
+    item->setPadding(QMargins(0, 0, 0, units(1.5)));
+    item->setClipToAxisRect(false);
+    item->position->setAxisRect(rect);
+    item->position->setType(QCPItemPosition::ptAxisRectRatio);
+    item->position->setCoords(0.0, 0.0);
+    return item;
+  };
+  QCPItemText* front = letter.empty() ? nullptr : text(letter, theme_.title_font());
+  if (title.empty()) return;
+  QCPItemText* const behind = text(title, theme_.label_font());
+  if (front == nullptr) return;
+  behind->position->setParentAnchor(front->bottomRight);
+  behind->position->setType(QCPItemPosition::ptAbsolute);
+  behind->position->setCoords(units(4), 0.0);
+}
+
+void FigureLayout::share_y() {
+  QCPRange all = rects_.front()->axis(QCPAxis::atLeft)->range();
+  for (QCPAxisRect* const rect : rects_) all.expand(rect->axis(QCPAxis::atLeft)->range());
+  for (std::size_t i = 0; i < rects_.size(); ++i) {
+    QCPAxis* const axis = rects_[i]->axis(QCPAxis::atLeft);
+    axis->setRange(all);
+    if (static_cast<int>(i) % num_columns() == 0) continue;
+    axis->setTickLabels(false);
+    axis->setLabel("");
+  }
+}
+
+void FigureLayout::add_colour_bar() {
+  // In the first row of panels: as high as one of them.
+  QCPAxisRect* const bar = new_colour_bar(&plot_, map_scale(), figure_.colour_label, theme_);
+  grid_->addElement(0, num_columns(), bar);
+  grid_->setColumnStretchFactor(num_columns(), 1e-3);
+  // Its upper and lower ends are those of the panel beside it.
+  bar->setMarginGroup(QCP::msTop | QCP::msBottom, rects_.front()->marginGroup(QCP::msTop));
+}
+
+void FigureLayout::update(int height) {
+  plot_.setViewport(QRect(0, 0, width_, height));
+  for (const auto phase :
+       {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout}) {
+    plot_.plotLayout()->update(phase);
+  }
+}
+
+void FigureLayout::settle(int height) {
+  if (rects_.size() != elements_.size()) return;
+  for (int round = 0; round < kRounds; ++round) {
+    update(height);
+    std::vector<double> beside;  // labels, per column
+    double area = 0.0;
+    for (int c = 0; c < num_columns(); ++c) {
+      const QCPAxisRect& rect = *rects_[static_cast<std::size_t>(c)];
+      beside.push_back(rect.outerRect().width() - rect.rect().width());
+      area += rect.rect().width();
+    }
+    area /= num_columns();
+    for (int c = 0; c < num_columns(); ++c) {
+      grid_->setColumnStretchFactor(c, beside[static_cast<std::size_t>(c)] + area);
+    }
+  }
+  update(height);
+}
+
+int FigureLayout::fitting_height() {
+  if (rects_.empty()) {
+    plot_.plotLayout()->update(QCPLayoutElement::upPreparation);
+    return plot_.plotLayout()->minimumOuterSizeHint().height();
+  }
+  int height = width_;
+  for (int round = 0; round < kRounds; ++round) {
+    settle(height);
+    double missing = 0.0;
+    for (int r = 0; r < num_rows(); ++r) {
+      const QRect area = rects_[static_cast<std::size_t>(r * num_columns())]->rect();
+      missing += figure_.panel_aspect * area.width() - area.height();
+    }
+    height = std::max(units(20), height + static_cast<int>(std::lround(missing)));
+  }
+  return height;
+}
+
+}  // namespace lime

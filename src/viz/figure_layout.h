@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <qcustomplot.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "viz/figure.h"
+#include "viz/map_plottable.h"
+#include "viz/plot_theme.h"
+
+namespace lime {
+
+/// Fills a plot with a figure: title, legend, panels on a grid, colour bar, note.
+///
+/// Panels of a row stand on one line, those of a column begin at one place, and all axis areas are
+/// equally wide, whatever their labels need.
+class FigureLayout {
+ public:
+  /// What it is given must outlive it. @param width  of the figure, units.
+  FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme, int width);
+
+  /// Height at which the panels have the aspect that the figure asks for, units.
+  int fitting_height();
+  /// Gives the columns of panels equal axis areas at this height.
+  void settle(int height);
+
+ private:
+  void build();
+  void add_row(QCPLayoutElement* element);
+  void add_panels();
+  void place_on_grid(QCPLayoutElement* element, std::size_t index);
+  QCPLayoutElement* panel_element(std::size_t index);
+  QCPAxisRect* filled_axes(std::size_t index);
+  void add_title(QCPAxisRect* rect, std::size_t index);
+  void add_colour_bar();
+  void share_y();
+  std::string panel_letter(std::size_t index) const;
+  bool has_map() const;
+  MapScale map_scale() const;
+  int num_columns() const;
+  int num_rows() const;
+  void update(int height);
+
+  QCustomPlot& plot_;
+  const Figure& figure_;
+  const PlotTheme& theme_;
+  int width_;
+  std::size_t num_colours_;
+  QCPLayoutGrid* grid_ = nullptr;
+  std::vector<QCPLayoutElement*> elements_;  ///< of the panels
+  std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
+};
+
+/// An axis area without its upper and right axes, in the layers that figures use.
+QCPAxisRect* new_axis_rect(QCustomPlot* plot);
+
+/// A bar that says which colour stands for which number, with `label` beside it.
+QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std::string& label,
+                            const PlotTheme& theme);
+
+}  // namespace lime

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/figure_source.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/errors.h"
+#include "core/sha256.h"
+#include "store/hdf5_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLogName = "training_log.jsonl";
+
+/// Numbers the classes that have points anew, in their order.
+void drop_empty_classes(SourceCloud& cloud) {
+  std::vector<int> number(cloud.class_names.size(), -1);
+  for (const int c : cloud.classes) number[static_cast<std::size_t>(c)] = 0;
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < number.size(); ++c) {
+    if (number[c] < 0) continue;
+    number[c] = static_cast<int>(names.size());
+    names.push_back(cloud.class_names[c]);
+  }
+  for (int& c : cloud.classes) c = number[static_cast<std::size_t>(c)];
+  cloud.class_names = std::move(names);
+}
+
+int layer_number(const std::string& name, const fs::path& path) {
+  int layer = 0;
+  const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
+  if (result.ec != std::errc() || result.ptr != name.data() + name.size()) {
+    throw FormatError("embeddings: '{}': '{}' must be a layer's number", path.string(), name);
+  }
+  return layer;
+}
+
+/// Classes of the points of `group`, and their names.
+void read_classes(const Hdf5File& file, const std::string& group, SourceCloud& cloud) {
+  const std::string name = group + "/rows/class";
+  cloud.classes = file.read<std::int32_t>(name);
+  if (file.has_attribute("names", name)) cloud.class_names = file.strings_attribute("names", name);
+  const auto count = static_cast<int>(cloud.class_names.size());
+  const bool has_others = std::any_of(cloud.classes.begin(), cloud.classes.end(),
+                                      [&](int c) { return c < 0 || c >= count; });
+  if (!has_others) return;
+  for (int& c : cloud.classes) c = c < 0 || c >= count ? count : c;
+  cloud.class_names.emplace_back(count == 0 ? "" : "other");
+}
+
+SourceCloud read_cloud(const Hdf5File& file, const std::string& name, SourceCloud cloud) {
+  const MatrixF points = file.read_matrix(name);
+  if (points.cols() != 2 || points.rows() != static_cast<Eigen::Index>(cloud.classes.size())) {
+    throw FormatError("embeddings: '{}': '{}' must be of shape [{}, 2], got [{}, {}]",
+                      file.path().string(), name, cloud.classes.size(), points.rows(),
+                      points.cols());
+  }
+  for (Eigen::Index i = 0; i < points.rows(); ++i) {
+    cloud.x.push_back(points(i, 0));
+    cloud.y.push_back(points(i, 1));
+  }
+  drop_empty_classes(cloud);
+  return cloud;
+}
+
+}  // namespace
+
+fs::path embeddings_beside(const fs::path& path) {
+  return fs::path(path).replace_extension(".embeddings.h5");
+}
+
+std::vector<SourceCloud> read_clouds(const fs::path& path) {
+  const Hdf5File file(path);
+  if (!file.has_attribute("format") || file.string_attribute("format") != "lime-embeddings") {
+    throw FormatError("embeddings: '{}' must be of format lime-embeddings", path.string());
+  }
+  std::vector<std::string> captures = file.groups("captures");
+  std::sort(captures.begin(), captures.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  std::vector<SourceCloud> clouds;
+  for (const std::string& capture : captures) {
+    const std::string group = "captures/" + capture;
+    SourceCloud base;
+    base.label = file.string_attribute("label", group);
+    read_classes(file, group, base);
+    for (const std::string& site : file.groups(group)) {
+      if (site == "rows") continue;
+      base.site = site;
+      for (const std::string& layer : file.datasets(group + "/" + site)) {
+        base.layer = layer_number(layer, path);
+        clouds.push_back(read_cloud(file, fmt::format("{}/{}/{}", group, site, layer), base));
+      }
+    }
+  }
+  return clouds;
+}
+
+FigureSource read_figure_source(const fs::path& path) {
+  FigureSource source{path, {}};
+  fs::path file = path;
+  if (fs::is_directory(path)) {
+    file = path / kLogName;
+    if (!fs::exists(file)) {
+      throw IoError(
+          "figure: folder '{}' holds no {}; give results files of lime-metrics, or "
+          "folders that lime-train wrote",
+          path.string(), kLogName);
+    }
+  }
+  const bool is_log = file.extension() == ".jsonl";
+  source.results = is_log ? read_training_log(file) : read_results(file);
+  source.sha256 = sha256_of_file(file);
+  if (source.results.metric != "tsne") return source;
+  const fs::path beside = embeddings_beside(path);
+  if (!fs::exists(beside)) {
+    throw IoError(
+        "figure: '{}' needs the coordinates that lime-metrics tsne wrote to '{}', which "
+        "is not there",
+        path.string(), beside.string());
+  }
+  source.clouds = read_clouds(beside);
+  return source;
+}
+
+}  // namespace lime

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+std::string plain(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::vector<FigureRow> accuracy_rows(std::span<const FigureSource> sources,
+                                     const FigureOptions& options) {
+  return rows_where(rows_of(sources, options), [](const FigureRow& row) {
+    return row.text("kind").empty() && row.has("level");
+  });
+}
+
+std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGroups level) {
+  const std::vector<FigureRow> part =
+      rows_where(rows, [&](const FigureRow& row) { return row.text("level") == enum_name(level); });
+  if (part.empty()) {
+    throw InvalidArgument("by: the results have no rows by {}; there are {}", enum_name(level),
+                          fmt::join(distinct(rows, "level"), ", "));
+  }
+  return part;
+}
+
+/// Accuracies of probes over the layers: a panel per site and group.
+Figure probe_curves(const std::vector<FigureRow>& rows, const FigureOptions& options) {
+  const std::vector<FigureRow> part = rows_of_level(rows, options.by.value_or(BlimpGroups::kAll));
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> sites = sites_of(rows);
+  const std::vector<std::string> names = distinct(part, "name");
+  LayerCurves columns;
+  columns.y_label = "accuracy";
+  Figure figure;
+  for (const std::string& name : names) {
+    for (const std::string& site : sites) {
+      const std::vector<FigureRow> drawn = rows_where(part, [&](const FigureRow& row) {
+        return row.text("name") == name && row.text("site") == site;
+      });
+      FigurePanel panel = layer_panel(drawn, columns, labels, options);
+      std::get<CurvePanel>(panel.content)
+          .references.push_back({.y = 0.5, .label = "chance", .in_legend = true});
+      if (names.size() > 1) panel.title = plain(name);
+      if (sites.size() > 1) panel.title += (panel.title.empty() ? "" : ", ") + site;
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  figure.shares_y = true;
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.is_wide = figure.columns >= 3;
+  return figure;
+}
+
+/// Zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over tasks
+/// first.
+Figure zero_shot_bars(const std::vector<FigureRow>& rows, const FigureOptions& options) {
+  const BlimpGroups level = options.by.value_or(BlimpGroups::kLinguisticsTerm);
+  std::vector<FigureRow> part = rows_of_level(rows, BlimpGroups::kAll);
+  if (level != BlimpGroups::kAll) {
+    const std::vector<FigureRow> more = rows_of_level(rows, level);
+    part.insert(part.end(), more.begin(), more.end());
+  }
+  BarPanel bars;
+  const std::vector<std::string> names = distinct(part, "name");
+  for (const std::string& name : names) {
+    bars.groups.push_back(name == "all" ? "mean over tasks" : plain(name));
+  }
+  const std::vector<std::string> labels = distinct(part, "label");
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    BarPanel::Series series;
+    series.label = labels[i];
+    series.look = model_look(i);
+    for (const std::string& name : names) {
+      const std::vector<FigureRow> own = rows_where(part, [&](const FigureRow& row) {
+        return row.text("name") == name && row.text("label") == labels[i];
+      });
+      const auto value = [&](const char* key) {
+        return own.empty() ? std::numeric_limits<double>::quiet_NaN() : own.front().number(key);
+      };
+      series.values.push_back(value("mean"));
+      series.low.push_back(value("ci_low"));
+      series.high.push_back(value("ci_high"));
+    }
+    bars.series.push_back(std::move(series));
+  }
+  bars.reference = ReferenceLine{.y = 0.5, .label = "chance", .in_legend = true};
+  Figure figure;
+  figure.panels.push_back({.title = "",
+                           .x = {.label = "accuracy", .min = 0.0, .max = 1.0},
+                           .y = {},
+                           .content = std::move(bars)});
+  // A line of text per group, more where groups have several bars.
+  const double bars_per_group = std::max(1.0, 0.6 * static_cast<double>(labels.size()));
+  figure.panel_aspect = std::max(0.3, 0.09 * static_cast<double>(names.size()) * bars_per_group);
+  return figure;
+}
+
+/// A column of the table: a model, and of probes a site.
+struct TableModel {
+  std::string label;
+  std::string site;
+  bool operator==(const TableModel&) const = default;
+};
+
+/// Mean over the rows of one cell: over the layers, of probes.
+double cell_mean(const std::vector<FigureRow>& rows) {
+  double sum = 0.0;
+  for (const FigureRow& row : rows) sum += row.number("mean");
+  return sum / static_cast<double>(rows.size());
+}
+
+std::vector<TableModel> models_of(const std::vector<FigureRow>& rows) {
+  std::vector<TableModel> models;
+  for (const FigureRow& row : rows) {
+    TableModel model{row.text("label"), row.text("site")};
+    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
+/// The cells of one line of the table, in per cent.
+std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const std::string& name,
+                                    const std::vector<TableModel>& models) {
+  std::vector<std::string> cells;
+  for (const TableModel& model : models) {
+    const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+      return row.text("name") == name && TableModel{row.text("label"), row.text("site")} == model;
+    });
+    cells.push_back(own.empty() ? "" : fmt::format("{:.1f}", 100.0 * cell_mean(own)));
+  }
+  return cells;
+}
+
+}  // namespace
+
+Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = accuracy_rows(sources, options);
+  if (rows.empty()) throw NothingToShow("figure: no row holds an accuracy");
+  return rows.front().has("layer") ? probe_curves(rows, options) : zero_shot_bars(rows, options);
+}
+
+Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> all =
+      rows_where(accuracy_rows(sources, options), [&](const FigureRow& row) {
+        const auto layer = static_cast<int>(row.has("layer") ? row.number("layer") : 0.0);
+        return options.layer.empty() || !row.has("layer") ||
+               std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
+      });
+  if (all.empty()) throw NothingToShow("figure: no row holds an accuracy of these layers");
+  const std::vector<FigureRow> groups =
+      rows_of_level(all, options.by.value_or(BlimpGroups::kLinguisticsTerm));
+  const std::vector<TableModel> models = models_of(groups);
+  TablePanel table;
+  table.head = {"accuracy in %"};
+  for (const TableModel& model : models) {
+    table.head.push_back(model.site.empty() ? model.label
+                                            : fmt::format("{}, {}", model.label, model.site));
+  }
+  const auto add_line = [&](const std::vector<FigureRow>& rows, const std::string& name,
+                            const std::string& shown) {
+    std::vector<std::string> line = {shown};
+    const std::vector<std::string> cells = table_line(rows, name, models);
+    line.insert(line.end(), cells.begin(), cells.end());
+    table.rows.push_back(std::move(line));
+  };
+  for (const std::string& name : distinct(groups, "name")) add_line(groups, name, plain(name));
+  table.rules = {static_cast<int>(table.rows.size())};
+  add_line(rows_of_level(all, BlimpGroups::kAll), "all", "mean over tasks");
+  Figure figure;
+  const bool is_probe = all.front().has("layer");
+  if (is_probe) figure.note = "probes; means over the layers";
+  figure.is_wide = models.size() > 2 || !models.front().site.empty();
+  figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
+  return figure;
+}
+
+}  // namespace lime

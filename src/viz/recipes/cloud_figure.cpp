@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr std::size_t kMostPanels = 6;  // side by side, per model
+
+/// Name of a class without the space that a token begins with.
+std::string shown_name(const std::string& name) {
+  return name.size() > 1 && name.front() == ' ' ? name.substr(1) : name;
+}
+
+/// The layers of `clouds` that are drawn: those asked for, or at most six of them, evenly.
+std::vector<int> shown_layers(const std::vector<const SourceCloud*>& clouds,
+                              const FigureOptions& options) {
+  std::set<int> there;
+  for (const SourceCloud* const cloud : clouds) there.insert(cloud->layer);
+  for (const int layer : options.layer) {
+    if (there.contains(layer)) continue;
+    throw InvalidArgument("figure: there is no drawing of layer {}; there are layers {}", layer,
+                          fmt::join(there, ", "));
+  }
+  if (!options.layer.empty()) return options.layer;
+  const std::vector<int> all(there.begin(), there.end());
+  if (all.size() <= kMostPanels) return all;
+  std::vector<int> some;
+  for (std::size_t i = 0; i < kMostPanels; ++i) {
+    some.push_back(all[i * (all.size() - 1) / (kMostPanels - 1)]);
+  }
+  return some;
+}
+
+/// All clouds of the sites and labels asked for.
+std::vector<const SourceCloud*> clouds_of(std::span<const FigureSource> sources,
+                                          const FigureOptions& options) {
+  const auto is_chosen = [](const std::vector<std::string>& list, const std::string& text) {
+    return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+  };
+  std::vector<const SourceCloud*> clouds;
+  for (const FigureSource& source : sources) {
+    for (const SourceCloud& cloud : source.clouds) {
+      if (!is_chosen(options.site, cloud.site) || !is_chosen(options.label, cloud.label)) continue;
+      clouds.push_back(&cloud);
+    }
+  }
+  return clouds;
+}
+
+/// The classes of all clouds, in the order of their first appearance.
+std::vector<std::string> classes_of(const std::vector<const SourceCloud*>& clouds) {
+  std::vector<std::string> names;
+  for (const SourceCloud* const cloud : clouds) {
+    for (const std::string& name : cloud->class_names) {
+      const std::string shown = shown_name(name);
+      if (std::find(names.begin(), names.end(), shown) == names.end()) names.push_back(shown);
+    }
+  }
+  return names;
+}
+
+CloudPanel panel_of(const SourceCloud& cloud, const std::vector<std::string>& class_names) {
+  CloudPanel panel{cloud.x, cloud.y, {}, class_names};
+  std::vector<int> number;
+  for (const std::string& name : cloud.class_names) {
+    const auto at = std::find(class_names.begin(), class_names.end(), shown_name(name));
+    number.push_back(static_cast<int>(at - class_names.begin()));
+  }
+  for (const int c : cloud.classes) panel.classes.push_back(number[static_cast<std::size_t>(c)]);
+  return panel;
+}
+
+}  // namespace
+
+Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  rows_of(sources, options);  // says which sites and labels there are
+  std::vector<const SourceCloud*> clouds = clouds_of(sources, options);
+  if (clouds.empty()) throw NothingToShow("figure: there are no coordinates beside the results");
+  const std::vector<int> layers = shown_layers(clouds, options);
+  const auto is_hidden = [&](const SourceCloud* cloud) {
+    return std::find(layers.begin(), layers.end(), cloud->layer) == layers.end();
+  };
+  std::erase_if(clouds, is_hidden);
+  const std::vector<std::string> class_names = classes_of(clouds);
+  std::set<std::string> labels;
+  std::set<std::string> sites;
+  for (const SourceCloud* const cloud : clouds) {
+    labels.insert(cloud->label);
+    sites.insert(cloud->site);
+  }
+  Figure figure;
+  for (const SourceCloud* const cloud : clouds) {
+    FigurePanel panel;
+    panel.title = fmt::format("{}{}{}{}layer {}", labels.size() > 1 ? cloud->label : "",
+                              labels.size() > 1 ? ", " : "", sites.size() > 1 ? cloud->site : "",
+                              sites.size() > 1 ? ", " : "", cloud->layer + options.layer_base);
+    // t-SNE's axes mean nothing.
+    panel.x = {.hides_numbers = true};
+    panel.y = {.hides_numbers = true};
+    panel.content = panel_of(*cloud, class_names);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.columns = options.columns > 0 ? options.columns : static_cast<int>(layers.size());
+  figure.panel_aspect = 1.0;
+  figure.is_wide = figure.columns >= 3;
+  return figure;
+}
+
+}  // namespace lime

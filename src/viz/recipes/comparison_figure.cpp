@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/measures.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+/// What tells the quantities of one results file apart beside `quantity`.
+constexpr std::array kParts = {"alpha", "method", "labels", "task", "over"};
+
+std::string stars_of(double p) {
+  if (!(p < 0.05)) return "";
+  if (p >= 0.01) return "*";
+  return p >= 0.001 ? "**" : "***";
+}
+
+/// "LIMe - LLaMA", with a minus sign.
+std::string pair_of(const FigureRow& row) {
+  return fmt::format("{} \xE2\x88\x92 {}", row.text("label"), row.text("baseline"));
+}
+
+/// What was compared, without what all rows have in common.
+std::string quantity_of(const FigureRow& row, const std::vector<std::string>& varying) {
+  std::string name = measure_name(row.text("quantity"));
+  for (const std::string& key : varying) {
+    if (!row.has(key)) continue;
+    const std::string text = row.text(key);
+    name +=
+        text.empty() ? fmt::format(", \xCE\xB1 = {}", row.number(key)) : fmt::format(", {}", text);
+  }
+  return name;
+}
+
+std::vector<std::string> varying_parts(const std::vector<FigureRow>& rows) {
+  std::vector<std::string> varying;
+  for (const char* const key : kParts) {
+    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
+      return row.has(key) && rows.front().has(key) && row.row->at(key) != rows.front().row->at(key);
+    });
+    if (differs) varying.emplace_back(key);
+  }
+  return varying;
+}
+
+template <typename Function>
+std::vector<std::string> different(const std::vector<FigureRow>& rows, Function&& text_of) {
+  std::vector<std::string> texts;
+  for (const FigureRow& row : rows) {
+    const std::string text = text_of(row);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return texts;
+}
+
+/// A curve of the differences of one pair, with a star where they are no chance.
+Curve difference_curve(const std::vector<FigureRow>& rows, int layer_base) {
+  LayerCurves columns;
+  columns.value = "difference";
+  columns.spread = Curve::Spread::kBars;
+  Curve curve = layer_curve(rows, columns, layer_base);
+  curve.stars.assign(curve.x.size(), "");
+  for (const FigureRow& row : rows) {
+    const auto at = std::find(curve.x.begin(), curve.x.end(), row.number("layer") + layer_base);
+    curve.stars[static_cast<std::size_t>(at - curve.x.begin())] = stars_of(row.number("p_holm"));
+  }
+  return curve;
+}
+
+}  // namespace
+
+Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [&](const FigureRow& row) {
+    return row.text("kind") == "comparison" && row.has("layer") &&
+           (row.text("labels").empty() || row.text("labels") == "words");
+  });
+  if (rows.empty()) {
+    throw NothingToShow(
+        "figure: the results compare no layers; run lime-metrics {} with --compare "
+        "first",
+        sources.front().results.metric);
+  }
+  const std::vector<std::string> chosen =
+      chosen_measures(distinct(rows, "quantity"), options.measure);
+  std::erase_if(rows,
+                [&](const FigureRow& row) { return !is_wanted(chosen, row.text("quantity")); });
+  const std::vector<std::string> varying = varying_parts(rows);
+  const std::vector<std::string> pairs = different(rows, pair_of);
+  const std::vector<std::string> sites = sites_of(rows);
+  const auto name_of = [&](const FigureRow& row) { return quantity_of(row, varying); };
+  Figure figure;
+  for (const std::string& quantity : different(rows, name_of)) {
+    for (const std::string& site : sites) {
+      FigurePanel panel;
+      panel.title = sites.size() > 1 ? site : "";
+      panel.x = {.label = "layer", .whole_numbers = true};
+      panel.y = {.label = fmt::format("\xCE\x94 {}", quantity)};
+      CurvePanel curves;
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+          return name_of(row) == quantity && row.text("site") == site && pair_of(row) == pairs[i];
+        });
+        if (own.empty()) continue;
+        curves.curves.push_back(difference_curve(own, options.layer_base));
+        curves.curves.back().label = pairs[i];
+        curves.curves.back().look = model_look(i);
+      }
+      if (curves.curves.empty()) continue;
+      curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});
+      panel.content = std::move(curves);
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  // A row per quantity, where all of them have all sites.
+  const bool is_full = figure.panels.size() % sites.size() == 0 && sites.size() > 1;
+  const int by_site = is_full ? static_cast<int>(sites.size()) : 0;
+  figure.columns =
+      columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_site);
+  figure.is_wide = figure.columns >= 2;
+  figure.note =
+      fmt::format("{}* p < 0.05, ** p < 0.01, *** p < 0.001, corrected after Holm over the layers",
+                  pairs.size() == 1 ? pairs.front() + "; " : "");
+  return figure;
+}
+
+}  // namespace lime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+/// A column: its head, and what stands in a row's cell.
+struct CostColumn {
+  std::string head;
+  std::function<std::string(const FigureRow&)> cell;
+  /// Left out where all rows agree.
+  bool only_if_different = false;
+};
+
+/// A count with five digits that count: "1.0761 B", "69,696" below a million.
+std::string count_text(double value, const char* billion, const char* trillion) {
+  if (value >= 1e12) return fmt::format("{:.4f} {}", value / 1e12, trillion);
+  if (value >= 1e9) return fmt::format("{:.5f} {}", value / 1e9, billion);
+  if (value >= 1e6) return fmt::format("{:.2f} M", value / 1e6);
+  std::string digits = fmt::format("{:.0f}", value);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024.0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, bytes == std::floor(bytes) ? 0 : 1, kUnits[unit]);
+}
+
+std::string decoder_name(const std::string& decoder) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kNames = {
+      {{"llama", "LLaMA"},
+       {"lime", "LIMe"},
+       {"denseformer", "DenseFormer"},
+       {"hyper_connections", "Hyper-Connections"},
+       {"resformer", "ResFormer"},
+       {"svformer", "SVFormer"}}};
+  for (const auto& [key, name] : kNames) {
+    if (key == decoder) return std::string(name);
+  }
+  return decoder;
+}
+
+std::vector<CostColumn> columns() {
+  const auto number = [](const char* key) {
+    return [key](const FigureRow& row) { return fmt::format("{:.0f}", row.number(key)); };
+  };
+  return {
+      {"config", [](const FigureRow& row) { return row.text("label"); }, true},
+      {"decoder", [](const FigureRow& row) { return decoder_name(row.text("decoder")); }},
+      {"KV heads", number("num_key_value_heads"), true},
+      {"tokens", number("sequence_length"), true},
+      {"parameters",
+       [](const FigureRow& row) { return count_text(row.number("parameters"), "B", "T"); }},
+      {"of them routers",
+       [](const FigureRow& row) { return count_text(row.number("router_parameters"), "B", "T"); }},
+      {"MACs",
+       [](const FigureRow& row) {
+         return count_text(row.number("multiply_accumulates"), "G", "T");
+       }},
+      {"of them mixing",
+       [](const FigureRow& row) {
+         return fmt::format("{:.2f} %", 100 * row.number("mixing_share"));
+       }},
+      {"KV cache", [](const FigureRow& row) { return bytes_text(row.number("cache_bytes")); }},
+  };
+}
+
+}  // namespace
+
+Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_of(sources, options);
+  TablePanel table;
+  table.rows.resize(rows.size());
+  for (const CostColumn& column : columns()) {
+    const std::string first = column.cell(rows.front());
+    const bool differs = std::any_of(
+        rows.begin(), rows.end(), [&](const FigureRow& row) { return column.cell(row) != first; });
+    if (column.only_if_different && !differs) continue;
+    table.head.push_back(column.head);
+    for (std::size_t r = 0; r < rows.size(); ++r) table.rows[r].push_back(column.cell(rows[r]));
+  }
+  Figure figure;
+  figure.is_wide = true;
+  figure.note = fmt::format("one forward pass over {:.0f} tokens; KV cache in {}",
+                            rows.front().number("sequence_length"), rows.front().text("dtype"));
+  figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
+  return figure;
+}
+
+}  // namespace lime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/measures.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+Figure geometry_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
+    return row.text("kind").empty() && row.has("measure");
+  });
+  if (rows.empty()) throw NothingToShow("figure: no row holds a measure of geometry");
+  const std::vector<std::string> labels = distinct(rows, "label");
+  std::vector<std::string> sites = sites_of(rows);
+  // Six panels per site: one site unless several are asked for.
+  const bool has_more_sites = options.site.empty() && sites.size() > 1;
+  if (has_more_sites) sites = {is_wanted(sites, "hidden") ? "hidden" : sites.front()};
+  Figure figure;
+  for (const std::string& site : sites) {
+    for (const std::string& measure : chosen_measures(distinct(rows, "measure"), options.measure)) {
+      const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
+        return row.text("site") == site && row.text("measure") == measure;
+      });
+      // Ranks may be there of all rows and of each sequence.
+      for (const std::string& over : distinct(part, "over")) {
+        LayerCurves columns;
+        columns.y_label = measure_name(measure);
+        if (distinct(part, "over").size() > 1 && over == "sequences") {
+          columns.y_label += ", per sequence";
+        }
+        const std::vector<FigureRow> drawn =
+            rows_where(part, [&](const FigureRow& row) { return row.text("over") == over; });
+        figure.panels.push_back(layer_panel(drawn, columns, labels, options));
+        figure.panels.back().title = sites.size() > 1 ? site : "";
+      }
+    }
+  }
+  figure.columns = options.columns > 0 ? options.columns
+                                       : std::min<int>(3, static_cast<int>(figure.panels.size()));
+  if (has_more_sites) figure.note = sites.front() + "; --site takes others";
+  figure.panel_aspect = 0.75;
+  figure.is_wide = figure.columns >= 3;
+  return figure;
+}
+
+}  // namespace lime

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr std::array kControlPatterns = {LinePattern::kDotted, LinePattern::kDashDotted,
+                                         LinePattern::kDashed};
+
+/// What the legend calls a control.
+std::string control_name(const std::string& labels) {
+  if (labels == "shuffled") return "shuffled labels";
+  if (labels == "token") return "random label per token";
+  if (labels == "sequence") return "random label per sequence";
+  return labels == "random-features" ? "random features" : labels;
+}
+
+/// The controls of one panel: a line without markers for each model and control, in the model's
+/// colour; the legend has one entry per control.
+std::vector<Curve> control_curves(const std::vector<FigureRow>& rows,
+                                  const std::vector<std::string>& labels,
+                                  const std::vector<std::string>& controls, int layer_base) {
+  std::vector<Curve> curves;
+  for (std::size_t c = 0; c < controls.size(); ++c) {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+        return row.text("labels") == controls[c] && row.text("label") == labels[i];
+      });
+      if (own.empty()) continue;
+      LayerCurves columns;
+      columns.low.clear();
+      Curve curve = layer_curve(own, columns, layer_base);
+      curve.label = fmt::format("{}, {}", labels[i], control_name(controls[c]));
+      curve.legend = control_name(controls[c]);
+      curve.look = {i, kControlPatterns[c % kControlPatterns.size()], MarkerShape::kNone, true};
+      curves.push_back(std::move(curve));
+    }
+  }
+  return curves;
+}
+
+FigurePanel accuracy_panel(const std::vector<FigureRow>& rows,
+                           const std::vector<std::string>& labels,
+                           const std::vector<std::string>& controls, const FigureOptions& options) {
+  LayerCurves columns;
+  columns.deviation = "std";
+  columns.spread = Curve::Spread::kBars;
+  columns.ceiling = "majority";
+  columns.ceiling_label = "commonest class";
+  columns.ceiling_in_legend = true;
+  columns.y_label = "accuracy of the probe";
+  const std::vector<FigureRow> words =
+      rows_where(rows, [](const FigureRow& row) { return row.text("labels") == "words"; });
+  FigurePanel panel = layer_panel(words, columns, labels, options);
+  auto& curves = std::get<CurvePanel>(panel.content).curves;
+  std::vector<Curve> drawn = control_curves(rows, labels, controls, options.layer_base);
+  // Last, so that the legend begins with the models.
+  curves.insert(curves.end(), std::make_move_iterator(drawn.begin()),
+                std::make_move_iterator(drawn.end()));
+  return panel;
+}
+
+}  // namespace
+
+Figure separability_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_where(
+      rows_of(sources, options), [](const FigureRow& row) { return row.text("kind").empty(); });
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> sites = sites_of(rows);
+  const std::vector<std::string> methods = distinct(rows, "method");
+  std::vector<std::string> controls = distinct(rows, "labels");
+  std::erase(controls, "words");
+  Figure figure;
+  for (const std::string& method : methods) {
+    for (const std::string& site : sites) {
+      const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
+        return row.text("method") == method && row.text("site") == site;
+      });
+      figure.panels.push_back(accuracy_panel(part, labels, controls, options));
+      std::string& title = figure.panels.back().title;
+      if (sites.size() > 1) title = site;
+      if (methods.size() > 1) title += fmt::format("{}{}", title.empty() ? "" : ", ", method);
+    }
+  }
+  if (figure.panels.empty()) throw NothingToShow("figure: no row holds the accuracy of a probe");
+  figure.note = "bars: standard deviation over the folds";
+  figure.shares_y = true;
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.is_wide = figure.columns >= 2;
+  return figure;
+}
+
+}  // namespace lime

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr std::size_t kMostMarkers = 16;  // more hide the line
+
+std::string column_of(TrainingAxis axis) {
+  if (axis == TrainingAxis::kSteps) return "step";
+  return axis == TrainingAxis::kTokens ? "tokens" : "flops";
+}
+
+std::string name_of(TrainingAxis axis) {
+  if (axis == TrainingAxis::kSteps) return "step";
+  return axis == TrainingAxis::kTokens ? "training tokens" : "training FLOPs (6 N tokens)";
+}
+
+Curve loss_curve(const std::vector<FigureRow>& rows, const std::string& column) {
+  Curve curve;
+  for (const FigureRow& row : rows) {
+    curve.x.push_back(row.number(column));
+    curve.y.push_back(row.number("loss"));
+  }
+  return curve;
+}
+
+}  // namespace
+
+Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows = rows_of(sources, options);
+  const std::string column = column_of(options.over);
+  if (!std::all_of(rows.begin(), rows.end(),
+                   [&](const FigureRow& row) { return row.has(column); })) {
+    throw InvalidArgument(
+        "over: the training log does not say the number of parameters, which {} "
+        "need; use steps or tokens",
+        enum_name(options.over));
+  }
+  CurvePanel curves;
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const auto part = [&](const std::string& kind, const std::string& label) {
+    return loss_curve(rows_where(rows,
+                                 [&](const FigureRow& row) {
+                                   return row.text("kind") == kind && row.text("label") == label;
+                                 }),
+                      column);
+  };
+  bool has_validation = false;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    Curve train = part("train", labels[i]);
+    Curve validation = part("validation", labels[i]);
+    const bool is_behind = !validation.x.empty();
+    has_validation = has_validation || is_behind;
+    train.label = is_behind ? fmt::format("{}, training", labels[i]) : labels[i];
+    train.legend = is_behind ? "" : labels[i];
+    train.look = {i, model_look(i).pattern, MarkerShape::kNone, is_behind};
+    validation.label = labels[i];
+    validation.look = model_look(i);
+    if (validation.x.size() > kMostMarkers) validation.look.marker = MarkerShape::kNone;
+    if (!train.x.empty()) curves.curves.push_back(std::move(train));
+    if (is_behind) curves.curves.push_back(std::move(validation));
+  }
+  // What is faint goes behind all else.
+  std::stable_partition(curves.curves.begin(), curves.curves.end(),
+                        [](const Curve& curve) { return curve.look.is_faint; });
+  Figure figure;
+  figure.panels.push_back({.title = "",
+                           .x = {.label = name_of(options.over)},
+                           .y = {.label = "loss (nats per token)"},
+                           .content = std::move(curves)});
+  if (has_validation) figure.note = "bold: validation; pale: training, batch by batch";
+  return figure;
+}
+
+}  // namespace lime

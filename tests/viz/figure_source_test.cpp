@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/figure_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.h"
+#include "store/hdf5_file.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::write_text;
+
+constexpr const char* kLog =
+    R"({"event":"start","time":"2026-11-21T05:00:00Z","tool":"lime","parameters":1000}
+{"event":"step","step":10,"loss":3.0,"targets_per_second":50.0,"seconds":2.0}
+{"event":"step","step":20,"loss":2.0,"targets_per_second":50.0,"seconds":4.0}
+{"event":"validation","step":15,"loss":2.5}
+{"event":"resume","step":20}
+{"event":"step","step":30,"loss":1.0,"targets_per_second":100.0,"seconds":1.0}
+{"event":"st)";
+
+class FigureSourceTest : public ::testing::Test {
+ protected:
+  std::string refusal(const std::filesystem::path& path) const {
+    try {
+      read_figure_source(path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(FigureSourceTest, ATrainingLogCountsTokensAcrossARestart) {
+  std::filesystem::create_directories(folder_ / "llama");
+  write_text(folder_ / "llama/training_log.jsonl", kLog);
+  const FigureSource source = read_figure_source(folder_ / "llama");
+  EXPECT_EQ(source.results.metric, "training");
+  const std::vector<Json>& rows = source.results.rows;
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["label"], "llama");
+  EXPECT_EQ(rows[0]["tokens"], 100.0);
+  EXPECT_EQ(rows[2]["kind"], "validation");
+  EXPECT_EQ(rows[2]["tokens"], 150.0);
+  EXPECT_EQ(rows[3]["tokens"], 300.0);
+  EXPECT_EQ(rows[3]["flops"], 6.0 * 1000.0 * 300.0);
+  EXPECT_EQ(source.results.provenance["created_utc"], "2026-11-21T05:00:00Z");
+}
+
+TEST_F(FigureSourceTest, NamesTheLineOfALogThatIsBroken) {
+  write_text(folder_ / "training_log.jsonl", "{\"event\":\"start\"}\nnothing\n");
+  EXPECT_THAT(refusal(folder_ / "training_log.jsonl"), HasSubstr("line 2"));
+  write_text(folder_ / "empty.jsonl", "");
+  EXPECT_THAT(refusal(folder_ / "empty.jsonl"), HasSubstr("holds no line"));
+  EXPECT_THAT(refusal(folder_.path()), ::testing::AnyOf(HasSubstr("line 2")));
+}
+
+TEST_F(FigureSourceTest, SaysWhatAFolderLacks) {
+  std::filesystem::create_directories(folder_ / "empty");
+  EXPECT_THAT(refusal(folder_ / "empty"), HasSubstr("holds no training_log.jsonl"));
+}
+
+TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
+  Results results;
+  results.metric = "tsne";
+  results.rows = {{{"label", "LLaMA"}, {"site", "hidden"}, {"layer", 2}}};
+  write_results(folder_ / "tsne.json", results);
+  EXPECT_THAT(refusal(folder_ / "tsne.json"), HasSubstr("tsne.embeddings.h5', which is not there"));
+
+  Hdf5Writer file(folder_ / "tsne.embeddings.h5");
+  file.set_attribute("format", "lime-embeddings");
+  file.make_group("captures/0");
+  file.set_attribute("label", "LLaMA", "captures/0");
+  const std::vector<std::int16_t> classes = {2, 0, 2};
+  file.write<std::int16_t>("captures/0/rows/class", classes, {3});
+  const std::vector<std::string> names = {" is", " are", " was"};
+  file.set_attribute("names", std::span<const std::string>(names), "captures/0/rows/class");
+  MatrixF points(3, 2);
+  points << 1, 2, 3, 4, 5, 6;
+  file.write_matrix("captures/0/hidden/002", points);
+  file.commit();
+  const FigureSource source = read_figure_source(folder_ / "tsne.json");
+  ASSERT_EQ(source.clouds.size(), 1U);
+  const SourceCloud& cloud = source.clouds[0];
+  EXPECT_EQ(cloud.layer, 2);
+  EXPECT_EQ(cloud.y, (std::vector<float>{2, 4, 6}));
+  // Classes without points are left out.
+  EXPECT_EQ(cloud.class_names, (std::vector<std::string>{" is", " was"}));
+  EXPECT_EQ(cloud.classes, (std::vector<int>{1, 0, 1}));
+}
+
+}  // namespace
+}  // namespace lime

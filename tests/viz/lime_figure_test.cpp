@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "core/json.h"
+#include "support/test_data.h"
+#include "viz/sample_results.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::ProgramRun;
+using testing::read_text;
+
+class LimeFigureTest : public ::testing::Test {
+ protected:
+  LimeFigureTest() {
+    for (const FigureSource& source : {testing::sample_comparison(), testing::sample_router(),
+                                       testing::sample_separability(), testing::sample_cost()}) {
+      write_results(folder_ / source.path.string(), source.results);
+    }
+    Results empty = testing::sample_entropy().results;
+    empty.rows.clear();
+    write_results(folder_ / "empty.json", empty);
+  }
+
+  ProgramRun run(const std::string& arguments, const std::string& prefix = "") const {
+    return testing::run_command("cd '" + folder_.path().string() +
+                                "' && LC_ALL=C.UTF-8 COLUMNS=100 " + prefix + LIME_FIGURE " " +
+                                arguments);
+  }
+
+  /// The one line of an unsuccessful run, which must leave nothing behind.
+  std::string refusal(const std::string& arguments, int status) const {
+    const std::ptrdiff_t before = count_files();
+    const ProgramRun result = run(arguments);
+    EXPECT_EQ(result.status, status) << arguments;
+    EXPECT_THAT(result.output, IsEmpty()) << arguments;
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+    EXPECT_EQ(count_files(), before) << arguments;
+    return result.errors;
+  }
+
+  std::ptrdiff_t count_files() const {
+    return std::distance(fs::recursive_directory_iterator(folder_.path()),
+                         fs::recursive_directory_iterator());
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(LimeFigureTest, AllDrawsEveryFigureThatTheFilesFeed) {
+  const ProgramRun result =
+      run("all entropy.json router.json separability.json cost.json -o figures --format png,csv "
+          "--dpi 60");
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.errors, IsEmpty());
+  for (const char* const name : {"entropy", "comparison-entropy", "separability", "router-mean",
+                                 "router-heads", "router-signed", "cost"}) {
+    const std::string path = std::string("figures/") + name;
+    EXPECT_TRUE(fs::exists(folder_ / (path + ".png"))) << name;
+    EXPECT_TRUE(fs::exists(folder_ / (path + ".csv"))) << name;
+    EXPECT_THAT(result.output, HasSubstr(path + ".png"));
+  }
+}
+
+TEST_F(LimeFigureTest, ResultsOfOneMetricDoNotOverwriteEachOther) {
+  fs::copy_file(folder_ / "entropy.json", folder_ / "other.json");
+  ASSERT_EQ(run("all entropy.json other.json -o figures --format csv").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "figures/entropy-entropy.csv"));
+  EXPECT_TRUE(fs::exists(folder_ / "figures/entropy-other.csv"));
+}
+
+TEST_F(LimeFigureTest, ProvenanceSaysHowAFigureWasMadeWhateverItsName) {
+  ASSERT_EQ(run("entropy.json --site hidden --layer-base 1 -o a.pdf -o a.png -o a.svg").status, 0);
+  ASSERT_EQ(run("entropy.json --site hidden --layer-base 1 -o b.pdf").status, 0);
+  EXPECT_EQ(read_text(folder_ / "a.pdf"), read_text(folder_ / "b.pdf"));
+  for (const char* const name : {"a.pdf", "a.png", "a.svg"}) {
+    const ProgramRun shown = run(std::string("--show-provenance ") + name);
+    ASSERT_EQ(shown.status, 0) << shown.errors;
+    const Json provenance = parse_json(shown.output, name);
+    EXPECT_EQ(provenance["command"], "lime-figure entropy.json --site hidden --layer-base 1");
+    EXPECT_EQ(provenance["results"][0]["sha256"].get<std::string>().size(), 64U);
+    EXPECT_EQ(provenance["created_utc"], "2026-11-21T04:10:33Z");
+  }
+}
+
+TEST_F(LimeFigureTest, ListsTheFigures) {
+  const ProgramRun result = run("--list");
+  EXPECT_EQ(result.status, 0);
+  for (const Recipe& recipe : all_recipes()) EXPECT_THAT(result.output, HasSubstr(recipe.name));
+}
+
+TEST_F(LimeFigureTest, RefusesResultsThatDoNotFit) {
+  EXPECT_THAT(refusal("router.json --kind entropy -o f.pdf", 1),
+              HasSubstr("does not show results of router; fitting: router-mean, router-heads"));
+  EXPECT_THAT(refusal("entropy.json router.json -o f.pdf", 1), HasSubstr("of one metric"));
+  EXPECT_THAT(refusal("empty.json -o f.pdf", 1), HasSubstr("'empty.json' holds no rows"));
+  EXPECT_THAT(refusal("missing.json -o f.pdf", 1), HasSubstr("missing.json"));
+  testing::write_text(folder_ / "nothing.json", "");
+  EXPECT_THAT(refusal("nothing.json -o f.pdf", 1), HasSubstr("nothing.json"));
+}
+
+TEST_F(LimeFigureTest, RefusesDifferentTextsInOneFigure) {
+  for (const std::string label : {"LLaMA", "LIMe"}) {
+    Results results = testing::sample_entropy().results;
+    std::erase_if(results.rows, [&](const Json& row) { return row["label"] != label; });
+    results.inputs = {{label + ".h5", "1", label, "text of " + label}};
+    write_results(folder_ / (label + ".json"), results);
+  }
+  EXPECT_THAT(refusal("LLaMA.json LIMe.json -o f.pdf", 1),
+              HasSubstr("must be of one text, 'LLaMA.h5' (LLaMA) and 'LIMe.h5' (LIMe)"));
+  EXPECT_EQ(run("LLaMA.json LIMe.json --mixed-texts -o f.pdf").status, 0);
+}
+
+TEST_F(LimeFigureTest, RefusesUnknownLooksAsWrongUsage) {
+  EXPECT_THAT(refusal("entropy.json --palette rainbow -o f.pdf", 2),
+              ::testing::AllOf(HasSubstr("okabe-ito"), HasSubstr("grey")));
+  EXPECT_THAT(refusal("entropy.json --map-palette jet -o f.pdf", 2), HasSubstr("viridis"));
+  EXPECT_THAT(refusal("entropy.json --size huge -o f.pdf", 2),
+              HasSubstr("acl-column, acl-page, icml-column"));
+  EXPECT_THAT(refusal("entropy.json --layer-base 2 -o f.pdf", 2), HasSubstr("0 or 1"));
+  EXPECT_THAT(refusal("entropy.json -o f.bmp", 1), HasSubstr(".pdf, .svg, .png, .csv or .tex"));
+  EXPECT_THAT(refusal("entropy.json --font 'No Such Font' -o f.pdf", 1),
+              HasSubstr("must be installed, got 'No Such Font'"));
+}
+
+TEST_F(LimeFigureTest, SaysWhyAFileCannotBeWritten) {
+  EXPECT_THAT(refusal("entropy.json -o no/such/folder/f.pdf", 1), HasSubstr("no/such/folder"));
+  testing::write_text(folder_ / "file", "");
+  EXPECT_THAT(refusal("all entropy.json -o file/figures", 1), HasSubstr("cannot be made"));
+}
+
+TEST_F(LimeFigureTest, SaysSoWhereNoPermissionIsGiven) {
+  fs::create_directories(folder_ / "closed");
+  fs::permissions(folder_ / "closed", fs::perms(0555));
+  fs::permissions(folder_.path(), fs::perms(0755));
+  // Root may write anywhere, nobody may not.
+  const std::string prefix =
+      ::geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+  if (run("--list", prefix).status != 0) GTEST_SKIP() << "nobody may not run lime-figure here";
+  const ProgramRun result = run("entropy.json -o closed/f.pdf", prefix);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, ::testing::AllOf(HasSubstr("closed/"), HasSubstr("denied")));
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+  EXPECT_TRUE(fs::is_empty(folder_ / "closed"));
+}
+
+TEST_F(LimeFigureTest, SaysSoWhereNoSpaceIsLeft) {
+  // A limit on the size of files stands for a full disk.
+  const std::ptrdiff_t before = count_files();
+  const ProgramRun result = testing::run_command("cd '" + folder_.path().string() +
+                                                 "' && trap '' XFSZ && ulimit -f 1 && " LIME_FIGURE
+                                                 " entropy.json --dpi 600 -o big.png");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, HasSubstr("big.png"));
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+  EXPECT_EQ(count_files(), before);
+}
+
+}  // namespace
+}  // namespace lime
