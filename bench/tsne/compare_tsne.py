@@ -13,10 +13,12 @@ the process are not timed.
 With --folder the runs of several calls add up: --measure only times and keeps the embeddings
 (so that a long comparison can be cut into pieces), --judge computes what is missing of their
 quality and prints the table. Divergences are computed here, for all in double over all pairs and
-with scikit-learn's affinities; trustworthiness (k = 12) by scikit-learn on 3000 rows.
+with scikit-learn's affinities; trustworthiness (k = 12) by scikit-learn on 3000 rows. "processor" is
+the time of all threads together.
 """
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -214,13 +216,24 @@ def trust(rows, y, count=3000):
     return trustworthiness(rows[chosen], y[chosen], n_neighbors=12)
 
 
-def read_runs(folder):
+def read_runs(folder, rows):
+    """What the folder holds, which must be of the same rows."""
     path = folder / "runs.json"
-    return json.loads(path.read_text()) if path.exists() else []
+    runs = json.loads(path.read_text()) if path.exists() else []
+    digest = hashlib.sha256(rows.tobytes()).hexdigest()
+    if any(run["rows_sha256"] != digest for run in runs):
+        sys.exit(f"{path}: holds runs of other rows; give another --folder")
+    return runs, digest
+
+
+def processor_seconds():
+    """Of this process and those that it has waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def measure(runners, rows, options, folder):
-    runs = read_runs(folder)
+    runs, digest = read_runs(folder, rows)
     for _ in range(options.runs):
         for name, make in runners.items():
             seed = 1 + sum(run["name"] == name for run in runs)
@@ -228,20 +241,21 @@ def measure(runners, rows, options, folder):
                 continue
             try:
                 run = make(rows, options.threads, seed)
-                start = time.perf_counter()
+                start, start_processor = time.perf_counter(), processor_seconds()
                 embedding, times = run()
             except (ImportError, subprocess.CalledProcessError) as error:
                 print(f"{name}: not run: {error}", flush=True)
                 continue
             times.setdefault("total", time.perf_counter() - start)
+            times["processor"] = processor_seconds() - start_processor
             np.save(folder / f"{name}-{seed}.npy", embedding)
-            runs.append({"name": name, "seed": seed, "times": times})
+            runs.append({"name": name, "seed": seed, "times": times, "rows_sha256": digest})
             (folder / "runs.json").write_text(json.dumps(runs, indent=1))
             print(f"{name} run {seed}:", times, flush=True)
 
 
 def judge(rows, options, folder):
-    runs = read_runs(folder)
+    runs, _ = read_runs(folder, rows)
     p = None
     for run in runs:
         if "kl" in run:
@@ -253,7 +267,7 @@ def judge(rows, options, folder):
         run["trust"] = float(trust(rows, embedding))
         (folder / "runs.json").write_text(json.dumps(runs, indent=1))
     print(f"\n{options.rows} x {options.dim}, {options.threads} threads, medians")
-    parts = ["neighbors", "affinities", "optimization", "total"]
+    parts = ["neighbors", "affinities", "optimization", "total", "processor"]
     print(f"{'':22} runs", *(f"{part:>12}" for part in parts), f"{'KL':>24} {'trust':>8}")
     for name in dict.fromkeys(run["name"] for run in runs):
         own = [run for run in runs if run["name"] == name]
