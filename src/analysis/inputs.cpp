@@ -68,6 +68,7 @@ AnalysisInput capture_input(const CaptureReader& capture, const std::string& lab
   for (const std::filesystem::path& shard : summarize_capture(path).shards) {
     input.files.push_back(shard);
   }
+  input.text_sha256 = capture.info().input_sha256;
   return input;
 }
 
@@ -91,14 +92,14 @@ std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int
   auto hash = hashes.cbegin();
   for (const AnalysisInput& input : inputs) {
     if (!input.sha256.empty()) {
-      hashed.push_back({input.path, input.sha256, input.label});
+      hashed.push_back({input.path, input.sha256, input.label, input.text_sha256});
       continue;
     }
     const auto end = hash + static_cast<std::ptrdiff_t>(input.files.size());
     const bool is_one_file = input.files.size() == 1;
     const std::string digest =
         is_one_file ? *hash : sha256_of(fmt::format("{}", fmt::join(hash, end, "\n")));
-    hashed.push_back({input.path, digest, input.label});
+    hashed.push_back({input.path, digest, input.label, input.text_sha256});
     hash = end;
   }
   return hashed;

@@ -20,6 +20,7 @@ struct AnalysisInput {
   std::vector<std::filesystem::path> files;  ///< all that is read of it
   /// Hash of what is read where that is not whole files; then `files` are not hashed.
   std::string sha256 = {};
+  std::string text_sha256 = {};  ///< of a capture: that of what it was made of
 };
 
 /// The input of an analysis of one capture, shards included.
