@@ -101,6 +101,7 @@ TEST(HashInputsTest, ChangesWithTheContentAndNotWithTheThreads) {
   EXPECT_EQ(inputs[1].label, "b");
   EXPECT_EQ(inputs[1].path, (folder / "b.h5").string());
   EXPECT_NE(inputs[0].sha256, inputs[1].sha256);
+  EXPECT_EQ(inputs[0].text_sha256, captures[0].reader.info().input_sha256);
   const auto again = hash_inputs(capture_inputs(captures), 3);
   EXPECT_EQ(inputs[0].sha256, again[0].sha256);
   EXPECT_EQ(inputs[1].sha256, again[1].sha256);
