@@ -17,7 +17,7 @@
 
 namespace lime {
 
-enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted };
+enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted, kNone };
 enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 
 /// The colour of what belongs to no class in particular: greyish.

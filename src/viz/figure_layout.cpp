@@ -22,7 +22,7 @@ QCPAxisRect* new_axis_rect(QCustomPlot* plot) {
     axis->setLayer("axes");
     axis->grid()->setLayer("grid");
   }
-  rect->setMinimumMargins(QMargins(units(2), units(3), units(3), units(2)));
+  rect->setMinimumMargins(QMargins(units(2), units(3), units(6), units(2)));
   return rect;
 }
 
@@ -210,6 +210,20 @@ void FigureLayout::update(int height) {
   }
 }
 
+void FigureLayout::settle_rows() {
+  std::vector<double> outer;  // labels, per row
+  double area = 0.0;
+  for (int r = 0; r < num_rows(); ++r) {
+    const QCPAxisRect& rect = *rects_[static_cast<std::size_t>(r * num_columns())];
+    outer.push_back(rect.outerRect().height() - rect.rect().height());
+    area += rect.rect().height();
+  }
+  area /= num_rows();
+  for (int r = 0; r < num_rows(); ++r) {
+    grid_->setRowStretchFactor(r, std::max(1.0, outer[static_cast<std::size_t>(r)] + area));
+  }
+}
+
 void FigureLayout::settle(int height) {
   if (rects_.size() != elements_.size()) return;
   for (int round = 0; round < kRounds; ++round) {
@@ -225,6 +239,7 @@ void FigureLayout::settle(int height) {
     for (int c = 0; c < num_columns(); ++c) {
       grid_->setColumnStretchFactor(c, beside[static_cast<std::size_t>(c)] + area);
     }
+    settle_rows();
   }
   update(height);
 }

@@ -24,7 +24,7 @@ class FigureLayout {
 
   /// Height at which the panels have the aspect that the figure asks for, units.
   int fitting_height();
-  /// Gives the columns of panels equal axis areas at this height.
+  /// Gives all panels equal axis areas at this height.
   void settle(int height);
 
  private:
@@ -37,6 +37,7 @@ class FigureLayout {
   void add_title(QCPAxisRect* rect, std::size_t index);
   void add_colour_bar();
   void share_y();
+  void settle_rows();
   std::string panel_letter(std::size_t index) const;
   bool has_map() const;
   MapScale map_scale() const;

@@ -34,9 +34,11 @@ std::string pattern_of(LinePattern pattern) {
     case LinePattern::kDotted:
       return "dotted";
     case LinePattern::kDashDotted:
+      return "dashdotted";
+    case LinePattern::kNone:
       break;
   }
-  return "dashdotted";
+  return "only marks";
 }
 
 std::string marker_of(MarkerShape shape) {

@@ -123,6 +123,7 @@ FigureSource read_figure_source(const fs::path& path) {
         path.string(), beside.string());
   }
   source.clouds = read_clouds(beside);
+  source.sha256 = sha256_of(source.sha256 + "\n" + sha256_of_file(beside));
   return source;
 }
 

@@ -24,7 +24,8 @@ struct SourceCloud {
 struct FigureSource {
   std::filesystem::path path;
   Results results;
-  std::string sha256 = {};               ///< of the file
+  /// Of the file; of t-SNE that of the hashes of results and embeddings, one per line.
+  std::string sha256 = {};
   std::vector<SourceCloud> clouds = {};  ///< of metric "tsne"
 };
 

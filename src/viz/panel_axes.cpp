@@ -101,7 +101,7 @@ void dress_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme)
   axis.setSubTicks(false);
   axis.setTickLength(0, units(2.5));
   axis.setTickLabelPadding(units(2));
-  axis.setLabelPadding(units(2));
+  axis.setLabelPadding(units(3.5));
   axis.setPadding(units(1));
   if (wanted.logarithmic) {
     axis.setScaleType(QCPAxis::stLogarithmic);

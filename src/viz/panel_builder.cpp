@@ -82,6 +82,7 @@ void add_stars(const PanelPlace& place, const Curve& curve) {
     text->setText(QString::fromStdString(curve.stars[i]));
     text->setFont(place.theme->label_font());
     text->setColor(place.theme->ink());
+    text->setBrush(place.theme->ground());  // over grid and zero line
     text->setPositionAlignment(Qt::AlignHCenter | Qt::AlignBottom);
     text->setClipToAxisRect(false);
     text->position->setAxes(place.x(), place.y());

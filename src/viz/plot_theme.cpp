@@ -31,9 +31,11 @@ Qt::PenStyle pen_style(LinePattern pattern) {
     case LinePattern::kDotted:
       return Qt::DotLine;
     case LinePattern::kDashDotted:
+      return Qt::DashDotLine;
+    case LinePattern::kNone:
       break;
   }
-  return Qt::DashDotLine;
+  return Qt::NoPen;
 }
 
 }  // namespace

@@ -217,6 +217,26 @@ TEST(RecipesTest, RefusesDifferentTextsInOneFigure) {
   EXPECT_EQ(refusal({first, second}), "");
 }
 
+TEST(RecipesTest, ManyLayersHaveRoundTicks) {
+  const Figure map = make_figure(std::vector<FigureSource>{sample_router(128, 1)}, {});
+  const std::vector<AxisTick>& ticks = map.panels.at(0).x.ticks;
+  ASSERT_EQ(ticks.size(), 7U);
+  EXPECT_EQ(ticks[1].label, "20");
+  const Figure heads =
+      make_figure(std::vector<FigureSource>{sample_router(20, 2)}, {.kind = "router-heads"});
+  // Labels stand at the edges of the sheet only.
+  EXPECT_EQ(heads.panels.at(0).x.label, "");
+  EXPECT_EQ(heads.panels.at(0).y.label, "head");
+  EXPECT_EQ(heads.panels.at(1).y.label, "");
+  EXPECT_EQ(heads.panels.back().x.label, "buffered layer");
+}
+
+TEST(RecipesTest, OneLayerHasBarsForABand) {
+  const Figure figure = make_figure(std::vector<FigureSource>{sample_entropy(1)}, {});
+  const auto& panel = std::get<CurvePanel>(figure.panels.at(0).content);
+  EXPECT_EQ(panel.curves.at(0).spread, Curve::Spread::kBars);
+}
+
 TEST(RecipesTest, LimitsAreThoseAskedFor) {
   const Figure figure = make_figure(std::vector<FigureSource>{sample_entropy()},
                                     {.x_limits = {1.0, 2.0}, .y_limits = {0.0, 4.0}});

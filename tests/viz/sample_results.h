@@ -24,7 +24,7 @@ FigureSource sample_geometry(int layers = 4);
 /// Maps of LLaMA, of LIMe, and between them.
 FigureSource sample_similarity(int layers = 4);
 /// Clouds of three classes, `points` in all, of two models.
-FigureSource sample_tsne(int layers = 3, int points = 240);
+FigureSource sample_tsne(int layers = 2, int points = 150);
 /// Probes of two models over `layers` layers, or zero-shot accuracies if `layers` is 0.
 FigureSource sample_blimp(int layers = 4);
 FigureSource sample_cost();

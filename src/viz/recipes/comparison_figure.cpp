@@ -106,6 +106,12 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
         curves.curves.push_back(difference_curve(own, options.layer_base));
         curves.curves.back().label = pairs[i];
         curves.curves.back().look = model_look(i);
+        // Single points, so that stars stand free.
+        curves.curves.back().look.pattern = LinePattern::kNone;
+        for (const double layer : curves.curves.back().x) {
+          panel.x.min = std::min(panel.x.min.value_or(layer), layer - 0.4);
+          panel.x.max = std::max(panel.x.max.value_or(layer), layer + 0.4);
+        }
       }
       if (curves.curves.empty()) continue;
       curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});

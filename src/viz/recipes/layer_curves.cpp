@@ -95,6 +95,10 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
     curve.low.clear();
     curve.high.clear();
   }
+  // One layer has no width for a band.
+  if (curve.x.size() == 1 && curve.spread == Curve::Spread::kBand) {
+    curve.spread = Curve::Spread::kBars;
+  }
   // Many layers leave no room for markers.
   curve.look.marker = curve.x.size() > 40 ? MarkerShape::kNone : MarkerShape::kDisc;
   return curve;

@@ -57,12 +57,32 @@ std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureO
 }  // namespace
 
 std::vector<AxisTick> layer_ticks(int count, int base) {
-  const int step = std::max(1, (count + 9) / 10);
+  constexpr int kMostTicks = 10;
+  int step = 1;
+  // 1, 2, 5, 10, 20, 50, ...
+  for (int i = 0; count > kMostTicks * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
   std::vector<AxisTick> ticks;
-  for (int l = 0; l < count; l += step) {
-    ticks.push_back({static_cast<double>(l), fmt::format("{}", l + base)});
+  for (int l = 0; l < count; ++l) {
+    if ((l + base) % step == 0)
+      ticks.push_back({static_cast<double>(l), fmt::format("{}", l + base)});
   }
   return ticks;
+}
+
+/// Leaves of many panels' labels only those at the edges of the sheet, and of ticks the outermost.
+void thin_out_labels(Figure& figure) {
+  constexpr std::size_t kFew = 9;
+  const std::size_t count = figure.panels.size();
+  const auto columns = static_cast<std::size_t>(figure.columns);
+  if (count <= kFew) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    FigurePanel& panel = figure.panels[i];
+    if (i % columns != 0) panel.y.label.clear();
+    if (i + columns < count) panel.x.label.clear();
+    for (FigureAxis* const axis : {&panel.x, &panel.y}) {
+      if (axis->ticks.size() > 2) axis->ticks = {axis->ticks.front(), axis->ticks.back()};
+    }
+  }
 }
 
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
@@ -116,6 +136,7 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.panel_aspect = 0.8;
   figure.is_wide = figure.columns >= 3;
+  thin_out_labels(figure);
   return figure;
 }
 
