@@ -181,9 +181,14 @@ def measure(name, folder, options, state):
     if not measured["best"]:
         measured["best"] = run_contender(name, "lime", folder, options, 1e-10)["objective"]
     for c in CONTENDERS[name]:
-        if c != "lime" and c in options.only and c not in measured["tolerance"]:
-            measured["tolerance"][c] = find_tolerance(name, c, folder, options, measured["best"])
-            state.save()
+        if c == "lime" or c not in options.only or c in measured["tolerance"]:
+            continue
+        same = c.removesuffix(", process per fold")  # does not change what is computed
+        if same not in measured["tolerance"]:
+            measured["tolerance"][same] = find_tolerance(name, same, folder, options,
+                                                         measured["best"])
+        measured["tolerance"][c] = measured["tolerance"][same]
+        state.save()
     if options.search:
         return
     runs = {c: measured["runs"].setdefault(c, []) for c in CONTENDERS[name] if c in options.only}

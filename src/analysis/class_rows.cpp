@@ -13,9 +13,6 @@
 namespace lime {
 namespace {
 
-/// Rows that are read in one go.
-constexpr std::int64_t kReadRows = 4096;
-
 std::string without_spaces(const std::string& name) {
   const std::size_t first = name.find_first_not_of(' ');
   if (first == std::string::npos) return name;
@@ -147,8 +144,8 @@ MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, i
   MatrixF chosen(rows.size(), capture.dim(site, layer));
   std::size_t next = 0;
   for (std::int64_t first = 0; first < capture.num_rows() && next < rows.row.size();
-       first += kReadRows) {
-    const std::int64_t last = std::min(first + kReadRows, capture.num_rows());
+       first += kClassReadRows) {
+    const std::int64_t last = std::min(first + kClassReadRows, capture.num_rows());
     if (rows.row[next] >= last) continue;
     const MatrixF block = capture.read_rows(site, layer, first, last - first);
     for (; next < rows.row.size() && rows.row[next] < last; ++next) {

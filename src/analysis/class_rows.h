@@ -42,6 +42,9 @@ struct ClassRows {
 /// @throws InvalidArgument  if a class is unknown (lists those there are), or has no rows.
 ClassRows choose_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
 
+/// Rows that read_class_rows() holds beside those that it returns.
+inline constexpr std::int64_t kClassReadRows = 4096;
+
 /// The chosen rows of one site and layer, [rows.size(), dim].
 MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
                         const ClassRows& rows);

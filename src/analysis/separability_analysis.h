@@ -82,9 +82,8 @@ struct SeparabilityOptions {
 /// "words" or the name of a control: mean, std (ddof 0) and n of the folds' accuracies, and what
 /// docs/separability.md lists. The samples are the folds' accuracies.
 ///
-/// A layer's rows lie in memory: 8 bytes per value, and 12 per pair of dimensions.
-/// @throws InvalidArgument  if a capture has no classes, fewer than two, or fewer rows of one than
-///                          folds (names it), or a control task would be the task itself.
+/// A layer's rows lie in memory (docs/separability.md says how much that takes).
+/// @throws InvalidArgument  as make_separability_task().
 Analysis prepare_separability(const SeparabilityOptions& options, const RunOptions& run);
 
 }  // namespace lime

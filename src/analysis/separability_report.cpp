@@ -27,13 +27,13 @@ std::string describe_capture(const ChosenCapture& capture, const ClassRows& rows
 }
 
 std::string describe_method(std::string_view method, const SeparabilityOptions& options) {
+  const bool grouped = options.group == ProbeGroup::kSequence;
   if (method == "lime-code") {
     return fmt::format(
-        "lime-code: nn.Linear on raw features, one epoch of Adam (1e-2, batches of 64), KFold({}, "
+        "lime-code: nn.Linear on raw features, one epoch of Adam (1e-2, batches of 64), {}({}, "
         "shuffled, random_state {}), mean over batches: how fast a classifier learns, too",
-        options.folds, options.random_state);
+        grouped ? "GroupKFold" : "KFold", options.folds, options.random_state);
   }
-  const bool grouped = options.group == ProbeGroup::kSequence;
   return fmt::format(
       "converged: logistic regression at its optimum, C {:g}{}, features {}, {} {} folds",
       fmt::join(options.probe.c, ", "),

@@ -3,24 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
-#include <string>
+#include <limits>
 
 #include "core/errors.h"
 #include "core/thread_pool.h"
-#include "metrics/probes/panel_matrix.h"
 #include "metrics/probes/regression_batch.h"
+#include "metrics/probes/shared_rows.h"
 #include "metrics/probes/softmax_loss.h"
 
 namespace lime {
 namespace {
 
-using probes::Columns;
-using probes::PanelMatrix;
 using probes::RegressionProblem;
 using probes::RegressionSolution;
-using probes::TrainingPart;
+using probes::SharedRows;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -74,103 +70,6 @@ std::vector<int> present_classes(const LogisticTask& task) {
   }
   return present;
 }
-
-/// Column means to float32, where they are larger than 4 standard deviations: subtracting them
-/// keeps float32 products exact enough. The difference is exact for values within a factor of 2 of
-/// the mean (Sterbenz), others are rounded by 2^-24 of it; columns with smaller means stay as they
-/// are.
-std::vector<float> column_shifts(const ConstMatrixRef& rows, ThreadPool& pool) {
-  constexpr Eigen::Index kCols = 64;
-  std::vector<float> shifts(static_cast<std::size_t>(rows.cols()));
-  pool.parallel_for((rows.cols() + kCols - 1) / kCols, [&](std::int64_t block) {
-    const Eigen::Index first = block * kCols;
-    const Eigen::Index count = std::min(kCols, rows.cols() - first);
-    using Sums = Eigen::Array<double, 1, Eigen::Dynamic>;
-    Sums sum = Sums::Zero(count);
-    Sums squares = Sums::Zero(count);
-    const Sums origin = rows.row(0).segment(first, count).cast<double>();
-    for (Eigen::Index r = 0; r < rows.rows(); ++r) {
-      const Sums value = rows.row(r).segment(first, count).cast<double>().array() - origin;
-      sum += value;
-      squares += value.square();
-    }
-    const auto n = static_cast<double>(rows.rows());
-    const Sums mean = origin + sum / n;
-    const Sums variance = (squares / n - (sum / n).square()).max(0.0);
-    for (Eigen::Index c = 0; c < count; ++c) {
-      const bool far = mean[c] * mean[c] > 16.0 * variance[c];
-      shifts[static_cast<std::size_t>(first + c)] = far ? static_cast<float>(mean[c]) : 0.0F;
-    }
-  });
-  return shifts;
-}
-
-/// The rows of all tasks, with what is known of each set of training rows.
-class SharedRows {
- public:
-  SharedRows(const ConstMatrixRef& rows, std::span<const LogisticTask> tasks,
-             const LogisticOptions& options, ThreadPool& pool)
-      : shifts_(column_shifts(rows, pool)) {
-    panel_.pack(rows, shifts_, pool);
-    for (const LogisticTask& task : tasks) {
-      const std::string key(task.train.begin(), task.train.end());
-      const auto [place, is_new] = index_of_.emplace(key, parts_.size());
-      part_of_task_.push_back(place->second);
-      if (!is_new) continue;
-      parts_.push_back(std::make_unique<TrainingPart>());
-      TrainingPart& part = *parts_.back();
-      for (std::size_t i = 0; i < task.classes.size(); ++i) {
-        part.weight.push_back(trains(task, i) ? 1.0 : 0.0);
-        part.num_rows += trains(task, i) ? 1 : 0;
-      }
-      if (part.num_rows == 0) throw InvalidArgument("probe: a fold has no training row");
-    }
-    measure_parts(options.scaling, pool);
-  }
-
-  const PanelMatrix& panel() const { return panel_; }
-  const TrainingPart& part(std::size_t task) const { return *parts_[part_of_task_[task]]; }
-  /// Mean of the training rows in the values of `rows`, [dim].
-  VectorD mean(std::size_t task) const {
-    return part(task).mean + Eigen::Map<const Eigen::VectorXf>(
-                                 shifts_.data(), static_cast<Eigen::Index>(shifts_.size()))
-                                 .cast<double>();
-  }
-
- private:
-  void measure_parts(FeatureScaling scaling, ThreadPool& pool) {
-    Columns<double> weights, sums, squares;
-    weights.resize(static_cast<std::int64_t>(parts_.size()), panel_.padded_rows());
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      std::copy(parts_[p]->weight.begin(), parts_[p]->weight.end(),
-                weights.column(static_cast<std::int64_t>(p)));
-    }
-    panel_.multiply_transposed(weights, sums, pool);
-    const bool standardize = scaling == FeatureScaling::kStandardize;
-    if (standardize) panel_.multiply_squared_transposed(weights, squares, pool);
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      TrainingPart& part = *parts_[p];
-      const auto n = static_cast<double>(part.num_rows);
-      const auto column = static_cast<std::int64_t>(p);
-      part.mean = sums.array(column).head(panel_.cols()).matrix() / n;
-      part.scale = VectorD::Ones(panel_.cols());
-      if (!standardize) continue;
-      for (Eigen::Index j = 0; j < panel_.cols(); ++j) {
-        const double square = squares.column(column)[j] / n;
-        const double variance = square - part.mean[j] * part.mean[j];
-        // What is left of a constant feature is the rounding of two sums.
-        const double rounding = n * std::numeric_limits<double>::epsilon() * square;
-        if (variance > rounding) part.scale[j] = std::sqrt(variance);
-      }
-    }
-  }
-
-  std::vector<float> shifts_;
-  PanelMatrix panel_;
-  std::vector<std::unique_ptr<TrainingPart>> parts_;
-  std::vector<std::size_t> part_of_task_;
-  std::map<std::string, std::size_t> index_of_;
-};
 
 /// The answer where the training rows have one class: that class.
 LogisticFit constant_fit(const LogisticTask& task, int only, Eigen::Index num_rows,
@@ -255,7 +154,7 @@ std::vector<LogisticFit> fit_logistic(const ConstMatrixRef& rows,
   require_finite(rows);
   for (const LogisticTask& task : tasks) check_task(task, rows.rows());
   if (tasks.empty()) return {};
-  const SharedRows shared(rows, tasks, options, pool);
+  const SharedRows shared(rows, tasks, options.scaling, pool);
 
   std::vector<std::vector<int>> present;
   std::vector<RegressionProblem> problems;

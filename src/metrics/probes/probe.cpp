@@ -210,6 +210,27 @@ void ProbeOptions::validate() const {
   if (inner_folds < 2) throw InvalidArgument("inner_folds: must be >= 2, got {}", inner_folds);
 }
 
+std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions& options) {
+  constexpr std::int64_t kFloat = sizeof(float);
+  constexpr std::int64_t kDouble = sizeof(double);
+  const auto strengths = static_cast<std::int64_t>(options.c.size());
+  const std::int64_t panel = size.num_rows * size.dim * kFloat;
+  // The Gram matrix, an inverse before it is packed, and one packed inverse per strength; folds of
+  // unequal size may need one more.
+  std::int64_t whitening = (3 + strengths) * size.dim * size.dim * kFloat;
+  if (size.dim > 2 * size.num_rows) {
+    whitening = (2 + strengths) * size.num_rows * size.num_rows * kDouble;
+  }
+  const std::int64_t outer = std::int64_t{size.num_folds} * size.num_labellings;
+  const std::int64_t inner = strengths > 1 ? strengths * options.inner_folds : 0;
+  const std::int64_t columns =
+      std::min<std::int64_t>(kMostColumns, size.num_classes * std::max(outer, inner));
+  // Per score column: parameters, gradient, direction, ten pairs of steps and what they changed,
+  // operands; scores of the rows, their directions, residuals, probabilities.
+  const std::int64_t fits = columns * kDouble * (size.dim * (5 + 2 * 10) + size.num_rows * 5);
+  return panel + whitening + fits;
+}
+
 std::vector<double> ProbeResult::accuracies() const {
   std::vector<double> values;
   for (const ProbeFold& fold : folds) values.push_back(fold.accuracy);

@@ -82,6 +82,20 @@ struct ProbeResult {
 ProbeResult cross_validate(const ProbeData& data, const Folds& folds, const ProbeOptions& options,
                            ThreadPool& pool, const std::stop_token& stop = {});
 
+/// How large a cross-validation is.
+struct ProbeSize {
+  std::int64_t num_rows = 0;
+  std::int64_t dim = 0;
+  int num_classes = 2;
+  int num_labellings = 1;
+  int num_folds = 5;
+};
+
+/// Bytes that cross_validate_labels() needs at its peak, the rows of `data` not counted: 4 per
+/// value of the rows, 4 per pair of dimensions for each Gram matrix and inverse (one of each, and
+/// an inverse more for every further C), and the steps of L-BFGS of the fits that run side by side.
+std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions& options);
+
 /// Cross-validates several labellings of the same rows and folds in one go (the real classes and
 /// controls): much cheaper than one after the other. All of `labels` have the rows of `data`, whose
 /// own classes are not used.

@@ -9,6 +9,7 @@
 #include "core/errors.h"
 #include "core/thread_pool.h"
 #include "metrics/probes/lbfgs_memory.h"
+#include "metrics/probes/line_search.h"
 #include "metrics/probes/softmax_loss.h"
 #include "metrics/probes/whitening.h"
 
@@ -20,9 +21,7 @@ constexpr std::size_t kMemory = 10;
 constexpr double kTypicalWeight = 0.1;
 /// Where float32 products give way to float64 ones: their rounding is felt a little below.
 constexpr double kFloatTolerance = 1e-6;
-/// A step is long enough once the slope has fallen to this share.
-constexpr double kSlopeShare = 0.3;
-constexpr int kMostSearches = 20;
+constexpr int kMostTrials = 20;
 constexpr std::int64_t kLossRows = 512;
 
 /// One problem on its way. Vectors hold num_scores * dim weights, then num_scores intercepts.
@@ -37,8 +36,8 @@ struct Fit {
   double gradient_norm = 0.0;
   int iterations = 0;
   bool stalled = false;
-  // Line search:
-  double start_slope = 0.0, step = 1.0, low = 0.0, high = 0.0;
+  double start_slope = 0.0;  ///< of the objective along the direction, < 0
+  LineSearch line;
 
   int num_scores() const { return problem->num_scores; }
   Eigen::Index num_weights() const { return parameters.size() - num_scores(); }
@@ -185,7 +184,7 @@ void BatchSolver::start(const std::vector<Fit*>& active, Operands<Scalar>& opera
   for (std::size_t i = 0; i < active.size(); ++i) {
     active[i]->loss = losses[i].loss;
     active[i]->direction.setZero();
-    active[i]->step = 0.0;
+    active[i]->line = LineSearch();
   }
   update_gradients(active, operands);
 }
@@ -288,8 +287,9 @@ std::vector<LineLoss> BatchSolver::evaluate(const std::vector<Fit*>& fits,
                                .num_scores = fit.num_scores(),
                                .classes = fit.problem->classes.data(),
                                .weight = fit.problem->part->weight.data()};
-    parts[static_cast<std::size_t>(item)] = evaluate_loss(
-        columns, fit.step, first, std::min(kLossRows, panel_.rows() - first), residuals.data());
+    parts[static_cast<std::size_t>(item)] =
+        evaluate_loss(columns, fit.line.step(), first, std::min(kLossRows, panel_.rows() - first),
+                      residuals.data());
   });
   std::vector<LineLoss> sums(fits.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -298,49 +298,39 @@ std::vector<LineLoss> BatchSolver::evaluate(const std::vector<Fit*>& fits,
   return sums;
 }
 
-/// Newton's method along the direction, kept inside a bracket: the scores are linear in the step,
-/// so that a trial costs no product. Leaves the residuals of the accepted step.
+/// Searches along the directions; scores are linear in the step, so that a trial costs no product.
+/// Leaves the residuals of the accepted steps.
 template <typename Scalar>
 void BatchSolver::search(const std::vector<Fit*>& active, Operands<Scalar>& operands) {
   operands.residuals.resize(num_columns_, panel_.padded_rows());
+  for (Fit* fit : active) fit->line = LineSearch(fit->start_slope);
   std::vector<Fit*> pending = active;
-  for (Fit* fit : pending) {
-    fit->step = 1.0;
-    fit->low = 0.0;
-    fit->high = std::numeric_limits<double>::infinity();
-  }
   for (int trial = 0; !pending.empty(); ++trial) {
     const std::vector<LineLoss> losses = evaluate(pending, operands, true);
     std::vector<Fit*> next;
     for (std::size_t i = 0; i < pending.size(); ++i) {
       Fit& fit = *pending[i];
+      fit.loss = losses[i].loss;
       const auto weights = fit.parameters.head(fit.num_weights());
       const auto direction = fit.direction.head(fit.num_weights());
       const double length = direction.squaredNorm();
       const double slope =
-          fit.problem->c * losses[i].slope + weights.dot(direction) + fit.step * length;
-      fit.loss = losses[i].loss;
-      if (std::abs(slope) <= kSlopeShare * -fit.start_slope) continue;
-      if (trial == kMostSearches) {
+          fit.problem->c * losses[i].slope + weights.dot(direction) + fit.line.step() * length;
+      if (fit.line.accepts(slope)) continue;
+      if (trial == kMostTrials) {
         fit.stalled = true;
         continue;
       }
-      (slope > 0.0 ? fit.high : fit.low) = fit.step;
-      const double newton = fit.step - slope / (fit.problem->c * losses[i].curvature + length);
-      if (newton > fit.low && newton < fit.high) {
-        fit.step = newton;
-      } else {
-        fit.step = std::isfinite(fit.high) ? 0.5 * (fit.low + fit.high) : 2.0 * fit.step;
-      }
+      fit.line.move(slope, fit.problem->c * losses[i].curvature + length);
       next.push_back(&fit);
     }
     pending = std::move(next);
   }
   for_each(active, [&](Fit& fit) {
-    fit.parameters += fit.step * fit.direction;
+    fit.parameters += fit.line.step() * fit.direction;
     for (int k = 0; k < fit.num_scores(); ++k) {
       fit.scores[static_cast<std::size_t>(k)] +=
-          fit.step * direction_scores_.array(fit.first + k).matrix();
+          fit.line.step() * direction_scores_.array(fit.first + k).matrix();
     }
     ++fit.iterations;
   });
@@ -363,7 +353,8 @@ void BatchSolver::update_gradients(const std::vector<Fit*>& active, Operands<Sca
           fit.parameters.segment(k * dim, dim);
       gradient[fit.num_weights() + k] = fit.problem->c * sum;
     }
-    if (fit.step != 0.0) fit.memory.add(fit.step * fit.direction, gradient - fit.gradient);
+    if (fit.line.step() > 0.0)
+      fit.memory.add(fit.line.step() * fit.direction, gradient - fit.gradient);
     fit.gradient = std::move(gradient);
     fit.gradient_norm = fit.gradient.lpNorm<Eigen::Infinity>() / fit.scale();
   });

@@ -8,16 +8,9 @@
 #include "core/matrix.h"
 #include "metrics/probes/logistic_regression.h"
 #include "metrics/probes/panel_matrix.h"
+#include "metrics/probes/shared_rows.h"
 
 namespace lime::probes {
-
-/// The training rows of some problems, with the mean and scale of their features.
-struct TrainingPart {
-  std::vector<double> weight;  ///< [num_rows], 1 for training rows, else 0
-  std::int64_t num_rows = 0;   ///< training rows
-  VectorD mean;                ///< [dim] of the panel's values
-  VectorD scale;               ///< [dim], > 0
-};
 
 /// A regression of at least two classes, each with training rows.
 struct RegressionProblem {
