@@ -20,6 +20,7 @@ pkg_check_modules(Utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 find_package(Qt6 REQUIRED COMPONENTS Widgets Svg PrintSupport)
 find_package(QCustomPlotQt6 REQUIRED NO_MODULE)
 include(FindLibTorch)
+include(QuickJson)
 
 if(LIME_BUILD_TESTS)
   find_package(GTest REQUIRED)
