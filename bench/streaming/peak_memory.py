@@ -5,7 +5,7 @@
   python3 bench/streaming/peak_memory.py [--limit-mib 256] [--bin build/release/bin]
                                          [--only METRIC ...] [--folder DIR]
 
-Writes captures of random rows (lime-bench-capture) of 16 layers: of tokens, words, minimal pairs,
+Writes captures of random rows (lime-bench-capture) of 32 layers: of tokens, words, minimal pairs,
 and of a decoder with routers; runs each metric on the one that it needs. Prints, per metric, the
 seconds, the exit status, the peak of the resident memory as the kernel counts it, its share of the
 limit, and what was said where it was refused.
@@ -20,11 +20,11 @@ import time
 # Metric -> kind of the capture, options.
 RUNS = {
     "entropy": ("tokens", []),
-    "geometry": ("tokens", []),
-    "geometry, sequences": ("tokens", ["--ranks", "both"]),
-    "similarity": ("tokens", []),
-    "separability": ("words", []),
-    "separability, lime-code": ("words", ["--method", "lime-code"]),
+    "geometry": ("tokens", ["--layer", "0,1"]),
+    "similarity": ("tokens", ["--max-rows", "1000"]),
+    "similarity, default rows": ("tokens", []),
+    "separability": ("words", ["--layer", "0,1"]),
+    "separability, lime-code": ("words", ["--layer", "0,1", "--method", "lime-code"]),
     "tsne": ("words", ["--layer", "0,1", "--max-points", "4000", "--iterations", "250"]),
     "blimp": ("pairs", ["--layer", "0,1"]),
     "counterfactual": ("routed", ["--layer", "0-3"]),
@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
     parser.add_argument("--limit-mib", type=int, default=256)
     parser.add_argument("--times", type=int, default=4, help="size of a capture over the limit")
-    parser.add_argument("--layers", type=int, default=16)
+    parser.add_argument("--layers", type=int, default=32)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS))
     parser.add_argument("--folder", help="for the captures; a temporary one by default")

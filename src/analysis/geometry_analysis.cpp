@@ -98,10 +98,11 @@ void set_bytes(Unit& unit, const CaptureReader& capture, std::int64_t dim,
   const std::int64_t small = std::min(longest, dim);
   if (layer.spectrum_of_rows) {
     unit.bytes += gram * (num_moment_groups(prepared.num_sequences, dim) + 6);
+    unit.bytes_per_thread += moment_scratch_bytes(longest, dim);
   }
   unit.bytes += static_cast<std::int64_t>(prepared.keep.all.size()) * dim * 24;
   unit.bytes += prepared.keep.classes.num_classes > 0 ? gram * 6 : 0;
-  unit.bytes_per_thread = longest * dim * 4 + kWorkspaceBytes;
+  unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
 }
 

@@ -53,8 +53,11 @@ class BatchedMoments {
     num_waiting_ += rows.rows();
   }
   void merge(const RowMoments& other) { moments_.merge(other); }
+  /// Adds what waits, and gives back the memory that only adding needs. May be called again.
   const RowMoments& finish() {
     flush();
+    waiting_.resize(0, 0);
+    moments_.release_scratch();
     return moments_;
   }
 
@@ -184,6 +187,11 @@ std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim) {
   return std::min(num_sequences, std::clamp(affordable, kFewestGroups, kMostGroups));
 }
 
+std::int64_t moment_scratch_bytes(std::int64_t longest_sequence, std::int64_t dim) {
+  // Rows that wait, in float, and those that are being added, packed in double.
+  return (kBatchRows * 4 + std::max<std::int64_t>(kBatchRows, longest_sequence) * 8) * dim;
+}
+
 LayerGeometry layer_geometry(const SequenceSource& sequences,
                              const std::vector<std::int64_t>& offsets, const VectorD& centre,
                              const LayerGeometryOptions& options, ThreadPool& pool,
@@ -215,6 +223,7 @@ LayerGeometry layer_geometry(const SequenceSource& sequences,
           ++done;
           if (on_progress) on_progress({done.load(), sequences.count, ""});
         }
+        if (group.moments) group.moments->finish();
         groups[static_cast<std::size_t>(g)] = std::move(group);
       },
       stop);

@@ -99,6 +99,9 @@ LayerGeometry layer_geometry(const SequenceSource& sequences,
 /// Groups into which sequences fall; depends on the data only.
 std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim);
 
+/// Bytes that a thread needs beside that to sum moments.
+std::int64_t moment_scratch_bytes(std::int64_t longest_sequence, std::int64_t dim);
+
 /// Mean of all rows in one pass; [dim].
 VectorD mean_of_rows(const SequenceSource& sequences, ThreadPool& pool,
                      const std::stop_token& stop = {});

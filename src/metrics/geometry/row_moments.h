@@ -30,6 +30,9 @@ class RowMoments {
   /// Adds what `other`, with the same shift, has seen.
   void merge(const RowMoments& other);
 
+  /// Gives back what only add() needs; it may be called again.
+  void release_scratch() { builder_ = {}; }
+
   std::int64_t count() const { return count_; }
   std::int64_t dim() const { return shift_.size(); }
   VectorD mean() const;
