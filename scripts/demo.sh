@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the dependencies, builds, and does the main job on the two checkpoints of data/: fresh
-# expressions -> captures -> the entropy of values and hidden states per layer, side by side.
-# Writes to out/. Run again, it takes seconds.
+# expressions -> captures -> the entropy of values and hidden states per layer, side by side, and the
+# figures of the paper that they feed. Writes to out/. Run again, it takes seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh
-scripts/build.sh lime-capture lime-metrics lime-train
+scripts/build.sh lime-capture lime-figure lime-metrics lime-train
 
 bin=build/release/bin
 out=out
 mkdir -p "$out"
-rm -rf "$out"/aet-*.h5 "$out"/aet-*.shards
+rm -rf "$out"/*.h5 "$out"/*.shards
 
 echo "1. Fresh arithmetic expressions that neither model was trained on: $out/expressions.txt"
 "$bin/lime-train" generate --task aet --operands 3,4 --count 2000 --seed 2026 -o "$out/expressions.txt"
@@ -33,9 +33,40 @@ echo
   --layer all --site values,hidden \
   -o "$out/entropy.json" -o "$out/entropy.csv" -o "$out/entropy.tex"
 
+echo
+echo "4. The figures that these two checkpoints feed"
+words=' 1, 2, 3, 4, 100, 101, 102, 103'
+scripts/arithmetic_pairs.sh "$out/expressions.txt" 300 >"$out/pairs.jsonl"
+for model in llama lime; do
+  "$bin/lime-capture" --checkpoint "data/aet-$model" --lines "$out/expressions.txt" \
+    --only "$words" --max-per-class 200 --sites hidden -o "$out/numbers-$model.h5" --quiet
+  "$bin/lime-capture" --checkpoint "data/aet-$model" --pairs "$out/pairs.jsonl" \
+    --log-likelihood -o "$out/pairs-$model.h5" --quiet
+done
+measure() {  # METRIC FILE OPTION...: a result that only the figures need
+  "$bin/lime-metrics" "$1" "${@:3}" -o "$out/$2" --quiet
+}
+both=(--label LLaMA LIMe)
+captures=("$out/aet-llama.h5" "$out/aet-lime.h5" "${both[@]}")
+numbers=("$out/numbers-llama.h5" "$out/numbers-lime.h5" "${both[@]}")
+measure entropy compared.json "${captures[@]}" --site values,hidden --compare first
+measure similarity similarity.json "${captures[@]}" --site hidden --max-rows 1024
+measure separability separability.json "${numbers[@]}" --words ' 1, 2, 3, 4' --control shuffled
+measure tsne small-numbers.json "${numbers[@]}" --class ' 1, 2, 3, 4'
+measure tsne large-numbers.json "${numbers[@]}" --class ' 100, 101, 102, 103'
+measure blimp pairs.json --zero-shot "$out/pairs-llama.h5" "$out/pairs-lime.h5" "${both[@]}"
+measure router router.json data/aet-lime --label LIMe --detail weights
+measure cost cost.json data/aet-llama data/aet-lime "${both[@]}"
+rm -rf "$out/figures"
+"$bin/lime-figure" all "$out"/{compared,separability,small-numbers,large-numbers}.json \
+  "$out"/{similarity,router,pairs,cost}.json data/aet-llama data/aet-lime \
+  --layer-base 1 --format pdf,png -o "$out/figures" --quiet
+printf '   %s\n' "$out"/figures/*.pdf
+
 cat <<EOF
 
-The same numbers lie in $out/entropy.json, $out/entropy.csv and $out/entropy.tex.
+The numbers of the table lie in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures
+in $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" says how one was made.
 Your own checkpoint, in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5
   $bin/lime-metrics entropy capture.h5
