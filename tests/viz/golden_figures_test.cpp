@@ -35,7 +35,7 @@ std::vector<GoldenFigure> golden_figures() {
        {.site = {"hidden"}},
        {.theme = FigureTheme::kDark, .title = "Entropy of hidden states"}},
       {"entropy_grey", {sample_entropy(6)}, {.site = {"hidden"}}, {.palette = ClassPalette::kGrey}},
-      {"comparison", {sample_comparison()}},
+      {"comparison", {sample_comparison()}, {.kind = "comparison"}},
       {"separability", {sample_separability()}},
       {"clouds", {sample_tsne()}},
       {"geometry", {sample_geometry()}},
