@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDescriptionFile = "tokenizer_training.json";
+constexpr const char* kTrainingFile = "tokenizer_training.json";
 
 Json describe_training(const TextSource& source, std::int64_t vocab_size) {
   Json files = Json::array();
@@ -55,7 +55,7 @@ Json tokenizer_config() {
 
 fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
                            const fs::path& folder) {
-  const fs::path description_path = folder / kDescriptionFile;
+  const fs::path description_path = folder / kTrainingFile;
   const Json description = describe_training(source, vocab_size);
   if (fs::exists(description_path) && read_json_file(description_path) == description) {
     return folder;
