@@ -80,7 +80,8 @@ void BpeModel::prepare_bytes() {
 
 void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::string& where) {
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-    const auto& [left, right] = merges[rank];
+    const std::string& left = merges[rank].first;
+    const std::string& right = merges[rank].second;
     const auto id_of = [&](const std::string& token) {
       const auto id = vocabulary_.find(token);
       if (id) return *id;

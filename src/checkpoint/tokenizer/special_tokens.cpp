@@ -81,7 +81,9 @@ void read_added_tokens(const fs::path& folder, SpecialTokens& result) {
   if (!json) return;
   const JsonFields fields(*json, "'" + path.string() + "'");
   for (const auto& [content, id] : json->items()) {
-    const auto same = [&](const AddedToken& token) { return token.content == content; };
+    const auto same = [&content = content](const AddedToken& token) {
+      return token.content == content;
+    };
     if (std::any_of(result.added.begin(), result.added.end(), same)) continue;
     AddedToken token;
     token.content = content;
