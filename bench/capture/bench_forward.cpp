@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bare forward pass over a token file: what lime-capture would cost if capturing were free.
+// What capturing costs: the bare forward pass over a token file, and lime-capture's own run over
+// the same tokens, by turns in one process, so that a disturbance of the machine hits both.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <vector>
 
+#include "capture/capture.h"
 #include "capture/input_npy.h"
 #include "core/command_line.h"
 #include "core/errors.h"
@@ -21,18 +24,52 @@
 namespace lime {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct BenchOptions {
   std::filesystem::path checkpoint;
   std::filesystem::path tokens;
+  std::filesystem::path output;
   std::int64_t batch_size = 8;
+  int repeats = 5;
   int threads = 0;
 
   void describe(OptionList& list) {
     list.add("checkpoint", checkpoint, "folder of the model");
     list.add("tokens", tokens, "2-D .npy of token ids");
+    list.add("output", output, "capture to write and remove again; none: only the bare pass");
     list.add("batch_size", batch_size, "sequences per pass");
+    list.add("repeats", repeats, "turns");
     list.add("threads", threads, "0: one per processor");
   }
+};
+
+/// Tokens per second of the turns.
+struct Rates {
+  std::vector<double> whole;   ///< from the first pass to the last byte written
+  std::vector<double> passes;  ///< from the end of the first pass to the end of the last
+};
+
+/// When passes of equal size ended.
+class PassClock {
+ public:
+  void start() { start_ = Clock::now(); }
+  void pass_ended() {
+    if (passes_++ == 0) first_ = Clock::now();
+    last_ = Clock::now();
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  /// Of `tokens` in all passes together. Needs two passes.
+  double rate_of_passes(std::int64_t tokens) const {
+    const double seconds = std::chrono::duration<double>(last_ - first_).count();
+    return static_cast<double>(tokens) * (passes_ - 1) / passes_ / seconds;
+  }
+
+ private:
+  Clock::time_point start_;
+  Clock::time_point first_;
+  Clock::time_point last_;
+  int passes_ = 0;
 };
 
 at::Tensor load_ids(const std::filesystem::path& path) {
@@ -41,27 +78,60 @@ at::Tensor load_ids(const std::filesystem::path& path) {
   return at::from_blob(numbers.values.data(), numbers.shape, at::kLong).clone();
 }
 
-int bench_forward(const BenchOptions& options) {
+/// The pass as capture runs it: ends after the last layer, computes no logits.
+void run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_size,
+              Rates& rates) {
   const at::NoGradGuard no_grad;
-  at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
-  const Decoder decoder = load_decoder(Checkpoint::open(options.checkpoint));
-  const at::Tensor ids = load_ids(options.tokens);
   Workspace workspace;
   const ForwardOptions forward{
       .stop_after_layer = static_cast<int>(decoder.config().num_hidden_layers) - 1,
       .logits = LogitsFor::kNone,
       .workspace = &workspace};
-  const auto start = std::chrono::steady_clock::now();
-  for (std::int64_t first = 0; first < ids.size(0); first += options.batch_size) {
-    decoder.forward(ids.narrow(0, first, std::min(options.batch_size, ids.size(0) - first)),
-                    forward);
+  PassClock clock;
+  clock.start();
+  for (std::int64_t first = 0; first < ids.size(0); first += batch_size) {
+    decoder.forward(ids.narrow(0, first, batch_size), forward);
+    clock.pass_ended();
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  fmt::print("{{\"tokens_per_second\": {}, \"peak_memory_bytes\": {}}}\n",
-             static_cast<double>(ids.numel()) / seconds, usage.ru_maxrss * 1024);
+  rates.whole.push_back(static_cast<double>(ids.numel()) / clock.seconds());
+  rates.passes.push_back(clock.rate_of_passes(ids.numel()));
+}
+
+void run_captured(const BenchOptions& options, Rates& rates) {
+  CaptureOptions capture;
+  capture.checkpoint = options.checkpoint;
+  capture.tokens = options.tokens;
+  capture.output = options.output;
+  capture.batch_size = options.batch_size;
+  capture.threads = options.threads;
+  PassClock clock;
+  const CaptureResult result =
+      run_capture(capture, {.on_start = [&](const CaptureOutlook&) { clock.start(); },
+                            .on_progress = [&](const Progress&) { clock.pass_ended(); }});
+  rates.whole.push_back(static_cast<double>(result.num_tokens) / result.seconds);
+  rates.passes.push_back(clock.rate_of_passes(result.num_tokens));
+  std::filesystem::remove(options.output);
+  std::filesystem::remove_all(std::filesystem::path(options.output).replace_extension(".shards"));
+}
+
+int bench_forward(const BenchOptions& options) {
+  at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
+  const at::Tensor ids = load_ids(options.tokens);
+  if (ids.size(0) % options.batch_size != 0 || ids.size(0) < 2 * options.batch_size) {
+    throw InvalidArgument("bench: the {} sequences must make up 2 or more passes of {}",
+                          ids.size(0), options.batch_size);
+  }
+  const Decoder decoder = load_decoder(Checkpoint::open(options.checkpoint));
+  Rates bare;
+  Rates captured;
+  for (int turn = 0; turn < options.repeats; ++turn) {
+    run_bare(decoder, ids, options.batch_size, bare);
+    if (!options.output.empty()) run_captured(options, captured);
+  }
+  fmt::print(
+      "{{\"forward\": {{\"whole\": {}, \"passes\": {}}},\n"
+      " \"capture\": {{\"whole\": {}, \"passes\": {}}}}}\n",
+      bare.whole, bare.passes, captured.whole, captured.passes);
   return kExitDone;
 }
 
@@ -70,7 +140,8 @@ int bench_forward(const BenchOptions& options) {
 
 int main(int argc, char** argv) {
   lime::BenchOptions options;
-  lime::CommandLine line("lime-bench-forward", "Times the forward pass without capturing.");
+  lime::CommandLine line("lime-bench-forward",
+                         "Times the forward pass without capturing, and capturing.");
   line.add_options(options);
   line.on_run([&] { return lime::bench_forward(options); });
   return lime::run_program(line, argc, argv);

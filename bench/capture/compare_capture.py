@@ -5,8 +5,10 @@
     bench/capture/compare_capture.py [--build build/release] [--repeats 5] [--threads 4 1]
     bench/capture/compare_capture.py --memory
 
-The runs take turns, so that a disturbance of the machine hits all three; medians are printed as
-Markdown. --memory shows the peak memory at 100 and at 1000 sequences instead. The interpreter's
+The forward pass and capture take turns in one process, so that a disturbance of the machine hits
+both; medians and extremes of tokens per second are printed as Markdown, over the whole run and over
+its passes without the first one and without the last bytes' way to disk. The ratio of the two is
+the median of those of each turn. --memory shows the peak memory at 100 and at 1000 sequences instead. The interpreter's
 torch should be built on the LibTorch that lime-capture uses (on Debian: python3-torch,
 python3-h5py and /usr/bin/python3).
 """
@@ -37,14 +39,21 @@ def scaled(text):
     return float(number) * UNITS[unit]
 
 
+def spread(rates):
+    return f"{statistics.median(rates):.0f} ({min(rates):.0f} to {max(rates):.0f})"
+
+
 class Bench:
     def __init__(self, arguments, folder, model):
         self.programs = arguments.build / "bin"
         self.folder, self.model = folder, model
 
-    def forward(self, threads):
+    def turns(self, threads, repeats):
+        """Tokens per second, turn by turn, of the bare pass and of capturing."""
         return json.loads(run([self.programs / "lime-bench-forward", "--checkpoint", self.model,
-                               "--tokens", self.model / "ids.npy", "--threads", threads]))
+                               "--tokens", self.model / "ids.npy", "--output",
+                               self.folder / "turns.h5", "--repeats", repeats,
+                               "--threads", threads]))
 
     def capture(self, threads, *more):
         output = self.folder / "capture.h5"
@@ -69,21 +78,19 @@ def compare_speed(arguments, folder):
     model = folder / "model"
     run([sys.executable, HERE / "make_checkpoint.py", model, "--sequences", arguments.sequences])
     bench = Bench(arguments, folder, model)
-    print("| threads | bare forward | lime-capture | hooks + h5py | capture / forward | "
+    print("| threads | what | bare forward | capture | hooks + h5py | capture / forward | "
           "capture / hooks |")
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|")
     for threads in arguments.threads:
-        results = {"forward": [], "capture": [], "peer": []}
-        for _ in range(arguments.repeats):
-            for name, rates in results.items():
-                rates.append(getattr(bench, name)(threads)["tokens_per_second"])
-        medians = {name: statistics.median(rates) for name, rates in results.items()}
-        print(f"| {threads} | " + " | ".join(f"{rate:.0f} tokens/s" for rate in medians.values()) +
-              f" | {medians['capture'] / medians['forward']:.3f}"
-              f" | {medians['capture'] / medians['peer']:.2f} |", flush=True)
-        spread = ", ".join(f"{name} {min(rates):.0f} to {max(rates):.0f}"
-                           for name, rates in results.items())
-        print(f"  threads {threads}, slowest to fastest: {spread}", file=sys.stderr)
+        ours = bench.turns(threads, arguments.repeats)
+        peer = [bench.peer(threads)["tokens_per_second"] for _ in range(arguments.peer_repeats)]
+        for what in ("whole", "passes"):
+            forward, capture = (ours[name][what] for name in ("forward", "capture"))
+            of_turns = [ours / bare for ours, bare in zip(capture, forward)]
+            against = statistics.median(capture) / statistics.median(peer) if peer else 0
+            print(f"| {threads} | {what} | {spread(forward)} | {spread(capture)} | "
+                  f"{spread(peer) if peer else ''} | {statistics.median(of_turns):.3f} "
+                  f"({min(of_turns):.3f} to {max(of_turns):.3f}) | {against:.2f} |", flush=True)
 
 
 def compare_memory(arguments, folder):
@@ -102,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--peer-repeats", type=int, default=5)
     parser.add_argument("--sequences", type=int, default=48)
     parser.add_argument("--threads", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--memory", action="store_true")

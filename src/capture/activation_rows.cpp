@@ -10,59 +10,74 @@
 #include <numeric>
 
 #include "core/errors.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
 
 constexpr std::int64_t kTileRows = 128;
-constexpr std::int64_t kStripe = 32;  // columns at a time: their sums stay in registers
+/// Rows read side by side: enough that the sums of a column are fetched seldom, few enough that
+/// the processor foresees each row's next addresses.
+constexpr std::int64_t kGroupRows = 8;
+constexpr std::int64_t kStripe = 32;  // columns whose sums stay in registers over a group
+/// Of the statistics and the copy; memory counts like arithmetic.
+constexpr std::int64_t kOperationsPerValue = 8;
 
-/// Sums of a tile's columns.
+/// Rows of one sequence.
 struct TileSource {
   const float* rows = nullptr;
   std::int64_t stride = 0;
   std::int64_t count = 0;
   std::int64_t dim = 0;
   float* copy = nullptr;  // contiguous, or null
+
+  const float* row(std::int64_t index) const { return rows + index * stride; }
 };
 
-/// Mean and m2 of columns [column, column + Width).
-template <std::int64_t Width, bool kCopy>
-void stripe_moments(const TileSource& tile, std::int64_t column, double* mean, double* m2) {
-  std::array<double, Width> shift;
-  std::array<double, Width> sum{};
-  std::array<double, Width> square{};
-  for (std::int64_t j = 0; j < Width; ++j) {
-    shift[static_cast<std::size_t>(j)] = static_cast<double>(tile.rows[column + j]);
-  }
-  for (std::int64_t r = 0; r < tile.count; ++r) {
-    const float* const row = tile.rows + r * tile.stride + column;
-    if constexpr (kCopy) {
+/// Adds columns [column, column + Width) of rows [first, first + count) to sums of x - s and of
+/// (x - s)^2, s being the tile's first row.
+template <std::int64_t Width>
+void add_stripe(const TileSource& tile, std::int64_t first, std::int64_t count, std::int64_t column,
+                double* sum, double* square) {
+  std::array<double, Width> sums;
+  std::array<double, Width> squares;
+  std::copy_n(sum + column, Width, sums.begin());
+  std::copy_n(square + column, Width, squares.begin());
+  const float* const shift = tile.rows + column;
+  for (std::int64_t r = first; r < first + count; ++r) {
+    const float* const row = tile.row(r) + column;
+    if (tile.copy != nullptr) {
       std::memcpy(tile.copy + r * tile.dim + column, row, Width * sizeof(float));
     }
     for (std::size_t j = 0; j < Width; ++j) {
-      const double deviation = static_cast<double>(row[j]) - shift[j];
-      sum[j] += deviation;
-      square[j] += deviation * deviation;
+      const double deviation = static_cast<double>(row[j]) - static_cast<double>(shift[j]);
+      sums[j] += deviation;
+      squares[j] += deviation * deviation;
     }
   }
-  const auto count = static_cast<double>(tile.count);
-  for (std::size_t j = 0; j < Width; ++j) {
-    mean[j] = shift[j] + sum[j] / count;
-    // Rounding may leave a tiny negative number; NaN must stay.
-    const double rest = square[j] - sum[j] * sum[j] / count;
-    m2[j] = rest < 0.0 ? 0.0 : rest;
-  }
+  std::copy_n(sums.begin(), Width, sum + column);
+  std::copy_n(squares.begin(), Width, square + column);
 }
 
-template <bool kCopy>
+/// Mean and m2 of a tile's columns; copies the tile on the way.
 void tile_moments(const TileSource& tile, double* mean, double* m2) {
-  std::int64_t column = 0;
-  for (; column + kStripe <= tile.dim; column += kStripe) {
-    stripe_moments<kStripe, kCopy>(tile, column, mean + column, m2 + column);
+  std::fill_n(mean, tile.dim, 0.0);
+  std::fill_n(m2, tile.dim, 0.0);
+  for (std::int64_t first = 0; first < tile.count; first += kGroupRows) {
+    const std::int64_t count = std::min(kGroupRows, tile.count - first);
+    std::int64_t column = 0;
+    for (; column + kStripe <= tile.dim; column += kStripe) {
+      add_stripe<kStripe>(tile, first, count, column, mean, m2);
+    }
+    for (; column < tile.dim; ++column) add_stripe<1>(tile, first, count, column, mean, m2);
   }
-  for (; column < tile.dim; ++column) {
-    stripe_moments<1, kCopy>(tile, column, mean + column, m2 + column);
+  const auto count = static_cast<double>(tile.count);
+  for (std::int64_t j = 0; j < tile.dim; ++j) {
+    const double sum = mean[j];
+    mean[j] = static_cast<double>(tile.rows[j]) + sum / count;
+    // Rounding may leave a tiny negative number; NaN must stay.
+    const double rest = m2[j] - sum * sum / count;
+    m2[j] = rest < 0.0 ? 0.0 : rest;
   }
 }
 
@@ -98,30 +113,23 @@ void RowAccumulator::add(const ActivationRows& rows, std::span<const std::int64_
   }
   const std::int64_t dim = rows.dim();
   moments_.resize(tiles_.size() * static_cast<std::size_t>(2 * dim));
-  at::parallel_for(0, static_cast<std::int64_t>(tiles_.size()), 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       const Tile& tile = tiles_[static_cast<std::size_t>(i)];
-                       double* const mean = moments_.data() + i * 2 * dim;
-                       TileSource source{.rows = rows.row(tile.sequence, tile.position),
-                                         .stride = rows.row_stride(),
-                                         .count = tile.count,
-                                         .dim = dim};
-                       if (copy == nullptr) {
-                         tile_moments<false>(source, mean, mean + dim);
-                       } else {
-                         source.copy = copy + tile.row * dim;
-                         tile_moments<true>(source, mean, mean + dim);
-                       }
-                     }
-                   });
-  RunningStatistics part;
+  for_each_tile(static_cast<std::int64_t>(tiles_.size()), kTileRows * dim * kOperationsPerValue,
+                [&] {
+                  return [&](std::int64_t i) {
+                    const Tile& tile = tiles_[static_cast<std::size_t>(i)];
+                    double* const mean = moments_.data() + i * 2 * dim;
+                    tile_moments({.rows = rows.row(tile.sequence, tile.position),
+                                  .stride = rows.row_stride(),
+                                  .count = tile.count,
+                                  .dim = dim,
+                                  .copy = copy == nullptr ? nullptr : copy + tile.row * dim},
+                                 mean, mean + dim);
+                  };
+                });
+  const auto size = static_cast<std::size_t>(dim);
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
-    const double* const mean = moments_.data() + i * static_cast<std::size_t>(2 * dim);
-    part.count = tiles_[i].count;
-    part.mean = Eigen::Map<const VectorD>(mean, dim);
-    part.m2 = Eigen::Map<const VectorD>(mean + dim, dim);
-    statistics.merge(part);
+    const double* const mean = moments_.data() + i * 2 * size;
+    statistics.merge(tiles_[i].count, {mean, size}, {mean + size, size});
   }
 }
 

@@ -28,24 +28,19 @@ void refuse_half_overflow(const Eigen::Map<const MatrixF>& rows, const Activatio
 }  // namespace
 
 RowBuffers::Buffer RowBuffers::take(std::size_t size) {
-  Buffer buffer;
   {
     const std::scoped_lock lock(mutex_);
     for (Buffer& candidate : free_) {
       if (candidate.size() < size) continue;
-      buffer = std::move(candidate);
+      Buffer buffer = std::move(candidate);
       candidate = std::move(free_.back());
       free_.pop_back();
       return buffer;
     }
-    // None is large enough: let one grow instead of keeping the small ones forever.
-    if (!free_.empty()) {
-      buffer = std::move(free_.back());
-      free_.pop_back();
-    }
+    // None is large enough: let one go instead of keeping the small ones forever.
+    if (!free_.empty()) free_.pop_back();
   }
-  buffer.resize(size);
-  return buffer;
+  return Buffer(size);
 }
 
 void RowBuffers::give_back(Buffer buffer) {

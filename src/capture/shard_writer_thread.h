@@ -22,7 +22,22 @@ namespace lime {
 /// once. Thread-safe.
 class RowBuffers {
  public:
-  using Buffer = std::vector<float>;
+  /// Numbers that are not set at first: the threads that fill a new buffer also share the work of
+  /// getting its pages from the system.
+  class Buffer {
+   public:
+    Buffer() = default;
+    explicit Buffer(std::size_t size)
+        : values_(std::make_unique_for_overwrite<float[]>(size)), size_(size) {}
+
+    float* data() const { return values_.get(); }
+    std::size_t size() const { return values_ == nullptr ? 0 : size_; }
+    bool empty() const { return size() == 0; }
+
+   private:
+    std::unique_ptr<float[]> values_;
+    std::size_t size_ = 0;
+  };
 
   /// A buffer of at least `size` numbers; what they are is not specified.
   Buffer take(std::size_t size);

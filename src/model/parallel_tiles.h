@@ -31,4 +31,16 @@ void for_each_tile(std::int64_t count, std::int64_t operations, const MakeWorker
   });
 }
 
+/// Calls `run(begin, end)` for blocks that make up [0, count), handed out like tiles.
+///
+/// @param operations  additions and multiplications per item: a block has enough of them to be
+///                    worth handing out
+template <typename Run>
+void for_each_block(std::int64_t count, std::int64_t operations, const Run& run) {
+  const std::int64_t block = parallel_grain(operations);
+  for_each_tile((count + block - 1) / block, block * operations, [&] {
+    return [&](std::int64_t tile) { run(tile * block, std::min(count, (tile + 1) * block)); };
+  });
+}
+
 }  // namespace lime

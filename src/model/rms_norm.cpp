@@ -3,12 +3,11 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 #include <cmath>
 
-#include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -30,7 +29,7 @@ void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tenso
       Row(out_data + row * dim, dim) = in * scale * gain;
     }
   };
-  at::parallel_for(0, x.numel() / dim, parallel_grain(dim * 4), run);
+  for_each_block(x.numel() / dim, dim * 4, run);
 }
 
 }  // namespace

@@ -3,13 +3,12 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 #include <cmath>
 #include <numbers>
 
-#include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -52,7 +51,7 @@ void rotate_kernel(const at::Tensor& x, const RotaryAngles& angles) {
       }
     }
   };
-  at::parallel_for(0, x.size(0) * seq, parallel_grain(heads * half * 6), run);
+  for_each_block(x.size(0) * seq, heads * half * 6, run);
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 
-#include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -27,7 +26,7 @@ void swiglu_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tens
           g / (T{1} + (-g).exp()) * u;
     }
   };
-  at::parallel_for(0, out.size(0), parallel_grain(dim * 16), run);
+  for_each_block(out.size(0), dim * 16, run);
 }
 
 }  // namespace

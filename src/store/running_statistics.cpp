@@ -52,22 +52,35 @@ void RunningStatistics::add(const ConstMatrixRef& rows) {
 }
 
 void RunningStatistics::merge(const RunningStatistics& other) {
-  if (other.count == 0) return;
+  merge(other.count, {other.mean.data(), static_cast<std::size_t>(other.mean.size())},
+        {other.m2.data(), static_cast<std::size_t>(other.m2.size())});
+}
+
+void RunningStatistics::merge(std::int64_t other_count, std::span<const double> other_mean,
+                              std::span<const double> other_m2) {
+  if (other_count == 0) return;
+  const auto dim = static_cast<Eigen::Index>(other_mean.size());
   if (count == 0) {
-    *this = other;
+    count = other_count;
+    mean = Eigen::Map<const VectorD>(other_mean.data(), dim);
+    m2 = Eigen::Map<const VectorD>(other_m2.data(), dim);
     return;
   }
-  if (other.mean.size() != mean.size()) {
-    throw InvalidArgument("statistics: both must have {} dimensions, got {}", mean.size(),
-                          other.mean.size());
+  if (dim != mean.size()) {
+    throw InvalidArgument("statistics: both must have {} dimensions, got {}", mean.size(), dim);
   }
   const auto n_a = static_cast<double>(count);
-  const auto n_b = static_cast<double>(other.count);
+  const auto n_b = static_cast<double>(other_count);
   const double n = n_a + n_b;
-  const VectorD delta = other.mean - mean;
-  mean += delta * (n_b / n);
-  m2 += other.m2 + delta.cwiseAbs2() * (n_a * n_b / n);
-  count += other.count;
+  const double share = n_b / n;
+  const double weight = n_a * n_b / n;
+  for (Eigen::Index j = 0; j < dim; ++j) {
+    const auto at = static_cast<std::size_t>(j);
+    const double delta = other_mean[at] - mean[j];
+    mean[j] += delta * share;
+    m2[j] += other_m2[at] + delta * delta * weight;
+  }
+  count += other_count;
 }
 
 VectorD RunningStatistics::standard_deviation() const {

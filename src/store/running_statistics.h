@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/matrix.h"
 
@@ -23,6 +24,9 @@ struct RunningStatistics {
   void add(const ConstMatrixRef& rows);
   /// Adds what `other` has seen. @throws InvalidArgument  if the dimensions differ.
   void merge(const RunningStatistics& other);
+  /// The same for statistics that lie elsewhere.
+  void merge(std::int64_t other_count, std::span<const double> other_mean,
+             std::span<const double> other_m2);
 
   /// Unbiased standard deviation, sqrt(m2 / (count - 1)), [dim]. NaN for fewer than two rows.
   VectorD standard_deviation() const;
