@@ -80,8 +80,9 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
     if (field.name == "seed") fields.push_back(std::move(field));
   }
   for (const auto& [name, value] : before.options.items()) {
-    const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const OptionField& known) { return known.name == name; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(),
+                     [&name = name](const OptionField& known) { return known.name == name; });
     if (field == fields.end()) {
       throw FormatError("'{}': options.{} is not known to this build of {}; compute it again",
                         results.string(), name, command.name);

@@ -68,9 +68,9 @@ void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
       const auto closer = key < linalg::load(thresholds + i);
       if (!std::experimental::any_of(closer)) continue;
       for (int lane = 0; lane < kFloatLanes && i + lane < num_queries; ++lane) {
-        if (!closer[lane]) continue;
-        thresholds[i + lane] =
-            nearest[static_cast<std::size_t>(i + lane)].add(key[lane], first + j);
+        const auto at = static_cast<std::size_t>(lane);
+        if (!closer[at]) continue;
+        thresholds[i + lane] = nearest[static_cast<std::size_t>(i + lane)].add(key[at], first + j);
       }
     }
   }

@@ -71,7 +71,7 @@ class InvertedFile {
  public:
   InvertedFile(const ConstMatrixRef& points, const PackedPoints& packed, const Centering& centering,
                std::uint64_t seed, ThreadPool& pool, const std::stop_token& stop)
-      : points_(points), packed_(packed), pool_(pool), stop_(stop) {
+      : points_(points), pool_(pool), stop_(stop) {
     const auto num_centres =
         static_cast<std::int64_t>(4.0 * std::sqrt(static_cast<double>(points.rows())));
     const MatrixF sample = gather_rows(
@@ -155,7 +155,6 @@ class InvertedFile {
   }
 
   ConstMatrixRef points_;
-  const PackedPoints& packed_;
   ThreadPool& pool_;
   const std::stop_token& stop_;
   std::unique_ptr<PackedPoints> centres_;
