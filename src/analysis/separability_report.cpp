@@ -35,11 +35,11 @@ std::string describe_method(std::string_view method, const SeparabilityOptions& 
         grouped ? "GroupKFold" : "KFold", options.folds, options.random_state);
   }
   return fmt::format(
-      "converged: logistic regression at its optimum, C {:g}{}, features {}, {} {} folds",
+      "converged: logistic regression at its optimum, C {:g}{}, features {}, {} folds, {}",
       fmt::join(options.probe.c, ", "),
       options.probe.c.size() > 1 ? " (chosen within each fold)" : "",
       options.probe.fit.scaling == FeatureScaling::kStandardize ? "standardised" : "as they are",
-      options.folds, grouped ? "grouped by sequence," : "stratified");
+      options.folds, grouped ? "every sequence in one" : "stratified");
 }
 
 /// "values, converged, shuffled (dim 32)".

@@ -82,11 +82,9 @@ void make_task_folds(SeparabilityTask& task, const SeparabilityOptions& options)
   task.lime_code_folds = make_folds(task.classes, task.sequences, folds);
 }
 
-SeparabilityTask make_unnamed_task(const CaptureReader& capture,
-                                   const SeparabilityOptions& options) {
-  SeparabilityTask task;
-  task.rows = choose_class_rows(capture,
-                                {.classes = options.words, .max_per_class = options.max_per_class});
+/// Fills in what follows from the rows; errors do not name the capture.
+void complete_task(SeparabilityTask& task, const CaptureReader& capture,
+                   const SeparabilityOptions& options) {
   drop_rows_without_class(task.rows);
   check_classes(task.rows);
   const std::vector<std::string> names = number_classes(task);
@@ -100,18 +98,21 @@ SeparabilityTask make_unnamed_task(const CaptureReader& capture,
   task.identity =
       fmt::format("{}, {} rows of {} classes", sequences_identity(capture, capture.num_sequences()),
                   task.rows.size(), task.num_classes);
-  return task;
 }
 
 }  // namespace
 
 SeparabilityTask make_separability_task(const CaptureReader& capture,
                                         const SeparabilityOptions& options) {
+  SeparabilityTask task;
+  task.rows = choose_class_rows(capture,
+                                {.classes = options.words, .max_per_class = options.max_per_class});
   try {
-    return make_unnamed_task(capture, options);
+    complete_task(task, capture, options);
   } catch (const InvalidArgument& error) {
     throw InvalidArgument("'{}': {}", capture.path().string(), error.what());
   }
+  return task;
 }
 
 std::vector<Labelling> labellings_of(const SeparabilityTask& task,
