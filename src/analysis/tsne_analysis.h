@@ -51,10 +51,11 @@ struct TsneAnalysisOptions {
 /// Prepares t-SNE of the rows of some captures, layer by layer.
 ///
 /// One row per capture, site and layer: label, site, layer, points, distinct (different rows among
-/// them), classes, dim, perplexity, kl_divergence, trustworthiness, recall of the neighbours, iterations, end, repulsion, search,
-/// learning_rate, seed; with `align` also moved, the mean way of a point from the layer before in
-/// units of the embedding's radius. Coordinates lie in NAME.embeddings.h5 beside the results, or
-/// NAME.embeddings.csv beside a CSV (docs/results_format.md).
+/// them), classes, dim, perplexity, kl_divergence, trustworthiness, recall of the neighbours,
+/// iterations, end, repulsion, search, learning_rate, seed; with `align` also moved, the mean way
+/// of a point from the layer before in units of the embedding's radius. Coordinates lie in
+/// NAME.embeddings.h5 beside the results, or NAME.embeddings.csv beside a CSV
+/// (docs/results_format.md).
 /// @throws InvalidArgument  if a class is unknown, or the perplexity does not fit the rows.
 /// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run);

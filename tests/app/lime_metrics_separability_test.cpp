@@ -45,12 +45,12 @@ class LimeMetricsSeparabilityTest : public LimeMetricsTest {
 };
 
 TEST_F(LimeMetricsSeparabilityTest, SaysInWhichLayerWordsAreApart) {
-  const ProgramRun result = run("separability -o words.json -o words.csv");
+  const ProgramRun result = run("separability --label small -o words.json -o words.csv");
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("capture: 120 rows (' is' 40, ' are' 40, ' was' 40)"));
+  EXPECT_THAT(result.output, HasSubstr("small: 120 rows (' is' 40, ' are' 40, ' was' 40)"));
   EXPECT_THAT(result.output, HasSubstr("values, converged (dim 6, majority 0.333)"));
   EXPECT_THAT(read_text(folder_ / "words.csv"),
-              HasSubstr("capture,values,1,converged,words,1,0,5"));
+              HasSubstr("small,values,1,converged,words,1.0,0.0,5"));
   const Json table = rows("separability --layer 1");
   ASSERT_EQ(table.size(), 1U);
   EXPECT_EQ(table.at(0).at("mean"), 1.0);
