@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kFewestRows = 4;
 
 /// What the units of one analysis share.
-struct Shared {
+struct SimilarityTask {
   SimilarityAnalysisOptions options;
   std::vector<ChosenCapture> captures;
   std::vector<std::vector<std::int64_t>> rows;  ///< of each capture, those that are compared
@@ -93,7 +93,7 @@ MatrixF read_drawn_rows(const CaptureReader& capture, const std::string& site, i
   return rows;
 }
 
-std::vector<ComparableRows> read_layers(const Shared& shared, std::size_t capture,
+std::vector<ComparableRows> read_layers(const SimilarityTask& shared, std::size_t capture,
                                         const std::string& site, const std::vector<int>& layers,
                                         const UnitContext& context) {
   const CaptureReader& reader = shared.captures[capture].reader;
@@ -136,7 +136,8 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan) {
   return pairs;
 }
 
-UnitResult measure_map(const Shared& shared, const MapPlan& plan, const UnitContext& context) {
+UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
+                       const UnitContext& context) {
   const std::vector<ComparableRows> layers =
       read_layers(shared, plan.first, plan.site, plan.layers, context);
   std::vector<ComparableRows> more;
@@ -170,7 +171,7 @@ UnitResult measure_map(const Shared& shared, const MapPlan& plan, const UnitCont
 }
 
 /// The rows of all layers, in float and with their lengths; per thread a product of two layers.
-void set_bytes(Unit& unit, const Shared& shared, const MapPlan& plan) {
+void set_bytes(Unit& unit, const SimilarityTask& shared, const MapPlan& plan) {
   std::int64_t widest = 0;
   const auto add = [&](std::size_t capture, const std::vector<int>& layers) {
     const auto n = static_cast<std::int64_t>(shared.rows[capture].size());
@@ -185,7 +186,7 @@ void set_bytes(Unit& unit, const Shared& shared, const MapPlan& plan) {
   unit.bytes_per_thread = widest * widest * 24 + (std::int64_t{64} << 20);
 }
 
-Unit make_unit(const std::shared_ptr<const Shared>& shared, const MapPlan& plan) {
+Unit make_unit(const std::shared_ptr<const SimilarityTask>& shared, const MapPlan& plan) {
   const ChosenCapture& first = shared->captures[plan.first];
   const ChosenCapture& second = shared->captures[plan.second];
   Unit unit;
@@ -226,7 +227,7 @@ void SimilarityAnalysisOptions::validate() const {
 
 Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run) {
   options.validate();
-  const auto shared = std::make_shared<Shared>();
+  const auto shared = std::make_shared<SimilarityTask>();
   shared->options = options;
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {

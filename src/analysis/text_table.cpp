@@ -22,7 +22,7 @@ enum class Detail { kBar, kInterval, kSpread, kValue };
 /// One line of cells; the last cells of a line may be missing.
 using Cells = std::vector<std::string>;
 
-std::string number(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
+std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
 
 std::string bar(double share, bool unicode) {
   share = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
@@ -46,19 +46,18 @@ std::string bar(double share, bool unicode) {
 Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool unicode) {
   if (row == nullptr) return {unicode ? kDash : "-"};
   const auto read = [&](const std::string& column) { return results_number(*row, column); };
-  Cells parts = {number(read(layout.value), layout.digits)};
+  Cells parts = {fixed(read(layout.value), layout.digits)};
   if (detail <= Detail::kSpread && !layout.spread.empty()) {
     const double spread = read(layout.spread);
     parts.push_back(
-        std::isnan(spread) ? "" : (unicode ? kPlusMinus : "+- ") + number(spread, layout.digits));
+        std::isnan(spread) ? "" : (unicode ? kPlusMinus : "+- ") + fixed(spread, layout.digits));
   }
   if (detail <= Detail::kInterval && !layout.low.empty()) {
     const double low = read(layout.low);
     const double high = read(layout.high);
     const bool none = std::isnan(low) && std::isnan(high);
     parts.push_back(
-        none ? ""
-             : fmt::format("[{}, {}]", number(low, layout.digits), number(high, layout.digits)));
+        none ? "" : fmt::format("[{}, {}]", fixed(low, layout.digits), fixed(high, layout.digits)));
   }
   if (detail == Detail::kBar && !layout.ceiling.empty()) {
     parts.push_back(bar(read(layout.value) / read(layout.ceiling), unicode));

@@ -38,15 +38,15 @@ class InputLinesTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-constexpr std::int32_t id_of(char letter) { return 2 + letter; }
+constexpr std::int32_t id_of_letter(char letter) { return 2 + letter; }
 
 TEST_F(InputLinesTest, EveryLineIsASequence) {
   const CaptureInput input = read_line_input(
       {file("a.txt", "ab\n \t\n\n c\r\n"), file("b.txt", "d")}, ToyTokenizer(), {}, 8);
   ASSERT_EQ(input.num_sequences(), 3);
-  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b')));
-  EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of(' '), id_of('c')));
-  EXPECT_THAT(input.ids_of(2), ElementsAre(0, id_of('d')));
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of_letter('a'), id_of_letter('b')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of_letter(' '), id_of_letter('c')));
+  EXPECT_THAT(input.ids_of(2), ElementsAre(0, id_of_letter('d')));
   EXPECT_THAT(input.is_prepended_of(1), ElementsAre(1, 0, 0));
   EXPECT_EQ(input.sequences[1].text, " c");
   EXPECT_EQ(input.dropped_tokens, 0);
@@ -57,7 +57,7 @@ TEST_F(InputLinesTest, ReadsNoMoreLinesThanAskedFor) {
   const CaptureInput input = read_line_input({long_line, folder_ / "absent.txt"}, ToyTokenizer(),
                                              {.max_sequences = 2, .bos = BosPolicy::kNever}, 8);
   ASSERT_EQ(input.num_sequences(), 2);
-  EXPECT_THAT(input.ids, ElementsAre(id_of('a'), id_of('b')));
+  EXPECT_THAT(input.ids, ElementsAre(id_of_letter('a'), id_of_letter('b')));
 }
 
 TEST_F(InputLinesTest, NamesTheLineAtFault) {
