@@ -19,7 +19,7 @@
 namespace lime {
 namespace {
 
-/// Of grids, trees and tables beside points and affinities.
+/// Of trees and tables beside points and affinities.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
 /// Per point and neighbour: indices, distances, affinities in double and float, while merged.
 constexpr std::int64_t kBytesPerNeighbor = 100;

@@ -72,11 +72,9 @@ void visit_documents(const fs::path& file, double validation_share, const Docume
 
 void require_text(std::span<const fs::path> files) {
   if (files.empty()) throw InvalidArgument("text: must name at least one file, got none");
-  bool found = false;
-  for (const fs::path& file : files) {
-    visit_documents(file, 0.0, [&](TextSplit, std::string_view text) { found |= !text.empty(); });
-  }
-  if (!found) {
+  std::size_t bytes = 0;
+  for (const fs::path& file : files) bytes += MappedFile(file).size();
+  if (bytes == 0) {
     throw InvalidArgument("text: '{}'{} must hold text, got none", files.front().string(),
                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
   }

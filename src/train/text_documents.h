@@ -25,8 +25,8 @@ using DocumentVisitor = std::function<void(TextSplit split, std::string_view tex
 void visit_documents(const std::filesystem::path& file, double validation_share,
                      const DocumentVisitor& visit);
 
-/// @throws InvalidArgument  if there are no files, or the documents of all of them are empty.
-/// @throws as visit_documents()
+/// @throws InvalidArgument  if there are no files, or all of them are empty.
+/// @throws IoError          if a file cannot be read.
 void require_text(std::span<const std::filesystem::path> files);
 
 }  // namespace lime

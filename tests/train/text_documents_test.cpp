@@ -82,7 +82,7 @@ TEST_F(TextDocumentsTest, NamesTheLineThatIsNoDocument) {
 TEST_F(TextDocumentsTest, TextIsRequired) {
   EXPECT_THAT([] { require_text({}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("text: must name at least one file")));
-  const std::vector<std::filesystem::path> empty = {file("a.txt", ""), file("b.jsonl", "\n")};
+  const std::vector<std::filesystem::path> empty = {file("a.txt", ""), file("b.jsonl", "")};
   EXPECT_THAT([&] { require_text(empty); },
               ThrowsMessage<InvalidArgument>(HasSubstr("and 1 more must hold text, got none")));
   const std::vector<std::filesystem::path> missing = {folder_ / "none.txt"};

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <set>
 #include <string>
 
 #include "checkpoint/checkpoint.h"
@@ -41,16 +39,6 @@ class TextRunTest : public ::testing::Test {
     data_.vocab_size = 320;
     data_.sequence_length = 24;
     data_.tokens = folder_ / "tokens";
-  }
-
-  std::vector<Json> log(const std::string& run, const std::string& event) const {
-    std::ifstream stream(folder_ / run / "training_log.jsonl");
-    std::vector<Json> lines;
-    for (std::string line; std::getline(stream, line);) {
-      Json json = Json::parse(line);
-      if (json["event"] == event) lines.push_back(std::move(json));
-    }
-    return lines;
   }
 
   void expect_refused(const std::string& message) const {
@@ -121,7 +109,7 @@ TEST_F(TextRunTest, GoesOnToTheBit) {
   train_on_text(prepared, data_, setup);
   EXPECT_EQ(testing::read_text(folder_ / "stopped/model.safetensors"),
             testing::read_text(folder_ / "whole/model.safetensors"));
-  EXPECT_EQ(log("stopped", "step").size(), 12U);
+  EXPECT_EQ(testing::log_lines(folder_ / "stopped", "step").size(), 12U);
 }
 
 TEST_F(TextRunTest, ResumingWithAnotherTextIsRefused) {

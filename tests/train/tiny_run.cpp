@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/tiny_run.h"
 
+#include <fstream>
 #include <utility>
 
 namespace lime::testing {
@@ -46,6 +47,16 @@ TinyRun tiny_run(const std::filesystem::path& folder) {
 
 TrainingOutcome train(const TinyRun& run, const ProgressFn& on_progress, std::stop_token stop) {
   return train_on_arithmetic(run.data, run.setup, on_progress, std::move(stop));
+}
+
+std::vector<Json> log_lines(const std::filesystem::path& folder, const std::string& event) {
+  std::ifstream stream(folder / "training_log.jsonl");
+  std::vector<Json> lines;
+  for (std::string line; std::getline(stream, line);) {
+    Json json = Json::parse(line);
+    if (json["event"] == event) lines.push_back(std::move(json));
+  }
+  return lines;
 }
 
 }  // namespace lime::testing

@@ -3,8 +3,11 @@
 
 #include <filesystem>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "checkpoint/model_config.h"
+#include "core/json.h"
 #include "train/arithmetic_run.h"
 
 namespace lime::testing {
@@ -26,5 +29,8 @@ TrainingOutcome train(const TinyRun& run, const ProgressFn& on_progress = {},
 
 /// A few steps with a model of tiny_config()'s size, into `folder`; for any task.
 TrainingSetup tiny_setup(const std::filesystem::path& folder);
+
+/// The lines of a run's log with this `event`.
+std::vector<Json> log_lines(const std::filesystem::path& folder, const std::string& event);
 
 }  // namespace lime::testing

@@ -23,20 +23,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-std::vector<Json> log_lines(const fs::path& folder, const std::string& event) {
-  std::ifstream stream(folder / "training_log.jsonl");
-  std::vector<Json> lines;
-  for (std::string line; std::getline(stream, line);) {
-    Json json = Json::parse(line);
-    if (json["event"] == event) lines.push_back(std::move(json));
-  }
-  return lines;
-}
-
 /// Loss and gradient norm of each step, as they stand in the log.
 std::map<std::int64_t, std::pair<double, double>> steps_of(const fs::path& folder) {
   std::map<std::int64_t, std::pair<double, double>> steps;
-  for (const Json& line : log_lines(folder, "step")) {
+  for (const Json& line : testing::log_lines(folder, "step")) {
     const bool is_new =
         steps.emplace(line["step"], std::pair<double, double>(line["loss"], line["gradient_norm"]))
             .second;
@@ -59,8 +49,8 @@ TEST(TrainingRunTest, LeavesAWholeModelFolderWithItsLog) {
     EXPECT_TRUE(fs::exists(folder / "model" / name)) << name;
   }
   EXPECT_EQ(steps_of(folder / "model").size(), 12U);
-  EXPECT_EQ(log_lines(folder / "model", "validation").size(), 2U);
-  EXPECT_EQ(log_lines(folder / "model", "evaluation").size(), 1U);
+  EXPECT_EQ(testing::log_lines(folder / "model", "validation").size(), 2U);
+  EXPECT_EQ(testing::log_lines(folder / "model", "evaluation").size(), 1U);
   const auto num_files = std::distance(fs::directory_iterator(folder / "model"), {});
   EXPECT_EQ(num_files, 7) << "a temporary file is left";
 }
@@ -130,7 +120,7 @@ TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
               ThrowsMessage<NumericalError>(AllOf(HasSubstr("must stay finite, got"),
                                                   HasSubstr("where parameter '"),
                                                   HasSubstr("keeps the state of step "))));
-  EXPECT_EQ(log_lines(folder / "model", "failed").size(), 1U);
+  EXPECT_EQ(testing::log_lines(folder / "model", "failed").size(), 1U);
   EXPECT_NO_THROW(Checkpoint::open(folder / "model"));
 }
 
