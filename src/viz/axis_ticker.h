@@ -19,4 +19,17 @@ class EvenTicker : public QCPAxisTicker {
   double step_ = 1.0;
 };
 
+/// Ticks of a logarithmic axis: even ones where it spans less than half a decade, 1, 2, 5, 10, ...
+/// up to three decades, powers of ten beyond. Ranges within 0.001 to 99,999 are written out; others
+/// keep the axis' own format, 10 to a power.
+class LogTicker : public EvenTicker {
+ protected:
+  QVector<double> createTickVector(double step, const QCPRange& range) override;
+  QString getTickLabel(double tick, const QLocale& locale, QChar format, int precision) override;
+
+ private:
+  bool is_even_ = false;
+  bool is_plain_ = true;
+};
+
 }  // namespace lime

@@ -106,6 +106,7 @@ struct BarPanel {
     std::vector<double> low;
     std::vector<double> high;
     SeriesLook look;
+    std::vector<std::string> stars = {};  ///< beside the bars; empty, or one per group
   };
   std::vector<std::string> groups;
   std::vector<Series> series;

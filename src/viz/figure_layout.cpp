@@ -10,7 +10,25 @@
 namespace lime {
 namespace {
 
-constexpr int kRounds = 3;  // of fitting sizes: labels may change with them a little
+constexpr int kRounds = 3;               // of fitting sizes: labels may change with them a little
+constexpr double kLabelOverhang = 1.15;  // of an axis' label over the axis
+
+/// Breaks `text` at blanks where it is longer than `room`.
+QString wrapped(const QString& text, const QFont& font, double room) {
+  const QFontMetricsF metrics(font);
+  QString lines;
+  QString line;
+  for (const QString& word : text.split(' ')) {
+    const QString longer = line.isEmpty() ? word : line + ' ' + word;
+    if (!line.isEmpty() && metrics.horizontalAdvance(longer) > room) {
+      lines += line + '\n';
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return lines + line;
+}
 
 }  // namespace
 
@@ -108,6 +126,10 @@ void FigureLayout::add_panels() {
   }
   if (figure_.shares_y) share_y();
   if (has_map()) add_colour_bar();
+}
+
+QCPAxisRect* FigureLayout::axes_of(std::size_t panel) const {
+  return qobject_cast<QCPAxisRect*>(elements_.at(panel));
 }
 
 std::string FigureLayout::panel_letter(std::size_t index) const {
@@ -210,6 +232,16 @@ void FigureLayout::update(int height) {
   }
 }
 
+void FigureLayout::wrap_labels() {
+  for (QCPAxisRect* const rect : rects_) {
+    for (QCPAxis* const axis : {rect->axis(QCPAxis::atLeft), rect->axis(QCPAxis::atBottom)}) {
+      const bool is_left = axis->axisType() == QCPAxis::atLeft;
+      const double room = kLabelOverhang * (is_left ? rect->height() : rect->width());
+      axis->setLabel(wrapped(axis->label().replace('\n', ' '), axis->labelFont(), room));
+    }
+  }
+}
+
 void FigureLayout::settle_rows() {
   std::vector<double> outer;  // labels, per row
   double area = 0.0;
@@ -240,6 +272,7 @@ void FigureLayout::settle(int height) {
       grid_->setColumnStretchFactor(c, beside[static_cast<std::size_t>(c)] + area);
     }
     settle_rows();
+    wrap_labels();
   }
   update(height);
 }

@@ -26,6 +26,8 @@ class FigureLayout {
   int fitting_height();
   /// Gives all panels equal axis areas at this height.
   void settle(int height);
+  /// The axis area of a panel; null for tables, which have none.
+  QCPAxisRect* axes_of(std::size_t panel) const;
 
  private:
   void build();
@@ -38,6 +40,7 @@ class FigureLayout {
   void add_colour_bar();
   void share_y();
   void settle_rows();
+  void wrap_labels();
   std::string panel_letter(std::size_t index) const;
   bool has_map() const;
   MapScale map_scale() const;

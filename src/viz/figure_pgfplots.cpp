@@ -3,180 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "viz/figure_file.h"
+#include "viz/pgfplots_plots.h"
 
 namespace lime {
 namespace {
 
-/// Text that LaTeX prints as it stands.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '\\') {
-      result += "\\textbackslash{}";
-    } else if (letter == '^' || letter == '~') {
-      result += fmt::format("\\{}{{}}", letter);
-    } else {
-      if (std::string_view("&%$#_{}").find(letter) != std::string_view::npos) result += '\\';
-      result += letter;
-    }
-  }
-  return result;
-}
-
-std::string pattern_of(LinePattern pattern) {
-  switch (pattern) {
-    case LinePattern::kSolid:
-      return "solid";
-    case LinePattern::kDashed:
-      return "dashed";
-    case LinePattern::kDotted:
-      return "dotted";
-    case LinePattern::kDashDotted:
-      return "dashdotted";
-    case LinePattern::kNone:
-      break;
-  }
-  return "only marks";
-}
-
-std::string marker_of(MarkerShape shape) {
-  switch (shape) {
-    case MarkerShape::kNone:
-      return "none";
-    case MarkerShape::kDisc:
-      return "*";
-    case MarkerShape::kSquare:
-      return "square*";
-    case MarkerShape::kTriangle:
-      return "triangle*";
-    case MarkerShape::kDiamond:
-      break;
-  }
-  return "diamond*";
-}
-
-std::string colour_name(std::size_t index) {
-  return index == kMutedColour ? "gray" : fmt::format("class{}", index);
-}
-
-void add_points(std::string& tex, const std::vector<double>& x, const std::vector<double>& y) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::isfinite(y[i])) tex += fmt::format("({},{}) ", x[i], y[i]);
-  }
-}
-
-/// Writes the plots of one panel.
-struct PgfPlots {
-  std::string& tex;
-
-  void operator()(const CurvePanel& panel) const {
-    for (const Curve& curve : panel.curves) {
-      const std::string colour = colour_name(curve.look.colour);
-      if (curve.spread == Curve::Spread::kBand) add_band(curve, colour);
-      tex += fmt::format("\\addplot[{}, {}, mark={}, mark size=1pt{}", colour,
-                         pattern_of(curve.look.pattern), marker_of(curve.look.marker),
-                         curve.look.is_faint ? ", thin, opacity=0.55" : "");
-      if (curve.spread == Curve::Spread::kBars) {
-        tex += ", error bars/.cd, y dir=both, y explicit";
-      }
-      tex += "] coordinates {";
-      for (std::size_t i = 0; i < curve.x.size(); ++i) {
-        if (!std::isfinite(curve.y[i])) continue;
-        tex += fmt::format("({},{})", curve.x[i], curve.y[i]);
-        if (curve.spread == Curve::Spread::kBars) {
-          tex += fmt::format(" += (0,{}) -= (0,{})", curve.high[i] - curve.y[i],
-                             curve.y[i] - curve.low[i]);
-        }
-        tex += ' ';
-      }
-      tex += "};\n";
-      const std::string legend = curve.legend.value_or(curve.label);
-      if (!legend.empty()) tex += fmt::format("\\addlegendentry{{{}}}\n", escaped(legend));
-      add_stars(curve);
-    }
-    for (const ReferenceLine& line : panel.references) {
-      tex += fmt::format(
-          "\\draw[gray, dashed] ({{rel axis cs:0,0}}|-{{axis cs:0,{0}}}) -- "
-          "({{rel axis cs:1,0}}|-{{axis cs:0,{0}}}) node[above left, font=\\tiny] {{{1}}};\n",
-          line.y, escaped(line.label));
-    }
-  }
-
-  void add_stars(const Curve& curve) const {
-    for (std::size_t i = 0; i < curve.stars.size(); ++i) {
-      if (curve.stars[i].empty()) continue;
-      tex += fmt::format("\\node[above, font=\\tiny] at (axis cs:{},{}) {{{}}};\n", curve.x[i],
-                         curve.high.empty() ? curve.y[i] : curve.high[i], curve.stars[i]);
-    }
-  }
-
-  void add_band(const Curve& curve, const std::string& colour) const {
-    tex += fmt::format(
-        "\\addplot[draw=none, fill={}, fill opacity=0.18, forget plot] coordinates {{", colour);
-    add_points(tex, curve.x, curve.low);
-    add_points(tex, {curve.x.rbegin(), curve.x.rend()}, {curve.high.rbegin(), curve.high.rend()});
-    tex += "} \\closedcycle;\n";
-  }
-
-  void operator()(const MapPanel& panel) const {
-    tex +=
-        fmt::format("\\addplot[matrix plot*, point meta=explicit, mesh/cols={}] coordinates {{\n",
-                    panel.values.cols());
-    for (Eigen::Index r = 0; r < panel.values.rows(); ++r) {
-      for (Eigen::Index c = 0; c < panel.values.cols(); ++c) {
-        const double value = panel.values(r, c);
-        tex += fmt::format("({},{}) [{}] ", c, r,
-                           std::isfinite(value) ? fmt::format("{}", value) : "nan");
-      }
-      tex += '\n';
-    }
-    tex += "};\n";
-  }
-
-  void operator()(const CloudPanel& panel) const {
-    for (std::size_t k = 0; k < std::max<std::size_t>(1, panel.class_names.size()); ++k) {
-      tex +=
-          fmt::format("\\addplot[only marks, mark size=0.5pt, {}] coordinates {{", colour_name(k));
-      for (std::size_t i = 0; i < panel.x.size(); ++i) {
-        if (panel.classes[i] == static_cast<int>(k)) {
-          tex += fmt::format("({},{}) ", panel.x[i], panel.y[i]);
-        }
-      }
-      tex += "};\n";
-      if (k < panel.class_names.size()) {
-        tex += fmt::format("\\addlegendentry{{{}}}\n", escaped(panel.class_names[k]));
-      }
-    }
-  }
-
-  void operator()(const BarPanel& panel) const {
-    for (const BarPanel::Series& series : panel.series) {
-      tex += fmt::format("\\addplot[xbar, fill={}, draw=none", colour_name(series.look.colour));
-      if (!series.low.empty()) tex += ", error bars/.cd, x dir=both, x explicit";
-      tex += "] coordinates {";
-      for (std::size_t g = 0; g < series.values.size(); ++g) {
-        if (!std::isfinite(series.values[g])) continue;
-        tex += fmt::format("({},{})", series.values[g], g);
-        if (!series.low.empty()) {
-          tex += fmt::format(" += ({},0) -= ({},0)", series.high[g] - series.values[g],
-                             series.values[g] - series.low[g]);
-        }
-        tex += ' ';
-      }
-      tex += fmt::format("}};\n\\addlegendentry{{{}}}\n", escaped(series.label));
-    }
-    if (panel.reference) {
-      tex += fmt::format(
-          "\\draw[gray, dashed] ({{axis cs:{0},0}}|-{{rel axis cs:0,0}}) -- "
-          "({{axis cs:{0},0}}|-{{rel axis cs:0,1}});\n",
-          panel.reference->y);
-    }
-  }
-
-  void operator()(const TablePanel&) const {}
-};
+constexpr double kTicks = 6.0;  // of a layer axis, about
+constexpr double kMargin = 0.05;
+constexpr double kSmallestMm = 10.0;  // of a panel
 
 /// Ticks with labels of their own, or none at all.
 void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
@@ -186,9 +23,47 @@ void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
   std::string labels;
   for (const AxisTick& tick : axis.ticks) {
     places += fmt::format("{}{}", places.empty() ? "" : ",", tick.at);
-    labels += fmt::format("{{{}}},", escaped(tick.label));
+    labels += fmt::format("{{{}}},", latex_text(tick.label));
   }
   options += fmt::format(", {0}tick={{{1}}}, {0}ticklabels={{{2}}}", name, places, labels);
+}
+
+/// Ticks at whole layers only.
+void add_whole_ticks(std::string& options, const CurvePanel& panel) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const Curve& curve : panel.curves) {
+    for (const double x : curve.x) {
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+  }
+  if (!(low <= high)) return;
+  options += fmt::format(", xtick distance={}", std::max(1.0, std::round((high - low) / kTicks)));
+}
+
+/// One y range for all panels, where the figure wants that.
+std::string shared_y_options(const Figure& figure) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  const auto add = [&](double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  };
+  for (const FigurePanel& panel : figure.panels) {
+    const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    if (curves == nullptr || panel.y.min || panel.y.max) return "";
+    for (const Curve& curve : curves->curves) {
+      for (const auto* const values : {&curve.y, &curve.low, &curve.high}) {
+        for (const double value : *values) add(value);
+      }
+    }
+    for (const ReferenceLine& line : curves->references) add(line.y);
+  }
+  if (!(low <= high)) return "";
+  const double margin = std::max(kMargin * (high - low), 1e-9);
+  return fmt::format(", ymin={}, ymax={}", low - margin, high + margin);
 }
 
 /// A document with one tabular per table of the figure.
@@ -201,7 +76,7 @@ std::string tables_to_latex(const Figure& figure) {
     if (table == nullptr) continue;
     const auto add_line = [&](const std::vector<std::string>& cells) {
       for (std::size_t c = 0; c < cells.size(); ++c) {
-        tex += fmt::format("{}{}", c == 0 ? "" : " & ", escaped(cells[c]));
+        tex += fmt::format("{}{}", c == 0 ? "" : " & ", latex_text(cells[c]));
       }
       tex += " \\\\\n";
     };
@@ -221,10 +96,44 @@ std::string tables_to_latex(const Figure& figure) {
   return tex + "\\end{document}\n";
 }
 
-std::string axis_options(const FigurePanel& panel, const Figure& figure) {
+/// Options of a panel that depend on what it shows.
+std::string content_options(const FigurePanel& panel, const Figure& figure, bool has_bar) {
+  std::string options;
+  if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+    options += fmt::format(
+        ", xbar, bar width={}pt, y dir=reverse, enlarge y limits={{abs=0.6}}, ytick={{0,...,{}}}, "
+        "yticklabels={{",
+        bars->series.size() > 1 ? 3 : 5, bars->groups.size() - 1);
+    for (const std::string& group : bars->groups) {
+      options += fmt::format("{{{}}},", latex_text(group));
+    }
+    return options + "}";
+  }
+  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+      curves != nullptr && panel.x.whole_numbers) {
+    add_whole_ticks(options, *curves);
+  }
+  add_ticks(options, "x", panel.x);
+  add_ticks(options, "y", panel.y);
+  if (std::holds_alternative<CloudPanel>(panel.content)) options += ", axis equal";
+  if (std::holds_alternative<MapPanel>(panel.content)) {
+    const auto [low, high] = colour_range_of(figure);
+    options += fmt::format(
+        ", enlargelimits=false, colormap name=lime, point meta min={}, point meta max={}", low,
+        high);
+    if (has_bar) {
+      options +=
+          fmt::format(", colorbar, colorbar style={{ylabel={{{}}}, width=2mm, at={{(1.04,1)}}}}",
+                      latex_text(figure.colour_label));
+    }
+  }
+  return options;
+}
+
+std::string axis_options(const FigurePanel& panel, const Figure& figure, bool has_bar) {
   std::string options =
-      fmt::format("title={{{}}}, xlabel={{{}}}, ylabel={{{}}}", escaped(panel.title),
-                  escaped(panel.x.label), escaped(panel.y.label));
+      fmt::format("title={{{}}}, xlabel={{{}}}, ylabel={{{}}}", latex_text(panel.title),
+                  latex_text(panel.x.label), latex_text(panel.y.label));
   if (panel.x.logarithmic) options += ", xmode=log";
   if (panel.y.logarithmic) options += ", ymode=log";
   const auto limit = [&](const char* name, const std::optional<double>& value) {
@@ -234,20 +143,76 @@ std::string axis_options(const FigurePanel& panel, const Figure& figure) {
   limit("xmax", panel.x.max);
   limit("ymin", panel.y.min);
   limit("ymax", panel.y.max);
-  if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    options += ", xbar, bar width=3pt, y dir=reverse, ytick=data, yticklabels={";
-    for (const std::string& group : bars->groups) options += fmt::format("{{{}}},", escaped(group));
-    options += "}";
-  } else {
-    add_ticks(options, "x", panel.x);
-    add_ticks(options, "y", panel.y);
+  return options + content_options(panel, figure, has_bar);
+}
+
+void add_colours(std::string& tex, const Figure& figure, const FigureStyle& style) {
+  const std::size_t num_classes = num_colours_of(figure);
+  for (std::size_t i = 0; i < num_classes; ++i) {
+    const Colour c = class_colour(style.palette, i, num_classes);
+    tex += fmt::format("\\definecolor{{{}}}{{RGB}}{{{},{},{}}}\n", pgfplots_colour(i), c.red,
+                       c.green, c.blue);
   }
-  if (std::holds_alternative<MapPanel>(panel.content)) {
-    const auto [low, high] = colour_range_of(figure);
-    options += fmt::format(", colorbar, colormap name=lime, point meta min={}, point meta max={}",
-                           low, high);
+  const auto [low, high] = colour_range_of(figure);
+  const MapPalette palette =
+      style.map_palette.value_or(low < 0.0 ? MapPalette::kBlueRed : MapPalette::kViridis);
+  tex += "\\pgfplotsset{colormap={lime}{";
+  for (int i = 0; i <= 16; ++i) {
+    const Colour c = map_colour(palette, i / 16.0);
+    tex += fmt::format("rgb255=({},{},{}) ", c.red, c.green, c.blue);
   }
-  return options;
+  tex += "}}\n";
+}
+
+/// The entries of the one legend, told to the first panel; legend_below() places it.
+std::string legend_entries(const Figure& figure) {
+  const std::vector<LegendEntry> entries = legend_of(figure);
+  if (entries.size() < 2) return "";
+  std::string tex;
+  const bool is_bars = std::holds_alternative<BarPanel>(figure.panels.front().content);
+  for (const LegendEntry& entry : entries) {
+    std::string look =
+        fmt::format("{}{}", is_bars ? "line legend, " : "", pgfplots_look(entry.look));
+    if (!entry.is_line) {
+      look = fmt::format(
+          "{}{}",
+          is_bars ? "area legend, draw=none, fill=" : "only marks, mark=*, mark size=1.5pt, ",
+          pgfplots_colour(entry.look.colour));
+    }
+    tex += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look,
+                       latex_text(entry.label));
+  }
+  return tex;
+}
+
+/// Room between panels: for their numbers and labels, where they have any.
+double gap_mm(const Figure& figure) {
+  const FigurePanel& first = figure.panels.front();
+  if (std::holds_alternative<BarPanel>(first.content)) return 28.0;
+  return figure.shares_y || first.y.hides_numbers ? 5.0 : 15.0;
+}
+
+/// Legend above all panels, title above that, note below.
+void add_surroundings(std::string& tex, const Figure& figure, const FigureStyle& style,
+                      double width) {
+  tex +=
+      "\\coordinate (top) at (current bounding box.north);\n"
+      "\\coordinate (bottom) at (current bounding box.south);\n";
+  if (legend_of(figure).size() > 1) {
+    tex +=
+        "\\node[above=1mm] (legend) at (top) {\\pgfplotslegendfromname{lime}};\n"
+        "\\coordinate (top) at (legend.north);\n";
+  }
+  const std::string& title = style.title.empty() ? figure.title : style.title;
+  if (!title.empty()) {
+    tex += fmt::format("\\node[above=1mm, font=\\small\\bfseries] at (top) {{{}}};\n",
+                       latex_text(title));
+  }
+  if (!figure.note.empty()) {
+    tex += fmt::format(
+        "\\node[below=1mm, font=\\tiny, text width={}mm, align=center] at (bottom) {{{}}};\n",
+        width, latex_text(figure.note));
+  }
 }
 
 }  // namespace
@@ -259,36 +224,34 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   std::string tex =
       "% made by lime-figure\n\\documentclass{standalone}\n\\usepackage{pgfplots}\n"
       "\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{groupplots}\n\\begin{document}\n";
-  const std::size_t num_classes = num_colours_of(figure);
-  for (std::size_t i = 0; i < num_classes; ++i) {
-    const Colour c = class_colour(style.palette, i, num_classes);
-    tex += fmt::format("\\definecolor{{{}}}{{RGB}}{{{},{},{}}}\n", colour_name(i), c.red, c.green,
-                       c.blue);
-  }
-  const auto [low, high] = colour_range_of(figure);
-  const MapPalette palette =
-      style.map_palette.value_or(low < 0.0 ? MapPalette::kBlueRed : MapPalette::kViridis);
-  tex += "\\pgfplotsset{colormap={lime}{";
-  for (int i = 0; i <= 16; ++i) {
-    const Colour c = map_colour(palette, i / 16.0);
-    tex += fmt::format("rgb255=({},{},{}) ", c.red, c.green, c.blue);
-  }
-  const int columns = std::max(1, figure.columns);
-  const double width = figure_size(style, figure.is_wide).width_mm / columns;
+  add_colours(tex, figure, style);
+  const int columns = std::clamp(figure.columns, 1, static_cast<int>(figure.panels.size()));
+  const int rows = (static_cast<int>(figure.panels.size()) + columns - 1) / columns;
+  const double width = figure_size(style, figure.is_wide).width_mm;
+  const double gap = gap_mm(figure);
+  const double inner = std::max(kSmallestMm, width / columns - gap);
   tex += fmt::format(
-      "}}}}\n\\begin{{tikzpicture}}\n\\begin{{groupplot}}[group style={{group size={} by {}, "
-      "horizontal sep=12mm, vertical sep=14mm}}, width={}mm, height={}mm, legend "
-      "style={{draw=none, "
-      "font=\\tiny}}, tick label style={{font=\\scriptsize}}, label style={{font=\\small}}]\n",
-      columns,
-      (figure.panels.size() + static_cast<std::size_t>(columns) - 1) /
-          static_cast<std::size_t>(columns),
-      width, width * figure.panel_aspect + 12.0);
-  for (const FigurePanel& panel : figure.panels) {
-    tex += fmt::format("\\nextgroupplot[{}]\n", axis_options(panel, figure));
-    std::visit(PgfPlots{tex}, panel.content);
+      "\\begin{{tikzpicture}}\n\\begin{{groupplot}}[group style={{group size={} by {}, horizontal "
+      "sep={}mm, vertical sep=14mm{}}}, scale only axis, width={:.1f}mm, height={:.1f}mm, "
+      "unbounded coords=jump, legend style={{draw=none, font=\\tiny, legend columns=4, /tikz/every "
+      "even column/.append style={{column sep=2mm}}}}, tick label style={{font=\\scriptsize}}, "
+      "label style={{font=\\small}}, title style={{font=\\small}}{}]\n",
+      columns, rows, gap, figure.shares_y ? ", yticklabels at=edge left" : "", inner,
+      inner * figure.panel_aspect, figure.shares_y ? shared_y_options(figure) : "");
+  const std::string entries = legend_entries(figure);
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    FigurePanel panel = figure.panels[i];
+    if (figure.shares_y && static_cast<int>(i) % columns != 0) panel.y.label.clear();
+    const bool has_bar = static_cast<int>(i) + 1 == columns;  // at the end of the first row
+    const bool has_legend = i == 0 && !entries.empty();
+    tex += fmt::format("\\nextgroupplot[{}{}]\n", axis_options(panel, figure, has_bar),
+                       has_legend ? ", legend to name=lime" : "");
+    if (has_legend) tex += entries;
+    tex += pgfplots_plots(panel);
   }
-  return tex + "\\end{groupplot}\n\\end{tikzpicture}\n\\end{document}\n";
+  tex += "\\end{groupplot}\n";
+  add_surroundings(tex, figure, style, width);
+  return tex + "\\end{tikzpicture}\n\\end{document}\n";
 }
 
 }  // namespace lime

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/map_plottable.h"
 
-#include <QImage>
 #include <cmath>
 
 namespace lime {
@@ -43,7 +42,7 @@ QRectF MapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
 }
 
 void MapPlottable::draw(QCPPainter* painter) {
-  if (cells_.size() > kMaxVectorCells) {
+  if (always_picture_ || cells_.size() > kMaxVectorCells) {
     draw_picture(painter);
   } else {
     draw_cells(painter);
@@ -72,7 +71,7 @@ void MapPlottable::draw_cells(QCPPainter* painter) const {
   }
 }
 
-void MapPlottable::draw_picture(QCPPainter* painter) const {
+QImage MapPlottable::picture() const {
   QImage image(static_cast<int>(cells_.cols()), static_cast<int>(cells_.rows()),
                QImage::Format_ARGB32);
   image.fill(Qt::transparent);
@@ -83,9 +82,14 @@ void MapPlottable::draw_picture(QCPPainter* painter) const {
                           to_qcolor(scale_.colour(cells_(r, c))));
     }
   }
+  return image;
+}
+
+void MapPlottable::draw_picture(QCPPainter* painter) {
+  if (picture_.isNull()) picture_ = picture();
   const QRectF target = cell_rect(0, 0).united(cell_rect(cells_.rows() - 1, cells_.cols() - 1));
   painter->setRenderHint(QPainter::SmoothPixmapTransform, false);
-  painter->drawImage(target, image);
+  painter->drawImage(target, picture_);
 }
 
 void MapPlottable::draw_numbers(QCPPainter* painter) const {
@@ -104,7 +108,8 @@ void MapPlottable::draw_numbers(QCPPainter* painter) const {
       if (!std::isfinite(value)) continue;
       const bool is_dark = luma(scale_.colour(value)) < 0.5;
       painter->setPen(is_dark ? QColor(255, 255, 255) : QColor(20, 20, 20));
-      painter->drawText(cell_rect(r, c), Qt::AlignCenter, QString::number(value, 'f', 2));
+      painter->drawText(cell_rect(r, c), Qt::AlignCenter,
+                        QString::number(value, 'f', 2).replace('-', QChar(0x2212)));
     }
   }
 }

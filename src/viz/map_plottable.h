@@ -3,6 +3,8 @@
 
 #include <qcustomplot.h>
 
+#include <QImage>
+#include <optional>
 #include <utility>
 
 #include "core/matrix.h"
@@ -30,6 +32,8 @@ class MapPlottable : public QCPAbstractPlottable {
 
   /// Writes each value into its cell.
   void show_numbers(const QFont& font) { number_font_ = font; }
+  /// Draws one picture however few cells there are: on a screen, which is redrawn often.
+  void draw_as_picture() { always_picture_ = true; }
 
   double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
   QCPRange getKeyRange(bool& found, QCP::SignDomain) const override;
@@ -42,12 +46,15 @@ class MapPlottable : public QCPAbstractPlottable {
  private:
   QRectF cell_rect(Eigen::Index row, Eigen::Index col) const;
   void draw_cells(QCPPainter* painter) const;
-  void draw_picture(QCPPainter* painter) const;
+  void draw_picture(QCPPainter* painter);
+  QImage picture() const;
   void draw_numbers(QCPPainter* painter) const;
 
   MatrixD cells_;
   MapScale scale_;
   std::optional<QFont> number_font_;
+  bool always_picture_ = false;
+  QImage picture_;  ///< made when it is first drawn
 };
 
 }  // namespace lime

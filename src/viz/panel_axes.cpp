@@ -14,8 +14,10 @@ struct Extent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
+  bool only_above_zero = false;  ///< of a logarithmic axis
+
   void add(double value) {
-    if (!std::isfinite(value)) return;
+    if (!std::isfinite(value) || (only_above_zero && value <= 0.0)) return;
     low = std::min(low, value);
     high = std::max(high, value);
   }
@@ -32,6 +34,8 @@ struct Extents {
 
 Extents extents_of(const FigurePanel& panel) {
   Extents all;
+  all.x.only_above_zero = panel.x.logarithmic;
+  all.y.only_above_zero = panel.y.logarithmic;
   bool has_stars = false;
   if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
     for (const Curve& curve : curves->curves) {
@@ -51,6 +55,7 @@ Extents extents_of(const FigurePanel& panel) {
     all.x.add(0.0);
     for (const BarPanel::Series& series : bars->series) {
       all.x.add(series.values);
+      all.x.add(series.low);
       all.x.add(series.high);
     }
   }
@@ -79,7 +84,7 @@ QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
     }
     return ticker;
   }
-  if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
+  if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new LogTicker);
   if (axis.whole_numbers) {
     const QSharedPointer<QCPAxisTickerFixed> ticker(new QCPAxisTickerFixed);
     ticker->setTickStep(1.0);
@@ -137,8 +142,9 @@ void frame_cloud(const PanelPlace& place) {
   }
 }
 
-/// The names of the groups from top to bottom, and values from 0 on.
-void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const BarPanel& bars) {
+/// The names of the groups from top to bottom; `extent` of the values.
+void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const BarPanel& bars,
+                    const Extent& extent) {
   const auto count = static_cast<double>(bars.groups.size());
   FigureAxis names = panel.y;
   for (std::size_t g = 0; g < bars.groups.size(); ++g) {
@@ -148,7 +154,9 @@ void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const Bar
   place.y()->setRange(-0.6, count - 0.4);
   place.y()->setTickLength(0, 0);
   QCPRange values = place.x()->range();
-  if (!panel.x.min) values.lower = 0.0;
+  // Bars that all point to one side begin at the frame.
+  if (!panel.x.min && extent.low >= 0.0) values.lower = 0.0;
+  if (!panel.x.max && extent.high <= 0.0) values.upper = 0.0;
   place.x()->setRange(values);
   place.x()->grid()->setVisible(true);
 }
@@ -169,7 +177,7 @@ void dress_axes(const PanelPlace& place, const FigurePanel& panel) {
   const Extents extents = extents_of(panel);
   place.x()->setRange(range_of(panel.x, extents.x));
   if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    dress_bar_axes(place, panel, *bars);
+    dress_bar_axes(place, panel, *bars, extents.x);
   } else {
     place.y()->setRange(range_of(panel.y, extents.y));
   }

@@ -83,12 +83,28 @@ void add_stars(const PanelPlace& place, const Curve& curve) {
     text->setFont(place.theme->label_font());
     text->setColor(place.theme->ink());
     text->setBrush(place.theme->ground());  // over grid and zero line
+    text->setPadding(QMargins(0, 0, 0, units(1.5)));
     text->setPositionAlignment(Qt::AlignHCenter | Qt::AlignBottom);
     text->setClipToAxisRect(false);
     text->position->setAxes(place.x(), place.y());
     text->position->setAxisRect(place.rect);
     text->position->setCoords(curve.x[i], curve.high.empty() ? curve.y[i] : curve.high[i]);
   }
+}
+
+/// Stars to the right of a bar that ends at `value`.
+void add_bar_stars(const PanelPlace& place, const std::string& stars, double value, double key) {
+  if (stars.empty()) return;
+  auto* const text = new QCPItemText(place.plot);
+  text->setText(QString::fromStdString(stars));
+  text->setFont(place.theme->tick_font());
+  text->setColor(place.theme->ink());
+  text->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  text->setPadding(QMargins(units(1.5), 0, 0, 0));
+  text->setClipToAxisRect(false);
+  text->position->setAxes(place.x(), place.y());
+  text->position->setAxisRect(place.rect);
+  text->position->setCoords(value, key);
 }
 
 /// A line at a value: across the panel, or upright where values go to the right.
@@ -133,13 +149,13 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
   for (const Curve& curve : panel.curves) {
     const QColor colour = place.theme->class_colour(curve.look.colour, place.num_classes);
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
+    add_stars(place, curve);  // their ground must not cover the points
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
     graph->setData(to_qvector(curve.x), to_qvector(curve.y), true);
     graph->setPen(place.theme->curve_pen(curve.look, place.num_classes));
     graph->setScatterStyle(scatter_style(curve.look.marker, colour));
     graph->setAdaptiveSampling(false);
     if (curve.spread == Curve::Spread::kBars) add_error_bars(place, curve, graph, colour);
-    add_stars(place, curve);
   }
 }
 
@@ -204,6 +220,11 @@ void add_bars(const PanelPlace& place, const BarPanel& panel) {
       plus.push_front(series.high[g] - series.values[g]);
     }
     bars->setData(keys, QVector<double>(series.values.rbegin(), series.values.rend()), true);
+    for (std::size_t g = 0; g < series.stars.size(); ++g) {
+      const double end = series.high.empty() ? series.values[g] : series.high[g];
+      add_bar_stars(place, series.stars[g], end,
+                    keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)]);
+    }
     if (series.low.empty()) continue;
     auto* const errors = new QCPErrorBars(place.y(), place.x());
     errors->setDataPlottable(bars);

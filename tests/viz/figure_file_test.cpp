@@ -72,8 +72,11 @@ TEST_F(FigureFileTest, FewAndManyLayersAreDrawn) {
 }
 
 TEST_F(FigureFileTest, ManyHeadsBecomeAPictureWithoutSeams) {
-  drawn("wide_router.pdf",
-        make_figure(std::vector<FigureSource>{sample_router(2, 128)}, {.kind = "router-signed"}));
+  // 128 heads of two layers each: 128 x 384 cells.
+  const auto path =
+      write("wide_router.pdf", make_figure(std::vector<FigureSource>{sample_router(3, 128)},
+                                           {.kind = "router-signed", .layer = {2}}));
+  EXPECT_THAT(content_of(path), HasSubstr("/Subtype /Image"));
 }
 
 TEST_F(FigureFileTest, AConstantSeriesHasARange) {

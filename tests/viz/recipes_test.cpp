@@ -77,7 +77,8 @@ TEST(RecipesTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal({sample_entropy()}, {.site = {"keys"}}), HasSubstr("values, hidden"));
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
-  EXPECT_THAT(refusal({unknown}), HasSubstr("there are figures of blimp, cost, entropy"));
+  EXPECT_THAT(refusal({unknown}),
+              HasSubstr("there are figures of blimp, cost, counterfactual, entropy"));
   EXPECT_THAT(refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
@@ -117,6 +118,92 @@ TEST(RecipesTest, ComparisonHasStarsWhereTheCorrectedPValueSaysSo) {
 TEST(RecipesTest, ComparedResultsStillShowTheirCurves) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_comparison(4)}, {});
   EXPECT_EQ(std::get<CurvePanel>(figure.panels.at(0).content).curves.size(), 2U);
+}
+
+TEST(RecipesTest, MeanMapsShowEveryWeightingThatIsThere) {
+  const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
+  const Figure shares = make_figure(sources, {});
+  ASSERT_EQ(shares.panels.size(), 2U);
+  EXPECT_EQ(shares.panels[0].title, "|R|");
+  EXPECT_EQ(shares.panels[1].title, "|R| \xC3\x97 rms of keys");
+  EXPECT_NEAR(std::get<MapPanel>(shares.panels[1].content).values(1, 0), 0.55, 1e-12);
+  EXPECT_EQ(shares.colour_label, "share");
+  const Figure change = make_figure(sources, {.weighting = {"keys - none"}});
+  ASSERT_EQ(change.panels.size(), 1U);
+  EXPECT_TRUE(std::get<MapPanel>(change.panels[0].content).is_signed);
+  EXPECT_EQ(colour_range_of(change), std::pair(-0.1, 0.1));
+  EXPECT_THAT(refusal(sources, {.weighting = {"none", "keys - none"}}),
+              HasSubstr("shares and differences need a figure each"));
+  EXPECT_THAT(refusal(sources, {.weighting = {"values"}}),
+              HasSubstr("no 'values', there are none, keys, keys - none"));
+}
+
+TEST(RecipesTest, MapsPerHeadAreOfOneWeighting) {
+  const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
+  const Figure bare = make_figure(sources, {.kind = "router-heads"});
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(bare.panels.at(0).content).values(0, 0), 0.5);
+  const Figure keys = make_figure(sources, {.kind = "router-heads", .weighting = {"keys"}});
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(keys.panels.at(0).content).values(0, 0), 0.55);
+  EXPECT_EQ(keys.colour_label, "share of |R| \xC3\x97 rms of keys");
+  EXPECT_THAT(refusal(sources, {.kind = "router-heads", .weighting = {"none", "keys"}}),
+              HasSubstr("maps per head show one of them"));
+}
+
+TEST(RecipesTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
+  std::vector<FigureSource> sources = {sample_router(3), sample_router(4)};
+  for (Json& row : sources[1].results.rows) row["label"] = "other";
+  const Figure heads = make_figure(sources, {.kind = "router-heads"});
+  ASSERT_EQ(heads.panels.size(), 5U);
+  EXPECT_EQ(heads.panels[0].title, "LIMe, layer 1");
+  EXPECT_EQ(heads.panels[4].title, "other, layer 3");
+  const Figure weights = make_figure(sources, {.kind = "router-signed"});
+  ASSERT_EQ(weights.panels.size(), 5U);
+  EXPECT_EQ(weights.panels[2].title, "other");
+  EXPECT_EQ(weights.panels[0].x.max, weights.panels[4].x.max);
+}
+
+TEST(RecipesTest, CounterfactualHasACurvePerRouterAndOneOfThePlainTransformer) {
+  const std::vector<FigureSource> sources = {testing::sample_counterfactual(4)};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[1].y.label, "effective rank");
+  const auto& panel = std::get<CurvePanel>(figure.panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 6U);
+  EXPECT_EQ(panel.curves[1].label, "identity");
+  EXPECT_EQ(panel.curves[1].x, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_DOUBLE_EQ(panel.curves[1].y[1], 2.2);
+  EXPECT_EQ(panel.curves[4].look.colour, kMutedColour);  // random, a control
+  EXPECT_EQ(panel.curves[5].label, "LLaMA");
+  ASSERT_EQ(panel.references.size(), 1U);
+  EXPECT_EQ(panel.references[0].label, "ceiling");
+  const Figure some = make_figure(sources, {.measure = {"entropy"}, .router = {"trained"}});
+  EXPECT_EQ(std::get<CurvePanel>(some.panels.at(0).content).curves.size(), 2U);
+  EXPECT_THAT(refusal(sources, {.router = {"best"}}),
+              HasSubstr("no 'best'; there are trained, identity, last-2, unsigned, random"));
+}
+
+TEST(RecipesTest, CounterfactualChangesHaveABarPerRouter) {
+  const std::vector<FigureSource> sources = {testing::sample_counterfactual(4)};
+  const Figure figure = make_figure(sources, {.kind = "counterfactual-change"});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  const auto& bars = std::get<BarPanel>(figure.panels[0].content);
+  EXPECT_EQ(bars.groups, (std::vector<std::string>{"identity", "last-2", "unsigned", "random"}));
+  EXPECT_DOUBLE_EQ(bars.series.at(0).values[2], -0.3);
+  EXPECT_DOUBLE_EQ(bars.series.at(0).low[2], -0.34);
+}
+
+TEST(RecipesTest, TheGapIsShownWithItsParts) {
+  const std::vector<FigureSource> sources = {testing::sample_counterfactual(4)};
+  const Figure figure = make_figure(sources, {.kind = "counterfactual-gap"});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  const auto& curves = std::get<CurvePanel>(figure.panels[0].content).curves;
+  ASSERT_EQ(curves.size(), 3U);
+  for (std::size_t l = 0; l < 4; ++l) {
+    EXPECT_NEAR(curves[0].y[l], curves[1].y[l] + curves[2].y[l], 1e-12);
+  }
+  FigureSource alone = sources.front();
+  std::erase_if(alone.results.rows, [](const Json& row) { return row.contains("part"); });
+  EXPECT_THAT(refusal({alone}, {.kind = "counterfactual-gap"}), HasSubstr("with --against"));
 }
 
 TEST(RecipesTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
@@ -176,6 +263,20 @@ TEST(RecipesTest, BlimpIsCurvesBarsOrATable) {
   EXPECT_EQ(cells.rows.back(), (std::vector<std::string>{"mean over tasks", "72.0", "77.0"}));
   EXPECT_THAT(refusal({testing::sample_blimp(0)}, {.by = BlimpGroups::kTask}),
               HasSubstr("no rows by task; there are all, field, linguistics_term"));
+}
+
+TEST(RecipesTest, ZeroShotBarsHaveStarsWhereTheModelsWereCompared) {
+  FigureSource source = testing::sample_blimp(0);
+  source.results.rows.push_back({{"kind", "comparison"},
+                                 {"label", "LIMe"},
+                                 {"baseline", "LLaMA"},
+                                 {"quantity", "accuracy"},
+                                 {"p_holm", 0.004}});
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+  const auto& bars = std::get<BarPanel>(figure.panels.at(0).content);
+  EXPECT_TRUE(bars.series.at(0).stars.empty());
+  EXPECT_EQ(bars.series.at(1).stars, (std::vector<std::string>{"**", "", ""}));
+  EXPECT_THAT(figure.note, HasSubstr("difference to LLaMA over all pairs"));
 }
 
 TEST(RecipesTest, LossRunsOverStepsTokensOrFlops) {
@@ -242,6 +343,17 @@ TEST(RecipesTest, LimitsAreThoseAskedFor) {
                                     {.x_limits = {1.0, 2.0}, .y_limits = {0.0, 4.0}});
   EXPECT_EQ(figure.panels.at(1).x.max, 2.0);
   EXPECT_EQ(figure.panels.at(1).y.min, 0.0);
+}
+
+TEST(RecipesTest, LogarithmicAxesLeaveOutWhatIsNotAboveZeroAndSaySo) {
+  const std::vector<FigureSource> sources = {testing::sample_comparison(6)};
+  const FigureOptions options = {.kind = "comparison", .log_y = true};
+  EXPECT_THAT(make_figure(sources, options).note, HasSubstr("not above 0 are left out"));
+  EXPECT_THAT(make_figure(sources, {.log_y = true}).note, ::testing::Not(HasSubstr("left out")));
+  FigureSource negative = sources.front();
+  for (Json& row : negative.results.rows) row["mean"] = -1.0;
+  EXPECT_THAT(refusal({negative}, {.log_y = true}), HasSubstr("log_y: needs values > 0"));
+  EXPECT_THAT(refusal({sample_router()}, {.log_x = true}), HasSubstr("only figures of curves"));
 }
 
 TEST(RecipesTest, CsvHoldsWhatIsDrawn) {

@@ -78,6 +78,66 @@ FigureSource sample_router(int layers, int heads) {
   return source;
 }
 
+FigureSource sample_weighted_router(int layers) {
+  FigureSource source = sample_router(layers);
+  std::vector<Json> more;
+  for (const Json& row : source.results.rows) {
+    if (row["kind"] == "weight") continue;
+    const auto shift = 0.05 * (row["source_layer"] == 0 ? row["layer"].get<double>() : -1.0);
+    Json other = row;
+    other["weighting"] = "keys";
+    other["weight"] = row["weight"].get<double>() + shift;
+    more.push_back(other);
+    if (row["kind"] != "mean_map") continue;
+    other["weighting"] = "keys - none";
+    other["weight"] = shift;
+    more.push_back(other);
+  }
+  source.results.rows.insert(source.results.rows.end(), more.begin(), more.end());
+  return source;
+}
+
+FigureSource sample_counterfactual(int layers) {
+  FigureSource source = begun("counterfactual");
+  auto& rows = source.results.rows;
+  const std::vector<std::pair<const char*, double>> routers = {
+      {"trained", 0.0}, {"identity", -0.2}, {"last-2", -0.1}, {"unsigned", -0.3}, {"random", 0.1}};
+  for (const char* const quantity : {"entropy", "effective_rank"}) {
+    const double scale = quantity == std::string("entropy") ? 1.0 : 4.0;
+    const auto add = [&](const Json& about, const Json& layer, double mean) {
+      Json row = {{"site", "values"},
+                  {"layer", layer},
+                  {"quantity", quantity},
+                  {"mean", scale * mean},
+                  {"ci_low", scale * (mean - 0.05)},
+                  {"ci_high", scale * (mean + 0.05)},
+                  {"ceiling", scale * 3.0}};
+      row.update(about);
+      rows.push_back(std::move(row));
+    };
+    for (int l = 0; l < layers; ++l) {
+      for (const auto& [router, change] : routers) {
+        add({{"label", "LIMe"}, {"router", router}}, l, 2.5 - 0.1 * l + (l == 0 ? 0.0 : change));
+      }
+      add({{"label", "LLaMA"}, {"router", "identity"}}, l, 2.2 - 0.1 * l);
+      const double mixing = l == 0 ? 0.0 : 0.2;
+      add({{"label", "LIMe - LLaMA"}, {"part", "gap"}}, l, 0.3);
+      add({{"label", "LIMe - LLaMA"}, {"part", "projections"}}, l, 0.3 - mixing);
+      add({{"label", "LIMe - LLaMA"}, {"part", "mixing"}}, l, mixing);
+    }
+    for (const auto& [router, change] : routers) {
+      Json about = {{"label", "LIMe"}, {"router", router}};
+      if (router != std::string("trained")) {
+        about["difference"] = scale * change;
+        about["difference_low"] = scale * (change - 0.04);
+        about["difference_high"] = scale * (change + 0.04);
+      }
+      add(about, nullptr, 2.3 + change);
+    }
+  }
+  return source;
+}
+
 FigureSource sample_comparison(int layers) {
   FigureSource source = sample_entropy(layers);
   for (const char* const site : {"values", "hidden"}) {
@@ -245,9 +305,9 @@ FigureSource sample_training(const std::string& label, int steps) {
 }
 
 std::vector<FigureSource> sample_sources() {
-  return {sample_comparison(), sample_router(),     sample_separability(),
-          sample_geometry(),   sample_similarity(), sample_tsne(),
-          sample_blimp(),      sample_cost(),       sample_training()};
+  return {sample_comparison(), sample_router(),        sample_separability(), sample_geometry(),
+          sample_similarity(), sample_tsne(),          sample_blimp(),        sample_cost(),
+          sample_training(),   sample_counterfactual()};
 }
 
 }  // namespace lime::testing

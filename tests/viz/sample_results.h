@@ -18,6 +18,12 @@ FigureSource sample_comparison(int layers = 4);
 /// Maps and weights of a router with as many heads in each of `layers` layers.
 FigureSource sample_router(int layers = 4, int heads = 2);
 
+/// The mean map of |R|, of |R| times the keys, and their difference.
+FigureSource sample_weighted_router(int layers = 4);
+
+/// Entropy and effective rank of a LIMe under four routers, beside a LLaMA, and the gap's parts.
+FigureSource sample_counterfactual(int layers = 4);
+
 /// Accuracies of two models, with the control "shuffled".
 FigureSource sample_separability(int layers = 4);
 FigureSource sample_geometry(int layers = 4);

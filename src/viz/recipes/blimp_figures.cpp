@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "viz/recipes/layer_curves.h"
+#include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
@@ -58,9 +59,27 @@ Figure probe_curves(const std::vector<FigureRow>& rows, const FigureOptions& opt
   return figure;
 }
 
+/// Stars of a model at the mean over tasks, where it was compared with the first model; else none.
+std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
+                                    const std::string& label,
+                                    const std::vector<std::string>& names) {
+  std::vector<std::string> stars;
+  for (const FigureRow& row : comparisons) {
+    const bool is_of_all = row.text("task").empty();
+    const bool is_with_first = row.text("baseline") == comparisons.front().text("baseline");
+    if (row.text("label") != label || !is_of_all || !is_with_first) continue;
+    for (const std::string& name : names) {
+      stars.push_back(name == "all" ? stars_of_p(row.number("p_holm")) : "");
+    }
+    return stars;
+  }
+  return stars;
+}
+
 /// Zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over tasks
 /// first.
-Figure zero_shot_bars(const std::vector<FigureRow>& rows, const FigureOptions& options) {
+Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<FigureRow>& comparisons,
+                      const FigureOptions& options) {
   const BlimpGroups level = options.by.value_or(BlimpGroups::kLinguisticsTerm);
   std::vector<FigureRow> part = rows_of_level(rows, BlimpGroups::kAll);
   if (level != BlimpGroups::kAll) {
@@ -73,6 +92,7 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const FigureOptions& o
     bars.groups.push_back(name == "all" ? "mean over tasks" : plain(name));
   }
   const std::vector<std::string> labels = distinct(part, "label");
+  bool has_stars = false;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     BarPanel::Series series;
     series.label = labels[i];
@@ -88,6 +108,8 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const FigureOptions& o
       series.low.push_back(value("ci_low"));
       series.high.push_back(value("ci_high"));
     }
+    series.stars = mean_stars(comparisons, labels[i], names);
+    has_stars = has_stars || !series.stars.empty();
     bars.series.push_back(std::move(series));
   }
   bars.reference = ReferenceLine{.y = 0.5, .label = "chance", .in_legend = true};
@@ -98,6 +120,10 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const FigureOptions& o
                            .content = std::move(bars)});
   // A line of text per group, more where groups have several bars.
   const double bars_per_group = std::max(1.0, 0.6 * static_cast<double>(labels.size()));
+  if (has_stars) {
+    figure.note = fmt::format("difference to {} over all pairs: {}",
+                              comparisons.front().text("baseline"), kStarsNote);
+  }
   figure.panel_aspect = std::max(0.3, 0.09 * static_cast<double>(names.size()) * bars_per_group);
   return figure;
 }
@@ -143,7 +169,11 @@ std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const st
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = accuracy_rows(sources, options);
   if (rows.empty()) throw NothingToShow("figure: no row holds an accuracy");
-  return rows.front().has("layer") ? probe_curves(rows, options) : zero_shot_bars(rows, options);
+  if (rows.front().has("layer")) return probe_curves(rows, options);
+  const std::vector<FigureRow> comparisons =
+      rows_where(rows_of(sources, options),
+                 [](const FigureRow& row) { return row.text("kind") == "comparison"; });
+  return zero_shot_bars(rows, comparisons, options);
 }
 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {

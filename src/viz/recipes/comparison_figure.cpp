@@ -11,12 +11,6 @@ namespace {
 /// What tells the quantities of one results file apart beside `quantity`.
 constexpr std::array kParts = {"alpha", "method", "labels", "task", "over"};
 
-std::string stars_of(double p) {
-  if (!(p < 0.05)) return "";
-  if (p >= 0.01) return "*";
-  return p >= 0.001 ? "**" : "***";
-}
-
 /// "LIMe - LLaMA", with a minus sign.
 std::string pair_of(const FigureRow& row) {
   return fmt::format("{} \xE2\x88\x92 {}", row.text("label"), row.text("baseline"));
@@ -64,7 +58,7 @@ Curve difference_curve(const std::vector<FigureRow>& rows, int layer_base) {
   curve.stars.assign(curve.x.size(), "");
   for (const FigureRow& row : rows) {
     const auto at = std::find(curve.x.begin(), curve.x.end(), row.number("layer") + layer_base);
-    curve.stars[static_cast<std::size_t>(at - curve.x.begin())] = stars_of(row.number("p_holm"));
+    curve.stars[static_cast<std::size_t>(at - curve.x.begin())] = stars_of_p(row.number("p_holm"));
   }
   return curve;
 }
@@ -125,9 +119,8 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
   figure.columns =
       columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_site);
   figure.is_wide = figure.columns >= 2;
-  figure.note =
-      fmt::format("{}* p < 0.05, ** p < 0.01, *** p < 0.001, corrected after Holm over the layers",
-                  pairs.size() == 1 ? pairs.front() + "; " : "");
+  figure.note = fmt::format("{}{} over the layers", pairs.size() == 1 ? pairs.front() + "; " : "",
+                            kStarsNote);
   return figure;
 }
 

@@ -66,6 +66,12 @@ std::string measure_name(const std::string& measure) {
   return name;
 }
 
+std::string stars_of_p(double p) {
+  if (!(p < 0.05)) return "";
+  if (p >= 0.01) return "*";
+  return p >= 0.001 ? "**" : "***";
+}
+
 bool is_wanted(const std::vector<std::string>& wanted, const std::string& measure) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
 }

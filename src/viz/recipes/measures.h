@@ -15,6 +15,13 @@ std::string measure_name(const std::string& measure);
 std::vector<std::string> chosen_measures(const std::vector<std::string>& there,
                                          const std::vector<std::string>& wanted);
 
+/// "***" below 0.001, "**" below 0.01, "*" below 0.05, else "".
+std::string stars_of_p(double p);
+
+/// What the stars mean.
+inline constexpr const char* kStarsNote =
+    "* p < 0.05, ** p < 0.01, *** p < 0.001, corrected after Holm";
+
 /// True if `wanted` is empty, or has `measure`.
 bool is_wanted(const std::vector<std::string>& wanted, const std::string& measure);
 

@@ -83,6 +83,39 @@ void limit(FigureAxis& axis, const std::vector<double>& limits) {
   axis.max = limits[1];
 }
 
+/// Makes what `options` ask for logarithmic; says where that leaves points out.
+void make_logarithmic(Figure& figure, const FigureOptions& options) {
+  bool leaves_out = false;
+  const auto see = [&](const FigurePanel& panel, const FigureAxis& axis, const char* name,
+                       const std::vector<double>& values) {
+    if (!axis.logarithmic || values.empty()) return;
+    const auto is_fit = [](double value) { return value > 0.0; };
+    if (std::none_of(values.begin(), values.end(), is_fit)) {
+      throw InvalidArgument("{}: needs values > 0, panel '{}{}' has none", name, panel.title,
+                            axis.label);
+    }
+    leaves_out = leaves_out || std::any_of(values.begin(), values.end(),
+                                           [](double value) { return value <= 0.0; });
+  };
+  for (FigurePanel& panel : figure.panels) {
+    const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    if (curves == nullptr) {
+      if (!options.log_x && !options.log_y) continue;
+      throw InvalidArgument("log_{}: only figures of curves have logarithmic axes",
+                            options.log_x ? "x" : "y");
+    }
+    panel.x.logarithmic = panel.x.logarithmic || options.log_x;
+    panel.y.logarithmic = panel.y.logarithmic || options.log_y;
+    for (const Curve& curve : curves->curves) {
+      see(panel, panel.x, "log_x", curve.x);
+      see(panel, panel.y, "log_y", curve.y);
+    }
+  }
+  if (!leaves_out) return;
+  figure.note += figure.note.empty() ? "" : "; ";
+  figure.note += "values that are not above 0 are left out";
+}
+
 void check_limits(const std::vector<double>& limits, const char* name) {
   if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
   throw InvalidArgument("{}: must be two numbers, the smaller first, got {}", name,
@@ -98,6 +131,8 @@ void FigureOptions::describe(OptionList& list) {
   list.add("label", label, "models; all if not given");
   list.add("layer", layer, "layers of figures that have a panel per layer");
   list.add("measure", measure, "measures or quantities, of geometry, similarity and comparison");
+  list.add("router", router, "routers of counterfactual, e.g. trained,identity; all if not given");
+  list.add("weighting", weighting, "of router maps: none, keys, values, or 'keys - none'");
   list.add("by", by, "what BLiMP is broken down by");
   list.add("over", over, "what loss curves run over");
   list.add("layer_base", layer_base, "number of the first layer on axes, 0 or 1");
@@ -138,9 +173,8 @@ Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& o
   for (FigurePanel& panel : figure.panels) {
     limit(panel.x, options.x_limits);
     limit(panel.y, options.y_limits);
-    panel.x.logarithmic = panel.x.logarithmic || options.log_x;
-    panel.y.logarithmic = panel.y.logarithmic || options.log_y;
   }
+  make_logarithmic(figure, options);
   return figure;
 }
 

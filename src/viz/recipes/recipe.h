@@ -50,7 +50,12 @@ struct FigureOptions {
   std::vector<std::string> label = {};  ///< models; empty: all
   std::vector<int> layer = {};  ///< of figures with a panel per layer; empty: all, or some evenly
   std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: chosen
-  std::optional<BlimpGroups> by = {};     ///< unset: what fits the figure
+  std::vector<std::string> router = {};   ///< of counterfactual; empty: all
+  /// Of router maps: none (|R|), keys, values (|R| times the root mean square of what it weighs),
+  /// or a difference as in "keys - none". Empty: all of the first three that there are in the mean
+  /// map, none in the maps per head.
+  std::vector<std::string> weighting = {};
+  std::optional<BlimpGroups> by = {};  ///< unset: what fits the figure
   TrainingAxis over = TrainingAxis::kSteps;
   int layer_base = 0;                 ///< number of the first layer on axes: 0 or 1, as in papers
   std::vector<double> x_limits = {};  ///< two numbers

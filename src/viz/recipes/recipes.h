@@ -17,6 +17,14 @@ Figure similarity_figure(std::span<const FigureSource> sources, const FigureOpti
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure router_signed_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+/// Curves over the layers, one per router.
+Figure counterfactual_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+/// How far each router is from the trained one, over all layers.
+Figure counterfactual_change_figure(std::span<const FigureSource> sources,
+                                    const FigureOptions& options);
+/// The gap to the plain transformer, and its parts, over the layers.
+Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
+                                 const FigureOptions& options);
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options);

@@ -15,10 +15,7 @@ constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
 std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
                                     const FigureOptions& options, const std::string& kind) {
   std::vector<FigureRow> rows = rows_of(sources, options);
-  std::erase_if(rows, [&](const FigureRow& row) {
-    const bool is_bare = !row.has("weighting") || row.text("weighting") == "none";
-    return row.text("kind") != kind || !is_bare;
-  });
+  std::erase_if(rows, [&](const FigureRow& row) { return row.text("kind") != kind; });
   if (rows.empty()) {
     throw NothingToShow(
         "figure: the results hold no rows of kind '{}'; run lime-metrics router "
@@ -26,6 +23,48 @@ std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
         kind, kind == "weight" ? "weights" : "heads");
   }
   return rows;
+}
+
+/// Differences of maps have signs.
+bool is_difference(const std::string& weighting) {
+  return weighting.find(" - ") != std::string::npos;
+}
+
+/// The weightings to draw: those asked for, else those of `usual` that are there.
+std::vector<std::string> weightings_of(const std::vector<FigureRow>& rows,
+                                       const FigureOptions& options,
+                                       const std::vector<std::string>& usual) {
+  const std::vector<std::string> there = distinct(rows, "weighting");
+  const auto is_there = [&](const std::string& weighting) {
+    return std::find(there.begin(), there.end(), weighting) != there.end();
+  };
+  for (const std::string& weighting : options.weighting) {
+    if (!is_there(weighting)) {
+      throw InvalidArgument(
+          "weighting: the results have no '{}', there are {}; keys and values need lime-metrics "
+          "router CHECKPOINT CAPTURE",
+          weighting, fmt::join(there, ", "));
+    }
+    if (is_difference(weighting) != is_difference(options.weighting.front())) {
+      throw InvalidArgument("weighting: shares and differences need a figure each, got {}",
+                            fmt::join(options.weighting, ","));
+    }
+  }
+  if (!options.weighting.empty()) return options.weighting;
+  std::vector<std::string> chosen;
+  std::copy_if(usual.begin(), usual.end(), std::back_inserter(chosen), is_there);
+  return chosen.empty() ? std::vector<std::string>{""} : chosen;
+}
+
+/// What is shown of the routers: "|R| x rms of keys".
+std::string weighting_name(const std::string& weighting) {
+  if (weighting.empty() || weighting == "none") return "|R|";
+  if (is_difference(weighting)) {
+    const std::size_t minus = weighting.find(" - ");
+    return fmt::format("{} \xE2\x88\x92 {}", weighting_name(weighting.substr(0, minus)),
+                       weighting_name(weighting.substr(minus + 3)));
+  }
+  return fmt::format("|R| \xC3\x97 rms of {}", weighting);
 }
 
 int whole(const FigureRow& row, const std::string& key) {
@@ -85,53 +124,124 @@ void thin_out_labels(Figure& figure) {
   }
 }
 
+namespace {
+
+/// The mean map of the rows of one model and weighting: layers from `first` down, sources across.
+FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int first, int base) {
+  MapPanel map{.values = MatrixD::Constant(layers - first, layers, kNoCell)};
+  for (const FigureRow& row : rows) {
+    if (whole(row, "layer") < first) continue;
+    map.values(layers - 1 - whole(row, "layer"), whole(row, "source_layer")) = row.number("weight");
+  }
+  map.shows_numbers = layers <= 6;
+  map.is_signed = is_difference(rows.front().text("weighting"));
+  FigurePanel panel;
+  panel.x = {.label = "buffered layer", .ticks = layer_ticks(layers, base)};
+  panel.y = {.label = "layer", .ticks = layer_ticks(layers - first, base + first)};
+  for (AxisTick& tick : panel.y.ticks) tick.at = layers - 1 - first - tick.at;
+  panel.content = std::move(map);
+  return panel;
+}
+
+}  // namespace
+
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "mean_map");
   const int layers = largest(rows, "layer") + 1;
   // The first layer has nothing to choose from.
   const int first = layers > 1 ? 1 : 0;
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> weightings =
+      weightings_of(rows, options, {"none", "keys", "values"});
   Figure figure;
   figure.panel_aspect = (layers - first) / static_cast<double>(layers);
-  figure.colour_label = "share of |R|";
-  const std::vector<std::string> labels = distinct(rows, "label");
   for (const std::string& label : labels) {
-    MapPanel map{.values = MatrixD::Constant(layers - first, layers, kNoCell)};
-    for (const FigureRow& row : rows) {
-      if (row.text("label") != label || whole(row, "layer") < first) continue;
-      map.values(layers - 1 - whole(row, "layer"), whole(row, "source_layer")) =
-          row.number("weight");
+    for (const std::string& weighting : weightings) {
+      const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+        return row.text("label") == label && row.text("weighting") == weighting;
+      });
+      if (own.empty()) continue;
+      figure.panels.push_back(mean_map_panel(own, layers, first, options.layer_base));
+      std::string& title = figure.panels.back().title;
+      if (labels.size() > 1) title = label;
+      if (weightings.size() > 1) title += (title.empty() ? "" : ", ") + weighting_name(weighting);
     }
-    map.shows_numbers = layers <= 6;
-    FigurePanel panel;
-    panel.title = labels.size() > 1 ? label : "";
-    panel.x = {.label = "buffered layer", .ticks = layer_ticks(layers, options.layer_base)};
-    panel.y = {.label = "layer", .ticks = layer_ticks(layers - first, options.layer_base + first)};
-    for (AxisTick& tick : panel.y.ticks) tick.at = layers - 1 - first - tick.at;
-    panel.content = std::move(map);
-    figure.panels.push_back(std::move(panel));
   }
-  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.colour_label =
+      fmt::format("share{}", weightings.size() > 1 || is_difference(weightings.front())
+                                 ? ""
+                                 : " of " + weighting_name(weightings.front()));
+  if (is_difference(weightings.front())) {
+    figure.colour_label = "difference of shares";
+    if (weightings.size() == 1) figure.note = weighting_name(weightings.front());
+  }
+  const int by_weighting = weightings.size() > 1 ? static_cast<int>(weightings.size()) : 0;
+  figure.columns =
+      columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_weighting);
+  figure.is_wide = figure.columns >= 3;
   return figure;
 }
 
+namespace {
+
+std::vector<FigureRow> rows_of_label(const std::vector<FigureRow>& rows, const std::string& label) {
+  return rows_where(rows, [&](const FigureRow& row) { return row.text("label") == label; });
+}
+
+/// Target heads down, buffered layers across.
+FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int heads, int base) {
+  MapPanel map{.values = MatrixD::Constant(heads, layer + 1, kNoCell)};
+  for (const FigureRow& row : rows) {
+    if (whole(row, "layer") != layer) continue;
+    map.values(heads - 1 - whole(row, "head"), whole(row, "source_layer")) = row.number("weight");
+  }
+  FigurePanel panel;
+  panel.title = fmt::format("layer {}", layer + base);
+  panel.x = {.label = "buffered layer", .ticks = layer_ticks(layer + 1, base)};
+  panel.y = {.label = "head", .ticks = layer_ticks(heads, 0)};
+  for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
+  panel.content = std::move(map);
+  return panel;
+}
+
+/// Target heads down, all buffered heads across, lines between their layers.
+FigurePanel signed_panel(const std::vector<FigureRow>& rows, int layer, int heads) {
+  MapPanel map{.values = MatrixD::Constant(heads, (layer + 1) * heads, kNoCell), .is_signed = true};
+  for (const FigureRow& row : rows) {
+    if (whole(row, "layer") != layer) continue;
+    map.values(heads - 1 - whole(row, "head"),
+               whole(row, "source_layer") * heads + whole(row, "source_head")) =
+        row.number("weight");
+  }
+  for (int l = 1; l <= layer; ++l) map.col_borders.push_back(l * heads);
+  FigurePanel panel;
+  panel.x.min = -0.5;
+  panel.y.hides_numbers = true;
+  panel.content = std::move(map);
+  return panel;
+}
+
+}  // namespace
+
 Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
-  const std::vector<FigureRow> rows = rows_of_kind(sources, options, "head_map");
-  const int heads = largest(rows, "head") + 1;
+  std::vector<FigureRow> rows = rows_of_kind(sources, options, "head_map");
+  const std::vector<std::string> weightings = weightings_of(rows, options, {"none"});
+  if (weightings.size() > 1) {
+    throw InvalidArgument("weighting: maps per head show one of them, got {}",
+                          fmt::join(weightings, ","));
+  }
+  std::erase_if(rows,
+                [&](const FigureRow& row) { return row.text("weighting") != weightings.front(); });
+  const std::vector<std::string> labels = distinct(rows, "label");
   Figure figure;
-  figure.colour_label = "share of |R|";
-  for (const int layer : wanted_layers(rows, options)) {
-    MapPanel map{.values = MatrixD::Constant(heads, layer + 1, kNoCell)};
-    for (const FigureRow& row : rows) {
-      if (whole(row, "layer") != layer) continue;
-      map.values(heads - 1 - whole(row, "head"), whole(row, "source_layer")) = row.number("weight");
+  figure.colour_label = "share of " + weighting_name(weightings.front());
+  for (const std::string& label : labels) {
+    const std::vector<FigureRow> own = rows_of_label(rows, label);
+    const int heads = largest(own, "head") + 1;
+    for (const int layer : wanted_layers(own, options)) {
+      figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
+      if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
     }
-    FigurePanel panel;
-    panel.title = fmt::format("layer {}", layer + options.layer_base);
-    panel.x = {.label = "buffered layer", .ticks = layer_ticks(layer + 1, options.layer_base)};
-    panel.y = {.label = "head", .ticks = layer_ticks(heads, 0)};
-    for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
-    panel.content = std::move(map);
-    figure.panels.push_back(std::move(panel));
   }
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.panel_aspect = 0.8;
@@ -142,33 +252,28 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
 
 Figure router_signed_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "weight");
-  const int heads = largest(rows, "head") + 1;
-  const std::vector<int> layers = wanted_layers(rows, options);
-  const int deepest = *std::max_element(layers.begin(), layers.end());
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<int> all_layers = wanted_layers(rows, options);
+  const int deepest = *std::max_element(all_layers.begin(), all_layers.end());
   Figure figure;
   figure.colour_label = "weight";
-  for (const int layer : layers) {
-    const bool is_last = layer == layers.back();
-    MapPanel map{.values = MatrixD::Constant(heads, (layer + 1) * heads, kNoCell),
-                 .is_signed = true};
-    for (const FigureRow& row : rows) {
-      if (whole(row, "layer") != layer) continue;
-      map.values(heads - 1 - whole(row, "head"),
-                 whole(row, "source_layer") * heads + whole(row, "source_head")) =
-          row.number("weight");
+  for (const std::string& label : labels) {
+    const std::vector<FigureRow> own = rows_of_label(rows, label);
+    const int heads = largest(own, "head") + 1;
+    const std::vector<int> layers = wanted_layers(own, options);
+    for (const int layer : layers) {
+      FigurePanel panel = signed_panel(own, layer, heads);
+      const bool is_last = layer == layers.back();
+      // One scale for all layers, so that cells are squares and equal layers stand in columns.
+      panel.x.max = (deepest + 1) * heads - 0.5;
+      panel.x.label = is_last ? "buffered layer and its heads" : "";
+      panel.x.hides_numbers = !is_last;
+      if (is_last) panel.x.ticks = layer_ticks(deepest + 1, options.layer_base);
+      for (AxisTick& tick : panel.x.ticks) tick.at = (tick.at + 0.5) * heads - 0.5;
+      panel.y.label = fmt::format("layer {}", layer + options.layer_base);
+      if (labels.size() > 1 && layer == layers.front()) panel.title = label;
+      figure.panels.push_back(std::move(panel));
     }
-    for (int l = 1; l <= layer; ++l) map.col_borders.push_back(l * heads);
-    FigurePanel panel;
-    // One scale for all layers, so that cells are squares and equal layers stand in columns.
-    panel.x.min = -0.5;
-    panel.x.max = (deepest + 1) * heads - 0.5;
-    panel.x.label = is_last ? "buffered layer and its heads" : "";
-    panel.x.hides_numbers = !is_last;
-    if (is_last) panel.x.ticks = layer_ticks(deepest + 1, options.layer_base);
-    for (AxisTick& tick : panel.x.ticks) tick.at = (tick.at + 0.5) * heads - 0.5;
-    panel.y = {.label = fmt::format("layer {}", layer + options.layer_base), .hides_numbers = true};
-    panel.content = std::move(map);
-    figure.panels.push_back(std::move(panel));
   }
   figure.note = "rows: heads from top to bottom";
   figure.columns = options.columns > 0 ? options.columns : 1;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QPointF>
+#include <cstddef>
+#include <optional>
+
+#include "viz/figure.h"
+
+namespace lime {
+
+class FigureLayout;
+
+/// What lies at a place of a drawn figure.
+struct FigureHit {
+  /// A cell of a map that holds a value.
+  struct Cell {
+    int row = 0;
+    int col = 0;
+    bool operator==(const Cell&) const = default;
+  };
+  /// A point of a curve, a bar, or (series 0) a point of a cloud.
+  struct Point {
+    std::size_t series = 0;
+    std::size_t index = 0;
+    bool operator==(const Point&) const = default;
+  };
+  std::size_t panel = 0;
+  double x = 0.0;  ///< on the panel's axes; of bars the value
+  double y = 0.0;
+  std::optional<Cell> cell = {};
+  std::optional<Point> point = {};  ///< the nearest one within reach
+};
+
+/// What lies at `position`, or nothing outside the panels' axis areas.
+///
+/// @param layout    of `figure`, settled.
+/// @param position  units.
+/// @param reach     distance at which a point still counts as hit, units.
+std::optional<FigureHit> hit_at(const FigureLayout& layout, const Figure& figure,
+                                const QPointF& position, double reach);
+
+}  // namespace lime

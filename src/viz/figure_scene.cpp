@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/figure_scene.h"
+
+#include <qcustomplot.h>
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "viz/figure_layout.h"
+#include "viz/map_plottable.h"
+#include "viz/plot_theme.h"
+
+namespace lime {
+namespace {
+
+constexpr int kFitRounds = 3;
+
+/// A plot that is laid out and painted but never shows itself. It would otherwise redraw itself in
+/// the event loop, into buffers as large as the figure in tenths of a point.
+class SilentPlot : public QCustomPlot {
+ public:
+  SilentPlot() { mReplotting = true; }
+};
+
+}  // namespace
+
+struct FigureScene::Impl {
+  Impl(const Figure& figure, const FigureStyle& style) : figure(figure), theme(style) {}
+
+  void lay_out(int width) {
+    layout.reset();
+    plot = std::make_unique<SilentPlot>();
+    layout = std::make_unique<FigureLayout>(*plot, figure, theme, width);
+    size.setWidth(width);
+  }
+  QCPAxis* axis(std::size_t panel, QCPAxis::AxisType type) const {
+    return layout->axes_of(panel)->axis(type);
+  }
+
+  const Figure& figure;
+  PlotTheme theme;
+  std::unique_ptr<QCustomPlot> plot;
+  std::unique_ptr<FigureLayout> layout;
+  QSize size;
+};
+
+FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room,
+                         bool keeps_aspect)
+    : impl_(std::make_unique<Impl>(figure, style)) {
+  style.validate();
+  if (figure.panels.empty()) {
+    throw InvalidArgument("figure: must have a panel, '{}' has none", figure.name);
+  }
+  impl_->lay_out(room.width());
+  int height = room.height();
+  for (int round = 0; keeps_aspect && round < kFitRounds; ++round) {
+    height = impl_->layout->fitting_height();
+    const int missing = height - room.height();
+    if (missing <= 0) break;
+    // Text keeps its size: only the panels shrink, each column by its part.
+    const double aspect = std::max(0.05, figure.panel_aspect);
+    const int rows =
+        (static_cast<int>(figure.panels.size()) + figure.columns - 1) / std::max(1, figure.columns);
+    const int narrower = static_cast<int>(missing * figure.columns / (aspect * rows));
+    impl_->lay_out(std::max(impl_->size.width() / 4, impl_->size.width() - narrower));
+    height = room.height();
+  }
+  impl_->layout->settle(height);
+  impl_->size.setHeight(height);
+  for (int i = 0; i < impl_->plot->plottableCount(); ++i) {
+    auto* const map = dynamic_cast<MapPlottable*>(impl_->plot->plottable(i));
+    if (map != nullptr) map->draw_as_picture();
+  }
+}
+
+FigureScene::~FigureScene() = default;
+
+QSize FigureScene::size() const { return impl_->size; }
+QColor FigureScene::ground() const { return impl_->theme.ground(); }
+
+bool FigureScene::has_axes(std::size_t panel) const {
+  return panel < impl_->figure.panels.size() && impl_->layout->axes_of(panel) != nullptr;
+}
+
+PanelRange FigureScene::range(std::size_t panel) const {
+  const QCPRange x = impl_->axis(panel, QCPAxis::atBottom)->range();
+  const QCPRange y = impl_->axis(panel, QCPAxis::atLeft)->range();
+  return {x.lower, x.upper, y.lower, y.upper};
+}
+
+void FigureScene::set_range(std::size_t panel, const PanelRange& range) {
+  impl_->axis(panel, QCPAxis::atBottom)->setRange(range.x_low, range.x_high);
+  impl_->axis(panel, QCPAxis::atLeft)->setRange(range.y_low, range.y_high);
+}
+
+QRectF FigureScene::area(std::size_t panel) const {
+  return QRectF(impl_->layout->axes_of(panel)->rect());
+}
+
+QPointF FigureScene::to_axes(std::size_t panel, const QPointF& place) const {
+  return {impl_->axis(panel, QCPAxis::atBottom)->pixelToCoord(place.x()),
+          impl_->axis(panel, QCPAxis::atLeft)->pixelToCoord(place.y())};
+}
+
+QPointF FigureScene::to_scene(std::size_t panel, const QPointF& point) const {
+  return {impl_->axis(panel, QCPAxis::atBottom)->coordToPixel(point.x()),
+          impl_->axis(panel, QCPAxis::atLeft)->coordToPixel(point.y())};
+}
+
+std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) const {
+  return hit_at(*impl_->layout, impl_->figure, place, reach);
+}
+
+void FigureScene::paint(QPaintDevice& device, const QPointF& origin, double scale) {
+  QCPPainter painter;
+  if (!painter.begin(&device)) throw IoError("figure: cannot be drawn");
+  painter.setMode(QCPPainter::pmVectorized);
+  painter.setMode(QCPPainter::pmNoCaching);
+  painter.translate(origin);
+  painter.scale(scale, scale);
+  impl_->plot->toPainter(&painter, impl_->size.width(), impl_->size.height());
+  painter.end();
+}
+
+}  // namespace lime

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/pgfplots_plots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace lime {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLatex = {{
+    {"\\", "\\textbackslash{}"},
+    {"^", "\\^{}"},
+    {"~", "\\~{}"},
+    {"|", "\\textbar{}"},
+    {"<", "\\textless{}"},
+    {">", "\\textgreater{}"},
+    {"&", "\\&"},
+    {"%", "\\%"},
+    {"$", "\\$"},
+    {"#", "\\#"},
+    {"_", "\\_"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"\xCE\xB1", "$\\alpha$"},
+    {"\xCE\x94", "$\\Delta$"},
+    {"\xE2\x88\x92", "$-$"},
+    {"\xC3\x97", "$\\times$"},
+    {"\xE2\x88\x9E", "$\\infty$"},
+}};
+
+std::string_view pattern_of(LinePattern pattern) {
+  switch (pattern) {
+    case LinePattern::kSolid:
+      return "solid";
+    case LinePattern::kDashed:
+      return "dashed";
+    case LinePattern::kDotted:
+      return "dotted";
+    case LinePattern::kDashDotted:
+      return "dashdotted";
+    case LinePattern::kNone:
+      break;
+  }
+  return "only marks";
+}
+
+std::string_view marker_of(MarkerShape shape) {
+  switch (shape) {
+    case MarkerShape::kNone:
+      return "none";
+    case MarkerShape::kDisc:
+      return "*";
+    case MarkerShape::kSquare:
+      return "square*";
+    case MarkerShape::kTriangle:
+      return "triangle*";
+    case MarkerShape::kDiamond:
+      break;
+  }
+  return "diamond*";
+}
+
+std::string coordinate(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "nan";
+}
+
+/// A line at a value, from one edge of the axis to the other.
+std::string reference_line(const ReferenceLine& line, bool is_upright) {
+  const char* const places = is_upright ? "({{axis cs:{0},0}}|-{{rel axis cs:0,0}}) -- "
+                                          "({{axis cs:{0},0}}|-{{rel axis cs:0,1}})"
+                                        : "({{rel axis cs:0,0}}|-{{axis cs:0,{0}}}) -- "
+                                          "({{rel axis cs:1,0}}|-{{axis cs:0,{0}}})";
+  const std::string label =
+      line.label.empty() || line.in_legend
+          ? ""
+          : fmt::format(" node[above left, font=\\tiny] {{{}}}", latex_text(line.label));
+  return fmt::format("\\draw[gray{}] {}{};\n", line.is_zero ? "" : ", dashed",
+                     fmt::format(fmt::runtime(places), line.y), label);
+}
+
+/// Writes the plots of one panel.
+struct PgfPlots {
+  std::string& tex;
+
+  void operator()(const CurvePanel& panel) const {
+    for (const ReferenceLine& line : panel.references) {
+      // What is drawn beside plots does not widen the axis; an invisible point does.
+      if (!panel.curves.empty() && !panel.curves.front().x.empty()) {
+        tex += fmt::format("\\addplot[draw=none, mark=none] coordinates {{({},{})}};\n",
+                           panel.curves.front().x.front(), line.y);
+      }
+      tex += reference_line(line, false);
+    }
+    for (const Curve& curve : panel.curves) {
+      if (curve.spread == Curve::Spread::kBand) add_band(curve);
+      add_curve(curve);
+      add_stars(curve);
+    }
+  }
+
+  void add_curve(const Curve& curve) const {
+    const bool has_bars = curve.spread == Curve::Spread::kBars;
+    tex += fmt::format("\\addplot[{}{}] coordinates {{", pgfplots_look(curve.look),
+                       has_bars ? ", error bars/.cd, y dir=both, y explicit" : "");
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      tex += fmt::format("({},{})", curve.x[i], coordinate(curve.y[i]));
+      if (has_bars && std::isfinite(curve.y[i])) {
+        tex += fmt::format(" += (0,{}) -= (0,{})", curve.high[i] - curve.y[i],
+                           curve.y[i] - curve.low[i]);
+      }
+      tex += ' ';
+    }
+    tex += "};\n";
+  }
+
+  void add_stars(const Curve& curve) const {
+    for (std::size_t i = 0; i < curve.stars.size(); ++i) {
+      if (curve.stars[i].empty() || !std::isfinite(curve.y[i])) continue;
+      tex += fmt::format("\\node[above, font=\\tiny] at (axis cs:{},{}) {{{}}};\n", curve.x[i],
+                         curve.high.empty() ? curve.y[i] : curve.high[i], curve.stars[i]);
+    }
+  }
+
+  /// An area per stretch without a gap.
+  void add_band(const Curve& curve) const {
+    std::size_t from = 0;
+    while (from < curve.x.size()) {
+      std::size_t to = from;
+      std::string forth;
+      std::string back;
+      for (; to < curve.x.size() && std::isfinite(curve.low[to]); ++to) {
+        forth += fmt::format("({},{}) ", curve.x[to], curve.low[to]);
+        back.insert(0, fmt::format("({},{}) ", curve.x[to], curve.high[to]));
+      }
+      if (to > from) {
+        tex += fmt::format(
+            "\\addplot[draw=none, mark=none, fill={}, fill opacity=0.18] coordinates {{{}{}}} -- "
+            "cycle;\n",
+            pgfplots_colour(curve.look.colour), forth, back);
+      }
+      from = to + 1;
+    }
+  }
+
+  void operator()(const MapPanel& panel) const {
+    tex +=
+        fmt::format("\\addplot[matrix plot*, point meta=explicit, mesh/cols={}] coordinates {{\n",
+                    panel.values.cols());
+    for (Eigen::Index r = 0; r < panel.values.rows(); ++r) {
+      for (Eigen::Index c = 0; c < panel.values.cols(); ++c) {
+        tex += fmt::format("({},{}) [{}] ", c, r, coordinate(panel.values(r, c)));
+      }
+      tex += '\n';
+    }
+    tex += "};\n";
+    for (const int col : panel.col_borders) {
+      tex += fmt::format(
+          "\\draw[white] ({{axis cs:{0},0}}|-{{rel axis cs:0,0}}) -- "
+          "({{axis cs:{0},0}}|-{{rel axis cs:0,1}});\n",
+          col - 0.5);
+    }
+    for (const int row : panel.row_borders) {
+      tex += fmt::format(
+          "\\draw[white] ({{rel axis cs:0,0}}|-{{axis cs:0,{0}}}) -- "
+          "({{rel axis cs:1,0}}|-{{axis cs:0,{0}}});\n",
+          row - 0.5);
+    }
+  }
+
+  void operator()(const CloudPanel& panel) const {
+    for (std::size_t k = 0; k < std::max<std::size_t>(1, panel.class_names.size()); ++k) {
+      tex += fmt::format("\\addplot[only marks, mark size=0.5pt, {}] coordinates {{",
+                         pgfplots_colour(k));
+      for (std::size_t i = 0; i < panel.x.size(); ++i) {
+        if (panel.classes[i] == static_cast<int>(k)) {
+          tex += fmt::format("({},{}) ", panel.x[i], panel.y[i]);
+        }
+      }
+      tex += "};\n";
+    }
+  }
+
+  void operator()(const BarPanel& panel) const {
+    if (panel.reference) tex += reference_line(*panel.reference, true);
+    for (const BarPanel::Series& series : panel.series) {
+      tex += fmt::format("\\addplot[xbar, fill={}, draw=none", pgfplots_colour(series.look.colour));
+      if (!series.low.empty()) tex += ", error bars/.cd, x dir=both, x explicit";
+      tex += "] coordinates {";
+      for (std::size_t g = 0; g < series.values.size(); ++g) {
+        if (!std::isfinite(series.values[g])) continue;
+        tex += fmt::format("({},{})", series.values[g], g);
+        if (!series.low.empty()) {
+          tex += fmt::format(" += ({},0) -= ({},0)", series.high[g] - series.values[g],
+                             series.values[g] - series.low[g]);
+        }
+        tex += ' ';
+      }
+      tex += "};\n";
+      for (std::size_t g = 0; g < series.stars.size(); ++g) {
+        if (series.stars[g].empty()) continue;
+        tex += fmt::format("\\node[right, font=\\tiny] at (axis cs:{},{}) {{{}}};\n",
+                           series.high.empty() ? series.values[g] : series.high[g], g,
+                           series.stars[g]);
+      }
+    }
+  }
+
+  void operator()(const TablePanel&) const {}
+};
+
+}  // namespace
+
+std::string latex_text(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    const auto* const known = std::find_if(kLatex.begin(), kLatex.end(), [&](const auto& entry) {
+      return rest.starts_with(entry.first);
+    });
+    if (known == kLatex.end()) {
+      result += text[i++];
+    } else {
+      result += known->second;
+      i += known->first.size();
+    }
+  }
+  return result;
+}
+
+std::string pgfplots_colour(std::size_t index) {
+  return index == kMutedColour ? "gray" : fmt::format("class{}", index);
+}
+
+std::string pgfplots_look(const SeriesLook& look) {
+  return fmt::format("{}, {}, mark={}, mark size=1.3pt, mark options={{solid}}, {}",
+                     pgfplots_colour(look.colour), pattern_of(look.pattern), marker_of(look.marker),
+                     look.is_faint ? "thin, opacity=0.55" : "semithick");
+}
+
+std::string pgfplots_plots(const FigurePanel& panel) {
+  std::string tex;
+  std::visit(PgfPlots{tex}, panel.content);
+  return tex;
+}
+
+}  // namespace lime

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/measures.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr const char* kTrained = "trained";
+constexpr std::array kGapParts = {"gap", "projections", "mixing"};
+constexpr std::array kFamilyPatterns = {LinePattern::kSolid, LinePattern::kDashed,
+                                        LinePattern::kDotted, LinePattern::kDashDotted};
+constexpr std::array kFamilyMarkers = {MarkerShape::kDisc, MarkerShape::kSquare,
+                                       MarkerShape::kTriangle, MarkerShape::kDiamond};
+
+/// "last" for "last-2": routers of one name with different numbers look alike.
+std::string family_of(const std::string& router) { return router.substr(0, router.find('-')); }
+
+std::size_t family_colour(const std::string& family) {
+  // What is taken away entirely, signs or sources, shares a colour.
+  constexpr std::array kFamilies = {"trained", "identity", "last", "first", "top", "cut"};
+  const auto* const at =
+      std::find(kFamilies.begin(), kFamilies.end(), family == "unsigned" ? "cut" : family);
+  return at == kFamilies.end() ? kMutedColour : static_cast<std::size_t>(at - kFamilies.begin());
+}
+
+/// How a router looks: its family's colour, and the `index`-th pattern and marker of that colour.
+SeriesLook router_look(const std::string& router, std::size_t index) {
+  const std::size_t colour = family_colour(family_of(router));
+  if (colour == kMutedColour) {  // controls
+    return {colour, kFamilyPatterns[2 + index % 2], MarkerShape::kNone};
+  }
+  return {colour, kFamilyPatterns[index % kFamilyPatterns.size()],
+          kFamilyMarkers[(index + colour) % kFamilyMarkers.size()]};
+}
+
+/// What the rows of a router are drawn as.
+struct RouterSeries {
+  std::string label;
+  std::string router;
+  std::string name;  ///< of the legend
+  SeriesLook look;
+};
+
+std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
+                                        const std::vector<std::string>& wanted) {
+  const std::vector<std::string> there = distinct(rows, "router");
+  for (const std::string& router : wanted) {
+    if (is_wanted(there, router)) continue;
+    throw InvalidArgument("router: the results have no '{}'; there are {}", router,
+                          fmt::join(there, ", "));
+  }
+  return wanted.empty() ? there : wanted;
+}
+
+/// A series per router of the model that has them, and one of the plain transformer beside it.
+std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
+                                    const std::vector<std::string>& wanted) {
+  std::vector<RouterSeries> series;
+  std::array<std::size_t, 8> seen = {};
+  const auto next_of = [&](const std::string& router) {
+    return seen[std::min<std::size_t>(family_colour(family_of(router)), seen.size() - 1)]++;
+  };
+  const std::vector<FigureRow> trained =
+      rows_where(rows, [](const FigureRow& row) { return row.text("router") == kTrained; });
+  const std::vector<std::string> routed = distinct(trained, "label");
+  const std::vector<std::string> routers = chosen_routers(rows, wanted);
+  for (const std::string& label : distinct(rows, "label")) {
+    if (std::find(routed.begin(), routed.end(), label) == routed.end()) {
+      // A plain transformer: what it reads is what it has.
+      series.push_back({label, "identity", label, {kMutedColour, LinePattern::kSolid}});
+      continue;
+    }
+    for (const std::string& router : routers) {
+      const std::string prefix = routed.size() > 1 ? label + ", " : "";
+      series.push_back({label, router, prefix + router, router_look(router, next_of(router))});
+    }
+  }
+  return series;
+}
+
+/// Rows of the first order of entropy that pass `keep`, of quantities that were asked for.
+std::vector<FigureRow> counterfactual_rows(std::span<const FigureSource> sources,
+                                           const FigureOptions& options,
+                                           const std::function<bool(const FigureRow&)>& keep) {
+  std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [&](const FigureRow& row) {
+    return row.text("kind").empty() && row.has("quantity") && keep(row);
+  });
+  const auto first =
+      std::find_if(rows.begin(), rows.end(), [](const FigureRow& row) { return row.has("alpha"); });
+  if (first == rows.end()) return rows;
+  const double alpha = first->number("alpha");
+  std::erase_if(
+      rows, [&](const FigureRow& row) { return row.has("alpha") && row.number("alpha") != alpha; });
+  return rows;
+}
+
+std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows, const std::string& key,
+                                 const std::string& value) {
+  return rows_where(rows, [&](const FigureRow& row) { return row.text(key) == value; });
+}
+
+std::string with_delta(const std::string& quantity) {
+  return fmt::format("\xCE\x94 {}", measure_name(quantity));
+}
+
+/// "LIMe - LLaMA" with a minus sign for the hyphen.
+std::string with_minus(std::string pair) {
+  const std::size_t at = pair.find(" - ");
+  if (at != std::string::npos) pair.replace(at + 1, 1, "\xE2\x88\x92");
+  return pair;
+}
+
+void lay_out(Figure& figure, const FigureOptions& options) {
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.is_wide = figure.columns >= 2;
+}
+
+/// The differences of one quantity to the trained router: a bar per router.
+FigurePanel change_panel(const std::vector<FigureRow>& rows,
+                         const std::vector<std::string>& routers, const std::string& quantity) {
+  BarPanel bars;
+  BarPanel::Series series;
+  for (const std::string& router : routers) {
+    const std::vector<FigureRow> own = rows_with(rows, "router", router);
+    if (own.empty()) continue;
+    bars.groups.push_back(router);
+    series.values.push_back(own.front().number("difference"));
+    series.low.push_back(own.front().number("difference_low"));
+    series.high.push_back(own.front().number("difference_high"));
+  }
+  bars.series.push_back(std::move(series));
+  bars.reference = ReferenceLine{.y = 0.0, .label = "", .is_zero = true};
+  return {.title = "", .x = {.label = with_delta(quantity)}, .y = {}, .content = std::move(bars)};
+}
+
+}  // namespace
+
+Figure counterfactual_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows =
+      counterfactual_rows(sources, options, [](const FigureRow& row) {
+        return row.has("router") && row.has("layer") && row.has("mean");
+      });
+  if (rows.empty()) throw NothingToShow("figure: no row holds a layer under another router");
+  const std::vector<RouterSeries> series = series_of(rows, options.router);
+  Figure figure;
+  for (const std::string& quantity : chosen_measures(distinct(rows, "quantity"), options.measure)) {
+    const std::vector<FigureRow> part = rows_with(rows, "quantity", quantity);
+    LayerCurves columns;
+    columns.ceiling = quantity == "entropy" ? "ceiling" : "";
+    columns.ceiling_label = "ceiling";
+    columns.y_label = measure_name(quantity);
+    FigurePanel panel = layer_panel(part, columns, {}, options);  // axes and ceiling
+    auto& curves = std::get<CurvePanel>(panel.content).curves;
+    for (const RouterSeries& one : series) {
+      const std::vector<FigureRow> own = rows_where(part, [&](const FigureRow& row) {
+        return row.text("label") == one.label && row.text("router") == one.router;
+      });
+      if (own.empty()) continue;
+      // A dozen bands would be one; the other figures of these results show the intervals.
+      columns.low.clear();
+      Curve curve = layer_curve(own, columns, options.layer_base);
+      const bool has_room = curve.look.marker != MarkerShape::kNone;
+      curve.label = one.name;
+      curve.look = one.look;
+      if (!has_room) curve.look.marker = MarkerShape::kNone;
+      curves.push_back(std::move(curve));
+    }
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.note = "what each layer's attention would read, were only its own router another one";
+  lay_out(figure, options);
+  return figure;
+}
+
+Figure counterfactual_change_figure(std::span<const FigureSource> sources,
+                                    const FigureOptions& options) {
+  const std::vector<FigureRow> rows =
+      counterfactual_rows(sources, options, [](const FigureRow& row) {
+        return row.has("router") && !row.has("layer") && row.has("difference");
+      });
+  if (rows.empty()) throw NothingToShow("figure: no row compares a router with the trained one");
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> routers = chosen_routers(rows, options.router);
+  Figure figure;
+  for (const std::string& label : labels) {
+    const std::vector<FigureRow> of_label = rows_with(rows, "label", label);
+    for (const std::string& quantity :
+         chosen_measures(distinct(rows, "quantity"), options.measure)) {
+      const std::vector<FigureRow> part = rows_with(of_label, "quantity", quantity);
+      if (part.empty()) continue;
+      figure.panels.push_back(change_panel(part, routers, quantity));
+      figure.panels.back().title = labels.size() > 1 ? label : "";
+    }
+  }
+  figure.note = "minus the trained router, mean over layers from 1 on; bars: paired 95 % intervals";
+  lay_out(figure, options);
+  figure.panel_aspect = 0.07 * static_cast<double>(routers.size() + 2);
+  return figure;
+}
+
+Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
+                                 const FigureOptions& options) {
+  const std::vector<FigureRow> rows = counterfactual_rows(
+      sources, options,
+      [](const FigureRow& row) { return row.has("part") && row.has("layer") && row.has("mean"); });
+  if (rows.empty()) {
+    throw NothingToShow(
+        "figure: the results split no gap; run lime-metrics counterfactual with --against");
+  }
+  const std::vector<std::string> labels = distinct(rows, "label");
+  Figure figure;
+  for (const std::string& label : labels) {
+    for (const std::string& quantity :
+         chosen_measures(distinct(rows, "quantity"), options.measure)) {
+      FigurePanel panel;
+      panel.title = labels.size() > 1 ? with_minus(label) : "";
+      panel.x = {.label = "layer", .whole_numbers = true};
+      panel.y = {.label = with_delta(quantity)};
+      CurvePanel curves;
+      for (std::size_t i = 0; i < kGapParts.size(); ++i) {
+        const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+          return row.text("label") == label && row.text("quantity") == quantity &&
+                 row.text("part") == kGapParts[i];
+        });
+        if (own.empty()) continue;
+        Curve curve = layer_curve(own, LayerCurves{}, options.layer_base);
+        curve.label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
+        const MarkerShape shown = curve.look.marker;
+        curve.look = model_look(i);
+        if (shown == MarkerShape::kNone) curve.look.marker = shown;
+        curves.curves.push_back(std::move(curve));
+      }
+      if (curves.curves.empty()) continue;
+      curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});
+      panel.content = std::move(curves);
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  figure.note = fmt::format("{}gap = better projections + mixing; bands: 95 % intervals",
+                            labels.size() == 1 ? with_minus(labels.front()) + ": " : "");
+  lay_out(figure, options);
+  return figure;
+}
+
+}  // namespace lime
