@@ -36,6 +36,12 @@ const std::map<std::string, std::set<std::string>>& allowed_modules() {
   return table;
 }
 
+/// The window is no module of src: what it may include of those.
+const std::set<std::string>& explorer_modules() {
+  static const std::set<std::string> modules = {"analysis", "viz", "checkpoint", "store", "core"};
+  return modules;
+}
+
 /// Headers of libraries that stay behind one module's walls.
 struct Walled {
   std::string pattern;
@@ -94,6 +100,29 @@ TEST(LayersTest, ProgramsWithoutLibTorchIncludeNoTorchModule) {
       for (const std::string& line : include_lines(file)) {
         EXPECT_FALSE(std::regex_search(line, torch_module)) << file << " may not have " << line;
       }
+    }
+  }
+}
+
+TEST(LayersTest, TheWindowIncludesOnlyWhatTheTableAllows) {
+  const std::regex module_header("#include \"([a-z]+)/.*\"");
+  for (const fs::path& file : sources_below(testing::source_file("app/explorer"))) {
+    for (const std::string& line : include_lines(file)) {
+      std::smatch match;
+      if (!std::regex_match(line, match, module_header) || match[1] == "explorer") continue;
+      EXPECT_TRUE(explorer_modules().contains(match[1])) << file << " may not have " << line;
+    }
+  }
+}
+
+TEST(LayersTest, ModelsOfTheWindowKnowNoWidgets) {
+  const std::regex widgets(
+      "#include (\"explorer/views/|<QtWidgets|<Q[A-Za-z]*(Widget|Dialog|View|"
+      "Layout|Button|Label|Application|Window|Menu|Painter)>|<qcustomplot)");
+  const fs::path models = testing::source_file("app/explorer/models");
+  for (const fs::path& file : sources_below(models)) {
+    for (const std::string& line : include_lines(file)) {
+      EXPECT_FALSE(std::regex_search(line, widgets)) << file << " may not have " << line;
     }
   }
 }

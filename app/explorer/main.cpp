@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QStyleFactory>
+#include <QTimer>
+#include <filesystem>
+#include <vector>
+
+#include "core/command_line.h"
+#include "core/errors.h"
+#include "core/program.h"
+#include "explorer/models/text.h"
+#include "explorer/views/main_window.h"
+
+namespace lime::explorer {
+namespace {
+
+struct ExplorerCommand {
+  std::vector<std::filesystem::path> files;
+  bool no_session = false;
+  std::filesystem::path screenshot;
+  bool first_paint = false;
+
+  void describe(OptionList& options) {
+    options.add("no_session", no_session,
+                "start without what was open at the end of the last session");
+    options.group("For documentation and measurements");
+    options.add("screenshot", screenshot,
+                "draw every view of the files into pictures in this folder, and end");
+    options.add("first_paint", first_paint,
+                "print the seconds from the start of the process to the first paint, and end");
+  }
+};
+
+/// Ends the event loop when nothing is left to be computed and what there is has been drawn.
+void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::string& problem) {
+  QObject::connect(&window.workspace(), &Workspace::openFailed, &window,
+                   [&problem](const QString&, const QString& message) {
+                     if (problem.empty()) problem = message.toStdString();
+                   });
+  auto* const timer = new QTimer(&window);
+  timer->setInterval(50);
+  QObject::connect(timer, &QTimer::timeout, &window, [&window, &command, &problem] {
+    if (!window.jobs().isIdle()) return;
+    try {
+      window.saveScreenshots(toQString(command.screenshot));
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    QApplication::quit();
+  });
+  timer->start();
+}
+
+/// Ends the event loop after the first paint.
+class FirstPaint : public QObject {
+ public:
+  using QObject::QObject;
+
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Paint) QTimer::singleShot(0, qApp, &QApplication::quit);
+    return QObject::eventFilter(watched, event);
+  }
+};
+
+int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
+                const QElapsedTimer& start) {
+  QApplication application(argc, argv);
+  QApplication::setOrganizationName(QStringLiteral("lime"));
+  QApplication::setApplicationName(QStringLiteral("lime-explorer"));
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  MainWindow window;
+  const bool is_fresh = command.no_session || !command.screenshot.empty() || command.first_paint;
+  if (!is_fresh) {
+    window.restoreHabits();
+    if (command.files.empty()) window.restoreSession();
+  }
+  QStringList paths;
+  for (const std::filesystem::path& file : command.files) paths << toQString(file);
+  window.workspace().open(paths);
+  std::string problem;
+  if (!command.screenshot.empty()) takeScreenshots(window, command, problem);
+  if (command.first_paint) window.installEventFilter(new FirstPaint(&window));
+  window.show();
+  QApplication::exec();
+  if (command.first_paint) {
+    fmt::print("first paint after {:.3f} s\n", static_cast<double>(start.nsecsElapsed()) * 1e-9);
+  }
+  if (!problem.empty()) throw IoError("{}", problem);
+  return kExitDone;
+}
+
+}  // namespace
+}  // namespace lime::explorer
+
+int main(int argc, char** argv) {
+  QElapsedTimer start;
+  start.start();
+  lime::explorer::ExplorerCommand command;
+  lime::CommandLine line("lime-explorer", "Shows checkpoints, captures and results in a window.");
+  line.add_positional("files", command.files,
+                      "checkpoint folders, captures, results of lime-metrics, logs of lime-train");
+  line.add_options(command);
+  line.set_examples(
+      "lime-explorer data/aet-lime\n"
+      "lime-explorer llama.h5 lime.h5 entropy.json\n"
+      "lime-explorer --no-session");
+  line.on_run([&] {
+    int qt_argc = 1;
+    return lime::explorer::runExplorer(command, qt_argc, argv, start);
+  });
+  return lime::run_program(line, argc, argv);
+}

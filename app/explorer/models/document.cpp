@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/document.h"
+
+#include <fmt/format.h>
+
+#include <QLocale>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "checkpoint/checkpoint.h"
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/progress.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a file begins with.
+enum class Beginning { kHdf5, kJson, kSafetensors, kEmpty, kOther };
+
+std::string firstBytes(const fs::path& path, std::size_t count) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) {
+    throw IoError("'{}': cannot be read: {}", path.string(),
+                  std::error_code(errno, std::generic_category()).message());
+  }
+  std::string bytes(count, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(count));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
+Beginning beginningOf(const fs::path& path) {
+  const std::string bytes = firstBytes(path, 64);
+  if (bytes.empty()) return Beginning::kEmpty;
+  if (bytes.starts_with("\x89HDF\r\n\x1a\n")) return Beginning::kHdf5;
+  // Safetensors: the length of the header, eight bytes, then the header.
+  if (bytes.size() > 9 && bytes[8] == '{' && bytes[6] == '\0' && bytes[7] == '\0') {
+    return Beginning::kSafetensors;
+  }
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && bytes[first] == '{') return Beginning::kJson;
+  return Beginning::kOther;
+}
+
+QString count(std::int64_t number) { return QLocale::c().toString(static_cast<qlonglong>(number)); }
+
+Document described(DocumentKind kind, const fs::path& path, const QString& label) {
+  Document document;
+  document.kind = kind;
+  document.path = path;
+  document.label = label;
+  return document;
+}
+
+QString folderLabel(const fs::path& folder) {
+  return toQString(folder.has_filename() ? folder.filename() : folder.parent_path().filename());
+}
+
+QString routerWords(const ModelConfig& config) {
+  if (config.decoder != DecoderKind::kLime) return QStringLiteral("none");
+  QString words = toQString(enum_name(config.lime.router));
+  if (config.lime.dynamic) words += QStringLiteral(", depends on the token");
+  if (config.lime.per_dimension) words += QStringLiteral(", per dimension");
+  return words;
+}
+
+Document openCheckpoint(const fs::path& folder) {
+  auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(folder));
+  const ModelConfig& config = checkpoint->config();
+  Document document = described(DocumentKind::kCheckpoint, folder, folderLabel(folder));
+  document.outline = {
+      {QStringLiteral("decoder"), toQString(enum_name(config.decoder))},
+      {QStringLiteral("layers"), count(config.num_hidden_layers)},
+      {QStringLiteral("heads"), QStringLiteral("%1 on %2 key-value heads")
+                                    .arg(count(config.num_attention_heads))
+                                    .arg(count(config.num_key_value_heads))},
+      {QStringLiteral("width"), count(config.hidden_size)},
+      {QStringLiteral("vocabulary"), count(config.vocab_size)},
+      {QStringLiteral("router"), routerWords(config)},
+  };
+  document.checkpoint = std::move(checkpoint);
+  return document;
+}
+
+Document openCapture(const fs::path& path) {
+  auto capture = std::make_shared<const CaptureReader>(path);
+  const CaptureInfo& info = capture->info();
+  Document document = described(DocumentKind::kCapture, path, toQString(path.stem()));
+  document.outline = {
+      {QStringLiteral("rows"), QStringLiteral("%1 (%2)")
+                                   .arg(count(capture->num_rows()))
+                                   .arg(toQString(enum_name(info.rows)))},
+      {QStringLiteral("sequences"), count(capture->num_sequences())},
+  };
+  for (const std::string& site : capture->sites()) {
+    const std::vector<int> layers = capture->layers(site);
+    if (layers.empty()) continue;
+    document.outline.push_back(
+        {toQString(site), QStringLiteral("%1 layers of %2 numbers")
+                              .arg(layers.size())
+                              .arg(count(capture->dim(site, layers.front())))});
+  }
+  document.outline.push_back({QStringLiteral("stored as"), toQString(enum_name(info.storage))});
+  if (!info.created_utc.empty()) {
+    document.outline.push_back({QStringLiteral("captured"), toQString(info.created_utc)});
+  }
+  if (!capture->complete()) {
+    document.outline.push_back(
+        {QStringLiteral("incomplete"), QStringLiteral("shards are missing")});
+  }
+  document.capture = std::move(capture);
+  return document;
+}
+
+Document openResults(const fs::path& path) {
+  auto source = std::make_shared<const FigureSource>(read_figure_source(path));
+  const QString label = fs::is_directory(path) ? folderLabel(path) : toQString(path.stem());
+  Document document = described(DocumentKind::kResults, path, label);
+  document.outline = {
+      {QStringLiteral("metric"), toQString(source->results.metric)},
+      {QStringLiteral("rows"), count(static_cast<std::int64_t>(source->results.rows.size()))},
+  };
+  for (const ResultsInput& input : source->results.inputs) {
+    document.outline.push_back({QStringLiteral("of"), toQString(input.path)});
+  }
+  document.results = std::move(source);
+  return document;
+}
+
+Document openFolder(const fs::path& folder) {
+  if (fs::exists(folder / "config.json")) return openCheckpoint(folder);
+  if (fs::exists(folder / "capture.h5")) return openCapture(folder / "capture.h5");
+  if (fs::exists(folder / "training_log.jsonl")) return openResults(folder);
+  throw FormatError(
+      "'{}': must be a checkpoint folder (config.json and weights) or hold a capture.h5 or a "
+      "training_log.jsonl, has none of them",
+      folder.string());
+}
+
+Document openJson(const fs::path& path) {
+  // Lines of a log are JSON too, each on its own.
+  if (path.extension() != ".jsonl") {
+    const Json json = read_json_file(path);
+    if (json.is_object() && json.contains("model_type")) return openCheckpoint(path.parent_path());
+  }
+  return openResults(path);
+}
+
+}  // namespace
+
+QString kindName(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kCheckpoint:
+      return QStringLiteral("checkpoint");
+    case DocumentKind::kCapture:
+      return QStringLiteral("capture");
+    case DocumentKind::kResults:
+      return QStringLiteral("results");
+  }
+  return {};
+}
+
+bool looksLikeHdf5(const fs::path& path) { return beginningOf(path) == Beginning::kHdf5; }
+
+Document openDocument(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  const fs::file_status status = fs::status(whole, error);
+  if (!fs::exists(status)) {
+    throw IoError("'{}': cannot be read: {}", path.string(),
+                  error ? error.message() : std::string("No such file or directory"));
+  }
+  if (fs::is_directory(status)) return openFolder(whole);
+  switch (beginningOf(whole)) {
+    case Beginning::kHdf5:
+      return openCapture(whole);
+    case Beginning::kJson:
+      return openJson(whole);
+    case Beginning::kSafetensors:
+      return openCheckpoint(whole.parent_path());
+    case Beginning::kEmpty:
+      throw FormatError("'{}': is empty", path.string());
+    case Beginning::kOther:
+      break;
+  }
+  throw FormatError(
+      "'{}': must be a checkpoint, a capture, results of lime-metrics or a training log, is none "
+      "of them",
+      path.string());
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/job_runner.h"
+
+#include <QProcess>
+#include <QThread>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "analysis/run_analysis.h"
+#include "core/errors.h"
+#include "explorer/models/text.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kQuickThreads = 4;
+constexpr qsizetype kLastBytes = 4000;  // of a child's standard error that are kept
+constexpr int kLastLines = 5;           // of it that are shown
+constexpr double kEarliestGuess = 0.5;  // seconds of work before the time left is guessed
+constexpr auto kProgressPause = std::chrono::milliseconds(40);
+constexpr int kKillAfterMs = 2000;
+
+/// The last lines of what a child printed; what a progress line drew over is not shown.
+QString lastLines(const QByteArray& bytes) {
+  QStringList lines;
+  for (const QByteArray& line : bytes.split('\n')) {
+    const QString text = QString::fromUtf8(line.mid(line.lastIndexOf('\r') + 1)).trimmed();
+    if (!text.isEmpty()) lines << text;
+  }
+  return lines.mid(std::max<qsizetype>(0, lines.size() - kLastLines)).join(QLatin1Char('\n'));
+}
+
+}  // namespace
+
+struct JobRunner::Job {
+  JobInfo info;
+  QPointer<QObject> owner;
+  std::stop_source stop;
+  std::function<void(std::any&)> done;
+  std::function<void(const QString&)> failed;
+  QElapsedTimer since;  ///< it began to run
+  // Of child processes.
+  QPointer<QProcess> process;
+  QByteArray last_bytes;
+  ProcessDone process_done;
+};
+
+JobRunner::JobRunner(QObject* parent) : QObject(parent) {
+  quick_.setMaxThreadCount(kQuickThreads);
+  long_.setMaxThreadCount(1);
+}
+
+JobRunner::~JobRunner() {
+  for (auto& [id, job] : jobs_) {
+    job->stop.request_stop();
+    if (job->process) {
+      job->process->disconnect(this);
+      job->process->kill();
+      job->process->waitForFinished(kKillAfterMs);
+    }
+  }
+  quick_.clear();
+  long_.clear();
+  quick_.waitForDone();
+  long_.waitForDone();
+}
+
+void JobRunner::outdate(const QString& key) {
+  if (key.isEmpty()) return;
+  std::vector<JobId> old;
+  for (const auto& [id, job] : jobs_) {
+    if (job->info.spec.key == key) old.push_back(id);
+  }
+  for (const JobId id : old) cancel(id);
+}
+
+JobId JobRunner::addJob(QObject* owner, JobSpec spec, std::function<void(const QString&)> failed) {
+  outdate(spec.key);
+  const JobId id = next_++;
+  const auto job = std::make_shared<Job>();
+  job->info.id = id;
+  job->info.spec = std::move(spec);
+  job->owner = owner;
+  job->failed = std::move(failed);
+  jobs_.emplace(id, job);
+  return id;
+}
+
+JobId JobRunner::startAny(QObject* owner, JobSpec spec,
+                          std::function<Outcome(const JobContext&)> function,
+                          std::function<void(std::any&)> done,
+                          std::function<void(const QString&)> failed) {
+  const JobId id = addJob(owner, std::move(spec), std::move(failed));
+  const std::shared_ptr<Job> job = jobs_.at(id);
+  job->done = std::move(done);
+  QThreadPool& pool = job->info.spec.lane == JobLane::kQuick ? quick_ : long_;
+  pool.start([this, id, job, function = std::move(function)] { work(id, job, function); });
+  Q_EMIT jobAdded(id);
+  return id;
+}
+
+void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
+                     const std::function<Outcome(const JobContext&)>& function) {
+  // Of `job` only what does not change is used here: it belongs to the GUI thread.
+  const std::stop_token stop = job->stop.get_token();
+  const auto tell = [this](auto&& what) {
+    QMetaObject::invokeMethod(this, std::forward<decltype(what)>(what), Qt::QueuedConnection);
+  };
+  Outcome outcome;
+  QString error;
+  if (!stop.stop_requested()) {
+    tell([this, id] { began(id); });
+    const auto last = std::make_shared<std::atomic<std::int64_t>>(0);
+    const auto on_progress = [this, id, tell, last](const Progress& progress) {
+      using std::chrono::milliseconds;
+      const auto now = std::chrono::duration_cast<milliseconds>(
+          std::chrono::steady_clock::now().time_since_epoch());
+      if (now.count() - last->load() < kProgressPause.count()) return;
+      last->store(now.count());
+      tell([this, id, progress] { progressed(id, progress); });
+    };
+    try {
+      outcome = function(JobContext{on_progress, stop});
+    } catch (const Interrupted&) {
+      // It was asked to stop.
+    } catch (const std::bad_alloc&) {
+      error = QStringLiteral("out of memory; choose fewer rows or layers");
+    } catch (const std::exception& caught) {
+      error = toQString(std::string_view(caught.what()));
+    }
+  }
+  tell([this, id, outcome, error] { finished(id, outcome, error); });
+}
+
+void JobRunner::began(JobId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  found->second->info.is_running = true;
+  found->second->since.start();
+  Q_EMIT jobChanged(id);
+}
+
+void JobRunner::progressed(JobId id, const Progress& progress) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  Job& job = *found->second;
+  job.info.progress = progress;
+  const double seconds = static_cast<double>(job.since.elapsed()) / 1000.0;
+  if (progress.done > 0 && progress.total > 0 && seconds > kEarliestGuess) {
+    job.info.seconds_left = seconds * static_cast<double>(progress.total - progress.done) /
+                            static_cast<double>(progress.done);
+  }
+  Q_EMIT jobChanged(id);
+}
+
+void JobRunner::finished(JobId id, const Outcome& outcome, const QString& error) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  const std::shared_ptr<Job> job = found->second;
+  jobs_.erase(found);
+  Q_EMIT jobRemoved(id);
+  if (job->stop.stop_requested() || job->owner.isNull()) return;
+  if (outcome) {
+    job->done(*outcome);
+  } else if (job->failed) {
+    job->failed(error);
+  } else {
+    Q_EMIT jobFailed(job->info.spec.title, error);
+  }
+}
+
+JobId JobRunner::startAnalysis(QObject* owner, JobSpec spec, std::function<Analysis()> prepare,
+                               const RunOptions& run, std::function<void(Report)> done,
+                               std::function<void(const QString&)> failed) {
+  spec.lane = JobLane::kLong;
+  return start<Report>(
+      owner, std::move(spec),
+      [prepare = std::move(prepare), run](const JobContext& context) {
+        return run_analysis(prepare(), run, context.on_progress, context.stop);
+      },
+      std::move(done), std::move(failed));
+}
+
+JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& program,
+                              const QStringList& arguments, ProcessDone done,
+                              std::function<void(const QString&)> failed) {
+  const JobId id = addJob(owner, std::move(spec), std::move(failed));
+  const std::shared_ptr<Job> job = jobs_.at(id);
+  auto* const process = new QProcess(this);
+  job->process = process;
+  job->process_done = std::move(done);
+  connect(process, &QProcess::readyReadStandardError, this, [this, id, process] {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return;
+    QByteArray& bytes = found->second->last_bytes;
+    bytes = (bytes + process->readAllStandardError()).right(kLastBytes);
+    const QString line = lastLines(bytes).section(QLatin1Char('\n'), -1);
+    progressed(id, {0, 0, line.toStdString()});
+  });
+  connect(process, &QProcess::started, this, [this, id] { began(id); });
+  connect(process, &QProcess::finished, this, [this, id](int status, QProcess::ExitStatus how) {
+    processFinished(id, status, how == QProcess::CrashExit);
+  });
+  connect(process, &QProcess::errorOccurred, this,
+          [this, id, process](QProcess::ProcessError what) {
+            if (what != QProcess::FailedToStart) return;  // the others end in finished()
+            process->deleteLater();
+            finished(id, {},
+                     QStringLiteral("'%1': cannot be started: %2")
+                         .arg(process->program(), process->errorString()));
+          });
+  process->start(program, arguments, QIODevice::ReadOnly);
+  Q_EMIT jobAdded(id);
+  return id;
+}
+
+void JobRunner::processFinished(JobId id, int status, bool crashed) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  const std::shared_ptr<Job> job = found->second;
+  QProcess* const process = job->process;
+  process->deleteLater();
+  job->last_bytes = (job->last_bytes + process->readAllStandardError()).right(kLastBytes);
+  if (!crashed && status == 0) {
+    const QByteArray output = process->readAllStandardOutput();
+    job->done = [job = job.get(), output](std::any&) { job->process_done(output); };
+    finished(id, std::make_shared<std::any>(), {});
+    return;
+  }
+  const QString how = crashed ? QStringLiteral("was killed or crashed")
+                              : QStringLiteral("ended with status %1").arg(status);
+  const QString lines = lastLines(job->last_bytes);
+  finished(id, {},
+           QStringLiteral("'%1': %2%3")
+               .arg(process->program(), how,
+                    lines.isEmpty() ? QString() : QStringLiteral("; its last lines:\n") + lines));
+}
+
+void JobRunner::cancel(JobId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  Job& job = *found->second;
+  job.stop.request_stop();
+  job.info.is_stopping = true;
+  if (job.process) job.process->terminate();
+  Q_EMIT jobChanged(id);
+}
+
+void JobRunner::cancelAll() {
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  for (const JobId id : ids) cancel(id);
+}
+
+std::vector<JobInfo> JobRunner::jobs() const {
+  std::vector<JobInfo> infos;
+  infos.reserve(jobs_.size());
+  for (const auto& [id, job] : jobs_) infos.push_back(job->info);
+  return infos;
+}
+
+}  // namespace lime::explorer

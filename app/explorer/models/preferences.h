@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/options.h"
+
+namespace lime::explorer {
+
+enum class ThemeChoice { kDesktop, kLight, kDark };
+
+}  // namespace lime::explorer
+
+template <>
+struct lime::EnumNames<lime::explorer::ThemeChoice> {
+  static constexpr std::array<std::pair<lime::explorer::ThemeChoice, std::string_view>, 3> kNames =
+      {{{lime::explorer::ThemeChoice::kDesktop, "desktop"},
+        {lime::explorer::ThemeChoice::kLight, "light"},
+        {lime::explorer::ThemeChoice::kDark, "dark"}}};
+};
+
+namespace lime::explorer {
+
+/// What a person sets once, for all sessions.
+struct Preferences {
+  ThemeChoice theme = ThemeChoice::kDesktop;
+  /// Size of the text in plots, pt.
+  double plot_font_size = 9.0;
+  /// Number that the window gives the first layer: 0, or 1 as in papers.
+  int layer_base = 0;
+  /// Threads of analyses, >= 0; 0 takes all processors.
+  int threads = 0;
+  /// Opens at the start what was open at the end of the last session.
+  bool restore_session = true;
+
+  void describe(OptionList& list) {
+    list.add("theme", theme, "light, dark, or as the desktop is");
+    list.add("plot_font_size", plot_font_size, "size of the text in plots, pt");
+    list.add("layer_base", layer_base, "number of the first layer: 0, or 1 as in papers");
+    list.add("threads", threads, "threads of analyses; 0 takes all processors");
+    list.add("restore_session", restore_session, "open at the start what was open at the end");
+  }
+  /// @throws InvalidArgument
+  void validate() const {
+    if (!(plot_font_size >= 5.0 && plot_font_size <= 30.0)) {
+      throw InvalidArgument("plot_font_size: must be in [5, 30], got {}", plot_font_size);
+    }
+    if (layer_base != 0 && layer_base != 1) {
+      throw InvalidArgument("layer_base: must be 0 or 1, got {}", layer_base);
+    }
+    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+  }
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "explorer/models/document.h"
+#include "explorer/models/selection.h"
+
+class QFileSystemWatcher;
+class QTimer;
+
+namespace lime::explorer {
+
+class JobRunner;
+
+/// What is open, and what of it is selected: the one state that all views share.
+///
+/// Documents are opened in a worker thread and appear when their outline is known. Lives on the GUI
+/// thread.
+class Workspace : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Workspace(JobRunner& jobs, QObject* parent = nullptr);
+  ~Workspace() override;
+
+  /// Opens what lies at these paths, in this order; what is open already is only made current.
+  void open(const QStringList& paths);
+  /// Adds what openDocument() opened. @return its id
+  int add(Document document);
+  void close(int id);
+  void closeAll();
+  /// Opens the document's path anew, e.g. after it was rewritten; keeps id and colour.
+  void reload(int id);
+  void rename(int id, const QString& label);
+
+  /// In the order in which they were opened.
+  const std::vector<Document>& documents() const { return documents_; }
+  const Document* find(int id) const;
+  std::vector<const Document*> documentsOf(DocumentKind kind) const;
+  bool isEmpty() const { return documents_.empty(); }
+  int indexOf(int id) const;
+
+  /// The document that views of one document show first; 0: none.
+  int current() const { return current_; }
+  void setCurrent(int id);
+
+  const Selection& selection() const { return selection_; }
+  /// Every view hears of it, the one that sets it included.
+  void setSelection(const Selection& selection);
+
+  /// The part of the axis of `quantity` ("layer", "position") that views show: views whose axes
+  /// have the same quantity zoom together. Nothing: all of it.
+  std::optional<AxisWindow> window(const QString& quantity) const;
+  void setWindow(const QString& quantity, const std::optional<AxisWindow>& window);
+
+  /// Paths lately opened, the latest first.
+  const QStringList& recent() const { return recent_; }
+  void setRecent(const QStringList& paths);
+
+ Q_SIGNALS:
+  void documentAdded(int id);
+  void documentAboutToBeRemoved(int id);
+  void documentRemoved(int id);
+  /// Its label, its state on disk, or all of it after a reload.
+  void documentChanged(int id);
+  void currentChanged(int id);
+  void selectionChanged(const lime::explorer::Selection& selection);
+  void windowChanged(const QString& quantity);
+  void recentChanged();
+  /// One line of the library.
+  void openFailed(const QString& path, const QString& message);
+
+ private:
+  void addOpened(Document document);
+  int freeColour(const QString& label) const;
+  void watch(const Document& document);
+  void checkOnDisk();
+  void remember(const QString& path);
+
+  /// What tells one version of a file from the next.
+  struct Stamp {
+    qint64 modified_ms = 0;
+    qint64 size = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static std::optional<Stamp> stampOf(const Document& document);
+
+  JobRunner& jobs_;
+  QFileSystemWatcher* watcher_;
+  QTimer* check_;
+  std::vector<Document> documents_;
+  QHash<int, Stamp> stamps_;
+  int next_id_ = 1;
+  int current_ = 0;
+  Selection selection_;
+  QHash<QString, AxisWindow> windows_;
+  QStringList recent_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/all_views.h"
+
+#include "explorer/views/results_view.h"
+
+namespace lime::explorer {
+
+const std::vector<ViewKind>& allViews() {
+  static const std::vector<ViewKind> views = {
+      resultsViewKind(),
+  };
+  return views;
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/figure_view.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "viz/plot_theme.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr double kWheelFactor = 1.2;  // per notch
+constexpr double kNearest = 1e-4;     // the part of an axis that is still shown
+constexpr double kReachPx = 8.0;      // of the mouse around points
+
+/// `wanted` moved and cut so that it stays within `all`.
+AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
+  const double whole = all.high - all.low;
+  const double size = std::clamp(wanted.high - wanted.low, kNearest * whole, whole);
+  const double middle = 0.5 * (wanted.low + wanted.high);
+  const double low = std::clamp(middle - 0.5 * size, all.low, all.high - size);
+  return {low, low + size};
+}
+
+AxisWindow windowOf(const PanelRange& range, Qt::Orientation axis) {
+  return axis == Qt::Horizontal ? AxisWindow{range.x_low, range.x_high}
+                                : AxisWindow{range.y_low, range.y_high};
+}
+
+void setWindow(PanelRange& range, Qt::Orientation axis, const AxisWindow& window) {
+  (axis == Qt::Horizontal ? range.x_low : range.y_low) = window.low;
+  (axis == Qt::Horizontal ? range.x_high : range.y_high) = window.high;
+}
+
+}  // namespace
+
+FigureView::FigureView(QWidget* parent) : QWidget(parent) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAttribute(Qt::WA_OpaquePaintEvent);
+}
+
+FigureView::~FigureView() = default;
+
+void FigureView::setFigure(std::optional<Figure> figure) {
+  const std::size_t before = figure_ ? figure_->panels.size() : 0;
+  figure_ = std::move(figure);
+  const std::size_t after = figure_ ? figure_->panels.size() : 0;
+  if (before != after) zoom_.assign(after, std::nullopt);
+  marks_.clear();
+  forgetScene();
+}
+
+void FigureView::setMessage(const QString& message) {
+  message_ = message;
+  if (!figure_) update();
+}
+
+void FigureView::setFigureStyle(const FigureStyle& style) {
+  style_ = style;
+  forgetScene();
+}
+
+void FigureView::setKeepsAspect(bool keeps) {
+  keeps_aspect_ = keeps;
+  forgetScene();
+}
+
+void FigureView::setDrag(Drag drag) {
+  drag_ = drag;
+  setCursor(drag == Drag::kLasso ? Qt::CrossCursor : Qt::ArrowCursor);
+}
+
+void FigureView::setMarks(std::vector<FigureMark> marks) {
+  marks_ = std::move(marks);
+  update();
+}
+
+void FigureView::setOverlay(std::function<void(QPainter&)> overlay) {
+  overlay_ = std::move(overlay);
+  update();
+}
+
+void FigureView::forgetScene() {
+  scene_.reset();
+  is_stale_ = true;
+  update();
+}
+
+FigureScene* FigureView::scene() {
+  if (!scene_ && figure_ && !figure_->panels.empty()) {
+    problem_.clear();
+    try {
+      layOut();
+    } catch (const Error& error) {
+      problem_ = toQString(std::string_view(error.what()));
+    }
+  }
+  return scene_.get();
+}
+
+void FigureView::layOut() {
+  scale_ = logicalDpiX() / kUnitsPerInch;
+  const QSize room = (QSizeF(size()) / scale_).toSize().expandedTo(QSize(1, 1));
+  scene_ = std::make_unique<FigureScene>(*figure_, style_, room, keeps_aspect_);
+  const QSizeF left = QSizeF(room - scene_->size()) * scale_;
+  origin_ = QPointF(std::round(0.5 * left.width()), std::round(0.5 * left.height()));
+  all_.clear();
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
+    all_.push_back(scene_->has_axes(p) ? scene_->range(p) : PanelRange{});
+    applyRange(p);
+  }
+  for (const AxisLink& link : links_) hearLink(link.quantity);
+}
+
+PanelRange FigureView::rangeOf(std::size_t panel) const {
+  return zoom_[panel].value_or(all_[panel]);
+}
+
+void FigureView::applyRange(std::size_t panel) {
+  if (scene_->has_axes(panel)) scene_->set_range(panel, rangeOf(panel));
+  is_stale_ = true;
+  update();
+}
+
+void FigureView::setRange(std::size_t panel, PanelRange range) {
+  for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
+    setWindow(range, axis, within(windowOf(range, axis), windowOf(all_[panel], axis)));
+  }
+  zoom_[panel] = range == all_[panel] ? std::nullopt : std::optional(range);
+  applyRange(panel);
+  tellLinks(panel);
+  Q_EMIT zoomed();
+}
+
+void FigureView::linkAxes(Workspace& workspace, std::vector<AxisLink> links) {
+  if (workspace_ == nullptr) {
+    connect(&workspace, &Workspace::windowChanged, this, &FigureView::hearLink);
+  }
+  workspace_ = &workspace;
+  links_ = std::move(links);
+  for (const AxisLink& link : links_) hearLink(link.quantity);
+}
+
+void FigureView::tellLinks(std::size_t panel) {
+  if (workspace_ == nullptr || is_telling_) return;
+  is_telling_ = true;
+  for (const AxisLink& link : links_) {
+    if (link.panel != panel) continue;
+    const AxisWindow shown = windowOf(rangeOf(panel), link.axis);
+    const auto value = [&](double c) { return link.origin + (link.is_reversed ? -c : c); };
+    if (shown == windowOf(all_[panel], link.axis)) {
+      workspace_->setWindow(link.quantity, std::nullopt);
+    } else {
+      const double low = value(shown.low);
+      const double high = value(shown.high);
+      workspace_->setWindow(link.quantity, AxisWindow{std::min(low, high), std::max(low, high)});
+    }
+  }
+  is_telling_ = false;
+}
+
+void FigureView::hearLink(const QString& quantity) {
+  if (!scene_ || workspace_ == nullptr || is_telling_) return;
+  for (const AxisLink& link : links_) {
+    if (link.quantity != quantity || !scene_->has_axes(link.panel)) continue;
+    AxisWindow shown = windowOf(all_[link.panel], link.axis);
+    if (const std::optional<AxisWindow> window = workspace_->window(quantity)) {
+      const auto coord = [&](double v) {
+        return link.is_reversed ? link.origin - v : v - link.origin;
+      };
+      const double low = coord(window->low);
+      const double high = coord(window->high);
+      shown = within({std::min(low, high), std::max(low, high)}, shown);
+    }
+    PanelRange range = rangeOf(link.panel);
+    setWindow(range, link.axis, shown);
+    zoom_[link.panel] = range == all_[link.panel] ? std::nullopt : std::optional(range);
+    applyRange(link.panel);
+  }
+}
+
+void FigureView::zoom(double factor) {
+  if (scene() == nullptr) return;
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
+    if (!scene_->has_axes(p)) continue;
+    const PanelRange range = rangeOf(p);
+    FigureHit middle;
+    middle.panel = p;
+    middle.x = 0.5 * (range.x_low + range.x_high);
+    middle.y = 0.5 * (range.y_low + range.y_high);
+    zoomAbout(middle, factor, {});
+  }
+}
+
+void FigureView::zoomAbout(const FigureHit& hit, double factor, Qt::KeyboardModifiers modifiers) {
+  PanelRange range = rangeOf(hit.panel);
+  const auto scale = [&](Qt::Orientation axis, double fixed) {
+    const AxisWindow window = windowOf(range, axis);
+    setWindow(range, axis,
+              {fixed - (fixed - window.low) / factor, fixed + (window.high - fixed) / factor});
+  };
+  if (!modifiers.testFlag(Qt::ShiftModifier)) scale(Qt::Horizontal, hit.x);
+  if (!modifiers.testFlag(Qt::ControlModifier)) scale(Qt::Vertical, hit.y);
+  setRange(hit.panel, range);
+}
+
+void FigureView::showAll() {
+  if (scene() == nullptr) return;
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
+    if (scene_->has_axes(p)) setRange(p, all_[p]);
+  }
+}
+
+bool FigureView::isZoomed() const {
+  return std::any_of(zoom_.begin(), zoom_.end(), [](const auto& zoom) { return zoom.has_value(); });
+}
+
+QPointF FigureView::toUnits(const QPointF& position) const { return (position - origin_) / scale_; }
+
+std::optional<FigureHit> FigureView::hitAt(const QPointF& position) {
+  if (scene() == nullptr) return std::nullopt;
+  return scene_->hit(toUnits(position), kReachPx / scale_);
+}
+
+QPointF FigureView::toPixel(std::size_t panel, const QPointF& point) {
+  if (scene() == nullptr || !scene_->has_axes(panel)) return {};
+  return scene_->to_scene(panel, point) * scale_ + origin_;
+}
+
+QRectF FigureView::panelArea(std::size_t panel) {
+  if (scene() == nullptr || !scene_->has_axes(panel)) return {};
+  const QRectF area = scene_->area(panel);
+  return {area.topLeft() * scale_ + origin_, area.size() * scale_};
+}
+
+void FigureView::paintScene() {
+  const double ratio = devicePixelRatioF();
+  const QSize pixels(static_cast<int>(std::ceil(width() * ratio)),
+                     static_cast<int>(std::ceil(height() * ratio)));
+  if (image_.size() != pixels) image_ = QImage(pixels, QImage::Format_RGB32);
+  image_.setDevicePixelRatio(1.0);
+  image_.fill(scene_->ground());
+  scene_->paint(image_, origin_ * ratio, scale_ * ratio);
+  image_.setDevicePixelRatio(ratio);
+  is_stale_ = false;
+}
+
+void FigureView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  if (scene() == nullptr) {
+    painter.fillRect(rect(), palette().color(QPalette::Base));
+    paintMessage(painter);
+    return;
+  }
+  if (is_stale_) paintScene();
+  painter.drawImage(QPointF(0.0, 0.0), image_);
+  paintMarks(painter);
+  if (overlay_) overlay_(painter);
+  if (lasso_.size() > 1) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    QColor fill = palette().color(QPalette::Highlight);
+    painter.setPen(QPen(fill, 1.5, Qt::DashLine));
+    fill.setAlpha(40);
+    painter.setBrush(fill);
+    painter.drawPolygon(lasso_);
+  }
+}
+
+void FigureView::paintMessage(QPainter& painter) const {
+  const QRect area = rect().adjusted(24, 24, -24, -24);
+  painter.setPen(palette().color(QPalette::PlaceholderText));
+  painter.drawText(area, Qt::AlignCenter | Qt::TextWordWrap,
+                   problem_.isEmpty() ? message_ : problem_);
+}
+
+void FigureView::paintMarks(QPainter& painter) {
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  for (const FigureMark& mark : marks_) {
+    if (!figure_ || mark.panel >= figure_->panels.size()) continue;
+    const QRectF area(toPixel(mark.panel, mark.area.topLeft()),
+                      toPixel(mark.panel, mark.area.bottomRight()));
+    painter.setClipRect(panelArea(mark.panel).adjusted(-2.0, -2.0, 2.0, 2.0));
+    const bool dark = style_.theme == FigureTheme::kDark;
+    // Two lines, so that one of them is seen on cells of any colour.
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(dark ? QColor(20, 20, 20) : QColor(255, 255, 255), 1.0));
+    painter.drawRect(area.normalized().adjusted(-1.0, -1.0, 1.0, 1.0));
+    painter.setPen(
+        QPen(dark ? QColor(245, 245, 245) : QColor(20, 20, 20), mark.is_strong ? 2.0 : 1.0));
+    painter.drawRect(area.normalized());
+    painter.setClipping(false);
+  }
+}
+
+void FigureView::resizeEvent(QResizeEvent*) { forgetScene(); }
+
+void FigureView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) forgetScene();
+  QWidget::changeEvent(event);
+}
+
+void FigureView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton) {
+    QWidget::mousePressEvent(event);
+    return;
+  }
+  const std::optional<FigureHit> hit = hitAt(event->position());
+  pressed_ = event->position();
+  pressed_panel_ = hit ? std::optional(hit->panel) : std::nullopt;
+  last_ = event->position();
+  is_dragging_ = false;
+  lasso_.clear();
+}
+
+void FigureView::moveBy(const QPointF& from, const QPointF& to) {
+  const QPointF moved = scene_->to_axes(*pressed_panel_, toUnits(from)) -
+                        scene_->to_axes(*pressed_panel_, toUnits(to));
+  PanelRange range = rangeOf(*pressed_panel_);
+  range.x_low += moved.x();
+  range.x_high += moved.x();
+  range.y_low += moved.y();
+  range.y_high += moved.y();
+  setRange(*pressed_panel_, range);
+}
+
+void FigureView::mouseMoveEvent(QMouseEvent* event) {
+  const QPointF position = event->position();
+  if (!pressed_) {
+    if (const std::optional<FigureHit> hit = hitAt(position)) {
+      Q_EMIT hovered(*hit);
+    } else {
+      Q_EMIT unhovered();
+    }
+    return;
+  }
+  if ((position - *pressed_).manhattanLength() > 4.0) is_dragging_ = true;
+  if (!is_dragging_ || !pressed_panel_ || scene() == nullptr) return;
+  if (drag_ == Drag::kLasso) {
+    if (lasso_.isEmpty()) lasso_ << *pressed_;
+    lasso_ << position;
+    update();
+  } else {
+    moveBy(last_, position);
+  }
+  last_ = position;
+}
+
+void FigureView::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_) return;
+  const bool was_dragging = is_dragging_;
+  pressed_.reset();
+  is_dragging_ = false;
+  if (!was_dragging) {
+    if (const std::optional<FigureHit> hit = hitAt(event->position())) {
+      Q_EMIT clicked(*hit, event->modifiers());
+    }
+    return;
+  }
+  if (drag_ != Drag::kLasso || lasso_.size() < 3 || !pressed_panel_ || scene() == nullptr) return;
+  QPolygonF polygon;
+  for (const QPointF& point : std::as_const(lasso_)) {
+    polygon << scene_->to_axes(*pressed_panel_, toUnits(point));
+  }
+  lasso_.clear();
+  update();
+  Q_EMIT lassoed(*pressed_panel_, polygon, event->modifiers());
+}
+
+void FigureView::mouseDoubleClickEvent(QMouseEvent*) { showAll(); }
+
+void FigureView::wheelEvent(QWheelEvent* event) {
+  const std::optional<FigureHit> hit = hitAt(event->position());
+  if (!hit) {
+    event->ignore();
+    return;
+  }
+  // Some platforms turn the wheel sideways where Alt or Shift is held.
+  const QPoint turn = event->angleDelta();
+  const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
+  zoomAbout(*hit, std::pow(kWheelFactor, notches), event->modifiers());
+  event->accept();
+}
+
+void FigureView::leaveEvent(QEvent*) { Q_EMIT unhovered(); }
+
+}  // namespace lime::explorer

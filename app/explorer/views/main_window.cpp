@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QLabel>
+#include <QListWidget>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTimer>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "explorer/views/all_views.h"
+#include "explorer/views/job_panel.h"
+#include "explorer/views/navigator_delegate.h"
+#include "explorer/views/notice_bar.h"
+#include "explorer/views/session.h"
+#include "explorer/views/start_page.h"
+#include "explorer/views/theme.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kSideBarWidth = 236;
+
+QLabel* caption(const QString& text) {
+  auto* const label = new QLabel(text);
+  QFont font = label->font();
+  font.setPointSizeF(0.88 * font.pointSizeF());
+  font.setWeight(QFont::DemiBold);
+  label->setFont(font);
+  label->setForegroundRole(QPalette::PlaceholderText);
+  label->setContentsMargins(12, 10, 12, 4);
+  return label;
+}
+
+QStringList localPaths(const QMimeData& data) {
+  QStringList paths;
+  for (const QUrl& url : data.urls()) {
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  }
+  return paths;
+}
+
+}  // namespace
+
+MainWindow::MainWindow()
+    : desktop_(QApplication::palette()), workspace_(jobs_), navigator_(workspace_) {
+  setWindowTitle(QStringLiteral("lime explorer"));
+  setAcceptDrops(true);
+  loadPreferences(preferences_);
+  makeCentre();
+  makeSideBar();
+  makeViews();
+  makeMenus();
+  connectWorkspace();
+  resize(1280, 720);
+  applyTheme();
+  updateCentre();
+}
+
+MainWindow::~MainWindow() {
+  // Views must not hear of documents that are closed with the window.
+  workspace_.disconnect();
+  jobs_.disconnect();
+}
+
+void MainWindow::makeCentre() {
+  auto* const centre = new QWidget;
+  auto* const column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  notice_ = new NoticeBar;
+  centre_ = new QStackedWidget;
+  centre_->setBackgroundRole(QPalette::Base);
+  centre_->setAutoFillBackground(true);
+  start_ = new StartPage;
+  start_->setDemo(findDemo(QCoreApplication::applicationDirPath()));
+  centre_->addWidget(start_);
+  column->addWidget(notice_);
+  column->addWidget(centre_, 1);
+  setCentralWidget(centre);
+  connect(start_, &StartPage::openWanted, this, &MainWindow::openFiles);
+  connect(start_, &StartPage::openFolderWanted, this, &MainWindow::openFolder);
+  connect(start_, &StartPage::openPaths, &workspace_, &Workspace::open);
+  hover_ = new QLabel;
+  hover_->setTextFormat(Qt::PlainText);
+  statusBar()->addPermanentWidget(hover_, 1);
+  statusBar()->setSizeGripEnabled(false);
+}
+
+void MainWindow::makeSideBar() {
+  view_list_ = new QListWidget;
+  view_list_->setFrameShape(QFrame::NoFrame);
+  view_list_->setAccessibleName(QStringLiteral("views"));
+  view_list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  tree_ = new QTreeView;
+  tree_->setFrameShape(QFrame::NoFrame);
+  tree_->setModel(&navigator_);
+  tree_->setItemDelegate(new NavigatorDelegate(tree_));
+  tree_->setHeaderHidden(true);
+  tree_->setAccessibleName(QStringLiteral("open checkpoints, captures and results"));
+  tree_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  tree_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  for (int kind = 0; kind < navigator_.rowCount(); ++kind) {
+    tree_->expand(navigator_.index(kind, 0));
+  }
+  auto* const content = new QWidget;
+  auto* const column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(caption(QStringLiteral("VIEWS")));
+  column->addWidget(view_list_);
+  column->addWidget(caption(QStringLiteral("OPEN")));
+  column->addWidget(tree_, 1);
+  column->addWidget(new JobPanel(jobs_));
+  side_bar_ = new QDockWidget(QStringLiteral("Side bar"));
+  side_bar_->setObjectName(QStringLiteral("sidebar"));
+  side_bar_->setWidget(content);
+  side_bar_->setTitleBarWidget(new QWidget);
+  side_bar_->setFeatures(QDockWidget::NoDockWidgetFeatures);
+  addDockWidget(Qt::LeftDockWidgetArea, side_bar_);
+  resizeDocks({side_bar_}, {kSideBarWidth}, Qt::Horizontal);
+  connect(view_list_, &QListWidget::currentRowChanged, this, &MainWindow::showIndex);
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& index) {
+            const int id = index.data(NavigatorModel::IdRole).toInt();
+            if (id != 0) workspace_.setCurrent(id);
+          });
+  connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
+    const Document* const document = workspace_.find(index.data(NavigatorModel::IdRole).toInt());
+    if (document != nullptr) showViewFor(*document);
+  });
+}
+
+void MainWindow::makeViews() {
+  const ViewContext context{workspace_, jobs_, undo_, preferences_};
+  int number = 0;
+  for (const ViewKind& kind : allViews()) {
+    View* const view = kind.make(context, nullptr);
+    views_.push_back(view);
+    centre_->addWidget(view);
+    auto* const item = new QListWidgetItem(kind.title, view_list_);
+    ++number;
+    item->setToolTip(QStringLiteral("%1 (Ctrl+%2)").arg(kind.question).arg(number));
+    item->setSizeHint(QSize(0, fontMetrics().height() + 12));
+    connect(view, &View::status, hover_, &QLabel::setText);
+    connect(view, &View::figureChanged, this, [this, view] {
+      if (view == currentView()) updateViewMenu();
+    });
+  }
+  view_list_->setFixedHeight(number * (fontMetrics().height() + 12) + 4);
+  const QSignalBlocker quiet(view_list_);
+  view_list_->setCurrentRow(0);
+}
+
+void MainWindow::connectWorkspace() {
+  const auto update = [this] { updateCentre(); };
+  connect(&workspace_, &Workspace::documentAdded, this, [this, update](int id) {
+    update();
+    const QModelIndex index = navigator_.indexOfDocument(id);
+    tree_->expand(index.parent());
+    // The first document opened chooses the view.
+    if (workspace_.documents().size() == 1) showViewFor(*workspace_.find(id));
+  });
+  connect(&workspace_, &Workspace::documentRemoved, this, update);
+  connect(&workspace_, &Workspace::currentChanged, this, [this](int id) {
+    const QModelIndex index = navigator_.indexOfDocument(id);
+    const int shown = tree_->currentIndex().data(NavigatorModel::IdRole).toInt();
+    if (index.isValid() && shown != id) tree_->setCurrentIndex(index);
+  });
+  connect(&workspace_, &Workspace::documentChanged, this, [this](int id) {
+    const Document* const document = workspace_.find(id);
+    if (document == nullptr || document->state == DocumentState::kPresent) return;
+    const QString path = toQString(document->path);
+    notice(document->state == DocumentState::kMissing
+               ? QStringLiteral("'%1' is no longer there; what is shown was read before").arg(path)
+               : QStringLiteral("'%1' was rewritten; File > Reload (F5) shows what it is now")
+                     .arg(path));
+  });
+  connect(&workspace_, &Workspace::openFailed, this,
+          [this](const QString&, const QString& message) { notice(message); });
+  connect(&jobs_, &JobRunner::jobFailed, this, [this](const QString& title, const QString& error) {
+    notice(QStringLiteral("%1: %2").arg(title, error));
+  });
+  connect(&workspace_, &Workspace::recentChanged, this, [this] {
+    start_->setRecent(workspace_.recent());
+    updateRecentMenu();
+  });
+}
+
+View* MainWindow::currentView() const {
+  return views_.empty() ? nullptr : views_[static_cast<std::size_t>(current_view_)];
+}
+
+bool MainWindow::showsStartPage() const { return centre_->currentWidget() == start_; }
+
+void MainWindow::showIndex(int index) {
+  if (index < 0 || index >= static_cast<int>(views_.size())) return;
+  current_view_ = index;
+  if (view_list_->currentRow() != index) {
+    const QSignalBlocker quiet(view_list_);
+    view_list_->setCurrentRow(index);
+  }
+  updateCentre();
+}
+
+void MainWindow::showView(const QString& id) {
+  const std::vector<ViewKind>& kinds = allViews();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i].id == id) showIndex(static_cast<int>(i));
+  }
+}
+
+void MainWindow::showViewFor(const Document& document) {
+  const std::vector<ViewKind>& kinds = allViews();
+  if (kinds[static_cast<std::size_t>(current_view_)].shows(document)) return;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (!kinds[i].shows(document)) continue;
+    showIndex(static_cast<int>(i));
+    return;
+  }
+}
+
+void MainWindow::updateCentre() {
+  QWidget* const wanted = workspace_.isEmpty() || currentView() == nullptr
+                              ? static_cast<QWidget*>(start_)
+                              : currentView();
+  if (centre_->currentWidget() != wanted) {
+    const bool had_focus = centre_->isAncestorOf(QApplication::focusWidget());
+    centre_->setCurrentWidget(wanted);
+    hover_->clear();
+    if (had_focus) wanted->setFocus();
+  }
+  updateViewMenu();
+}
+
+void MainWindow::notice(const QString& text) { notice_->showText(text); }
+
+void MainWindow::applyTheme() {
+  QApplication::setPalette(paletteFor(preferences_.theme, desktop_));
+  for (View* const view : views_) {
+    QEvent changed(QEvent::PaletteChange);
+    QCoreApplication::sendEvent(view, &changed);
+  }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  // A desktop that turns dark while the window is open.
+  if (event->type() == QEvent::ThemeChange) {
+    desktop_ = QApplication::style()->standardPalette();
+    applyTheme();
+  }
+  QMainWindow::changeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!localPaths(*event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  workspace_.open(localPaths(*event->mimeData()));
+  event->acceptProposedAction();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  saveSession();
+  jobs_.cancelAll();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::saveScreenshots(const QString& folder) {
+  if (!QDir().mkpath(folder)) {
+    throw IoError("'{}': folder cannot be made", folder.toStdString());
+  }
+  const auto save = [&](const QString& name) {
+    const QString path = QDir(folder).filePath(name + QStringLiteral(".png"));
+    if (!grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
+  };
+  if (workspace_.isEmpty()) save(QStringLiteral("start"));
+  for (std::size_t i = 0; !workspace_.isEmpty() && i < views_.size(); ++i) {
+    showIndex(static_cast<int>(i));
+    QCoreApplication::processEvents();
+    save(allViews()[i].id);
+  }
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/navigator_delegate.h"
+
+#include <QPainter>
+
+#include "explorer/models/navigator_model.h"
+#include "explorer/views/theme.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kDot = 10;
+constexpr int kIcon = 14;
+
+QPixmap dot(const QColor& colour, double ratio) {
+  QPixmap pixmap(QSize(kIcon, kIcon) * ratio);
+  pixmap.setDevicePixelRatio(ratio);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  const double margin = 0.5 * (kIcon - kDot);
+  painter.drawEllipse(QRectF(margin, margin, kDot, kDot));
+  return pixmap;
+}
+
+}  // namespace
+
+void NavigatorDelegate::initStyleOption(QStyleOptionViewItem* option,
+                                        const QModelIndex& index) const {
+  QStyledItemDelegate::initStyleOption(option, index);
+  const bool is_kind = index.data(NavigatorModel::IdRole).toInt() == 0;
+  const bool is_document = index.data(NavigatorModel::PathRole).isValid();
+  if (is_document) {
+    const QColor colour =
+        documentColour(index.data(NavigatorModel::ColourRole).toInt(), option->palette);
+    option->features |= QStyleOptionViewItem::HasDecoration;
+    option->icon = QIcon(dot(colour, option->widget->devicePixelRatioF()));
+    option->decorationSize = QSize(kIcon, kIcon);
+  } else {
+    option->palette.setColor(QPalette::Text, mutedText(option->palette));
+    if (!is_kind) option->font.setPointSizeF(0.92 * option->font.pointSizeF());
+  }
+}
+
+}  // namespace lime::explorer

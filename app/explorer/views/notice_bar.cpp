@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/notice_bar.h"
+
+#include <QAccessible>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+
+namespace lime::explorer {
+
+NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel) {
+  setFrameShape(QFrame::NoFrame);
+  setAutoFillBackground(true);
+  setBackgroundRole(QPalette::Midlight);
+  text_->setWordWrap(true);
+  text_->setTextFormat(Qt::PlainText);
+  text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* const close = new QToolButton;
+  close->setText(QStringLiteral("Dismiss"));
+  close->setAutoRaise(true);
+  connect(close, &QToolButton::clicked, this, &QWidget::hide);
+  auto* const line = new QHBoxLayout(this);
+  line->setContentsMargins(12, 6, 12, 6);
+  line->addWidget(text_, 1);
+  line->addWidget(close, 0, Qt::AlignTop);
+  hide();
+}
+
+void NoticeBar::showText(const QString& text) {
+  text_->setText(text);
+  show();
+  QAccessibleEvent event(text_, QAccessible::Alert);
+  QAccessible::updateAccessibility(&event);
+}
+
+QString NoticeBar::text() const { return text_->text(); }
+
+}  // namespace lime::explorer

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+
+#include "explorer/models/preferences.h"
+
+namespace lime::explorer {
+
+// What is kept between sessions, in QSettings.
+
+/// A preference that cannot be read keeps its default.
+void loadPreferences(Preferences& preferences);
+void savePreferences(const Preferences& preferences);
+
+/// Where file dialogs start: the folder of what was opened last.
+QString lastFolder();
+
+}  // namespace lime::explorer

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QAction>
+#include <QDialog>
+#include <QList>
+
+namespace lime::explorer {
+
+/// One overview of all keys: those of the menus, and of the view that is shown.
+class ShortcutDialog : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit ShortcutDialog(const QList<QAction*>& actions, QWidget* parent = nullptr);
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <functional>
+#include <optional>
+
+#include "core/json.h"
+#include "explorer/models/document.h"
+#include "explorer/models/preferences.h"
+#include "viz/figure.h"
+
+class QUndoStack;
+
+namespace lime::explorer {
+
+class JobRunner;
+class Workspace;
+
+/// What a view works with. All of it outlives the view.
+struct ViewContext {
+  Workspace& workspace;
+  JobRunner& jobs;
+  QUndoStack& undo;
+  const Preferences& preferences;
+};
+
+/// One of the pages of the window: the answer to one question about what is open.
+///
+/// A view
+/// - shows what it shows as a lime::Figure, so that Export writes the same picture;
+/// - keeps what a person has set (never data) in state(), from which come undo and the session;
+/// - takes layer, head and rows from Workspace::selection() and puts what is clicked there;
+/// - adds its actions to itself (QWidget::addAction), with shortcuts: they appear in the menu View
+/// and
+///   in the overview of shortcuts while it is shown;
+/// - computes in JobRunner, never on the GUI thread.
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  View(QString title, const ViewContext& context, QWidget* parent);
+
+  const QString& title() const { return title_; }
+
+  /// What is shown now; nothing where there is nothing to show.
+  virtual std::optional<Figure> figure() const = 0;
+  /// The lines that make the same figure without the window, one command each.
+  virtual QStringList commandLines() const = 0;
+  /// Where the figure comes from, stored in exported files. The default names the documents.
+  virtual Json provenance() const;
+
+  /// What a person has set in this view, as a flat object.
+  virtual Json state() const { return Json::object(); }
+  /// Takes over a state that state() gave, also one of an earlier version: unknown names are
+  /// ignored, missing ones stay as they are.
+  virtual void setState(const Json& state);
+
+  virtual void zoom(double factor) { static_cast<void>(factor); }
+  virtual void showAll() {}
+
+  /// Changes the state by `change` and makes that one step of undo. Steps of equal `text` that
+  /// follow each other within a second (a slider being moved) are one.
+  void changeState(const QString& text, const std::function<void()>& change);
+
+ Q_SIGNALS:
+  /// figure() or commandLines() give something else than before.
+  void figureChanged();
+  /// What the mouse is over; empty: nothing.
+  void status(const QString& text);
+
+ protected:
+  Workspace& workspace() const { return context_.workspace; }
+  JobRunner& jobs() const { return context_.jobs; }
+  const Preferences& preferences() const { return context_.preferences; }
+  /// Adds an action of this view. @param shortcut  may be empty.
+  QAction* addViewAction(const QString& text, const QKeySequence& shortcut, const QString& toolTip);
+
+ private:
+  QString title_;
+  ViewContext context_;
+};
+
+/// How the window lists a view before it is made.
+struct ViewKind {
+  QString id;        ///< in sessions and screenshots: "router"
+  QString title;     ///< "Router"
+  QString question;  ///< what it answers, one sentence
+  /// Whether there is something to show of such a document: the start page and double clicks ask.
+  std::function<bool(const Document&)> shows;
+  std::function<View*(const ViewContext&, QWidget* parent)> make;
+};
+
+}  // namespace lime::explorer

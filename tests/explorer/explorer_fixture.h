@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QString>
+#include <QStringList>
+#include <functional>
+
+#include "explorer/models/job_runner.h"
+#include "explorer/models/workspace.h"
+#include "support/test_data.h"
+
+namespace lime::explorer::testing {
+
+/// Lets the event loop run until `is_so` holds; false after `seconds`.
+bool waitUntil(const std::function<bool()>& is_so, double seconds = 20.0);
+
+/// A workspace with files of each kind in a folder of its own.
+class WorkspaceTest : public ::testing::Test {
+ protected:
+  /// Opens `paths` and waits until nothing is under way.
+  void open(const QStringList& paths);
+  /// Writes a capture of two sites and layers.
+  QString captureFile(const std::string& name = "run.h5");
+  /// Writes a LIMe checkpoint of three layers and two key-value heads, with random routers.
+  QString checkpointFolder(const std::string& name = "tiny");
+  /// Writes results of metric "entropy".
+  QString resultsFile(const std::string& name = "entropy.json");
+
+  lime::testing::TemporaryFolder folder_;
+  JobRunner jobs_;
+  Workspace workspace_{jobs_};
+  QStringList refused_;  ///< messages of openFailed()
+
+  WorkspaceTest();
+};
+
+}  // namespace lime::explorer::testing

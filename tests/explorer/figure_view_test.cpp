@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/figure_view.h"
+
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+#include <QTest>
+#include <QWheelEvent>
+
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/workspace.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+Figure mapFigure(int rows, int cols) {
+  MatrixD values(rows, cols);
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < cols; ++c) values(r, c) = r + 0.1 * c;
+  }
+  values(0, 0) = std::numeric_limits<double>::quiet_NaN();
+  FigurePanel panel;
+  panel.x.label = "column";
+  panel.y.label = "row";
+  panel.content = MapPanel{.values = values};
+  Figure figure;
+  figure.name = "map";
+  figure.panels = {panel};
+  return figure;
+}
+
+Figure curveFigure() {
+  Curve curve;
+  curve.label = "LIMe";
+  curve.x = {0, 1, 2, 3};
+  curve.y = {1, 4, 2, 3};
+  FigurePanel panel;
+  panel.content = CurvePanel{.curves = {curve}};
+  Figure figure;
+  figure.name = "curve";
+  figure.panels = {panel};
+  return figure;
+}
+
+class FigureViewTest : public ::testing::Test {
+ protected:
+  FigureViewTest() {
+    view_.resize(600, 400);
+    view_.show();
+  }
+  QPoint at(double x, double y) { return view_.toPixel(0, {x, y}).toPoint(); }
+  void wheel(const QPoint& position, int notches, Qt::KeyboardModifiers modifiers = {}) {
+    QWheelEvent event(position, view_.mapToGlobal(position), {}, {0, 120 * notches}, Qt::NoButton,
+                      modifiers, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(&view_, &event);
+  }
+
+  FigureView view_;
+};
+
+TEST_F(FigureViewTest, FindsTheCellUnderThePointer) {
+  view_.setFigure(mapFigure(4, 6));
+  const std::optional<FigureHit> hit = view_.hitAt(at(5.0, 2.0));
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->cell, (FigureHit::Cell{2, 5}));
+  EXPECT_FALSE(view_.hitAt(at(0.0, 0.0))->cell) << "a cell without a value";
+  EXPECT_FALSE(view_.hitAt(QPoint(1, 1))) << "beside the panel";
+}
+
+TEST_F(FigureViewTest, FindsTheNearestPointOfACurve) {
+  view_.setFigure(curveFigure());
+  const std::optional<FigureHit> hit = view_.hitAt(at(2.0, 2.0) + QPoint(3, -3));
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->point, (FigureHit::Point{0, 2}));
+  EXPECT_FALSE(view_.hitAt(at(2.5, 1.2))->point);
+}
+
+TEST_F(FigureViewTest, TellsHoverAndClick) {
+  view_.setFigure(mapFigure(4, 6));
+  QSignalSpy hovered(&view_, &FigureView::hovered);
+  QSignalSpy clicked(&view_, &FigureView::clicked);
+  QTest::mouseMove(&view_, at(3.0, 1.0));
+  QTest::mouseClick(&view_, Qt::LeftButton, {}, at(3.0, 1.0));
+  ASSERT_GE(hovered.count(), 1);
+  ASSERT_EQ(clicked.count(), 1);
+  EXPECT_EQ(clicked.front().front().value<FigureHit>().cell, (FigureHit::Cell{1, 3}));
+}
+
+TEST_F(FigureViewTest, WheelKeepsThePointUnderThePointer) {
+  view_.setFigure(mapFigure(40, 60));
+  const QPoint place = at(40.0, 10.0);
+  const std::optional<FigureHit> before = view_.hitAt(place);
+  wheel(place, 5);
+  const std::optional<FigureHit> after = view_.hitAt(place);
+  ASSERT_TRUE(before && after);
+  EXPECT_NEAR(after->x, before->x, 0.2);
+  EXPECT_NEAR(after->y, before->y, 0.2);
+  EXPECT_TRUE(view_.isZoomed());
+  // Away again ends at all of it, not beyond.
+  wheel(place, -50);
+  EXPECT_FALSE(view_.isZoomed());
+}
+
+TEST_F(FigureViewTest, DragMovesAndDoubleClickShowsAll) {
+  view_.setFigure(mapFigure(40, 60));
+  view_.zoom(4.0);
+  const QPoint start = at(30.0, 20.0);
+  const double before = view_.hitAt(start)->x;
+  QTest::mousePress(&view_, Qt::LeftButton, {}, start);
+  QTest::mouseMove(&view_, start + QPoint(40, 0));
+  QTest::mouseMove(&view_, start + QPoint(80, 0));
+  QTest::mouseRelease(&view_, Qt::LeftButton, {}, start + QPoint(80, 0));
+  EXPECT_LT(view_.hitAt(start)->x, before - 1.0);
+  QTest::mouseDClick(&view_, Qt::LeftButton, {}, start);
+  EXPECT_FALSE(view_.isZoomed());
+}
+
+TEST_F(FigureViewTest, LassoGivesThePolygonOnTheAxes) {
+  view_.setFigure(curveFigure());
+  view_.setDrag(FigureView::Drag::kLasso);
+  QSignalSpy lassoed(&view_, &FigureView::lassoed);
+  QTest::mousePress(&view_, Qt::LeftButton, {}, at(0.5, 1.5));
+  for (const QPointF corner : {QPointF(2.5, 1.5), QPointF(2.5, 3.5), QPointF(0.5, 3.5)}) {
+    QTest::mouseMove(&view_, at(corner.x(), corner.y()));
+  }
+  QTest::mouseRelease(&view_, Qt::LeftButton, {}, at(0.5, 3.5));
+  ASSERT_EQ(lassoed.count(), 1);
+  const auto polygon = lassoed.front().at(1).value<QPolygonF>();
+  EXPECT_TRUE(polygon.containsPoint({2.0, 2.0}, Qt::OddEvenFill));
+  EXPECT_FALSE(polygon.containsPoint({1.0, 4.0}, Qt::OddEvenFill));
+}
+
+TEST_F(FigureViewTest, AxesOfOneQuantityZoomTogether) {
+  JobRunner jobs;
+  Workspace workspace(jobs);
+  FigureView other;
+  other.resize(500, 300);
+  other.show();
+  view_.setFigure(mapFigure(10, 10));
+  other.setFigure(mapFigure(3, 11));
+  view_.linkAxes(workspace, {{.quantity = "layer"}});
+  other.linkAxes(workspace, {{.quantity = "layer", .origin = 10.0, .is_reversed = true}});
+  ASSERT_TRUE(view_.hitAt(at(5.0, 5.0)));
+  ASSERT_TRUE(other.hitAt(other.toPixel(0, {5.0, 1.0})));
+  wheel(at(2.0, 5.0), 4, Qt::ControlModifier);
+  EXPECT_TRUE(other.isZoomed());
+  const QRectF area = other.panelArea(0);
+  const double right = other.hitAt(area.center() + QPointF(0.49 * area.width(), 0.0))->x;
+  EXPECT_NEAR(10.0 - right, workspace.window("layer")->low, 0.2);
+}
+
+TEST_F(FigureViewTest, SaysWhatToDoWithoutAFigure) {
+  view_.setMessage("open something");
+  view_.setFigure(std::nullopt);
+  EXPECT_FALSE(view_.hitAt(QPoint(100, 100)));
+  EXPECT_FALSE(view_.grab().isNull());
+  view_.zoom(2.0);
+  view_.showAll();
+}
+
+TEST_F(FigureViewTest, KeepsTheAspectThatTheFigureAsksFor) {
+  Figure figure = mapFigure(10, 10);
+  figure.panel_aspect = 1.0;
+  view_.setKeepsAspect(true);
+  view_.setFigure(figure);
+  const QRectF area = view_.panelArea(0);
+  EXPECT_NEAR(area.width() / area.height(), 1.0, 0.03);
+  EXPECT_GT(area.height(), 250.0);
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QTest>
+#include <filesystem>
+
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/views/all_views.h"
+#include "explorer/views/export_dialog.h"
+#include "explorer/views/notice_bar.h"
+#include "explorer/views/option_form.h"
+#include "explorer/views/start_page.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+class MainWindowTest : public WorkspaceTest {
+ protected:
+  MainWindowTest() { QSettings().clear(); }
+
+  static void openIn(MainWindow& window, const QStringList& paths) {
+    window.workspace().open(paths);
+    ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  }
+  static QAction* actionOf(MainWindow& window, const QString& text) {
+    for (QAction* const menu : window.menuBar()->actions()) {
+      for (QAction* const action : menu->menu()->actions()) {
+        if (action->text().remove('&').startsWith(text)) return action;
+      }
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(MainWindowTest, StartsWithAPageThatSaysWhatToDo) {
+  MainWindow window;
+  window.show();
+  EXPECT_TRUE(window.showsStartPage());
+  ASSERT_NE(window.findChild<StartPage*>(), nullptr);
+  EXPECT_FALSE(actionOf(window, "Export figure")->isEnabled());
+}
+
+TEST_F(MainWindowTest, OpensWhatIsDroppedAndShowsTheViewForIt) {
+  MainWindow window;
+  window.show();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(resultsFile())});
+  QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&window, &drop);
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_FALSE(window.showsStartPage());
+  ASSERT_NE(window.currentView(), nullptr);
+  EXPECT_EQ(window.currentView()->title(), "Results");
+  EXPECT_TRUE(window.currentView()->figure());
+}
+
+TEST_F(MainWindowTest, SaysInOneLineWhyAFileIsNotOpened) {
+  MainWindow window;
+  window.show();
+  openIn(window, {"/absent.h5"});
+  const auto* const notice = window.findChild<NoticeBar*>();
+  EXPECT_TRUE(notice->isVisible());
+  EXPECT_TRUE(notice->text().contains("/absent.h5")) << notice->text().toStdString();
+  EXPECT_TRUE(window.showsStartPage());
+}
+
+TEST_F(MainWindowTest, EveryActionHasItsOwnShortcutAndViewsTellWhatTheyAnswer) {
+  MainWindow window;
+  QStringList seen;
+  QList<QAction*> actions;
+  for (QAction* const menu : window.menuBar()->actions()) actions << menu->menu()->actions();
+  for (const View* const view : window.views()) {
+    EXPECT_FALSE(view->accessibleName().isEmpty());
+  }
+  for (const QAction* const action : actions) {
+    for (const QKeySequence& key : action->shortcuts()) {
+      EXPECT_FALSE(seen.contains(key.toString())) << key.toString().toStdString();
+      seen << key.toString();
+    }
+  }
+  for (const ViewKind& kind : allViews()) EXPECT_FALSE(kind.question.isEmpty());
+}
+
+TEST_F(MainWindowTest, CopiesTheCommandLine) {
+  MainWindow window;
+  window.show();
+  const QString path = resultsFile();
+  openIn(window, {path});
+  actionOf(window, "Copy as command line")->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text(),
+            QStringLiteral("lime-figure %1 --kind entropy -o entropy.pdf").arg(path));
+}
+
+TEST_F(MainWindowTest, ExportsWhatIsShown) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  const View& view = *window.currentView();
+  for (const std::string name : {"a.pdf", "a.svg", "a.png", "a.csv"}) {
+    ExportDialog dialog(*view.figure(), view.provenance());
+    dialog.setPath(toQString(folder_ / name));
+    dialog.accept();
+    EXPECT_EQ(dialog.result(), QDialog::Accepted) << dialog.problem().toStdString();
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+  }
+}
+
+TEST_F(MainWindowTest, ExportSaysWhatIsWrongAndStays) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  ExportDialog dialog(*window.currentView()->figure(), Json::object());
+  dialog.setPath(toQString(folder_ / "missing" / "a.pdf"));
+  dialog.accept();
+  EXPECT_NE(dialog.result(), QDialog::Accepted);
+  EXPECT_TRUE(dialog.problem().contains("missing")) << dialog.problem().toStdString();
+  dialog.setPath(toQString(folder_ / "a.bmp"));
+  dialog.accept();
+  EXPECT_TRUE(dialog.problem().contains(".bmp")) << dialog.problem().toStdString();
+}
+
+TEST_F(MainWindowTest, RestoresTheLastSession) {
+  const QString results = resultsFile();
+  {
+    MainWindow window;
+    window.show();
+    openIn(window, {results, captureFile()});
+    window.close();
+  }
+  MainWindow window;
+  window.restoreHabits();
+  window.restoreSession();
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  ASSERT_EQ(window.workspace().documents().size(), 2U);
+  EXPECT_EQ(window.workspace().documents()[0].path, toPath(results));
+  EXPECT_TRUE(window.workspace().recent().contains(results));
+}
+
+TEST_F(MainWindowTest, SavesPicturesOfItsViews) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile()});
+  window.saveScreenshots(toQString(folder_ / "shots"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "shots" / "results.png"));
+}
+
+TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
+  Preferences preferences;
+  OptionForm form(option_fields(preferences));
+  auto* const size = form.findChild<QLineEdit*>("plot_font_size");
+  ASSERT_NE(size, nullptr);
+  size->setText("11");
+  EXPECT_EQ(preferences.plot_font_size, 11.0);
+  size->setText("eleven");
+  EXPECT_TRUE(form.problem().contains("plot_font_size")) << form.problem().toStdString();
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

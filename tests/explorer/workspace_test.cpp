@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/workspace.h"
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <filesystem>
+
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/navigator_model.h"
+#include "explorer/models/text.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+TEST_F(WorkspaceTest, OpensFilesOfAllKindsInTheOrderGiven) {
+  QSignalSpy added(&workspace_, &Workspace::documentAdded);
+  open({resultsFile(), checkpointFolder(), captureFile()});
+  ASSERT_EQ(workspace_.documents().size(), 3U);
+  EXPECT_EQ(added.count(), 3);
+  EXPECT_EQ(workspace_.documents()[0].kind, DocumentKind::kResults);
+  EXPECT_EQ(workspace_.documents()[1].kind, DocumentKind::kCheckpoint);
+  EXPECT_EQ(workspace_.documents()[2].kind, DocumentKind::kCapture);
+  EXPECT_EQ(workspace_.current(), workspace_.documents()[2].id);
+  EXPECT_EQ(workspace_.recent().front(), toQString(workspace_.documents()[2].path));
+}
+
+TEST_F(WorkspaceTest, RefusesOneFileAndOpensTheOthers) {
+  open({captureFile(), "/absent", resultsFile()});
+  EXPECT_EQ(workspace_.documents().size(), 2U);
+  ASSERT_EQ(refused_.size(), 1);
+  EXPECT_TRUE(refused_.front().contains("/absent"));
+}
+
+TEST_F(WorkspaceTest, OpensNothingTwice) {
+  const QString path = checkpointFolder();
+  open({path});
+  open({path, path + "/config.json"});
+  EXPECT_EQ(workspace_.documents().size(), 1U);
+}
+
+TEST_F(WorkspaceTest, GivesEqualLabelsOneColourAndOthersTheirOwn) {
+  open({checkpointFolder("run"), captureFile("run.h5"), resultsFile()});
+  const auto& documents = workspace_.documents();
+  EXPECT_EQ(documents[0].colour, documents[1].colour);
+  EXPECT_NE(documents[0].colour, documents[2].colour);
+}
+
+TEST_F(WorkspaceTest, SelectionReachesAllAndOnlyWhenItChanges) {
+  QSignalSpy changed(&workspace_, &Workspace::selectionChanged);
+  const Selection selection{.layer = 3, .head = 1};
+  workspace_.setSelection(selection);
+  workspace_.setSelection(selection);
+  EXPECT_EQ(changed.count(), 1);
+  EXPECT_EQ(workspace_.selection(), selection);
+}
+
+TEST_F(WorkspaceTest, WindowsOfAQuantityAreShared) {
+  QSignalSpy changed(&workspace_, &Workspace::windowChanged);
+  workspace_.setWindow("layer", AxisWindow{2.0, 5.0});
+  EXPECT_EQ(workspace_.window("layer"), (AxisWindow{2.0, 5.0}));
+  EXPECT_FALSE(workspace_.window("position"));
+  workspace_.setWindow("layer", std::nullopt);
+  EXPECT_EQ(changed.count(), 2);
+}
+
+TEST_F(WorkspaceTest, NoticesFilesThatAreDeletedOrRewrittenWhileOpen) {
+  const QString results = resultsFile();
+  const QString capture = captureFile();
+  open({results, capture});
+  std::filesystem::remove(toPath(capture));
+  lime::testing::write_text(toPath(results), "{}");
+  const auto stateOf = [this](std::size_t row) { return workspace_.documents()[row].state; };
+  EXPECT_TRUE(waitUntil([&] { return stateOf(1) == DocumentState::kMissing; }));
+  EXPECT_TRUE(waitUntil([&] { return stateOf(0) == DocumentState::kRewritten; }));
+  // What was read stays to be seen, and a reload says what is wrong now.
+  EXPECT_EQ(workspace_.documents()[0].label, "entropy");
+  workspace_.reload(workspace_.documents()[0].id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(refused_.size(), 1);
+}
+
+TEST_F(WorkspaceTest, ReloadKeepsIdColourAndName) {
+  const QString results = resultsFile();
+  open({captureFile(), results});
+  const int id = workspace_.documents()[1].id;
+  workspace_.rename(id, "mine");
+  const int colour = workspace_.find(id)->colour;
+  workspace_.reload(id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_NE(workspace_.find(id), nullptr);
+  EXPECT_EQ(workspace_.find(id)->label, "mine");
+  EXPECT_EQ(workspace_.find(id)->colour, colour);
+}
+
+TEST_F(WorkspaceTest, NavigatorStaysAModelWhateverHappens) {
+  NavigatorModel model(workspace_);
+  QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  open({resultsFile(), checkpointFolder(), captureFile()});
+  const QModelIndex captures = model.index(2, 0);
+  ASSERT_EQ(model.rowCount(captures), 1);
+  const QModelIndex capture = model.index(0, 0, captures);
+  EXPECT_EQ(capture.data().toString(), "run");
+  EXPECT_GT(model.rowCount(capture), 2);
+  EXPECT_EQ(model.index(0, 0, capture).parent(), capture);
+  EXPECT_TRUE(model.setData(capture, "LIMe", Qt::EditRole));
+  EXPECT_EQ(capture.data().toString(), "LIMe");
+  EXPECT_FALSE(model.setData(capture, "  ", Qt::EditRole));
+  const int id = capture.data(NavigatorModel::IdRole).toInt();
+  EXPECT_EQ(model.indexOfDocument(id), capture);
+  workspace_.reload(id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  workspace_.close(id);
+  EXPECT_EQ(model.rowCount(captures), 0);
+  workspace_.closeAll();
+  EXPECT_EQ(model.rowCount(model.index(0, 0)), 0);
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
