@@ -3,7 +3,7 @@
 """Entropy of a batch of sequences: lime-bench-entropy against numpy, in one run on the same rows.
 
 usage: compare_entropy.py [--program build/release/bin/lime-bench-entropy] [--repeats 5]
-                          [--sequences 16] [--threads 4,1] [--quick]
+                          [--sequences 16] [--threads 4,1] [--cases 0,1,2] [--quick]
 
 numpy's part is the paper's code (z = (x - mean) / (std + 1e-5), eigvalsh of the t x t Gram matrix)
 with numpy's own threads; the same in a pool of processes with one thread each; and both with the
@@ -103,7 +103,7 @@ def make_files(folder, options):
     import numpy as np
 
     rng = np.random.default_rng(1)
-    for tokens, dim in {(tokens, dim) for tokens, dim, _ in CASES}:
+    for tokens, dim in {(tokens, dim) for tokens, dim, _ in options.cases}:
         scales = 1.0 / np.sqrt(np.arange(1, dim + 1))
         mixing = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
         rows = (rng.standard_normal((options.sequences, tokens, dim)) * scales @ mixing
@@ -144,12 +144,14 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--sequences", type=int, default=16)
     parser.add_argument("--threads", default="4,1")
+    parser.add_argument("--cases", default="0,1,2", help="which, to take it in pieces")
     parser.add_argument("--quick", action="store_true", help="4 sequences, 1 repeat")
     parser.add_argument("--numpy", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.numpy:
         run_numpy(json.loads(options.numpy))
         return
+    options.cases = [CASES[int(index)] for index in options.cases.split(",")]
     if options.quick:
         options.repeats, options.sequences = 1, 4
     import numpy as np
@@ -160,7 +162,7 @@ def main():
         folder = pathlib.Path(name)
         make_files(folder, options)
         for threads in map(int, options.threads.split(",")):
-            for case in CASES:
+            for case in options.cases:
                 compare(folder, case, threads, options)
 
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "core/errors.h"
 #include "metrics/entropy/leading_eigenvalues.h"
@@ -76,31 +77,59 @@ EntropyCalculator::EntropyCalculator(const EntropyOptions& options,
 
 template <typename Scalar>
 SequenceEntropy EntropyCalculator::compute(AffineRows<Scalar> rows) {
+  PendingEntropy pending = begin(rows);
+  return finish({&pending, 1}).front();
+}
+
+template <typename Scalar>
+PendingEntropy EntropyCalculator::begin(AffineRows<Scalar> rows) {
   if (rows.num_rows < 1 || rows.num_cols < 1) {
     throw InvalidArgument("needs at least one token and one dimension, got {} x {}", rows.num_rows,
                           rows.num_cols);
   }
   preprocess(rows);
-  SequenceEntropy result;
+  PendingEntropy pending;
+  pending.num_tokens = rows.num_rows;
+  pending.dim = rows.num_cols;
   if (options_.top_k) {
-    result = compute_leading(rows);
+    pending.entropy = compute_leading(rows);
   } else {
     gram_builder_.smaller_gram(rows, gram_);
-    const double total = linalg::trace(gram_);
-    check_trace(rows, total);
-    result = compute_all(total);
+    pending.trace = linalg::trace(gram_);
+    check_trace(rows, pending.trace);
+    begin_all(pending);
   }
+  return pending;
+}
+
+std::vector<SequenceEntropy> EntropyCalculator::finish(std::span<PendingEntropy> pending) {
+  std::vector<linalg::Tridiagonal*> waiting;
+  for (PendingEntropy& sequence : pending) {
+    if (!sequence.tridiagonal.diagonal.empty()) waiting.push_back(&sequence.tridiagonal);
+  }
+  for (const std::int64_t missing : tridiagonal_eigenvalues_.compute(waiting)) {
+    if (missing == 0) continue;
+    throw NumericalError("eigenvalues: {} of a Gram matrix did not converge", missing);
+  }
+  std::vector<SequenceEntropy> results;
+  for (PendingEntropy& sequence : pending) {
+    if (!sequence.tridiagonal.diagonal.empty()) sequence.entropy.values = entropies_of(sequence);
+    to_preset_unit(sequence);
+    results.push_back(std::move(sequence.entropy));
+  }
+  return results;
+}
+
+void EntropyCalculator::to_preset_unit(PendingEntropy& pending) const {
+  SequenceEntropy& result = pending.entropy;
   for (std::vector<double>* values : {&result.values, &result.lower, &result.upper}) {
     for (double& value : *values) {
-      value = in_preset_unit(value, rows.num_rows, rows.num_cols, options_);
+      value = in_preset_unit(value, pending.num_tokens, pending.dim, options_);
     }
   }
-  if (options_.top_k) {
-    for (std::size_t i = 0; i < result.lower.size(); ++i) {
-      result.values.push_back(0.5 * (result.lower[i] + result.upper[i]));
-    }
+  for (std::size_t i = 0; i < result.lower.size(); ++i) {
+    result.values.push_back(0.5 * (result.lower[i] + result.upper[i]));
   }
-  return result;
 }
 
 template <typename Scalar>
@@ -153,19 +182,20 @@ void EntropyCalculator::centre_and_normalize(AffineRows<Scalar>& rows) {
   rows.row_scale = row_scale_.data();
 }
 
-SequenceEntropy EntropyCalculator::compute_all(double trace) {
-  SequenceEntropy result;
+void EntropyCalculator::begin_all(PendingEntropy& pending) {
   if (options_.preset == EntropyPreset::kLayerByLayer) {
-    result.values = entropies_of_clamped_gram();
-  } else if (std::all_of(orders_.begin(), orders_.end(), has_power_sum)) {
-    result.values = entropies_without_eigenvalues(trace);
-  } else {
-    const std::span<const double> spectrum = eigenvalues_.compute(gram_);
-    for (const double alpha : orders_) {
-      result.values.push_back(entropy_of_spectrum(spectrum, trace, alpha));
+    linalg::clamp_elements(gram_);
+    const auto size = static_cast<double>(gram_.size());
+    pending.mean_square = linalg::inner_product(gram_, gram_) / (size * size);
+    if (std::all_of(orders_.begin(), orders_.end(), [](double alpha) { return alpha == 2.0; })) {
+      pending.entropy.values = entropies_of_clamped_gram(pending);
+      return;
     }
+  } else if (std::all_of(orders_.begin(), orders_.end(), has_power_sum)) {
+    pending.entropy.values = entropies_without_eigenvalues(pending.trace);
+    return;
   }
-  return result;
+  eigenvalues_.reduce(gram_, pending.tridiagonal);
 }
 
 /// Orders 2, 3 and 4 from tr(K^2) = <K, K>, tr(K^3) = <K^2, K>, tr(K^4) = <K^2, K^2>.
@@ -183,25 +213,31 @@ std::vector<double> EntropyCalculator::entropies_without_eigenvalues(double trac
   return entropies;
 }
 
-/// As the Layer by Layer code does: negative elements of the Gram matrix become 0; of its
+/// From the eigenvalues that stand where the diagonal was.
+std::vector<double> EntropyCalculator::entropies_of(const PendingEntropy& pending) const {
+  if (options_.preset == EntropyPreset::kLayerByLayer) return entropies_of_clamped_gram(pending);
+  std::vector<double> entropies;
+  for (const double alpha : orders_) {
+    entropies.push_back(entropy_of_spectrum(pending.tridiagonal.diagonal, pending.trace, alpha));
+  }
+  return entropies;
+}
+
+/// As the Layer by Layer code does: negative elements of the Gram matrix became 0; of its
 /// eigenvalues the positive ones are divided by their own sum. Order 2 takes the squared Frobenius
 /// norm, but divides it by the squared size of the matrix, which is the squared trace only where
 /// the diagonal is 1: with more tokens than dimensions the value is low by 2 ln(N / D).
-std::vector<double> EntropyCalculator::entropies_of_clamped_gram() {
-  linalg::clamp_elements(gram_);
-  const double size = static_cast<double>(gram_.size());
-  const double frobenius = linalg::inner_product(gram_, gram_);
+std::vector<double> EntropyCalculator::entropies_of_clamped_gram(
+    const PendingEntropy& pending) const {
   std::vector<double> positive;
-  if (std::any_of(orders_.begin(), orders_.end(), [](double alpha) { return alpha != 2.0; })) {
-    for (const double value : eigenvalues_.compute(gram_)) {
-      if (value > 0.0) positive.push_back(value);
-    }
+  for (const double value : pending.tridiagonal.diagonal) {
+    if (value > 0.0) positive.push_back(value);
   }
   double sum = 0.0;
   for (const double value : positive) sum += value;
   std::vector<double> entropies;
   for (const double alpha : orders_) {
-    entropies.push_back(alpha == 2.0 ? -std::log(frobenius / (size * size))
+    entropies.push_back(alpha == 2.0 ? -std::log(pending.mean_square)
                                      : entropy_of_spectrum(positive, sum, alpha));
   }
   return entropies;
@@ -238,5 +274,7 @@ SequenceEntropy EntropyCalculator::compute_leading(const AffineRows<Scalar>& row
 
 template SequenceEntropy EntropyCalculator::compute(AffineRows<float>);
 template SequenceEntropy EntropyCalculator::compute(AffineRows<double>);
+template PendingEntropy EntropyCalculator::begin(AffineRows<float>);
+template PendingEntropy EntropyCalculator::begin(AffineRows<double>);
 
 }  // namespace lime

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "metrics/entropy/standardize.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
+#include "metrics/linalg/tridiagonal_eigenvalues.h"
 
 namespace lime {
 
@@ -20,6 +22,16 @@ struct SequenceEntropy {
   std::vector<double> lower;   ///< with top_k only
   std::vector<double> upper;   ///< with top_k only
   double left_out = 0.0;       ///< with top_k: part of the trace that is not accounted for
+};
+
+/// A sequence whose Gram matrix has been reduced, and whose entropies wait for eigenvalues.
+struct PendingEntropy {
+  std::int64_t num_tokens = 0;
+  std::int64_t dim = 0;
+  double trace = 0.0;
+  double mean_square = 0.0;         ///< of the clamped Gram matrix's elements, layer-by-layer only
+  linalg::Tridiagonal tridiagonal;  ///< empty where no eigenvalues are waited for
+  SequenceEntropy entropy;          ///< in nats, complete where none are
 };
 
 /// Computes the entropies of one sequence after another in the same memory.
@@ -39,6 +51,14 @@ class EntropyCalculator {
   template <typename Scalar>
   SequenceEntropy compute(linalg::AffineRows<Scalar> rows);
 
+  /// compute() in two parts: everything but the eigenvalues of a tridiagonal matrix, and these,
+  /// which take little longer for linalg::kLanes sequences than for one. Which sequences are
+  /// finished together changes no bit.
+  /// @throws as compute(); NumericalError  if eigenvalues do not converge.
+  template <typename Scalar>
+  PendingEntropy begin(linalg::AffineRows<Scalar> rows);
+  std::vector<SequenceEntropy> finish(std::span<PendingEntropy> pending);
+
  private:
   template <typename Scalar>
   void preprocess(linalg::AffineRows<Scalar>& rows);
@@ -46,9 +66,11 @@ class EntropyCalculator {
   void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
   template <typename Scalar>
   SequenceEntropy compute_leading(const linalg::AffineRows<Scalar>& rows);
-  SequenceEntropy compute_all(double trace);
+  void begin_all(PendingEntropy& pending);
   std::vector<double> entropies_without_eigenvalues(double trace);
-  std::vector<double> entropies_of_clamped_gram();
+  std::vector<double> entropies_of(const PendingEntropy& pending) const;
+  std::vector<double> entropies_of_clamped_gram(const PendingEntropy& pending) const;
+  void to_preset_unit(PendingEntropy& pending) const;
 
   EntropyOptions options_;
   std::vector<double> orders_;
@@ -60,9 +82,12 @@ class EntropyCalculator {
   linalg::SymmetricSlivers gram_;
   linalg::SymmetricSlivers squared_gram_;
   linalg::SymmetricEigenvalues eigenvalues_;
+  linalg::TridiagonalEigenvalues tridiagonal_eigenvalues_;
 };
 
 extern template SequenceEntropy EntropyCalculator::compute(linalg::AffineRows<float>);
 extern template SequenceEntropy EntropyCalculator::compute(linalg::AffineRows<double>);
+extern template PendingEntropy EntropyCalculator::begin(linalg::AffineRows<float>);
+extern template PendingEntropy EntropyCalculator::begin(linalg::AffineRows<double>);
 
 }  // namespace lime

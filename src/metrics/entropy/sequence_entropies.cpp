@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/entropy/sequence_entropies.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -61,8 +63,19 @@ struct Outcome {
   std::int64_t dim = 0;
 };
 
-Outcome compute_sequence(EntropyCalculator& calculator, const ConstMatrixRef& rows,
-                         std::int64_t index) {
+/// As many sequences as share the computation of eigenvalues; who comes last does it.
+constexpr std::int64_t kGroupSize = linalg::kLanes;
+
+struct SequenceGroup {
+  std::vector<PendingEntropy> pending;
+  std::atomic<std::size_t> left;
+};
+
+/// Rows of a sequence, in memory of the caller or read into the matrix.
+using RowsFn = std::function<ConstMatrixRef(std::int64_t index, MatrixF& rows)>;
+
+PendingEntropy begin_sequence(EntropyCalculator& calculator, const ConstMatrixRef& rows,
+                              std::int64_t index) {
   if (rows.rows() == 1) {
     throw InvalidArgument("entropy: sequence {}: must have at least 2 tokens, got 1", index);
   }
@@ -71,11 +84,25 @@ Outcome compute_sequence(EntropyCalculator& calculator, const ConstMatrixRef& ro
                                        .num_cols = rows.cols(),
                                        .row_stride = rows.outerStride()};
   try {
-    return {calculator.compute(view), rows.rows(), rows.cols()};
+    return calculator.begin(view);
   } catch (const InvalidArgument& error) {
     throw InvalidArgument("entropy: sequence {}: {}", index, error.what());
   } catch (const NumericalError& error) {
     throw NumericalError("entropy: sequence {}: {}", index, error.what());
+  }
+}
+
+void finish_group(EntropyCalculator& calculator, std::vector<PendingEntropy> pending,
+                  std::int64_t first, std::vector<Outcome>& outcomes) {
+  try {
+    std::vector<SequenceEntropy> entropies = calculator.finish(pending);
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      outcomes[static_cast<std::size_t>(first) + i] = {std::move(entropies[i]),
+                                                       pending[i].num_tokens, pending[i].dim};
+    }
+  } catch (const NumericalError& error) {
+    throw NumericalError("entropy: sequences {} to {}: {}", first,
+                         first + static_cast<std::int64_t>(pending.size()) - 1, error.what());
   }
 }
 
@@ -111,6 +138,45 @@ SequenceEntropies collect(const std::vector<Outcome>& outcomes, const EntropyOpt
   return result;
 }
 
+std::vector<SequenceGroup> make_groups(std::int64_t count) {
+  std::vector<SequenceGroup> groups(
+      static_cast<std::size_t>((count + kGroupSize - 1) / kGroupSize));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::int64_t first = static_cast<std::int64_t>(i) * kGroupSize;
+    groups[i].left = static_cast<std::size_t>(std::min(kGroupSize, count - first));
+    groups[i].pending.resize(groups[i].left);
+  }
+  return groups;
+}
+
+/// What both public functions do; `rows_of` is called on the pool's threads.
+std::vector<Outcome> measure_sequences(std::int64_t count, const RowsFn& rows_of,
+                                       WorkspaceShelf& shelf, ThreadPool& pool,
+                                       const ProgressFn& on_progress, std::stop_token stop) {
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
+  std::vector<SequenceGroup> groups = make_groups(count);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<std::int64_t> done{0};
+  const auto item = [&](std::int64_t index) {
+    std::unique_ptr<Workspace> workspace = shelf.take();
+    SequenceGroup& group = groups[static_cast<std::size_t>(index / kGroupSize)];
+    group.pending[static_cast<std::size_t>(index % kGroupSize)] =
+        begin_sequence(workspace->calculator, rows_of(index, workspace->rows), index);
+    if (--group.left == 0) {
+      finish_group(workspace->calculator, std::move(group.pending), index / kGroupSize * kGroupSize,
+                   outcomes);
+    }
+    shelf.give_back(std::move(workspace));
+    ++done;
+    if (on_progress && std::this_thread::get_id() == caller) {
+      on_progress({done.load(), count, ""});
+    }
+  };
+  pool.parallel_for(count, item, std::move(stop));
+  if (on_progress) on_progress({count, count, ""});
+  return outcomes;
+}
+
 }  // namespace
 
 std::vector<double> SequenceEntropies::of_order(std::size_t order) const {
@@ -130,34 +196,26 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const ProgressFn& on_progress, std::stop_token stop) {
   WorkspaceShelf shelf(options, standardization);
   shelf.give_back(shelf.take());  // unfit options are refused before anything is read
-  std::vector<Outcome> outcomes(static_cast<std::size_t>(sequences.count));
-  const std::thread::id caller = std::this_thread::get_id();
-  std::atomic<std::int64_t> done{0};
-  const auto item = [&](std::int64_t index) {
-    std::unique_ptr<Workspace> workspace = shelf.take();
-    sequences.read(index, workspace->rows);
-    outcomes[static_cast<std::size_t>(index)] =
-        compute_sequence(workspace->calculator, workspace->rows, index);
-    shelf.give_back(std::move(workspace));
-    ++done;
-    if (on_progress && std::this_thread::get_id() == caller) {
-      on_progress({done.load(), sequences.count, ""});
-    }
+  const auto rows_of = [&](std::int64_t index, MatrixF& rows) {
+    sequences.read(index, rows);
+    return ConstMatrixRef(rows);
   };
-  pool.parallel_for(sequences.count, item, std::move(stop));
-  if (on_progress) on_progress({sequences.count, sequences.count, ""});
-  return collect(outcomes, options);
+  return collect(
+      measure_sequences(sequences.count, rows_of, shelf, pool, on_progress, std::move(stop)),
+      options);
 }
 
 SequenceEntropies sequence_entropies(std::span<const ConstMatrixRef> sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress, std::stop_token stop) {
-  const SequenceSource source{static_cast<std::int64_t>(sequences.size()),
-                              [&](std::int64_t index, MatrixF& rows) {
-                                rows = sequences[static_cast<std::size_t>(index)];
-                              }};
-  return sequence_entropies(source, standardization, options, pool, on_progress, std::move(stop));
+  WorkspaceShelf shelf(options, standardization);
+  const auto rows_of = [&](std::int64_t index, MatrixF&) {
+    return sequences[static_cast<std::size_t>(index)];
+  };
+  return collect(measure_sequences(static_cast<std::int64_t>(sequences.size()), rows_of, shelf,
+                                   pool, on_progress, std::move(stop)),
+                 options);
 }
 
 }  // namespace lime

@@ -9,10 +9,13 @@
 namespace lime::linalg {
 namespace {
 
-/// Columns of the operand that are packed and multiplied at once: a sliver of them is 48 KiB.
-constexpr std::int64_t kDepth = 256;
-/// Slivers that are multiplied with one tile's rows while these lie in the first-level cache.
-constexpr std::int64_t kBlockSlivers = 8;
+/// Columns of the operand that are packed and multiplied at once: a sliver of them, 24 KiB with
+/// AVX-512, stays in the first-level cache while others pass by.
+constexpr std::int64_t kDepth = 128;
+/// Rows that are on their way from memory while one is packed.
+constexpr std::int64_t kRowsAhead = 4;
+/// Slivers that pass by it; they stay in the second-level cache.
+constexpr std::int64_t kBlockSlivers = 24;
 
 /// kLanes values of one row from column `col` on, mapped except for the scale of the row.
 template <typename Scalar>
@@ -50,69 +53,122 @@ void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int6
   }
 }
 
-/// The same of the transposed matrix: to[p * kSliverRows + i] = z[first_row + p, first_col + i].
+/// Columns [start, start + depth) of all rows.
 template <typename Scalar>
-void pack_columns(const AffineRows<Scalar>& rows, std::int64_t first_col, std::int64_t first_row,
-                  std::int64_t depth, double* to) {
-  const std::int64_t filled = std::min<std::int64_t>(kSliverRows, rows.num_cols - first_col);
-  for (std::int64_t p = 0; p < depth; ++p, to += kSliverRows) {
-    const std::int64_t row = first_row + p;
-    if (filled == kSliverRows) {
-      const Simd row_scale(rows.row_scale == nullptr ? 1.0 : rows.row_scale[row]);
-      for (int i = 0; i < kSliverRows; i += kLanes) {
-        store(to + i, load_affine(rows, row, first_col + i) * row_scale);
-      }
-    } else {
-      for (std::int64_t i = 0; i < filled; ++i) to[i] = rows.at(row, first_col + i);
-      std::fill(to + filled, to + kSliverRows, 0.0);
-    }
+void pack_all_rows(const AffineRows<Scalar>& rows, std::int64_t start, std::int64_t depth,
+                   SliverMatrix& panel) {
+  panel.resize(rows.num_rows, depth);
+  for (std::int64_t s = 0; s < panel.num_slivers(); ++s) {
+    pack_rows(rows, s * kSliverRows, start, depth, panel.sliver(s));
   }
 }
 
-/// C += P P^T for the lower triangle; `first` overwrites C instead.
-void add_outer_product(const SliverMatrix& panel, std::int64_t depth, bool first,
-                       SymmetricSlivers& c) {
-  const std::int64_t num_slivers = panel.num_slivers();
-  constexpr std::int64_t kTileStride = kSliverRows;
-  for (std::int64_t block = 0; block < num_slivers; block += kBlockSlivers) {
-    const std::int64_t block_end = std::min(block + kBlockSlivers, num_slivers);
-    for (std::int64_t j = 0; j < block_end; ++j) {
-      for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
-        for (std::int64_t i = std::max(block, j); i < block_end; ++i) {
-          double* const place = c.sliver(i) + (j * kSliverRows + offset) * kSliverRows;
-          Tile tile;
-          if (!first) load_tile(tile, place, kTileStride);
-          multiply_sliver(tile, depth, panel.sliver(i), panel.sliver(j) + offset, kSliverRows);
-          store_tile(tile, place, kTileStride);
-        }
-      }
-    }
-  }
-}
-
-/// All columns of the rows [start, start + depth).
+/// All columns of the rows [start, start + depth): of sliver s,
+/// to[p * kSliverRows + i] = z[start + p, s * kSliverRows + i]. Row after row, as they lie in
+/// memory.
 template <typename Scalar>
 void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::int64_t depth,
                       SliverMatrix& panel) {
   panel.resize(rows.num_cols, depth);
-  for (std::int64_t s = 0; s < panel.num_slivers(); ++s) {
-    pack_columns(rows, s * kSliverRows, start, depth, panel.sliver(s));
+  const std::int64_t whole = rows.num_cols / kSliverRows;
+  const std::int64_t rest = rows.num_cols - whole * kSliverRows;
+  for (std::int64_t p = 0; p < depth; ++p) {
+    const std::int64_t row = start + p;
+    const Simd row_scale(rows.row_scale == nullptr ? 1.0 : rows.row_scale[row]);
+    const Scalar* const ahead =
+        rows.x + std::min(row + kRowsAhead, rows.num_rows - 1) * rows.row_stride;
+    for (std::int64_t s = 0; s < whole; ++s) {
+      __builtin_prefetch(ahead + s * kSliverRows);
+      double* const to = panel.sliver(s) + p * kSliverRows;
+#pragma GCC unroll 4
+      for (int i = 0; i < kSliverRows; i += kLanes) {
+        store(to + i, load_affine(rows, row, s * kSliverRows + i) * row_scale);
+      }
+    }
+    if (rest == 0) continue;
+    double* const to = panel.sliver(whole) + p * kSliverRows;
+    for (std::int64_t i = 0; i < rest; ++i) to[i] = rows.at(row, whole * kSliverRows + i);
+    std::fill(to + rest, to + kSliverRows, 0.0);
+  }
+}
+
+/// c += a b, or c = a b where `first`, for `count` registers of rows of the tile.
+template <int kCount = kSliverVectors>
+void add_tile(int count, std::int64_t depth, const double* a, const double* b, bool first,
+              double* c) {
+  if constexpr (kCount > 1) {
+    if (count < kCount) return add_tile<kCount - 1>(count, depth, a, b, first, c);
+  }
+  TileOf<kCount> tile;
+  multiply_sliver(tile, depth, a, b, kSliverRows);
+#pragma GCC unroll 8
+  for (int j = 0; j < kTileCols; ++j) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      double* const place = c + j * kSliverRows + i * kLanes;
+      store(place, first ? tile.value[j][i] : load(place) + tile.value[j][i]);
+    }
+  }
+}
+
+/// Columns [start, start + depth) of a matrix in slivers.
+struct Slice {
+  const SliverMatrix& matrix;
+  std::int64_t start;
+  std::int64_t depth;
+
+  const double* sliver(std::int64_t index) const {
+    return matrix.sliver(index) + start * kSliverRows;
+  }
+};
+
+/// Sliver i of C += that of P times block j of P^T, where it lies below the diagonal or in the
+/// same registers.
+void add_block(const Slice& p, std::int64_t i, std::int64_t j, bool first, SymmetricSlivers& c) {
+  const std::int64_t rows = std::min<std::int64_t>(kSliverRows, p.matrix.rows() - i * kSliverRows);
+  const int end = static_cast<int>((rows + kLanes - 1) / kLanes);
+  for (int offset = 0; offset < kSliverRows; offset += kTileCols) {
+    const int begin = i == j ? offset / kLanes : 0;
+    if (begin >= end) break;
+    add_tile(end - begin, p.depth, p.sliver(i) + begin * kLanes, p.sliver(j) + offset, first,
+             c.sliver(i) + (j * kSliverRows + offset) * kSliverRows + begin * kLanes);
+  }
+}
+
+/// C += P P^T for the lower triangle, up to what mirror_diagonal() adds; `first` overwrites C.
+void add_outer_product(const Slice& p, bool first, SymmetricSlivers& c) {
+  const std::int64_t num_slivers = p.matrix.num_slivers();
+  // Rows behind the last one are not computed.
+  if (first) std::fill(c.sliver(num_slivers - 1), c.sliver(num_slivers), 0.0);
+  for (std::int64_t block = 0; block < num_slivers; block += kBlockSlivers) {
+    for (std::int64_t i = block; i < num_slivers; ++i) {
+      const std::int64_t end = std::min(block + kBlockSlivers, i + 1);
+      for (std::int64_t j = block; j < end; ++j) add_block(p, i, j, first, c);
+    }
+  }
+}
+
+/// Copies what lies below the diagonal of each block on it to above.
+void mirror_diagonal(SymmetricSlivers& matrix) {
+  for (std::int64_t s = 0; s < matrix.num_slivers(); ++s) {
+    double* const block = matrix.sliver(s) + s * kSliverRows * kSliverRows;
+    for (int col = 1; col < kSliverRows; ++col) {
+      for (int row = 0; row < col; ++row)
+        block[col * kSliverRows + row] = block[row * kSliverRows + col];
+    }
   }
 }
 
 /// C += A B^T of panels, C [rows of A, rows of B padded to whole slivers].
 void add_product(const SliverMatrix& a, const SliverMatrix& b, std::int64_t depth,
                  SliverMatrix& c) {
-  for (std::int64_t block = 0; block < a.num_slivers(); block += kBlockSlivers) {
-    const std::int64_t block_end = std::min(block + kBlockSlivers, a.num_slivers());
-    for (std::int64_t j = 0; j < b.num_slivers(); ++j) {
-      for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
-        for (std::int64_t i = block; i < block_end; ++i) {
-          double* const place = c.sliver(i) + (j * kSliverRows + offset) * kSliverRows;
-          Tile tile;
-          load_tile(tile, place, kSliverRows);
-          multiply_sliver(tile, depth, a.sliver(i), b.sliver(j) + offset, kSliverRows);
-          store_tile(tile, place, kSliverRows);
+  for (std::int64_t block = 0; block < b.num_slivers(); block += kBlockSlivers) {
+    const std::int64_t block_end = std::min(block + kBlockSlivers, b.num_slivers());
+    for (std::int64_t i = 0; i < a.num_slivers(); ++i) {
+      for (std::int64_t j = block; j < block_end; ++j) {
+        for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
+          add_tile(kSliverVectors, depth, a.sliver(i), b.sliver(j) + offset, false,
+                   c.sliver(i) + (j * kSliverRows + offset) * kSliverRows);
         }
       }
     }
@@ -142,16 +198,14 @@ void GramBuilder::smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers&
   gram.resize(size);
   for (std::int64_t start = 0; start < total; start += kDepth) {
     const std::int64_t depth = std::min(kDepth, total - start);
-    panel_.resize(size, depth);
-    for (std::int64_t s = 0; s < panel_.num_slivers(); ++s) {
-      if (of_rows) {
-        pack_rows(rows, s * kSliverRows, start, depth, panel_.sliver(s));
-      } else {
-        pack_columns(rows, s * kSliverRows, start, depth, panel_.sliver(s));
-      }
+    if (of_rows) {
+      pack_all_rows(rows, start, depth, panel_);
+    } else {
+      pack_all_columns(rows, start, depth, panel_);
     }
-    add_outer_product(panel_, depth, start == 0, gram);
+    add_outer_product({panel_, 0, depth}, start == 0, gram);
   }
+  mirror_diagonal(gram);
 }
 
 template <typename Scalar>
@@ -160,8 +214,9 @@ void GramBuilder::add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSliv
   for (std::int64_t start = 0; start < rows.num_rows; start += kDepth) {
     const std::int64_t depth = std::min(kDepth, rows.num_rows - start);
     pack_all_columns(rows, start, depth, panel_);
-    add_outer_product(panel_, depth, false, gram);
+    add_outer_product({panel_, 0, depth}, false, gram);
   }
+  mirror_diagonal(gram);
 }
 
 template <typename Scalar>
@@ -180,7 +235,11 @@ void GramBuilder::cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scala
 
 void GramBuilder::outer_gram(const SliverMatrix& matrix, SymmetricSlivers& gram) {
   gram.resize(matrix.rows());
-  add_outer_product(matrix, matrix.cols(), true, gram);
+  for (std::int64_t start = 0; start < matrix.cols(); start += kDepth) {
+    const std::int64_t depth = std::min(kDepth, matrix.cols() - start);
+    add_outer_product({matrix, start, depth}, start == 0, gram);
+  }
+  mirror_diagonal(gram);
 }
 
 void GramBuilder::square(const SymmetricSlivers& matrix, SymmetricSlivers& squared) {
@@ -193,8 +252,9 @@ void GramBuilder::square(const SymmetricSlivers& matrix, SymmetricSlivers& squar
     for (std::int64_t s = 0; s < panel_.num_slivers(); ++s) {
       pack_symmetric(matrix, s, start, depth, panel_.sliver(s));
     }
-    add_outer_product(panel_, depth, start == 0, squared);
+    add_outer_product({panel_, 0, depth}, start == 0, squared);
   }
+  mirror_diagonal(squared);
 }
 
 template void GramBuilder::smaller_gram(const AffineRows<float>&, SymmetricSlivers&);

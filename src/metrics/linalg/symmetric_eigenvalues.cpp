@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "metrics/linalg/lapack.h"
 
 namespace lime::linalg {
 namespace {
@@ -46,26 +45,27 @@ class StopWatch {
 }  // namespace
 
 std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) {
+  reduce(matrix, tridiagonal_);
+  StopWatch watch;
+  Tridiagonal* const one[] = {&tridiagonal_};
+  const std::int64_t missing = tridiagonal_eigenvalues_.compute(one).front();
+  seconds_.eigenvalues = watch.lap();
+  if (missing != 0) {
+    throw NumericalError("eigenvalues: {} of {} did not converge", missing, matrix.size());
+  }
+  return tridiagonal_.diagonal;
+}
+
+void SymmetricEigenvalues::reduce(SymmetricSlivers& matrix, Tridiagonal& tridiagonal) {
   const auto size = static_cast<std::size_t>(matrix.size());
-  const int exponent = scale_to_unit_range(matrix);
-  diagonal_.resize(size);
-  subdiagonal_.resize(size);
+  tridiagonal.exponent = scale_to_unit_range(matrix);
+  tridiagonal.diagonal.resize(size);
+  tridiagonal.subdiagonal.resize(size);
   StopWatch watch;
   band_reduction_.reduce(matrix);
   seconds_.band = watch.lap();
-  band_to_tridiagonal_.reduce(matrix, diagonal_, subdiagonal_);
+  band_to_tridiagonal_.reduce(matrix, tridiagonal.diagonal, tridiagonal.subdiagonal);
   seconds_.tridiagonal = watch.lap();
-  const int n = static_cast<int>(size);
-  int info = 0;
-  dsterf_(&n, diagonal_.data(), subdiagonal_.data(), &info);
-  seconds_.eigenvalues = watch.lap();
-  if (info != 0) {
-    throw NumericalError("eigenvalues: {} of {} did not converge in dsterf", info, n);
-  }
-  if (exponent != 0) {
-    for (double& value : diagonal_) value = std::ldexp(value, exponent);
-  }
-  return diagonal_;
 }
 
 }  // namespace lime::linalg

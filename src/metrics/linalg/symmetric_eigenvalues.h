@@ -2,11 +2,11 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "metrics/linalg/band_reduction.h"
 #include "metrics/linalg/band_to_tridiagonal.h"
 #include "metrics/linalg/sliver_matrix.h"
+#include "metrics/linalg/tridiagonal_eigenvalues.h"
 
 namespace lime::linalg {
 
@@ -19,7 +19,7 @@ struct StageSeconds {
 
 /// Computes all eigenvalues of dense symmetric matrices, without eigenvectors.
 ///
-/// Two stages, dense to band to tridiagonal, then LAPACK's dsterf. Against LAPACK's dsyevd, which
+/// Two stages, dense to band to tridiagonal, then root-free QL. Against LAPACK's dsyevd, which
 /// spends half of its operations in products of a matrix with one vector, nearly all of them here
 /// are products of matrices. Every eigenvalue is within a small multiple of n eps ||A|| of the
 /// true one. Own kernels instead of BLAS: they do not start threads, give the same bits on every
@@ -31,16 +31,22 @@ class SymmetricEigenvalues {
  public:
   /// @param matrix  destroyed.
   /// @return [size], ascending; valid until the next call.
-  /// @throws NumericalError  if an element is not finite or dsterf does not converge.
+  /// @throws NumericalError  if an element is not finite or the last stage does not converge.
   std::span<const double> compute(SymmetricSlivers& matrix);
+
+  /// The first two stages: a tridiagonal matrix with the same eigenvalues, for those who take the
+  /// last stage for several matrices at once.
+  /// @param matrix  destroyed.
+  /// @throws NumericalError  if an element is not finite.
+  void reduce(SymmetricSlivers& matrix, Tridiagonal& tridiagonal);
   /// Stages of the last call.
   const StageSeconds& seconds() const { return seconds_; }
 
  private:
   BandReduction band_reduction_;
   BandToTridiagonal band_to_tridiagonal_;
-  std::vector<double> diagonal_;
-  std::vector<double> subdiagonal_;
+  TridiagonalEigenvalues tridiagonal_eigenvalues_;
+  Tridiagonal tridiagonal_;
   StageSeconds seconds_;
 };
 

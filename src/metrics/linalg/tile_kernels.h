@@ -9,27 +9,31 @@
 
 namespace lime::linalg {
 
-/// A tile of a result: kSliverRows x kTileCols values in registers.
-struct Tile {
-  Simd value[kTileCols][kSliverVectors] = {};
+/// A tile of a result: kVectors * kLanes x kTileCols values in registers.
+template <int kVectors>
+struct TileOf {
+  Simd value[kTileCols][kVectors] = {};
 };
+using Tile = TileOf<kSliverVectors>;
 
 /// tile[r, j] += sum_p a[p, r] b[p, j]: a sliver times rows of a matrix.
 ///
-/// @param a  [depth, kSliverRows], contiguous.
+/// @param a  [depth, kSliverRows], contiguous; of its rows the first kVectors * kLanes.
 /// @param b  [depth, kTileCols], rows `b_stride` apart.
-inline void multiply_sliver(Tile& tile, std::int64_t depth, const double* a, const double* b,
-                            std::int64_t b_stride) {
-  Tile sum = tile;
+template <int kVectors>
+[[gnu::always_inline]] inline void multiply_sliver(TileOf<kVectors>& tile, std::int64_t depth,
+                                                   const double* a, const double* b,
+                                                   std::int64_t b_stride) {
+  TileOf<kVectors> sum = tile;
   for (std::int64_t p = 0; p < depth; ++p) {
-    Simd column[kSliverVectors];
+    Simd column[kVectors];
 #pragma GCC unroll 4
-    for (int i = 0; i < kSliverVectors; ++i) column[i] = load(a + i * kLanes);
+    for (int i = 0; i < kVectors; ++i) column[i] = load(a + i * kLanes);
 #pragma GCC unroll 8
     for (int j = 0; j < kTileCols; ++j) {
       const Simd factor(b[j]);
 #pragma GCC unroll 4
-      for (int i = 0; i < kSliverVectors; ++i) sum.value[j][i] += column[i] * factor;
+      for (int i = 0; i < kVectors; ++i) sum.value[j][i] += column[i] * factor;
     }
     a += kSliverRows;
     b += b_stride;

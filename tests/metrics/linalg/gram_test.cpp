@@ -47,6 +47,23 @@ TEST(GramTest, EqualsTheNaiveProductForEveryShape) {
   }
 }
 
+TEST(GramTest, StoresBlocksOnTheDiagonalWholeAndZerosBehindTheEnd) {
+  GramBuilder builder;
+  SymmetricSlivers gram;
+  for (const Shape shape : {Shape{70, 25}, {300, 50}, {33, 90}}) {
+    const MatrixD z = random_matrix(shape.rows, shape.cols, 7);
+    builder.smaller_gram(view(z), gram);
+    const MatrixD expected = naive_smaller_gram(z);
+    for (Eigen::Index r = 0; r < gram.padded_size(); ++r) {
+      for (Eigen::Index c = 0; c < kSliverRows * (r / kSliverRows + 1); ++c) {
+        const bool inside = r < gram.size() && c < gram.size();
+        EXPECT_NEAR(gram.at(r, c), inside ? expected(r, c) : 0.0, 1e-13 * z.squaredNorm())
+            << r << ", " << c << " of " << gram.size();
+      }
+    }
+  }
+}
+
 TEST(GramTest, AppliesShiftAndScalesWhileReading) {
   const MatrixD x = random_matrix(40, 30, 2);
   const VectorD shift = random_matrix(30, 1, 3);
