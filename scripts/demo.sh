@@ -55,11 +55,13 @@ measure separability separability.json "${numbers[@]}" --words ' 1, 2, 3, 4' --c
 measure tsne small-numbers.json "${numbers[@]}" --class ' 1, 2, 3, 4'
 measure tsne large-numbers.json "${numbers[@]}" --class ' 100, 101, 102, 103'
 measure blimp pairs.json --zero-shot "$out/pairs-llama.h5" "$out/pairs-lime.h5" "${both[@]}"
-measure router router.json data/aet-lime --label LIMe --detail weights
+measure router router.json data/aet-lime "$out/aet-lime.h5" --label LIMe --detail weights
+measure counterfactual counterfactual.json "$out/aet-lime.h5" --against "$out/aet-llama.h5" \
+  --label LIMe LLaMA --max-sequences 200
 measure cost cost.json data/aet-llama data/aet-lime "${both[@]}"
 rm -rf "$out/figures"
 "$bin/lime-figure" all "$out"/{compared,separability,small-numbers,large-numbers}.json \
-  "$out"/{similarity,router,pairs,cost}.json data/aet-llama data/aet-lime \
+  "$out"/{similarity,router,counterfactual,pairs,cost}.json data/aet-llama data/aet-lime \
   --layer-base 1 --format pdf,png -o "$out/figures" --quiet
 printf '   %s\n' "$out"/figures/*.pdf
 

@@ -109,9 +109,11 @@ std::string content_options(const FigurePanel& panel, const Figure& figure, bool
     }
     return options + "}";
   }
-  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content);
-      curves != nullptr && panel.x.whole_numbers) {
-    add_whole_ticks(options, *curves);
+  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+    if (panel.x.whole_numbers) add_whole_ticks(options, *curves);
+    const bool has_stars = std::any_of(curves->curves.begin(), curves->curves.end(),
+                                       [](const Curve& curve) { return !curve.stars.empty(); });
+    if (has_stars) options += ", enlarge y limits=0.15";
   }
   add_ticks(options, "x", panel.x);
   add_ticks(options, "y", panel.y);
@@ -171,13 +173,17 @@ std::string legend_entries(const Figure& figure) {
   std::string tex;
   const bool is_bars = std::holds_alternative<BarPanel>(figure.panels.front().content);
   for (const LegendEntry& entry : entries) {
-    std::string look =
-        fmt::format("{}{}", is_bars ? "line legend, " : "", pgfplots_look(entry.look));
+    std::string look = pgfplots_look(entry.look);
     if (!entry.is_line) {
-      look = fmt::format(
-          "{}{}",
-          is_bars ? "area legend, draw=none, fill=" : "only marks, mark=*, mark size=1.5pt, ",
-          pgfplots_colour(entry.look.colour));
+      look = fmt::format("only marks, mark=*, mark size=1.5pt, {}",
+                         pgfplots_colour(entry.look.colour));
+    }
+    // Axes of bars draw a box for whatever a legend is told.
+    if (is_bars) {
+      look = fmt::format("legend image code/.code={{\\{}}}",
+                         entry.is_line ? "draw[gray, dashed] (0mm,0mm) -- (4mm,0mm);"
+                                       : fmt::format("fill[{}] (0mm,-1mm) rectangle (3mm,1mm);",
+                                                     pgfplots_colour(entry.look.colour)));
     }
     tex += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look,
                        latex_text(entry.label));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/errors.h"
@@ -343,6 +344,23 @@ TEST(RecipesTest, LimitsAreThoseAskedFor) {
                                     {.x_limits = {1.0, 2.0}, .y_limits = {0.0, 4.0}});
   EXPECT_EQ(figure.panels.at(1).x.max, 2.0);
   EXPECT_EQ(figure.panels.at(1).y.min, 0.0);
+}
+
+TEST(RecipesTest, LatexSaysWhatLettersMeanToIt) {
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{testing::sample_comparison()}, {.kind = "comparison"});
+  const std::string tex = figure_to_pgfplots(figure, {});
+  EXPECT_THAT(tex, HasSubstr("ylabel={$\\Delta$ entropy (nats)}"));
+  EXPECT_THAT(tex, HasSubstr("LIMe $-$ LLaMA; * p \\textless{} 0.05"));
+  EXPECT_THAT(tex, HasSubstr("{***}"));
+  // LaTeX knows no letters beyond ASCII unless told.
+  EXPECT_TRUE(std::all_of(tex.begin(), tex.end(), [](char c) { return c > 0; }));
+}
+
+TEST(RecipesTest, LatexLeavesAGapWhereALayerIsMissing) {
+  std::vector<FigureSource> sources = {sample_entropy(5)};
+  std::erase_if(sources[0].results.rows, [](const Json& row) { return row["layer"] == 2; });
+  EXPECT_THAT(figure_to_pgfplots(make_figure(sources, {}), {}), HasSubstr("(2,nan)"));
 }
 
 TEST(RecipesTest, LogarithmicAxesLeaveOutWhatIsNotAboveZeroAndSaySo) {
