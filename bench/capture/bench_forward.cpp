@@ -20,6 +20,7 @@
 #include "core/program.h"
 #include "core/thread_pool.h"
 #include "model/decoder.h"
+#include "model/pass_threads.h"
 
 namespace lime {
 namespace {
@@ -82,6 +83,7 @@ at::Tensor load_ids(const std::filesystem::path& path) {
 void run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_size,
               Rates& rates) {
   const at::NoGradGuard no_grad;
+  const PassThreads threads;
   Workspace workspace;
   const ForwardOptions forward{
       .stop_after_layer = static_cast<int>(decoder.config().num_hidden_layers) - 1,

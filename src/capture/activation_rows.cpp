@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/activation_rows.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -144,8 +142,9 @@ void gather_rows(const ActivationRows& rows, std::span<const std::int32_t> seque
 void mean_rows(const ActivationRows& rows, std::span<const std::vector<std::uint8_t>> counts,
                float* to) {
   const std::int64_t dim = rows.dim();
-  at::parallel_for(
-      0, static_cast<std::int64_t>(counts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t values = rows.seq() * dim;
+  for_each_block(
+      static_cast<std::int64_t>(counts.size()), values, [&](std::int64_t begin, std::int64_t end) {
         VectorD sum(dim);
         for (std::int64_t s = begin; s < end; ++s) {
           const std::vector<std::uint8_t>& counted = counts[static_cast<std::size_t>(s)];

@@ -21,6 +21,7 @@
 #include "core/errors.h"
 #include "core/thread_pool.h"
 #include "model/decoder.h"
+#include "model/pass_threads.h"
 
 namespace lime {
 namespace {
@@ -80,6 +81,7 @@ class CaptureRun {
   /// @return false if it was asked to stop; the shard under way is then dropped.
   bool run(const ProgressFn& on_progress, const std::stop_token& stop) {
     const at::NoGradGuard no_grad;
+    const PassThreads threads;  // sleep while there is nothing for them: the writer needs one
     const Clock::time_point start = Clock::now();
     const std::vector<int> shards = writer_.missing_shards();
     for (const int shard : shards) progress_.total += tokens_of(setup_.input, range_of(shard));

@@ -48,12 +48,15 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
   return selection;
 }
 
-RouterWeights read_router(const Checkpoint& checkpoint) {
-  RouterWeights router;
+void read_routers(const Checkpoint& checkpoint, CapturePlan& plan) {
   for (int layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
-    if (const auto weights = read_full_router(checkpoint, layer)) router.emplace(layer, *weights);
+    if (const auto weights = read_full_router(checkpoint, layer)) {
+      plan.router.emplace(layer, *weights);
+    }
+    if (const auto weights = read_router_dimensions(checkpoint, layer)) {
+      plan.router_dimensions.emplace(layer, *weights);
+    }
   }
-  return router;
 }
 
 std::string tokens_text(std::span<const std::int32_t> ids, const Tokenizer* tokenizer) {
@@ -197,7 +200,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                               setup->windows.batch_size, limits);
   set_outlook(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
-  setup->plan.router = read_router(checkpoint);
+  read_routers(checkpoint, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
   return setup;
 }

@@ -2,12 +2,13 @@
 #include "capture/log_likelihood.h"
 
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -54,15 +55,14 @@ void log_probabilities(const at::Tensor& logits, std::span<const std::int64_t> t
                        std::span<double> out) {
   const std::int64_t vocab_size = logits.size(1);
   const T* const data = logits.data_ptr<T>();
-  constexpr std::int64_t kGrain = std::int64_t{1} << 15;
-  at::parallel_for(0, logits.size(0), std::max<std::int64_t>(1, kGrain / vocab_size),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       const auto index = static_cast<std::size_t>(i);
-                       out[index] =
-                           log_probability(data + i * vocab_size, vocab_size, targets[index]);
-                     }
-                   });
+  constexpr std::int64_t kOperationsPerLogit = 16;
+  for_each_block(
+      logits.size(0), vocab_size * kOperationsPerLogit, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const auto index = static_cast<std::size_t>(i);
+          out[index] = log_probability(data + i * vocab_size, vocab_size, targets[index]);
+        }
+      });
 }
 
 /// Log-probabilities of the tokens that follow some rows of `hidden` [rows, hidden_size].

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/attention_gradients.h"
+#include "model/differentiable.h"
 #include "model/linear.h"
 #include "model/parallel_tiles.h"
 #include "model/torch_compat.h"
@@ -127,6 +129,9 @@ at::Tensor attention(const AttentionInput& input, at::Tensor out) {
     AT_DISPATCH_FLOATING_TYPES(input.q.scalar_type(), "attention",
                                [&] { attention_kernel<scalar_t>(dense, out); });
     return out;
+  }
+  if (uses_cpu_gradients(input.q) && input.q.size(1) == input.k.size(1)) {
+    return attention_with_gradients(input);
   }
   if constexpr (kHasFusedAttention) return attention_by_library(input);
   return attention_with_pattern(input, {}, {});

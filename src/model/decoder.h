@@ -36,6 +36,14 @@ struct ForwardOptions {
   /// Ends the pass after this layer (from 0): no later layer, no final norm, no logits.
   std::optional<int> stop_after_layer = std::nullopt;
   LogitsFor logits = LogitsFor::kAllTokens;
+  /// int64 [batch, seq], the token after each of `ids` or kIgnoredTarget: asks for the loss, which
+  /// needs no logits. Undefined for none.
+  at::Tensor targets = {};
+  /// With gradients: keep only what goes into each branch of a block and compute the rest again in
+  /// the backward pass. Less memory, the same gradients. The decoder must outlive the backward pass.
+  /// Attention that reads other layers' values keeps its own where it cannot (ResFormer; routers
+  /// with weights per token or per dimension), and everything does where there are listeners.
+  bool recompute_blocks = false;
   /// Tokens seen before; `ids` then go on from there. Inference only.
   KeyValueCache* cache = nullptr;
   /// Memory to reuse from pass to pass; nullptr allocates anew.
@@ -48,6 +56,8 @@ struct ForwardResult {
   /// [batch, seq, hidden]: the residual stream after the last layer that ran, before the final
   /// norm.
   at::Tensor hidden;
+  /// Summed cross-entropy of the targets, a scalar; see summed_cross_entropy().
+  at::Tensor loss;
 };
 
 /// A LLaMA-type decoder, or one of its relatives (docs/decoders.md).

@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 
+#include "model/in_place.h"
 #include "model/linear.h"
 
 namespace lime {
@@ -54,8 +55,8 @@ void DepthAverage::keep(std::int64_t depth) {
   if (workspace_ == nullptr) {
     outputs_.push_back(value());
   } else if (group_of(depth) >= 0) {
-    memory_.select(0, group_of(depth) * outputs_per_group_ + depth / config_.dilation)
-        .copy_(value().flatten());
+    const std::int64_t place = group_of(depth) * outputs_per_group_ + depth / config_.dilation;
+    copy_in_place(memory_.select(0, place).view(value().sizes()), value());
   }
 }
 

@@ -4,10 +4,14 @@
 #include <ATen/Functions.h>
 
 #include "model/attention.h"
+#include "model/cross_entropy.h"
 #include "model/depth_average.h"
+#include "model/differentiable.h"
 #include "model/hyper_connections.h"
+#include "model/in_place.h"
 #include "model/lime_router.h"
 #include "model/linear.h"
+#include "model/linear_gradients.h"
 #include "model/rms_norm.h"
 #include "model/swiglu.h"
 #include "model/value_residual.h"
@@ -66,15 +70,23 @@ ForwardResult ForwardPass::run(const at::Tensor& ids) {
   const int num_layers = static_cast<int>(model_.config.num_hidden_layers);
   const int last_layer = options_.stop_after_layer.value_or(num_layers - 1);
 
-  stream_->begin(hook_owned(HookKind::kEmbed, 0, at::embedding(model_.weights.embedding, ids)));
+  stream_->begin(hook_owned(HookKind::kEmbed, 0, embed(model_.weights.embedding, ids)));
   for (int layer = 0; layer <= last_layer; ++layer) block(layer);
   if (options_.cache != nullptr) options_.cache->advance(ids.size(1));
 
   ForwardResult result;
   result.hidden = stream_->value();
   if (options_.stop_after_layer) return result;
-  if (options_.logits == LogitsFor::kNone && !wants(HookKind::kFinalNormalized, 0)) return result;
+  const bool has_targets = options_.targets.defined();
+  if (options_.logits == LogitsFor::kNone && !has_targets &&
+      !wants(HookKind::kFinalNormalized, 0)) {
+    return result;
+  }
   at::Tensor normalized = final_norm(result.hidden);
+  if (has_targets) {
+    result.loss = summed_cross_entropy(normalized.flatten(0, 1), model_.weights.lm_head,
+                                       options_.targets.to(normalized.device()).flatten());
+  }
   if (options_.logits == LogitsFor::kNone) return result;
   if (options_.logits == LogitsFor::kLastToken) {
     normalized = normalized.narrow(1, normalized.size(1) - 1, 1);
@@ -86,12 +98,36 @@ ForwardResult ForwardPass::run(const at::Tensor& ids) {
 void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPre, layer);
   at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
-  stream_->add(hook(HookKind::kAttnOut, layer, self_attention(layer, x)));
+  stream_->add(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)));
   hook_stream(HookKind::kResidMid, layer);
   x = stream_->branch_input(layer, Branch::kFeedForward);
-  stream_->add(hook(HookKind::kMlpOut, layer, mlp(layer, x)));
+  stream_->add(hook(HookKind::kMlpOut, layer, branch(&ForwardPass::mlp, layer, x)));
   stream_->end_block(layer);
   hook_stream(HookKind::kResidPost, layer);
+}
+
+bool ForwardPass::can_recompute(BranchFn run) const {
+  if (!options_.recompute_blocks || workspace_ != nullptr || options_.hooks != nullptr) {
+    return false;
+  }
+  return run == &ForwardPass::mlp || mixer_ == nullptr || mixer_->can_replay();
+}
+
+at::Tensor ForwardPass::branch(BranchFn run, int layer, const at::Tensor& x) {
+  if (!can_recompute(run)) return (this->*run)(layer, x);
+  const at::Tensor value =
+      value_of([&](const at::Tensor& leaf) { return (this->*run)(layer, leaf); }, x);
+  if (replay_ == nullptr) {
+    replay_ = std::make_shared<ForwardPass>(model_, ForwardOptions{}, nullptr);
+    replay_->angles_ = angles_;
+    replay_->mixer_ = mixer_ != nullptr ? mixer_->replay() : nullptr;
+  }
+  const bool is_attention = run == &ForwardPass::self_attention;
+  return recomputed(x, value,
+                    is_attention && mixer_ != nullptr ? mixer_->weights_in_graph() : at::Tensor(),
+                    [replay = replay_, run, layer](const at::Tensor& leaf) {
+                      return (replay.get()->*run)(layer, leaf);
+                    });
 }
 
 at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
@@ -171,6 +207,7 @@ at::Tensor ForwardPass::norm(const at::Tensor& x, const at::Tensor& weight) cons
 
 at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,
                                 const LinearWeights& weights) const {
+  if (workspace_ == nullptr) return linear_with_gradients(x, {&weights})[0];
   if (!in_place_) return apply_linear(x, weights.weight, weights.bias);
   at::Tensor out =
       workspace_->get(slot, {x.size(0), x.size(1), weights.weight.size(0)}, x.options());
@@ -181,13 +218,8 @@ at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,
 std::vector<at::Tensor> ForwardPass::project_parts(
     Slot slot, const at::Tensor& x, const LinearWeights& whole,
     const std::vector<const LinearWeights*>& parts) const {
+  if (workspace_ == nullptr) return linear_with_gradients(x, parts);
   std::vector<at::Tensor> products;
-  if (workspace_ == nullptr) {
-    for (const LinearWeights* part : parts) {
-      products.push_back(apply_linear(x, part->weight, part->bias));
-    }
-    return products;
-  }
   const at::Tensor product = project(slot, x, whole);
   std::int64_t first = 0;
   for (const LinearWeights* part : parts) {

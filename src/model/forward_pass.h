@@ -46,6 +46,11 @@ class ForwardPass {
   void hook_stream(HookKind kind, int layer);
 
   void block(int layer);
+  /// One of the two below, which may be done again in the backward pass.
+  using BranchFn = at::Tensor (ForwardPass::*)(int layer, const at::Tensor& x);
+  at::Tensor branch(BranchFn run, int layer, const at::Tensor& x);
+  bool can_recompute(BranchFn run) const;
+
   at::Tensor self_attention(int layer, const at::Tensor& x);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
   at::Tensor mlp(int layer, const at::Tensor& x);
@@ -60,12 +65,13 @@ class ForwardPass {
   at::Tensor rotated(const at::Tensor& x) const;
 
   const Model model_;
-  const ForwardOptions& options_;
+  const ForwardOptions options_;
   Workspace* const workspace_;
   bool in_place_ = false;
   RotaryAngles angles_;
   std::unique_ptr<ResidualStream> stream_;
   std::unique_ptr<KeyValueMixer> mixer_;  // null for a LLaMA
+  std::shared_ptr<ForwardPass> replay_;   // computes branches again; lives as long as the graph
 };
 
 }  // namespace lime

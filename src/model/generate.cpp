@@ -10,6 +10,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
+#include "model/pass_threads.h"
 
 namespace lime {
 namespace {
@@ -100,6 +101,7 @@ std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::
     throw InvalidArgument("generate: the prompt must hold at least one token, got none");
   }
   const at::NoGradGuard no_grad;
+  const PassThreads threads;
   Random random(options.seed);
   KeyValueCache cache;
   Workspace workspace;

@@ -3,12 +3,13 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 #include <cmath>
 
+#include "model/in_place.h"
 #include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -83,7 +84,7 @@ void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const a
     }
   };
   const std::int64_t operations = (is_dynamic ? 4 : 2) * rate * (rate + 2) * dim;
-  at::parallel_for(0, streams.size(0), parallel_grain(operations), run);
+  for_each_block(streams.size(0), operations, run);
 }
 
 /// h_i += beta_i * output, in place.
@@ -98,7 +99,7 @@ void add_kernel(const at::Tensor& streams, const at::Tensor& beta, const at::Ten
       Rows<T>(streams.data_ptr<T>() + token * rate * dim, rate, dim).noalias() += b.lazyProduct(y);
     }
   };
-  at::parallel_for(0, streams.size(0), parallel_grain(2 * rate * dim), run);
+  for_each_block(streams.size(0), 2 * rate * dim, run);
 }
 
 }  // namespace
@@ -107,7 +108,8 @@ void HyperConnections::begin(const at::Tensor& embedding) {
   streams_ = embedding.unsqueeze(2).expand({-1, -1, rate_, -1});
   if (workspace_ == nullptr) return;
   const at::Tensor memory = workspace_->get(Slot::kBuffer, streams_.sizes(), streams_.options());
-  streams_ = memory.copy_(streams_);
+  copy_in_place(memory, streams_);
+  streams_ = memory;
 }
 
 at::Tensor HyperConnections::branch_input(int layer, Branch branch) {
@@ -156,7 +158,16 @@ void HyperConnections::add(const at::Tensor& output) {
                              [&] { add_kernel<scalar_t>(streams_.flatten(0, 1), beta_, dense); });
 }
 
-at::Tensor HyperConnections::value() const { return streams_.sum(2); }
+at::Tensor HyperConnections::value() const {
+  if (!in_place_) return streams_.sum(2);
+  at::Tensor sum =
+      at::empty({streams_.size(0), streams_.size(1), streams_.size(3)}, streams_.options());
+  for_each_token_range(sum, [&](std::int64_t begin, std::int64_t length) {
+    at::Tensor part = sum.narrow(1, begin, length);
+    part.copy_(streams_.narrow(1, begin, length).sum(2));
+  });
+  return sum;
+}
 
 void HyperConnections::replace(const at::Tensor& value) {
   const at::Tensor change = (value - this->value()).div(static_cast<double>(rate_)).unsqueeze(2);

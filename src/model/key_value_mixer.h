@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 namespace lime {
 
 /// Un-rotated keys and values of one layer, each [batch, seq, kv_heads, head_dim].
@@ -25,6 +27,13 @@ class KeyValueMixer {
   /// @param x    what it projected from, after the norm: [batch, seq, hidden]
   /// @return what its attention reads; may lie in memory that the next call writes over.
   virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) = 0;
+
+  /// True where layers can be computed again in the backward pass.
+  virtual bool can_replay() const { return false; }
+  /// For that; to be asked for after the first mix(). Null where it cannot be.
+  virtual std::unique_ptr<KeyValueMixer> replay() const { return nullptr; }
+  /// A scalar in the graph that stands for this mixer's own weights, or undefined.
+  virtual at::Tensor weights_in_graph() const { return {}; }
 
   /// The values of layers that project none of their own; undefined where all do.
   virtual at::Tensor shared_values() const { return {}; }

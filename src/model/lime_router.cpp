@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "checkpoint/router_layout.h"
+#include "model/in_place.h"
 #include "model/linear.h"
 
 namespace lime {
@@ -32,12 +33,29 @@ LimeRouter::LimeRouter(const ModelConfig& config, const DecoderWeights& weights,
       plan_(plan_router(config.lime, config.num_hidden_layers)) {}
 
 KeysAndValues LimeRouter::mix(int layer, const KeysAndValues& own, const at::Tensor& x) {
+  if (tape_ == nullptr && layer == 0 && workspace_ == nullptr &&
+      RouterTape::can_route(config_, x)) {
+    tape_ = std::make_shared<RouterTape>(config_, weights_);
+    weights_in_graph_ = tape_->weights_in_graph(weights_);
+  }
+  if (tape_ != nullptr) return tape_->mix(layer, own, weights_in_graph_);
   append(layer, own);
   if (layer == 0) return own;
   const at::Tensor block = workspace_ != nullptr ? route(layer, x) : route_with_gradients(layer, x);
   const at::Tensor routed =
       block.view({block.size(0), x.size(0), x.size(1), 2, block.size(3)}).permute({1, 2, 0, 3, 4});
   return {routed.select(3, 0), routed.select(3, 1)};
+}
+
+bool LimeRouter::can_replay() const {
+  return workspace_ == nullptr && RouterTape::can_route(config_, weights_.embedding);
+}
+
+std::unique_ptr<KeyValueMixer> LimeRouter::replay() const {
+  if (tape_ == nullptr) return nullptr;
+  auto mixer = std::make_unique<LimeRouter>(config_, weights_, nullptr);
+  mixer->tape_ = tape_;
+  return mixer;
 }
 
 void LimeRouter::append(int layer, const KeysAndValues& own) {
@@ -59,8 +77,8 @@ void LimeRouter::append(int layer, const KeysAndValues& own) {
   const at::Tensor place = memory_.select(0, plan_.layers[static_cast<std::size_t>(layer)].own_slot)
                                .view({heads, k.size(0), k.size(1), 2, dim})
                                .permute({1, 2, 0, 3, 4});
-  place.select(3, 0).copy_(k);
-  place.select(3, 1).copy_(own.values);
+  copy_in_place(place.select(3, 0), k);
+  copy_in_place(place.select(3, 1), own.values);
 }
 
 at::Tensor LimeRouter::static_weights(int layer) const {

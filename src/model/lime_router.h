@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/random.h"
@@ -11,6 +12,7 @@
 #include "model/key_value_mixer.h"
 #include "model/router_plan.h"
 #include "model/router_products.h"
+#include "model/router_tape.h"
 #include "model/workspace.h"
 
 namespace lime {
@@ -28,8 +30,8 @@ namespace lime {
 /// with a learnt key for each source and head. For inference the buffer is one block of memory
 /// [slots, kv_heads, batch * seq, 2, head_dim] laid out by a RouterPlan, so that a layer is routed
 /// by one matrix product with a [sources * kv_heads, batch * seq * 2 * head_dim] view. With
-/// gradients each layer stays a tensor of its own and the product is summed over sources, so that
-/// the graph keeps every key and value once.
+/// gradients it is a RouterTape where that can be; else each layer stays a tensor of its own and the
+/// product is summed over sources, so that the graph keeps every key and value once.
 /// Source: Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
 class LimeRouter final : public KeyValueMixer {
  public:
@@ -37,6 +39,9 @@ class LimeRouter final : public KeyValueMixer {
   LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
 
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) override;
+  bool can_replay() const override;
+  std::unique_ptr<KeyValueMixer> replay() const override;
+  at::Tensor weights_in_graph() const override { return weights_in_graph_; }
 
  private:
   void append(int layer, const KeysAndValues& own);
@@ -52,7 +57,9 @@ class LimeRouter final : public KeyValueMixer {
   Workspace* const workspace_;
   const RouterPlan plan_;
   at::Tensor memory_;               // [slots, kv_heads, batch * seq, 2, head_dim]
-  std::vector<at::Tensor> layers_;  // with gradients: each [kv_heads, batch * seq, 2, head_dim]
+  std::shared_ptr<RouterTape> tape_;
+  at::Tensor weights_in_graph_;
+  std::vector<at::Tensor> layers_;  // with gradients and no tape: each [kv_heads, batch * seq, 2, head_dim]
 };
 
 /// Fills a static router as the paper starts it: the identity on the newest layer that it reads

@@ -7,6 +7,8 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "model/parallel_tiles.h"
 #include "model/torch_compat.h"
@@ -21,10 +23,14 @@ using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterSt
 template <typename T>
 using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// Tiles large enough that packing them is cheap beside multiplying them, small enough that a
-/// batch of 4096 tokens keeps 32 threads busy.
-constexpr std::int64_t kTileRows = 256;
+/// Tiles large enough that packing them is cheap beside multiplying them.
+constexpr std::int64_t kTileRows = 512;
 constexpr std::int64_t kTileColumns = 768;
+/// The last rows come in narrower tiles, which cost more packing: they even out when the threads
+/// finish.
+constexpr std::int64_t kTailRows = 1024;
+constexpr std::int64_t kTailTileRows = 256;
+constexpr std::int64_t kTailTileColumns = 192;
 /// One token reads the weights once; narrow tiles spread that over the threads.
 constexpr std::int64_t kTileColumnsOfOneRow = 64;
 /// Columns of a wide product whose inner rows fit the second-level cache.
@@ -36,15 +42,38 @@ constexpr std::int64_t kOperationsPerThread = 1 << 19;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Rows [row, row + rows) and columns [column, column + columns) of a product.
+struct Tile {
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t column = 0;
+  std::int64_t columns = 0;
+};
+
+/// Cuts a product into tiles, from the largest to the smallest. Depends on its shape only.
+std::vector<Tile> plan_tiles(std::int64_t rows, std::int64_t columns) {
+  std::vector<Tile> tiles;
+  for (std::int64_t row = 0; row < rows;) {
+    const bool is_tail = row + kTailRows >= rows;
+    const std::int64_t height = std::min(is_tail ? kTailTileRows : kTileRows, rows - row);
+    const std::int64_t width = rows == 1 ? kTileColumnsOfOneRow
+                               : is_tail ? kTailTileColumns
+                                         : kTileColumns;
+    for (std::int64_t column = 0; column < columns; column += width) {
+      tiles.push_back({row, height, column, std::min(width, columns - column)});
+    }
+    row += height;
+  }
+  return tiles;
+}
+
 template <typename T>
 void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                    const at::Tensor& bias) {
   const std::int64_t rows = x.size(0);
   const std::int64_t inner = x.size(1);
   const std::int64_t columns = weight.size(0);
-  const std::int64_t tile_rows = std::min(rows, kTileRows);
-  const std::int64_t tile_columns = rows == 1 ? kTileColumnsOfOneRow : kTileColumns;
-  const std::int64_t column_tiles = ceil_div(columns, tile_columns);
+  const std::vector<Tile> tiles = plan_tiles(rows, columns);
   const T* const x_data = x.data_ptr<T>();
   const T* const weight_data = weight.data_ptr<T>();
   const T* const bias_data = bias.defined() ? bias.data_ptr<T>() : nullptr;
@@ -52,22 +81,23 @@ void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor&
   const std::int64_t x_stride = x.stride(0);
   const std::int64_t weight_stride = weight.stride(0);
 
-  const auto run_tile = [&](std::int64_t tile) {
-    const std::int64_t r0 = tile / column_tiles * tile_rows;
-    const std::int64_t c0 = tile % column_tiles * tile_columns;
-    const std::int64_t r = std::min(tile_rows, rows - r0);
-    const std::int64_t c = std::min(tile_columns, columns - c0);
-    const ConstView<T> a(x_data + r0 * x_stride, r, inner, Eigen::OuterStride<>(x_stride));
-    const ConstView<T> b(weight_data + c0 * weight_stride, c, inner,
+  const auto run_tile = [&](std::int64_t index) {
+    const Tile& tile = tiles[static_cast<std::size_t>(index)];
+    const ConstView<T> a(x_data + tile.row * x_stride, tile.rows, inner,
+                         Eigen::OuterStride<>(x_stride));
+    const ConstView<T> b(weight_data + tile.column * weight_stride, tile.columns, inner,
                          Eigen::OuterStride<>(weight_stride));
-    View<T> y(out_data + r0 * columns + c0, r, c, Eigen::OuterStride<>(columns));
+    View<T> y(out_data + tile.row * columns + tile.column, tile.rows, tile.columns,
+              Eigen::OuterStride<>(columns));
     y.noalias() = a * b.transpose();
     if (bias_data != nullptr) {
-      y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + c0, c);
+      y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + tile.column,
+                                                                           tile.columns);
     }
   };
-  for_each_tile(ceil_div(rows, tile_rows) * column_tiles,
-                2 * tile_rows * std::min(tile_columns, columns) * inner, [&] { return run_tile; });
+  const auto count = static_cast<std::int64_t>(tiles.size());
+  for_each_tile(count, 2 * rows * columns * inner / std::max<std::int64_t>(1, count),
+                [&] { return run_tile; });
 }
 
 template <typename T>

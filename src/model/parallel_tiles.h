@@ -8,11 +8,13 @@
 #include <cstdint>
 
 #include "model/linear.h"
+#include "model/pass_threads.h"
 
 namespace lime {
 
 /// Calls `make_worker()` once per thread and what it returns for each tile in [0, count), tiles
-/// going to threads as these become free.
+/// going to threads as these become free: those of PassThreads where the calling thread has them,
+/// else LibTorch's.
 ///
 /// LibTorch's own loops cut the range into equal parts beforehand: a thread that loses its
 /// processor for a while, to a writer's thread or to another program, then holds up all others.
@@ -23,12 +25,17 @@ template <typename MakeWorker>
 void for_each_tile(std::int64_t count, std::int64_t operations, const MakeWorker& make_worker) {
   const std::int64_t tiles_per_thread = parallel_grain(operations);
   const std::int64_t threads = std::clamp<std::int64_t>(
-      (count + tiles_per_thread - 1) / tiles_per_thread, 1, at::get_num_threads());
+      (count + tiles_per_thread - 1) / tiles_per_thread, 1, num_tile_threads());
   std::atomic<std::int64_t> next = 0;
-  at::parallel_for(0, threads, 1, [&](std::int64_t, std::int64_t) {
+  const auto work = [&] {
     auto worker = make_worker();
     for (std::int64_t tile = next++; tile < count; tile = next++) worker(tile);
-  });
+  };
+  if (PassThreads* const own = PassThreads::current(); own != nullptr) {
+    own->run(static_cast<int>(threads), work);
+  } else {
+    at::parallel_for(0, threads, 1, [&](std::int64_t, std::int64_t) { work(); });
+  }
 }
 
 /// Calls `run(begin, end)` for blocks that make up [0, count), handed out like tiles.

@@ -4,6 +4,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
+#include "model/in_place.h"
+
 namespace lime {
 
 /// The two parts of a block.
@@ -51,7 +53,13 @@ class PlainStream : public ResidualStream {
 
   void begin(const at::Tensor& embedding) override { x_ = embedding; }
   at::Tensor branch_input(int, Branch) override { return x_; }
-  void add(const at::Tensor& output) override { x_ = in_place_ ? x_.add_(output) : x_ + output; }
+  void add(const at::Tensor& output) override {
+    if (in_place_) {
+      add_in_place(x_, output);
+    } else {
+      x_ = x_ + output;
+    }
+  }
   at::Tensor value() const override { return x_; }
   void replace(const at::Tensor& value) override { x_ = value; }
 

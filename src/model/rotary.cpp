@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "model/differentiable.h"
 #include "model/parallel_tiles.h"
 
 namespace lime {
@@ -24,14 +25,16 @@ double llama3_frequency(double frequency, const RopeScaling& scaling) {
   return (1.0 - smooth) * frequency / scaling.factor + smooth * frequency;
 }
 
+/// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be x;
+/// backwards where `sign` is -1.
 template <typename T>
-void rotate_kernel(const at::Tensor& x, const RotaryAngles& angles) {
+void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles,
+                   T sign) {
   using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
   using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
   const std::int64_t seq = x.size(1);
   const std::int64_t heads = x.size(2);
   const std::int64_t half = x.size(3) / 2;
-  T* const data = x.data_ptr<T>();
   const T* const cos = angles.cos.data_ptr<T>();
   const T* const sin = angles.sin.data_ptr<T>();
   const auto run = [&](std::int64_t begin, std::int64_t end) {
@@ -41,17 +44,28 @@ void rotate_kernel(const at::Tensor& x, const RotaryAngles& angles) {
       const ConstRow c(cos + position * half, half);
       const ConstRow s(sin + position * half, half);
       for (std::int64_t head = 0; head < heads; ++head) {
-        T* const row =
-            data + token / seq * x.stride(0) + position * x.stride(1) + head * x.stride(2);
-        Row a(row, half);
-        Row b(row + half, half);
-        rotated = a * c - b * s;
-        b = b * c + a * s;
-        a = rotated;
+        const auto row_of = [&](const at::Tensor& y) {
+          return y.data_ptr<T>() + token / seq * y.stride(0) + position * y.stride(1) +
+                 head * y.stride(2);
+        };
+        const ConstRow a(row_of(x), half);
+        const ConstRow b(row_of(x) + half, half);
+        rotated = a * c - b * s * sign;
+        Row(row_of(out) + half, half) = b * c + a * s * sign;
+        Row(row_of(out), half) = rotated;
       }
     }
   };
   for_each_block(x.size(0) * seq, heads * half * 6, run);
+}
+
+at::Tensor rotated(const at::Tensor& x, const RotaryAngles& angles, int sign) {
+  const at::Tensor from = x.stride(-1) == 1 ? x : x.contiguous();
+  const at::Tensor out = at::empty(x.sizes(), x.options());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rotate", [&] {
+    rotate_kernel<scalar_t>(out, from, angles, static_cast<scalar_t>(sign));
+  });
+  return out;
 }
 
 }  // namespace
@@ -88,6 +102,12 @@ RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t 
 }
 
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {
+  if (uses_cpu_gradients(x)) {
+    const at::Tensor out = rotated(x.detach(), angles, 1);
+    return differentiable({x}, {out}, [angles](const std::vector<at::Tensor>& gradients) {
+      return std::vector<at::Tensor>{rotated(gradients[0], angles, -1)};
+    })[0];
+  }
   const at::Tensor cos = angles.cos.unsqueeze(1);
   const at::Tensor sin = angles.sin.unsqueeze(1);
   const std::vector<at::Tensor> halves = x.chunk(2, -1);
@@ -96,7 +116,7 @@ at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {
 
 void rotate_in_place(const at::Tensor& x, const RotaryAngles& angles) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rotate",
-                             [&] { rotate_kernel<scalar_t>(x, angles); });
+                             [&] { rotate_kernel<scalar_t>(x, x, angles, scalar_t{1}); });
 }
 
 }  // namespace lime

@@ -3,11 +3,11 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
-#include <ATen/Parallel.h>
 
 #include <Eigen/Core>
 
 #include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -64,8 +64,7 @@ void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
       }
     }
   };
-  at::parallel_for(0, sizes.heads * blocks,
-                   parallel_grain(4 * kTokens * sizes.dim * sizes.sources * sizes.mixed), run);
+  for_each_block(sizes.heads * blocks, 4 * kTokens * sizes.dim * sizes.sources * sizes.mixed, run);
 }
 
 /// Weights per token: for each token one small product of [heads, sources * mixed] with what is
@@ -93,7 +92,7 @@ void per_token_kernel(const at::Tensor& out, const at::Tensor& weights, const at
       }
     }
   };
-  at::parallel_for(0, sizes.tokens, parallel_grain(2 * sizes.heads * inner * width), run);
+  for_each_block(sizes.tokens, 2 * sizes.heads * inner * width, run);
 }
 
 void mix_by_kernel(const at::Tensor& out, const RouterMixture& mixture,

@@ -106,11 +106,16 @@ struct RowTable {
 /// column = source_layer * kv_heads + source_head.
 using RouterWeights = std::map<int, MatrixF>;
 
+/// Of routers per dimension, whose RouterWeights are means: [kv_heads, (layer + 1) * kv_heads *
+/// head_dim], column = (source_layer * kv_heads + source_head) * head_dim + dimension.
+using RouterDimensions = std::map<int, MatrixF>;
+
 /// Everything about a capture that is known before its first row.
 struct CapturePlan {
   CaptureInfo info;
   std::vector<ActivationInfo> activations;  ///< one per dataset, in the order of the batches
   RouterWeights router;                     ///< empty for plain transformers
+  RouterDimensions router_dimensions;       ///< empty unless routers are per dimension
   /// Shards of the whole capture, over all processes. How sequences fall into shards must depend
   /// on the input and the options only, so that any number of processes gives the same file.
   int num_shards = 1;

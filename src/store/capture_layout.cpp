@@ -48,6 +48,10 @@ std::string statistics_path(const std::string& site, int layer) {
 
 std::string router_path(int layer) { return fmt::format("router/{:03}", layer); }
 
+std::string router_dimensions_path(int layer) {
+  return fmt::format("router_dimensions/{:03}", layer);
+}
+
 std::optional<int> layer_of_name(const std::string& name) {
   int layer = -1;
   const char* const end = name.data() + name.size();

@@ -24,6 +24,7 @@ inline constexpr std::string_view kShardFormat = "lime-capture-shard";
 std::string activation_path(const std::string& site, int layer);
 std::string statistics_path(const std::string& site, int layer);
 std::string router_path(int layer);
+std::string router_dimensions_path(int layer);
 /// "003" -> 3; nothing for other names.
 std::optional<int> layer_of_name(const std::string& name);
 std::size_t bytes_per_value(StorageType storage);
@@ -56,6 +57,7 @@ struct CaptureTables {
   std::vector<std::int64_t> offsets;  ///< [num_sequences + 1]
   StatisticsTable statistics;
   RouterWeights router;
+  RouterDimensions router_dimensions;
   std::string identity_sha256;      ///< see capture_identity()
   std::vector<ShardRecord> shards;  ///< empty in a packed file
 };
@@ -88,6 +90,6 @@ void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics);
 std::vector<std::pair<std::string, int>> list_statistics(const Hdf5File& file);
 SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, int layer);
 
-void write_router(Hdf5Writer& file, const RouterWeights& router);
+void write_routers(Hdf5Writer& file, const CaptureTables& tables);
 
 }  // namespace lime

@@ -116,6 +116,7 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
   tables.info.complete = records.size() == static_cast<std::size_t>(plan.num_shards);
   tables.activations = plan.activations;
   tables.router = plan.router;
+  tables.router_dimensions = plan.router_dimensions;
   tables.identity_sha256 = identity_digest(plan);
   tables.shards = records;
   tables.offsets = {0};
@@ -154,7 +155,7 @@ void write_master(const std::filesystem::path& capture, const CaptureTables& tab
   }
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);
-  write_router(file, tables.router);
+  write_routers(file, tables);
   write_attributes(file, tables);
   file.commit();
 }

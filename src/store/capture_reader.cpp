@@ -244,4 +244,16 @@ MatrixF CaptureReader::router(int layer) const {
   return impl_->file.read_matrix(router_path(layer));
 }
 
+bool CaptureReader::has_router_dimensions(int layer) const {
+  return impl_->file.has(router_dimensions_path(layer));
+}
+
+MatrixF CaptureReader::router_dimensions(int layer) const {
+  if (!has_router_dimensions(layer)) {
+    throw FormatError("store: '{}' has no router per dimension of layer {}", path().string(),
+                      layer);
+  }
+  return impl_->file.read_matrix(router_dimensions_path(layer));
+}
+
 }  // namespace lime

@@ -84,6 +84,10 @@ class CaptureReader {
   std::vector<int> router_layers() const;
   /// [kv_heads, (layer + 1) * kv_heads]. @throws FormatError that lists the layers there are.
   MatrixF router(int layer) const;
+  /// Whether there are the weights per dimension whose mean router() is.
+  bool has_router_dimensions(int layer) const;
+  /// [kv_heads, (layer + 1) * kv_heads * head_dim], see RouterDimensions. @throws FormatError
+  MatrixF router_dimensions(int layer) const;
 
  private:
   struct Impl;

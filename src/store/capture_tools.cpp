@@ -40,7 +40,12 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   for (const auto& [site, layer] : list_statistics(file)) {
     tables.statistics[{site, layer}] = read_statistics(file, site, layer);
   }
-  for (const int layer : reader.router_layers()) tables.router[layer] = reader.router(layer);
+  for (const int layer : reader.router_layers()) {
+    tables.router[layer] = reader.router(layer);
+    if (reader.has_router_dimensions(layer)) {
+      tables.router_dimensions[layer] = reader.router_dimensions(layer);
+    }
+  }
   return tables;
 }
 
@@ -62,7 +67,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   write_rows(file, reader.rows(), tables.info.class_names);
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);
-  write_router(file, tables.router);
+  write_routers(file, tables);
   Progress progress{0, activation_bytes(tables, reader.num_rows()), ""};
   for (const ActivationInfo& activation : tables.activations) {
     ChunkWriter chunks(file, activation, tables.info.storage, kChunkBytes);

@@ -86,8 +86,10 @@ class Verification {
   }
 
   static void check_router(const Hdf5File& file) {
-    if (!file.has("router")) return;
-    for (const std::string& name : file.datasets("router")) file.read_matrix("router/" + name);
+    for (const std::string group : {"router", "router_dimensions"}) {
+      if (!file.has(group)) continue;
+      for (const std::string& name : file.datasets(group)) file.read_matrix(group + "/" + name);
+    }
   }
 
   void check_shard_file(const ShardRecord& record) {

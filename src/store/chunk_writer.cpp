@@ -109,8 +109,8 @@ void ChunkWriter::write_chunk() {
       H5Fget_filesize(file, &after) < 0) {
     hdf5::fail_writing(Hdf5Access::path(file_), fmt::format("'{}' cannot be written", name_));
   }
-  // The chunk is what the file grew by, unless HDF5 has put structures of its own there too: then
-  // the trailer, which tests this guess, covers the chunk as well.
+  // The chunk is what the file grew by, unless HDF5 has put structures of its own there too:
+  // add_data() tests this guess, and the trailer covers what it turns down.
   if (after == before + chunk_.size()) {
     Hdf5Access::add_data(file_, {before, chunk_.size(), checksum});
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -64,6 +65,15 @@ void write_behind(int descriptor, std::uint64_t end, std::uint64_t& given, std::
   given = end;
 }
 
+/// True if the extent's checksum lies where it should. Asked while the bytes are still in memory.
+bool holds_checksum(int descriptor, const ChecksummedExtent& extent) {
+  std::uint32_t stored = 0;
+  if (extent.size < sizeof stored) return false;
+  const auto place = static_cast<off64_t>(extent.offset + extent.size - sizeof stored);
+  return ::pread64(descriptor, &stored, sizeof stored, place) == sizeof stored &&
+         stored == extent.checksum;
+}
+
 std::vector<hsize_t> to_hsize(const std::vector<std::int64_t>& shape) {
   return {shape.begin(), shape.end()};
 }
@@ -121,13 +131,14 @@ const std::filesystem::path& Hdf5Access::path(const Hdf5Writer& file) {
 void Hdf5Access::want_trailer(Hdf5Writer& file) { file.impl_->wants_trailer = true; }
 void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
   Hdf5Writer::Impl& impl = *file.impl_;
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(impl.file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
+  const int descriptor = *static_cast<int*>(handle);
+  if (!holds_checksum(descriptor, extent)) return;
   impl.data.push_back(extent);
   const std::uint64_t end = extent.offset + extent.size;
   if (end < impl.given + kWindowBytes) return;
-  void* handle = nullptr;
-  if (H5Fget_vfd_handle(impl.file.get(), H5P_DEFAULT, &handle) >= 0 && handle != nullptr) {
-    write_behind(*static_cast<int*>(handle), end, impl.given, impl.dropped);
-  }
+  write_behind(descriptor, end, impl.given, impl.dropped);
 }
 
 Hdf5Writer::Hdf5Writer(const std::filesystem::path& path) {

@@ -27,24 +27,14 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kMagic = "LIMEEND1";
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + kMagic.size();
 
-bool holds_checksum(std::string_view bytes, const ChecksummedExtent& extent) {
-  if (extent.size < sizeof extent.checksum || extent.offset > bytes.size() ||
-      extent.size > bytes.size() - extent.offset) {
-    return false;
-  }
-  std::uint32_t stored = 0;
-  std::memcpy(&stored, bytes.data() + extent.offset + extent.size - sizeof stored, sizeof stored);
-  return stored == extent.checksum;
-}
-
 /// [[offset, size], ...] in the order of the file; neighbours become one.
-Json merged(std::string_view bytes, std::vector<ChecksummedExtent> data) {
+Json merged(std::vector<ChecksummedExtent> data) {
   std::sort(data.begin(), data.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
   std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
   std::uint64_t end = 0;
   for (const ChecksummedExtent& extent : data) {
-    if (extent.offset < end || !holds_checksum(bytes, extent)) continue;
+    if (extent.offset < end) continue;
     if (!list.empty() && extent.offset == end) {
       list.back().second += extent.size;
     } else {
@@ -91,7 +81,7 @@ void append_trailer(const std::filesystem::path& path, std::vector<ChecksummedEx
   std::string body;
   {
     const MappedFile file(path);
-    const Json extents = merged(file.text(), std::move(data));
+    const Json extents = merged(std::move(data));
     body = Json{{"data", extents}, {"sha256", digest_of_rest(file.text(), extents)}}.dump();
   }
   const std::uint64_t length = body.size();

@@ -17,8 +17,7 @@ struct ChecksummedExtent {
 };
 
 /// Appends to a closed HDF5 file a digest of all its bytes outside of `data` (chunks of
-/// activations, which carry checksums of their own). Where the file does not hold an extent's
-/// checksum in its place, the digest covers the extent too.
+/// activations, which carry checksums of their own; the caller has seen them in their places).
 ///
 ///   HDF5 bytes | {"data": [[offset, size], ...], "sha256": "..."} | length, 8 bytes | "LIMEEND1"
 ///

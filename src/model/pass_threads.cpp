@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/pass_threads.h"
+
+#include <ATen/Parallel.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/thread_pool.h"
+
+namespace lime {
+namespace {
+
+thread_local PassThreads* current_threads = nullptr;
+
+/// Held by the one thread that has a crew.
+std::mutex& crew_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Waits until `value` is no longer `old`: attentively for some microseconds, then asleep.
+std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  constexpr int kAttentive = 1000;
+  for (int i = 0; i < kAttentive; ++i) {
+    const std::uint32_t now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+/// The other threads. A job is announced by a new `announced_`; who comes in time enters by
+/// counting itself in `inside_`, which the owner closes when its own share is done.
+class PassThreads::Crew {
+ public:
+  explicit Crew(int num_threads) {
+    for (int i = 1; i < num_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+  }
+
+  ~Crew() {
+    ending_ = true;
+    announce();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  void run(int num_threads, const std::function<void()>& work) {
+    work_ = &work;
+    wanted_ = num_threads;
+    inside_.store(0, std::memory_order_release);  // open
+    announce();
+    std::exception_ptr failure;
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::uint32_t now = inside_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
+    while (now != kClosed) now = wait_for_change(inside_, now);
+    if (failure == nullptr) failure = std::exchange(failure_, nullptr);
+    failure_ = nullptr;
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+
+ private:
+  static constexpr std::uint32_t kClosed = std::uint32_t{1} << 31;
+
+  void announce() {
+    announced_.fetch_add(1, std::memory_order_release);
+    announced_.notify_all();
+  }
+
+  /// Counts the calling thread in, unless the job is over.
+  bool enter() {
+    std::uint32_t now = inside_.load(std::memory_order_acquire);
+    while ((now & kClosed) == 0) {
+      if (inside_.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  }
+
+  void leave() {
+    const std::uint32_t before = inside_.fetch_sub(1, std::memory_order_acq_rel);
+    if (before == (kClosed | 1)) inside_.notify_one();
+  }
+
+  void serve(int index) {
+    at::get_num_threads();  // LibTorch sets a new thread's number when it is asked for first
+    set_library_threads(1);
+    std::uint32_t seen = 0;
+    while (true) {
+      seen = wait_for_change(announced_, seen);
+      if (ending_) return;
+      if (!enter()) continue;
+      if (index < wanted_) {
+        try {
+          (*work_)();
+        } catch (...) {
+          const std::scoped_lock lock(failure_mutex_);
+          failure_ = std::current_exception();
+        }
+      }
+      leave();
+    }
+  }
+
+  std::atomic<std::uint32_t> announced_ = 0;
+  std::atomic<std::uint32_t> inside_ = kClosed;
+  std::atomic<bool> ending_ = false;
+  const std::function<void()>* work_ = nullptr;  // set while nobody is inside
+  int wanted_ = 0;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+PassThreads::PassThreads() {
+  const int num_threads = at::get_num_threads();
+  if (num_threads < 2 || current_threads != nullptr || !crew_mutex().try_lock()) return;
+  crew_ = std::make_unique<Crew>(num_threads);
+  set_library_threads(1);
+  current_threads = this;
+}
+
+PassThreads::~PassThreads() {
+  if (crew_ == nullptr) return;
+  current_threads = nullptr;
+  set_library_threads(crew_->size());
+  crew_.reset();
+  crew_mutex().unlock();
+}
+
+PassThreads* PassThreads::current() { return current_threads; }
+
+int PassThreads::num_threads() const { return crew_ == nullptr ? 1 : crew_->size(); }
+
+void PassThreads::run(int num_threads, const std::function<void()>& work) {
+  if (crew_ == nullptr || num_threads < 2) {
+    work();
+  } else {
+    crew_->run(num_threads, work);
+  }
+}
+
+int num_tile_threads() {
+  return current_threads != nullptr ? current_threads->num_threads() : at::get_num_threads();
+}
+
+}  // namespace lime

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "model/decoder_weights.h"
+#include "model/key_value_mixer.h"
+
+namespace lime {
+
+/// LIMe's buffer in a pass with gradients, on the processor, for routers whose weights are the same
+/// for all tokens and dimensions.
+///
+/// Forward, layer l is one product of its weights [kv_heads, sources * kv_heads] with the rows
+/// [sources * kv_heads, tokens * 2 * head_dim] of the buffer, read where they lie. Backward, with
+/// the readers of layer l the layers that route from it,
+///
+///   d own_l = sum over readers m of R_m[:, l]^T d routed_m,    dR_m[:, l] = d routed_m own_l^T
+///
+/// is again one product, with the rows [readers * kv_heads, tokens * 2 * head_dim] of what the
+/// routed keys and values of later layers got. So the graph keeps every key and value once, and a
+/// step reads each pair of layer and source once forward and once backward, whatever the router.
+/// Lives for one pass, forward and backward; not thread-safe.
+class RouterTape : public std::enable_shared_from_this<RouterTape> {
+ public:
+  /// True for the routers and tensors described above.
+  static bool can_route(const ModelConfig& config, const at::Tensor& x);
+
+  RouterTape(const ModelConfig& config, const DecoderWeights& weights);
+
+  /// A scalar that stands for all routers in the graph: they get their gradients from it, after the
+  /// layers that hang on it have been through theirs. Undefined where routers have no weights.
+  at::Tensor weights_in_graph(const DecoderWeights& weights);
+
+  /// As KeyValueMixer::mix(). A layer may be mixed again to compute it again; the earlier result
+  /// then has no backward pass.
+  /// @param weights  weights_in_graph(); undefined when a layer is mixed again
+  KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& weights);
+
+  /// Numbers that the buffer holds: 2 * head_dim for each layer, head and token.
+  std::int64_t num_elements() const { return buffer_.defined() ? buffer_.numel() : 0; }
+
+ private:
+  struct Source {
+    std::int64_t layer = 0;
+    std::int64_t place = 0;  ///< of the source among those of `layer`
+  };
+  struct Layer {
+    std::vector<std::int64_t> sources;
+    std::vector<Source> readers;
+    at::Tensor weights;   ///< [kv_heads, sources * mixed]; undefined for layer 0 and averages
+    at::Tensor gradient;  ///< of the weights; undefined where they are
+  };
+
+  /// R_l[h, s, g] for source `place` of layer l.
+  template <typename T>
+  T weight(std::int64_t layer, std::int64_t place, std::int64_t head, std::int64_t mixed) const;
+  template <typename T>
+  at::Tensor route(std::int64_t layer) const;
+  /// @return what the own keys and values get, [kv_heads, tokens, 2, head_dim]
+  template <typename T>
+  at::Tensor route_backward(std::int64_t layer);
+  std::vector<at::Tensor> backward(std::int64_t layer, const std::vector<at::Tensor>& gradients);
+
+  std::int64_t heads_ = 0;
+  std::int64_t layers_read_ = 0;
+  bool mixes_heads_ = true;
+  std::vector<Layer> layers_;
+  at::Tensor buffer_;     // [layers, kv_heads, tokens, 2, head_dim]
+  at::Tensor gradients_;  // of what was routed; likewise
+};
+
+}  // namespace lime
