@@ -30,6 +30,7 @@ struct SeriesLook {
   LinePattern pattern = LinePattern::kSolid;
   MarkerShape marker = MarkerShape::kDisc;
   bool is_faint = false;  ///< thin and pale: behind what matters more
+  double width = 1.0;     ///< of the line, in parts of the usual one
 
   bool operator==(const SeriesLook&) const = default;
 };
