@@ -100,8 +100,8 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 QPen PlotTheme::curve_pen(const SeriesLook& look, std::size_t num_classes) const {
   QColor colour = class_colour(look.colour, num_classes);
   if (look.is_faint) colour.setAlphaF(0.55F);
-  return {colour, static_cast<qreal>(units(look.width * (look.is_faint ? 0.7 : 1.2))), pen_style(look.pattern),
-          Qt::FlatCap, Qt::RoundJoin};
+  return {colour, static_cast<qreal>(units(look.width * (look.is_faint ? 0.7 : 1.2))),
+          pen_style(look.pattern), Qt::FlatCap, Qt::RoundJoin};
 }
 
 MapPalette PlotTheme::map_palette(bool is_signed) const {
