@@ -25,7 +25,7 @@ class SilentPlot : public QCustomPlot {
 }  // namespace
 
 struct FigureScene::Impl {
-  Impl(const Figure& figure, const FigureStyle& style) : figure(figure), theme(style) {}
+  Impl(const Figure& shown, const FigureStyle& style) : figure(shown), theme(style) {}
 
   void lay_out(int width) {
     layout.reset();
