@@ -209,6 +209,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   const CaptureSetup& setup = *setup_owner;
   const Decoder decoder =
       load_decoder(checkpoint, {.device = parse_device(options.device), .dtype = options.dtype});
+  apply_router_edits(setup.router_edits, decoder);
   CaptureWriter writer(options.output, setup.plan,
                        {.if_exists = options.resume ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.shard.process,

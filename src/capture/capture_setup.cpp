@@ -48,13 +48,28 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
   return selection;
 }
 
-void read_routers(const Checkpoint& checkpoint, CapturePlan& plan) {
+/// @param router  columns = (buffered layer * kv_heads + buffered head) * dims + dimension
+MatrixF edited(MatrixF router, const std::vector<RouterEdit>& edits, std::int64_t layer) {
+  if (edits.empty()) return router;
+  const std::int64_t heads = router.rows();
+  const std::int64_t dims = router.cols() / ((layer + 1) * heads);
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t route = 0; route < (layer + 1) * heads; ++route) {
+      router.row(head).segment(route * dims, dims) *=
+          static_cast<float>(edited_scale(edits, layer, head, route / heads, route % heads));
+    }
+  }
+  return router;
+}
+
+void read_routers(const Checkpoint& checkpoint, const std::vector<RouterEdit>& edits,
+                  CapturePlan& plan) {
   for (int layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
     if (const auto weights = read_full_router(checkpoint, layer)) {
-      plan.router.emplace(layer, *weights);
+      plan.router.emplace(layer, edited(*weights, edits, layer));
     }
     if (const auto weights = read_router_dimensions(checkpoint, layer)) {
-      plan.router_dimensions.emplace(layer, *weights);
+      plan.router_dimensions.emplace(layer, edited(*weights, edits, layer));
     }
   }
 }
@@ -174,6 +189,10 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
   setup->scores = options.log_likelihood;
+  if (!options.router_edit.empty()) {
+    setup->router_edits = read_router_edits(options.router_edit);
+    check_router_edits(setup->router_edits, setup->config);
+  }
   if (options.keeps_activations()) setup->sites = find_sites(options.chosen_sites());
   setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
 
@@ -200,7 +219,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                               setup->windows.batch_size, limits);
   set_outlook(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
-  read_routers(checkpoint, setup->plan);
+  read_routers(checkpoint, setup->router_edits, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
   return setup;
 }

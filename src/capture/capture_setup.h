@@ -12,6 +12,7 @@
 #include "capture/shard_plan.h"
 #include "capture/sites.h"
 #include "checkpoint/checkpoint.h"
+#include "model/router_edit.h"
 #include "store/capture_writer.h"
 
 namespace lime {
@@ -19,6 +20,7 @@ namespace lime {
 /// Everything about a capture that is decided before the model is loaded.
 struct CaptureSetup {
   ModelConfig config;
+  std::vector<RouterEdit> router_edits;
   CaptureInput input;
   std::unique_ptr<RowSelection> selection;  ///< refers to input
   std::vector<CaptureSite> sites;

@@ -26,6 +26,8 @@ ShardOfProcesses OptionCodec<ShardOfProcesses>::parse(const std::string& text,
 void CaptureOptions::describe(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
+  list.add("router_edit", router_edit,
+           "JSON file that switches routes of LIMe off or scales them (docs/cli.md)");
   list.add("text", text, "text files in UTF-8, each one document");
   list.add("lines", lines, "text files in UTF-8, each line a sequence of its own");
   list.add("tokens", tokens,
@@ -135,6 +137,9 @@ Json content_options(const CaptureOptions& options) {
                                  "resume", "shard", "threads", "quiet"}) {
     content.erase(name);
   }
+  content.erase("router_edit");
+  // What the file says, not where it lies.
+  if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);
   return content;
 }
 

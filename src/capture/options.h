@@ -68,6 +68,8 @@ struct CaptureOptions {
   std::vector<std::filesystem::path> lines = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
+  /// Scales routes of LIMe before anything is computed: a file as RouterEdit reads it, or none.
+  std::filesystem::path router_edit = {};
   BosPolicy bos = BosPolicy::kAuto;
   /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for lines and
   /// pairs.

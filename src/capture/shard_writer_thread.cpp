@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/shard_writer_thread.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "core/errors.h"
@@ -16,14 +12,6 @@ namespace {
 std::size_t bytes_of(const WriterTask& task) {
   const auto* const rows = std::get_if<AppendRows>(&task);
   return rows == nullptr ? 0 : rows->values.size() * sizeof(float);
-}
-
-/// Lets the threads that compute go first: what they leave, while one waits for another, is mostly
-/// enough for writing, and where it is not the queue fills and they wait. Linux only, and no harm
-/// where it is refused.
-void yield_processor() {
-  constexpr int kLastInLine = 19;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLastInLine);
 }
 
 /// Numbers from here on become infinity when rounded to float16.
@@ -85,7 +73,6 @@ void ShardWriterThread::rethrow() {
 }
 
 void ShardWriterThread::write() {
-  yield_processor();
   try {
     while (std::optional<WriterTask> task = queue_.pop()) perform(*task);
   } catch (...) {

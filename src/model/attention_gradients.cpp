@@ -93,18 +93,18 @@ void attention_backward_kernel(const AttentionInput& in, const at::Tensor& dy,
   const std::int64_t kv_heads = in.k.size(2);
   const std::int64_t group = in.q.size(2) / kv_heads;
   const auto make_worker = [&] {
-    return [&, scratch = PatternScratch<T>(std::min(seq, kQueries) * seq)](
-               std::int64_t task) mutable {
-      const std::int64_t batch = task / kv_heads;
-      const std::int64_t kv_head = task % kv_heads;
-      rows_of<T>(out.k, batch, kv_head, 0, seq).setZero();
-      rows_of<T>(out.v, batch, kv_head, 0, seq).setZero();
-      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        for (std::int64_t first = 0; first < seq; first += kQueries) {
-          block_backward<T>(in, dy, out, batch, head, first, scratch);
-        }
-      }
-    };
+    return
+        [&, scratch = PatternScratch<T>(std::min(seq, kQueries) * seq)](std::int64_t task) mutable {
+          const std::int64_t batch = task / kv_heads;
+          const std::int64_t kv_head = task % kv_heads;
+          rows_of<T>(out.k, batch, kv_head, 0, seq).setZero();
+          rows_of<T>(out.v, batch, kv_head, 0, seq).setZero();
+          for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+            for (std::int64_t first = 0; first < seq; first += kQueries) {
+              block_backward<T>(in, dy, out, batch, head, first, scratch);
+            }
+          }
+        };
   };
   for_each_tile(in.q.size(0) * kv_heads, 5 * group * seq * seq * in.q.size(3), make_worker);
 }

@@ -68,8 +68,7 @@ at::Tensor summed_by_kernel(const at::Tensor& x, const at::Tensor& weight,
     const at::NoGradGuard no_grad;
     const at::Tensor kept = rows_with_targets(targets, weight.size(0));
     const bool keeps_all = kept.numel() == targets.numel();
-    const at::Tensor used =
-        keeps_all ? x.detach().contiguous() : x.detach().index_select(0, kept);
+    const at::Tensor used = keeps_all ? x.detach().contiguous() : x.detach().index_select(0, kept);
     const at::Tensor w = weight.detach();
     const at::Tensor logits = apply_linear(used, w);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "cross_entropy", [&] {

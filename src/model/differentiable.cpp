@@ -63,17 +63,16 @@ at::Tensor recomputed(const at::Tensor& x, const at::Tensor& value, const at::Te
                       StepFn step) {
   std::vector<at::Tensor> inputs = {x};
   if (after.defined()) inputs.push_back(after);
-  return differentiable(
-      inputs, {value},
-      [x = x.detach(), step = std::move(step),
-       count = inputs.size()](const std::vector<at::Tensor>& gradients) {
-        const at::AutoGradMode with_graph(true);
-        const at::Tensor leaf = x.detach().requires_grad_();
-        torch::autograd::backward({step(leaf)}, {gradients[0]});
-        std::vector<at::Tensor> all(count);
-        all[0] = leaf.grad();
-        return all;
-      })[0];
+  return differentiable(inputs, {value},
+                        [x = x.detach(), step = std::move(step),
+                         count = inputs.size()](const std::vector<at::Tensor>& gradients) {
+                          const at::AutoGradMode with_graph(true);
+                          const at::Tensor leaf = x.detach().requires_grad_();
+                          torch::autograd::backward({step(leaf)}, {gradients[0]});
+                          std::vector<at::Tensor> all(count);
+                          all[0] = leaf.grad();
+                          return all;
+                        })[0];
 }
 
 bool uses_cpu_gradients(const at::Tensor& tensor) {

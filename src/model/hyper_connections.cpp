@@ -44,15 +44,17 @@ JoinedWeights join(const HyperConnectionWeights& weights) {
 
 /// Each row minus its mean, divided by its standard deviation.
 template <typename T>
-void normalize_rows(const ConstRows<T>& x, RowMajor<T>& normalized) {
-  normalized = x.colwise() - x.rowwise().mean();
+void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
+  normalized = x.template cast<double>();
+  normalized.colwise() -= normalized.rowwise().mean().eval();
   for (Eigen::Index row = 0; row < x.rows(); ++row) {
-    const T variance = normalized.row(row).squaredNorm() / static_cast<T>(x.cols());
-    normalized.row(row) *= T{1} / std::sqrt(variance + static_cast<T>(kNormEpsilon));
+    const double variance = normalized.row(row).squaredNorm() / static_cast<double>(x.cols());
+    normalized.row(row) /= std::sqrt(variance + kNormEpsilon);
   }
 }
 
-/// Turns the streams of each token into h', in place.
+/// Turns the streams of each token into h', in place. The weights are computed in double: their
+/// errors would go through all later layers, and they cost little beside the products of a layer.
 /// @param streams  [tokens, rate, hidden]
 /// @param input    what the branch reads, [tokens, hidden]
 /// @param beta     [tokens, rate]
@@ -61,21 +63,28 @@ void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const a
                 const at::Tensor& beta) {
   const std::int64_t rate = streams.size(1);
   const std::int64_t dim = streams.size(2);
-  const ConstRows<T> fixed(weights.fixed.data_ptr<T>(), rate, rate + 2);
+  const RowMajor<double> fixed =
+      ConstRows<T>(weights.fixed.data_ptr<T>(), rate, rate + 2).template cast<double>();
   const bool is_dynamic = weights.function.defined();
+  RowMajor<double> function;
+  RowMajor<double> scale;
+  if (is_dynamic) {
+    function = ConstRows<T>(weights.function.data_ptr<T>(), dim, rate + 2).template cast<double>();
+    scale = ConstRows<T>(weights.scale.data_ptr<T>(), 1, rate + 2).template cast<double>();
+  }
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    RowMajor<T> normalized(rate, dim);
+    RowMajor<double> normalized(rate, dim);
+    RowMajor<double> weight = fixed;
     RowMajor<T> mixed(rate + 1, dim);
-    RowMajor<T> all = fixed;
+    RowMajor<T> all = fixed.cast<T>();
     for (std::int64_t token = begin; token < end; ++token) {
       T* const data = streams.data_ptr<T>() + token * rate * dim;
       const ConstRows<T> h(data, rate, dim);
       if (is_dynamic) {
         normalize_rows<T>(h, normalized);
-        const ConstRows<T> function(weights.function.data_ptr<T>(), dim, rate + 2);
-        const ConstRows<T> scale(weights.scale.data_ptr<T>(), 1, rate + 2);
-        all.noalias() = normalized * function;
-        all = fixed.array() + all.array().tanh().rowwise() * scale.row(0).array();
+        weight.noalias() = normalized * function;
+        weight = fixed.array() + weight.array().tanh().rowwise() * scale.row(0).array();
+        all = weight.cast<T>();
       }
       mixed.noalias() = all.leftCols(rate + 1).transpose().lazyProduct(h);
       Rows<T>(input.data_ptr<T>() + token * dim, 1, dim) = mixed.row(0);

@@ -30,9 +30,9 @@ namespace lime {
 /// with a learnt key for each source and head. For inference the buffer is one block of memory
 /// [slots, kv_heads, batch * seq, 2, head_dim] laid out by a RouterPlan, so that a layer is routed
 /// by one matrix product with a [sources * kv_heads, batch * seq * 2 * head_dim] view. With
-/// gradients it is a RouterTape where that can be; else each layer stays a tensor of its own and the
-/// product is summed over sources, so that the graph keeps every key and value once.
-/// Source: Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
+/// gradients it is a RouterTape where that can be; else each layer stays a tensor of its own and
+/// the product is summed over sources, so that the graph keeps every key and value once. Source:
+/// Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
 class LimeRouter final : public KeyValueMixer {
  public:
   /// @param workspace  where the memory lies; nullptr to build an autograd graph instead
@@ -56,10 +56,11 @@ class LimeRouter final : public KeyValueMixer {
   const DecoderWeights& weights_;
   Workspace* const workspace_;
   const RouterPlan plan_;
-  at::Tensor memory_;               // [slots, kv_heads, batch * seq, 2, head_dim]
+  at::Tensor memory_;  // [slots, kv_heads, batch * seq, 2, head_dim]
   std::shared_ptr<RouterTape> tape_;
   at::Tensor weights_in_graph_;
-  std::vector<at::Tensor> layers_;  // with gradients and no tape: each [kv_heads, batch * seq, 2, head_dim]
+  std::vector<at::Tensor>
+      layers_;  // with gradients and no tape: each [kv_heads, batch * seq, 2, head_dim]
 };
 
 /// Fills a static router as the paper starts it: the identity on the newest layer that it reads

@@ -24,12 +24,13 @@ template <typename T>
 using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Tiles large enough that packing them is cheap beside multiplying them.
-constexpr std::int64_t kTileRows = 512;
+constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kTileColumns = 768;
-/// The last rows come in narrower tiles, which cost more packing: they even out when the threads
-/// finish.
+/// Long products have higher tiles, and end in narrower ones, which cost more packing: they even
+/// out when the threads finish.
+constexpr std::int64_t kLongProductRows = 2048;
+constexpr std::int64_t kHighTileRows = 512;
 constexpr std::int64_t kTailRows = 1024;
-constexpr std::int64_t kTailTileRows = 256;
 constexpr std::int64_t kTailTileColumns = 192;
 /// One token reads the weights once; narrow tiles spread that over the threads.
 constexpr std::int64_t kTileColumnsOfOneRow = 64;
@@ -54,8 +55,10 @@ struct Tile {
 std::vector<Tile> plan_tiles(std::int64_t rows, std::int64_t columns) {
   std::vector<Tile> tiles;
   for (std::int64_t row = 0; row < rows;) {
-    const bool is_tail = row + kTailRows >= rows;
-    const std::int64_t height = std::min(is_tail ? kTailTileRows : kTileRows, rows - row);
+    const bool is_long = rows >= kLongProductRows;
+    const bool is_tail = is_long && row + kTailRows >= rows;
+    const std::int64_t height =
+        std::min(is_long && !is_tail ? kHighTileRows : kTileRows, rows - row);
     const std::int64_t width = rows == 1 ? kTileColumnsOfOneRow
                                : is_tail ? kTailTileColumns
                                          : kTileColumns;

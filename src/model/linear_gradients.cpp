@@ -71,11 +71,10 @@ std::vector<at::Tensor> linear_with_gradients(const at::Tensor& x,
     }
   }
   inputs.insert(inputs.end(), biases.begin(), biases.end());
-  return differentiable(
-      inputs, outputs,
-      [saved, shape = x.sizes().vec()](const std::vector<at::Tensor>& gradients) {
-        return saved.backward(gradients, shape);
-      });
+  return differentiable(inputs, outputs,
+                        [saved, shape = x.sizes().vec()](const std::vector<at::Tensor>& gradients) {
+                          return saved.backward(gradients, shape);
+                        });
 }
 
 }  // namespace lime

@@ -24,7 +24,7 @@ constexpr std::int64_t kTileRows = 6;
 #endif
 constexpr std::int64_t kTileVectors = 2;
 template <typename T>
-constexpr std::int64_t kTileColumns = kTileVectors * Lanes<T>::kCount;
+constexpr std::int64_t kTileColumns = kTileVectors* Lanes<T>::kCount;
 
 /// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the first-level cache.
 constexpr std::int64_t kDepth = 256;
@@ -152,17 +152,16 @@ class Product {
     const std::int64_t column_tasks =
         std::clamp<std::int64_t>(kEnoughTasks / row_tasks, 1, ceil_div(panels_, 4));
     const std::int64_t panels_per_task = ceil_div(panels_, column_tasks);
-    for_each_tile(
-        row_tasks * column_tasks, 2 * kTaskRows * panels_per_task * kTileColumns<T> * a_.columns,
-        [&] {
-          const auto packed_a =
-              std::make_shared<Scratch<T>>(kTaskRows * std::min(kDepth, a_.columns));
-          return [this, packed_a, column_tasks, panels_per_task](std::int64_t task) {
-            const std::int64_t first = task % column_tasks * panels_per_task;
-            multiply(task / column_tasks * kTaskRows, first,
-                     std::min(first + panels_per_task, panels_), packed_a->data());
-          };
-        });
+    for_each_tile(row_tasks * column_tasks,
+                  2 * kTaskRows * panels_per_task * kTileColumns<T> * a_.columns, [&] {
+                    const auto packed_a =
+                        std::make_shared<Scratch<T>>(kTaskRows * std::min(kDepth, a_.columns));
+                    return [this, packed_a, column_tasks, panels_per_task](std::int64_t task) {
+                      const std::int64_t first = task % column_tasks * panels_per_task;
+                      multiply(task / column_tasks * kTaskRows, first,
+                               std::min(first + panels_per_task, panels_), packed_a->data());
+                    };
+                  });
   }
 
  private:

@@ -11,9 +11,9 @@ enum class Accumulate { kNo, kYes };
 ///
 /// On the processor both factors are packed into panels that fit the caches and multiplied by a
 /// kernel that keeps a tile of `out` in vector registers (the layout of Goto & van de Geijn 2008,
-/// doi:10.1145/1356052.1356053). Each element is summed in an order that depends on the shapes only:
-/// the bits are the same for any number of threads. A LibTorch with MKL, or another device, uses
-/// LibTorch's own product.
+/// doi:10.1145/1356052.1356053). Each element is summed in an order that depends on the shapes
+/// only: the bits are the same for any number of threads. A LibTorch with MKL, or another device,
+/// uses LibTorch's own product.
 ///
 /// @param out  [rows, columns], each row dense
 /// @param a    [rows, inner], its rows or its columns dense

@@ -25,11 +25,10 @@ double llama3_frequency(double frequency, const RopeScaling& scaling) {
   return (1.0 - smooth) * frequency / scaling.factor + smooth * frequency;
 }
 
-/// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be x;
-/// backwards where `sign` is -1.
+/// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be
+/// x; backwards where `sign` is -1.
 template <typename T>
-void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles,
-                   T sign) {
+void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles, T sign) {
   using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
   using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
   const std::int64_t seq = x.size(1);

@@ -14,8 +14,8 @@ namespace {
 
 /// Keys and values, each [batch, seq, kv_heads, head_dim], into [kv_heads, tokens, 2, head_dim].
 void write_block(const at::Tensor& block, const at::Tensor& keys, const at::Tensor& values) {
-  const at::Tensor place =
-      block.view({keys.size(2), keys.size(0), keys.size(1), 2, keys.size(3)}).permute({1, 2, 0, 3, 4});
+  const at::Tensor place = block.view({keys.size(2), keys.size(0), keys.size(1), 2, keys.size(3)})
+                               .permute({1, 2, 0, 3, 4});
   place.select(3, 0).copy_(keys);
   place.select(3, 1).copy_(values);
 }
@@ -23,7 +23,8 @@ void write_block(const at::Tensor& block, const at::Tensor& keys, const at::Tens
 /// The reverse, as views.
 KeysAndValues views_of(const at::Tensor& block, const at::Tensor& like) {
   const at::Tensor by_token =
-      block.view({like.size(2), like.size(0), like.size(1), 2, like.size(3)}).permute({1, 2, 0, 3, 4});
+      block.view({like.size(2), like.size(0), like.size(1), 2, like.size(3)})
+          .permute({1, 2, 0, 3, 4});
   return {by_token.select(3, 0), by_token.select(3, 1)};
 }
 
@@ -91,8 +92,8 @@ KeysAndValues RouterTape::mix(int layer, const KeysAndValues& own, const at::Ten
   {
     const at::NoGradGuard no_grad;
     if (!buffer_.defined()) {
-      buffer_ = at::empty({std::ssize(layers_), heads_, tokens, 2, own.keys.size(3)},
-                          own.keys.options());
+      buffer_ =
+          at::empty({std::ssize(layers_), heads_, tokens, 2, own.keys.size(3)}, own.keys.options());
     }
     write_block(buffer_[layer], own.keys, own.values);
     if (layer == 0) {
@@ -108,14 +109,14 @@ KeysAndValues RouterTape::mix(int layer, const KeysAndValues& own, const at::Ten
   std::vector<at::Tensor> inputs = {own.keys, own.values};
   if (weights.defined()) inputs.push_back(weights);
   layers_read_ = std::max<std::int64_t>(layers_read_, layer + 1);
-  const std::vector<at::Tensor> routed = differentiable(
-      inputs, outputs,
-      [tape = shared_from_this(), layer, count = inputs.size()](
-          const std::vector<at::Tensor>& gradients) {
-        std::vector<at::Tensor> all = tape->backward(layer, gradients);
-        all.resize(count);
-        return all;
-      });
+  const std::vector<at::Tensor> routed =
+      differentiable(inputs, outputs,
+                     [tape = shared_from_this(), layer,
+                      count = inputs.size()](const std::vector<at::Tensor>& gradients) {
+                       std::vector<at::Tensor> all = tape->backward(layer, gradients);
+                       all.resize(count);
+                       return all;
+                     });
   return {routed[0], routed[1]};
 }
 

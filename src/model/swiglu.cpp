@@ -68,9 +68,8 @@ at::Tensor swiglu_with_gradients(const at::Tensor& gate, const at::Tensor& up) {
     const at::Tensor dy = gradients[0].contiguous();
     const at::Tensor d_gate = at::empty(g.sizes(), g.options());
     const at::Tensor d_up = at::empty(g.sizes(), g.options());
-    AT_DISPATCH_FLOATING_TYPES(g.scalar_type(), "swiglu_backward", [&] {
-      swiglu_backward_kernel<scalar_t>(d_gate, d_up, dy, g, u);
-    });
+    AT_DISPATCH_FLOATING_TYPES(g.scalar_type(), "swiglu_backward",
+                               [&] { swiglu_backward_kernel<scalar_t>(d_gate, d_up, dy, g, u); });
     return std::vector<at::Tensor>{d_gate, d_up};
   })[0];
 }

@@ -6,6 +6,7 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
+#include <ATen/autocast_mode.h>
 #include <torch/version.h>
 
 #include <optional>
@@ -40,5 +41,34 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
   return {};
 #endif
 }
+
+/// While it lives and `enabled`, LibTorch computes on CUDA in bfloat16 where that is safe.
+class CudaAutocast {
+ public:
+  explicit CudaAutocast(bool enabled) : enabled_(enabled) {
+    if (!enabled_) return;
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+    at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCUDA, true);
+#else
+    at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+    at::autocast::set_enabled(true);
+#endif
+  }
+  ~CudaAutocast() {
+    if (!enabled_) return;
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+    at::autocast::set_autocast_enabled(at::kCUDA, false);
+#else
+    at::autocast::set_enabled(false);
+#endif
+    at::autocast::clear_cache();  // of weights in bfloat16, which the next step changes
+  }
+  CudaAutocast(const CudaAutocast&) = delete;
+  CudaAutocast& operator=(const CudaAutocast&) = delete;
+
+ private:
+  const bool enabled_;
+};
 
 }  // namespace lime

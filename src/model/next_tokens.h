@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/decoder.h"
+
+namespace lime {
+
+/// What a decoder expects behind a prompt.
+struct NextTokens {
+  struct Token {
+    std::int64_t id = 0;
+    double log_probability = 0.0;  ///< nats
+  };
+  std::vector<Token> tokens;          ///< the likeliest first; ties take the lower id
+  double entropy = 0.0;               ///< of the whole distribution, nats
+  std::optional<double> prompt_loss;  ///< mean over the prompt's tokens but the first, nats
+};
+
+/// @param prompt  token ids, at least one.
+/// @param count   how many of the likeliest tokens, >= 1; at most the vocabulary.
+/// @throws InvalidArgument  for an empty prompt; NumericalError where the logits are not finite.
+NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
+                       std::int64_t count);
+
+}  // namespace lime
