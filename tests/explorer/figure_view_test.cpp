@@ -35,7 +35,7 @@ Figure curveFigure() {
   curve.x = {0, 1, 2, 3};
   curve.y = {1, 4, 2, 3};
   FigurePanel panel;
-  panel.content = CurvePanel{.curves = {curve}};
+  panel.content = CurvePanel{{curve}, {}};
   Figure figure;
   figure.name = "curve";
   figure.panels = {panel};

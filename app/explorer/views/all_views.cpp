@@ -2,11 +2,13 @@
 #include "explorer/views/all_views.h"
 
 #include "explorer/views/results_view.h"
+#include "explorer/views/router_view.h"
 
 namespace lime::explorer {
 
 const std::vector<ViewKind>& allViews() {
   static const std::vector<ViewKind> views = {
+      routerViewKind(),
       resultsViewKind(),
   };
   return views;

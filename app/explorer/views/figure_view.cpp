@@ -114,6 +114,11 @@ void FigureView::layOut() {
   all_.clear();
   for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
     all_.push_back(scene_->has_axes(p) ? scene_->range(p) : PanelRange{});
+    if (zoom_[p]) {
+      for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
+        setWindow(*zoom_[p], axis, within(windowOf(*zoom_[p], axis), windowOf(all_[p], axis)));
+      }
+    }
     applyRange(p);
   }
   for (const AxisLink& link : links_) hearLink(link.quantity);

@@ -223,7 +223,8 @@ void MainWindow::editPreferences() {
 void MainWindow::showShortcuts() {
   QList<QAction*> actions;
   for (QAction* const menu : menuBar()->actions()) actions << menu->menu()->actions();
-  ShortcutDialog(actions, this).exec();
+  const bool has_view = !showsStartPage() && currentView() != nullptr;
+  ShortcutDialog(actions, has_view ? currentView()->habits() : std::vector<Habit>(), this).exec();
 }
 
 void MainWindow::showAbout() {

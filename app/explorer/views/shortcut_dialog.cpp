@@ -10,19 +10,23 @@ namespace lime::explorer {
 namespace {
 
 /// Keys and mouse of every figure, which no menu has.
-struct Habit {
-  const char* what;
-  const char* keys;
-};
-constexpr Habit kHabits[] = {
-    {"Zoom about the pointer", "Wheel"}, {"Zoom across only, up only", "Ctrl+Wheel, Shift+Wheel"},
-    {"Move a figure", "Drag"},           {"Show all of a figure again", "Double click"},
-    {"Next part of the window", "Tab"},
-};
+std::vector<Habit> habitsOfFigures() {
+  return {{QStringLiteral("Zoom about the pointer"), QStringLiteral("Wheel")},
+          {QStringLiteral("Zoom across only, up only"), QStringLiteral("Ctrl+Wheel, Shift+Wheel")},
+          {QStringLiteral("Move a figure"), QStringLiteral("Drag")},
+          {QStringLiteral("Show all of a figure again"), QStringLiteral("Double click")},
+          {QStringLiteral("Next part of the window"), QStringLiteral("Tab")}};
+}
+
+void addHabits(QTreeWidget& tree, const std::vector<Habit>& habits) {
+  for (const Habit& habit : habits) new QTreeWidgetItem(&tree, {habit.what, habit.keys});
+}
 
 }  // namespace
 
-ShortcutDialog::ShortcutDialog(const QList<QAction*>& actions, QWidget* parent) : QDialog(parent) {
+ShortcutDialog::ShortcutDialog(const QList<QAction*>& actions, const std::vector<Habit>& habits,
+                               QWidget* parent)
+    : QDialog(parent) {
   setWindowTitle(QStringLiteral("Shortcuts"));
   auto* const tree = new QTreeWidget;
   tree->setColumnCount(2);
@@ -41,9 +45,8 @@ ShortcutDialog::ShortcutDialog(const QList<QAction*>& actions, QWidget* parent) 
     auto* const item = new QTreeWidgetItem(tree, {text, keys.join(QStringLiteral(", "))});
     item->setToolTip(0, action->statusTip());
   }
-  for (const Habit& habit : kHabits) {
-    new QTreeWidgetItem(tree, {QString::fromLatin1(habit.what), QString::fromLatin1(habit.keys)});
-  }
+  addHabits(*tree, habits);
+  addHabits(*tree, habitsOfFigures());
   tree->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
   auto* const buttons = new QDialogButtonBox(QDialogButtonBox::Close);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);

@@ -4,6 +4,9 @@
 #include <QAction>
 #include <QDialog>
 #include <QList>
+#include <vector>
+
+#include "explorer/views/view.h"
 
 namespace lime::explorer {
 
@@ -12,7 +15,8 @@ class ShortcutDialog : public QDialog {
   Q_OBJECT
 
  public:
-  explicit ShortcutDialog(const QList<QAction*>& actions, QWidget* parent = nullptr);
+  ShortcutDialog(const QList<QAction*>& actions, const std::vector<Habit>& habits,
+                 QWidget* parent = nullptr);
 };
 
 }  // namespace lime::explorer

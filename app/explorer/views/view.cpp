@@ -88,6 +88,15 @@ void View::changeState(const QString& text, const std::function<void()>& change)
   context_.undo.push(new StateCommand(*this, std::move(before), std::move(after), text));
 }
 
+void View::recordChange(const QString& text) {
+  Json after = state();
+  if (remembered_.is_null() || remembered_ == after) return;
+  context_.undo.push(new StateCommand(*this, remembered_, after, text));
+  remembered_ = std::move(after);
+}
+
+void View::rememberState() { remembered_ = state(); }
+
 QAction* View::addViewAction(const QString& text, const QKeySequence& shortcut,
                              const QString& toolTip) {
   auto* const action = new QAction(text, this);

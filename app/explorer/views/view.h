@@ -6,6 +6,7 @@
 #include <QWidget>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/json.h"
 #include "explorer/models/document.h"
@@ -25,6 +26,12 @@ struct ViewContext {
   JobRunner& jobs;
   QUndoStack& undo;
   const Preferences& preferences;
+};
+
+/// Something that keys or the mouse do which no menu shows.
+struct Habit {
+  QString what;
+  QString keys;
 };
 
 /// One of the pages of the window: the answer to one question about what is open.
@@ -58,6 +65,9 @@ class View : public QWidget {
   /// ignored, missing ones stay as they are.
   virtual void setState(const Json& state);
 
+  /// Keys and mouse of this view that are no actions, for the overview of shortcuts.
+  virtual std::vector<Habit> habits() const { return {}; }
+
   virtual void zoom(double factor) { static_cast<void>(factor); }
   virtual void showAll() {}
 
@@ -75,12 +85,17 @@ class View : public QWidget {
   Workspace& workspace() const { return context_.workspace; }
   JobRunner& jobs() const { return context_.jobs; }
   const Preferences& preferences() const { return context_.preferences; }
+  /// The same as changeState() where a control has changed already, which it does before it tells:
+  /// the step leads from the state at the last rememberState() to the present one.
+  void recordChange(const QString& text);
+  void rememberState();
   /// Adds an action of this view. @param shortcut  may be empty.
   QAction* addViewAction(const QString& text, const QKeySequence& shortcut, const QString& toolTip);
 
  private:
   QString title_;
   ViewContext context_;
+  Json remembered_;
 };
 
 /// How the window lists a view before it is made.

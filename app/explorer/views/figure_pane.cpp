@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/figure_pane.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "explorer/views/figure_view.h"
+
+namespace lime::explorer {
+
+FigurePane::FigurePane(const QString& accessibleName, QWidget* parent)
+    : QWidget(parent), caption_(new QLabel), plot_(new FigureView) {
+  plot_->setAccessibleName(accessibleName);
+  plot_->installEventFilter(this);
+  caption_->setContentsMargins(12, 6, 12, 2);
+  caption_->setTextFormat(Qt::PlainText);
+  caption_->setMinimumWidth(40);
+  auto* const column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(caption_);
+  column->addWidget(plot_, 1);
+  setActive(false);
+}
+
+void FigurePane::setCaption(const QString& text) { caption_->setText(text); }
+
+QString FigurePane::caption() const { return caption_->text(); }
+
+void FigurePane::setActive(bool active) {
+  QFont font = caption_->font();
+  font.setWeight(active ? QFont::DemiBold : QFont::Normal);
+  caption_->setFont(font);
+  caption_->setForegroundRole(active ? QPalette::WindowText : QPalette::PlaceholderText);
+}
+
+bool FigurePane::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::FocusIn) {
+    Q_EMIT activated();
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace lime::explorer

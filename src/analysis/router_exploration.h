@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/matrix.h"
+#include "metrics/router/router_flow.h"
+#include "metrics/router/router_maps.h"
+
+namespace lime {
+
+class Checkpoint;
+
+/// One weight of a router among those of its target head.
+struct RouterWeight {
+  double weight = 0.0;           ///< signed
+  double share = 0.0;            ///< |weight| over the sum of the target head's
+  std::int64_t rank = 1;         ///< by |weight|; equal ones share the better rank
+  std::int64_t num_sources = 1;  ///< buffered heads that the target head reads
+};
+
+/// The routers of a checkpoint for somebody who walks through them: every map and flow at once,
+/// without another read of the file. Immutable; any number of threads may read.
+class RouterExploration {
+ public:
+  /// @throws as routers_of()
+  explicit RouterExploration(const Checkpoint& checkpoint);
+  explicit RouterExploration(Routers routers);
+
+  const Routers& routers() const { return routers_; }
+  std::int64_t num_layers() const { return routers_.num_layers(); }
+  std::int64_t num_heads() const { return routers_.num_key_value_heads; }
+  bool has_shape_of(const RouterExploration& other) const;
+
+  /// router_layer_values(), computed once: it takes a look at every weight.
+  const MatrixD& layer_values(RouterQuantity quantity) const {
+    return layer_values_[static_cast<std::size_t>(quantity)];
+  }
+  RouterWeight weight(std::int64_t layer, std::int64_t head, std::int64_t source_layer,
+                      std::int64_t source_head) const;
+
+ private:
+  Routers routers_;
+  std::array<MatrixD, 4> layer_values_;  ///< by RouterQuantity
+};
+
+}  // namespace lime

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/router/router_flow.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+using Eigen::Index;
+
+bool is_signed(RouterQuantity quantity) {
+  return quantity == RouterQuantity::kSigned || quantity == RouterQuantity::kSignedShare;
+}
+
+bool is_share(RouterQuantity quantity) {
+  return quantity == RouterQuantity::kShare || quantity == RouterQuantity::kSignedShare;
+}
+
+const MatrixD& router_of(const Routers& routers, std::int64_t layer) {
+  if (layer < 0 || layer >= routers.num_layers()) {
+    throw InvalidArgument("router: there is no layer {}, there are layers 0 to {}", layer,
+                          routers.num_layers() - 1);
+  }
+  return routers.weights[static_cast<std::size_t>(layer)];
+}
+
+/// |R| of one layer with rows that sum to 1; rows of zeros stay.
+MatrixD row_shares(const MatrixD& router) {
+  MatrixD shares = router.cwiseAbs();
+  for (Index h = 0; h < shares.rows(); ++h) {
+    const double sum = shares.row(h).sum();
+    if (sum > 0.0) shares.row(h) /= sum;
+  }
+  return shares;
+}
+
+/// `quantity` of every weight of a layer.
+MatrixD weight_values(const MatrixD& router, RouterQuantity quantity) {
+  MatrixD values = is_signed(quantity) ? router : MatrixD(router.cwiseAbs());
+  if (!is_share(quantity)) return values;
+  for (Index h = 0; h < values.rows(); ++h) {
+    const double sum = router.row(h).cwiseAbs().sum();
+    if (sum > 0.0) values.row(h) /= sum;
+  }
+  return values;
+}
+
+/// A row of R as [kv_heads, layers].
+MatrixD by_head_and_layer(const Eigen::Ref<const Eigen::RowVectorXd>& row, Index heads) {
+  MatrixD table(heads, row.size() / heads);
+  for (Index j = 0; j < row.size(); ++j) table(j % heads, j / heads) = row(j);
+  return table;
+}
+
+void keep_strongest(std::vector<RouterFlow::Edge>& edges, std::int64_t count) {
+  const auto stronger = [](const RouterFlow::Edge& a, const RouterFlow::Edge& b) {
+    return a.amount > b.amount;
+  };
+  std::stable_sort(edges.begin(), edges.end(), stronger);
+  if (static_cast<std::int64_t>(edges.size()) > count) {
+    edges.resize(static_cast<std::size_t>(count));
+  }
+}
+
+/// Lets `each` of what every routed head of `layer` holds flow into its buffered heads.
+void pass_on(const MatrixD& shares, Index layer, double each, RouterFlow& flow) {
+  const Index heads = shares.rows();
+  for (Index h = 0; h < heads; ++h) {
+    for (Index j = 0; j < shares.cols(); ++j) {
+      const double amount = each * shares(h, j);
+      if (amount == 0.0) continue;
+      flow.indirect(j % heads, j / heads) += amount;
+      flow.edges.push_back({layer, h, j / heads, j % heads, amount});
+    }
+  }
+}
+
+}  // namespace
+
+MatrixD router_layer_values(const Routers& routers, RouterQuantity quantity) {
+  const Index layers = routers.num_layers();
+  MatrixD values = MatrixD::Constant(layers, layers, std::numeric_limits<double>::quiet_NaN());
+  const RouterQuantity sums =
+      is_signed(quantity) ? RouterQuantity::kSigned : RouterQuantity::kMagnitude;
+  for (Index l = 0; l < layers; ++l) {
+    auto row = values.row(l).head(l + 1);
+    row = router_head_values(routers, l, sums).colwise().mean();
+    const double whole = router_of(routers, l).cwiseAbs().rowwise().sum().mean();
+    if (is_share(quantity) && whole > 0.0) row /= whole;
+  }
+  return values;
+}
+
+MatrixD router_head_values(const Routers& routers, std::int64_t layer, RouterQuantity quantity) {
+  const MatrixD values = weight_values(router_of(routers, layer), quantity);
+  const Index heads = values.rows();
+  MatrixD sums(heads, layer + 1);
+  for (Index s = 0; s <= layer; ++s) {
+    sums.col(s) = values.middleCols(s * heads, heads).rowwise().sum();
+  }
+  return sums;
+}
+
+MatrixD router_block_values(const Routers& routers, std::int64_t layer, std::int64_t source_layer,
+                            RouterQuantity quantity) {
+  const MatrixD values = weight_values(router_of(routers, layer), quantity);
+  if (source_layer < 0 || source_layer > layer) {
+    throw InvalidArgument("router: layer {} reads layers 0 to {}, got {}", layer, layer,
+                          source_layer);
+  }
+  return values.middleCols(source_layer * values.rows(), values.rows());
+}
+
+RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t head,
+                       const RouterFlowOptions& options) {
+  const MatrixD& router = router_of(routers, layer);
+  const Index heads = router.rows();
+  if (head < 0 || head >= heads) {
+    throw InvalidArgument("router: there is no head {}, there are heads 0 to {}", head, heads - 1);
+  }
+  if (!(options.residual_share >= 0.0 && options.residual_share <= 1.0)) {
+    throw InvalidArgument("residual_share: must be in [0, 1], got {}", options.residual_share);
+  }
+  if (options.max_edges < 0) {
+    throw InvalidArgument("max_edges: must be >= 0, got {}", options.max_edges);
+  }
+  RouterFlow flow;
+  flow.direct = by_head_and_layer(row_shares(router).row(head), heads);
+  flow.signs = by_head_and_layer(router.row(head).cwiseSign(), heads);
+  flow.indirect = MatrixD::Zero(heads, layer + 1);
+  double carried =
+      0.0;  // what is in the stream before layer m and did not arrive there by a buffer
+  for (Index m = layer; m > 0; --m) {
+    const double stream = carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum();
+    const double each = (1.0 - options.residual_share) * stream / static_cast<double>(heads);
+    pass_on(row_shares(routers.weights[static_cast<std::size_t>(m - 1)]), m - 1, each, flow);
+    carried = options.residual_share * stream;
+    // Enough to find the strongest of all, without holding millions.
+    if (flow.edges.size() > (std::size_t{1} << 18U)) keep_strongest(flow.edges, options.max_edges);
+  }
+  keep_strongest(flow.edges, options.max_edges);
+  return flow;
+}
+
+}  // namespace lime
