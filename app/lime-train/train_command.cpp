@@ -9,7 +9,9 @@
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/thread_pool.h"
+#include "model/compute_type.h"
 #include "train/arithmetic_run.h"
+#include "train/process_group.h"
 #include "train/prosqa_run.h"
 #include "train/text_run.h"
 
@@ -39,6 +41,7 @@ struct TrainCommand {
         "checkpoint folder to go on from, instead of random weights: its model and, for prosqa "
         "and lm, its tokenizer");
     setup.training.describe(list);
+    setup.compute.describe(list);
     list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
     list.group("Program");
     list.add("threads", threads,
@@ -78,12 +81,31 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
   }
 }
 
+/// Meets the processes that torchrun, srun or mpirun started with this one; null where there are
+/// none. Each computes `--batch-size` sequences per step, and its own threads are its own.
+std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
+  const std::optional<ProcessPlace> place = process_place();
+  if (!place) return nullptr;
+  if (command.setup.compute.device == "cuda") {
+    command.setup.compute.device = fmt::format("cuda:{}", place->local_rank);
+  }
+  auto group = std::make_unique<ProcessGroup>(*place, parse_device(command.setup.compute.device));
+  command.setup.group = group.get();
+  command.setup.training.batch_size *= group->size();
+  if (group->rank() > 0) command.quiet = true;
+  return group;
+}
+
 /// The text in tokens, which lie beside the output unless the options say where.
 PreparedText prepare(const TrainCommand& command, TextData& data) {
   if (data.tokenizer.empty() && !data.vocab_size) data.tokenizer = command.setup.from;
   if (data.tokens.empty()) data.tokens = command.setup.run.output.string() + ".tokens";
   ProgressLine progress({.label = "tokenise", .unit = "bytes", .quiet = command.quiet});
+  // Of several processes the first writes the tokens, and the others find them there.
+  ProcessGroup* const group = command.setup.group;
+  if (group != nullptr && group->rank() > 0) group->wait_for_all();
   PreparedText prepared = prepare_text(data, progress.callback(), interrupt_token());
+  if (group != nullptr && group->rank() == 0) group->wait_for_all();
   progress.finish();
   return prepared;
 }
@@ -111,8 +133,13 @@ TrainingOutcome train(const TrainCommand& command) {
   return outcome;
 }
 
-int run_training_command(const TrainCommand& command) {
+int run_training_command(TrainCommand command) {
   at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
+  const std::unique_ptr<ProcessGroup> group = join_processes(command);
+  if (group != nullptr && !command.quiet) {
+    fmt::print("{} processes, batches of {} sequences together\n", group->size(),
+               command.setup.training.batch_size);
+  }
   const TrainingOutcome outcome = train(command);
   if (!command.quiet) print_summary(command, outcome);
   return kExitDone;

@@ -4,11 +4,91 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 
 #include "core/errors.h"
+#include "model/linear.h"
+#include "model/parallel_tiles.h"
 
 namespace lime {
+namespace {
+
+/// What one step does to all weights of a parameter.
+struct Update {
+  double beta1, beta2, epsilon;
+  double gradient_factor;
+  double kept;  ///< share of the weights that decay leaves
+  double rate;  ///< with the correction of the first moment
+  double square_correction;
+};
+
+struct UpdatedTensors {
+  at::Tensor weights, gradient, mean, square;
+};
+
+/// Numbers per block of a loop over a parameter: fixed, so that each meets the same code, and sums
+/// have the same order, for any number of threads.
+constexpr std::int64_t kBlock = 4096;
+
+bool has_kernel(const at::Tensor& tensor) {
+  return uses_cpu_kernels(tensor) && tensor.is_contiguous();
+}
+
+template <typename T>
+void update_kernel(const UpdatedTensors& tensors, const Update& update) {
+  using Part = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+  const std::int64_t count = tensors.weights.numel();
+  const auto cast = [](double value) { return static_cast<T>(value); };
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = begin * kBlock;
+    const std::int64_t last = std::min(end * kBlock, count);
+    for (std::int64_t at = first; at < last; at += kBlock) {
+      const std::int64_t size = std::min(kBlock, last - at);
+      Part w(tensors.weights.data_ptr<T>() + at, size);
+      Part m(tensors.mean.data_ptr<T>() + at, size);
+      Part v(tensors.square.data_ptr<T>() + at, size);
+      const auto g = Part(tensors.gradient.data_ptr<T>() + at, size) * cast(update.gradient_factor);
+      m = m * cast(update.beta1) + g * cast(1.0 - update.beta1);
+      v = v * cast(update.beta2) + g.square() * cast(1.0 - update.beta2);
+      w = w * cast(update.kept) -
+          m * cast(update.rate) /
+              (v.sqrt() / cast(update.square_correction) + cast(update.epsilon));
+    }
+  };
+  for_each_block((count + kBlock - 1) / kBlock, kBlock * 16, run);
+}
+
+void update_by_library(const UpdatedTensors& tensors, const Update& update) {
+  at::Tensor gradient = tensors.gradient;
+  if (update.gradient_factor != 1.0) gradient = gradient * update.gradient_factor;
+  at::Tensor(tensors.weights).mul_(update.kept);
+  at::Tensor(tensors.mean).mul_(update.beta1).add_(gradient, 1.0 - update.beta1);
+  at::Tensor(tensors.square).mul_(update.beta2).addcmul_(gradient, gradient, 1.0 - update.beta2);
+  const at::Tensor root = tensors.square.sqrt().div_(update.square_correction).add_(update.epsilon);
+  at::Tensor(tensors.weights).addcdiv_(tensors.mean, root, -update.rate);
+}
+
+template <typename T>
+double sum_of_squares(const at::Tensor& tensor) {
+  const std::int64_t count = tensor.numel();
+  const T* const data = tensor.data_ptr<T>();
+  std::vector<double> sums(static_cast<std::size_t>((count + kBlock - 1) / kBlock));
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> part(
+          data + block * kBlock, std::min(kBlock, count - block * kBlock));
+      sums[static_cast<std::size_t>(block)] = part.template cast<double>().square().sum();
+    }
+  };
+  for_each_block(std::ssize(sums), kBlock * 4, run);
+  double sum = 0.0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+}  // namespace
 
 void AdamWOptions::describe(OptionList& list) {
   list.add("learning_rate", learning_rate, "peak learning rate, > 0");
@@ -74,42 +154,49 @@ AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& opt
 }
 
 void AdamW::zero_gradients() {
-  for (Slot& slot : slots_) {
-    if (slot.parameter.grad().defined()) slot.parameter.mutable_grad().zero_();
-  }
+  // Not set to zero: the next backward pass then hands over its own memory.
+  for (Slot& slot : slots_) slot.parameter.mutable_grad().reset();
 }
 
 double AdamW::gradient_norm() const {
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> norms;
+  double squares = 0.0;
   for (const Slot& slot : slots_) {
-    if (slot.parameter.grad().defined()) norms.push_back(at::norm(slot.parameter.grad()));
+    const at::Tensor& gradient = slot.parameter.grad();
+    if (!gradient.defined()) continue;
+    if (has_kernel(gradient)) {
+      AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "gradient_norm",
+                                 [&] { squares += sum_of_squares<scalar_t>(gradient); });
+    } else {
+      const auto norm = at::norm(gradient).to(at::kDouble).item<double>();
+      squares += norm * norm;
+    }
   }
-  return norms.empty() ? 0.0 : at::stack(norms).to(at::kDouble).norm().item<double>();
+  return std::sqrt(squares);
 }
 
-void AdamW::scale_gradients(double factor) {
-  const at::NoGradGuard no_grad;
-  for (Slot& slot : slots_) {
-    if (slot.parameter.grad().defined()) slot.parameter.mutable_grad().mul_(factor);
-  }
-}
-
-void AdamW::step(double learning_rate_share) {
+void AdamW::step(double learning_rate_share, double gradient_factor) {
   const at::NoGradGuard no_grad;
   ++steps_;
   const auto t = static_cast<double>(steps_);
-  const double mean_correction = 1.0 - std::pow(options_.beta1, t);
-  const double square_correction = std::sqrt(1.0 - std::pow(options_.beta2, t));
   for (Slot& slot : slots_) {
-    const at::Tensor& gradient = slot.parameter.grad();
+    at::Tensor gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
     const double rate = slot.learning_rate * learning_rate_share;
-    if (slot.weight_decay > 0.0) slot.parameter.mul_(1.0 - rate * slot.weight_decay);
-    slot.mean.mul_(options_.beta1).add_(gradient, 1.0 - options_.beta1);
-    slot.square.mul_(options_.beta2).addcmul_(gradient, gradient, 1.0 - options_.beta2);
-    const at::Tensor root = slot.square.sqrt().div_(square_correction).add_(options_.epsilon);
-    slot.parameter.addcdiv_(slot.mean, root, -rate / mean_correction);
+    const Update update{.beta1 = options_.beta1,
+                        .beta2 = options_.beta2,
+                        .epsilon = options_.epsilon,
+                        .gradient_factor = gradient_factor,
+                        .kept = 1.0 - rate * slot.weight_decay,
+                        .rate = rate / (1.0 - std::pow(options_.beta1, t)),
+                        .square_correction = std::sqrt(1.0 - std::pow(options_.beta2, t))};
+    if (has_kernel(slot.parameter) && has_kernel(gradient)) {
+      AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "adamw", [&] {
+        update_kernel<scalar_t>({slot.parameter, gradient, slot.mean, slot.square}, update);
+      });
+    } else {
+      update_by_library({slot.parameter, gradient, slot.mean, slot.square}, update);
+    }
   }
 }
 

@@ -39,7 +39,8 @@ struct AdamWOptions {
 ///   w <- w - lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + eps)
 ///
 /// torch::optim::AdamW computes the same, but keeps its state by the address of the weights; here
-/// it lies under their names, so that a run can be saved, inspected and resumed. Not thread-safe.
+/// it lies under their names, so that a run can be saved, inspected and resumed. On the processor a
+/// step is one pass over memory. Not thread-safe.
 class AdamW {
  public:
   /// @param parameters  leaves that require gradients; shared, changed in place by step().
@@ -49,10 +50,11 @@ class AdamW {
 
   /// Total L2 norm of all gradients, accumulated in double where the device has it.
   double gradient_norm() const;
-  void scale_gradients(double factor);
 
-  /// Changes the weights. @param learning_rate_share  of the peak: learning_rate_share().
-  void step(double learning_rate_share);
+  /// Changes the weights.
+  /// @param learning_rate_share  of the peak: learning_rate_share()
+  /// @param gradient_factor      the gradients count this much, < 1 where they are clipped
+  void step(double learning_rate_share, double gradient_factor = 1.0);
 
   /// Steps done, t above.
   std::int64_t steps() const { return steps_; }

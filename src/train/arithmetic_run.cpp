@@ -95,6 +95,8 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
       .data = batches,
       .validation = &validation,
       .options = setup.training,
+      .compute = setup.compute,
+      .group = setup.group,
       .description = describe_run(data, setup),
       .files = {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
                 {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}},

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/cross_entropy.h"
+
 namespace lime {
 
 /// What one forward pass of training reads.
@@ -18,8 +20,6 @@ struct TokenBatch {
   /// Number of targets that are not ignored, > 0.
   std::int64_t num_targets = 0;
 };
-
-inline constexpr std::int64_t kIgnoredTarget = -100;
 
 /// Training data, in an order that is fixed by a seed: batch(epoch, index) is the same whenever it
 /// is asked for, so that a resumed run needs to know nothing but its step.

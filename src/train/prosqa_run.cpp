@@ -192,6 +192,8 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
       .data = batches,
       .validation = &validation,
       .options = setup.training,
+      .compute = setup.compute,
+      .group = setup.group,
       .description = {{"task", "prosqa"},
                       {"data",
                        {{"train_problems", data.train_problems},

@@ -70,6 +70,28 @@ void visit_documents(const fs::path& file, double validation_share, const Docume
   if (begin < text.size()) visit(TextSplit::kValidation, text.substr(begin));
 }
 
+std::vector<fs::path> text_files(std::span<const fs::path> paths) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(path)) {
+      const fs::path extension = entry.path().extension();
+      if (extension == ".txt" || extension == ".jsonl") found.push_back(entry.path());
+    }
+    if (found.empty()) {
+      throw InvalidArgument("text: the folder '{}' must hold .txt or .jsonl files, got none",
+                            path.string());
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
 void require_text(std::span<const fs::path> files) {
   if (files.empty()) throw InvalidArgument("text: must name at least one file, got none");
   std::size_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace lime {
 
@@ -24,6 +25,10 @@ using DocumentVisitor = std::function<void(TextSplit split, std::string_view tex
 /// @throws FormatError  if a line of a .jsonl file is not an object with a string "text"; names it.
 void visit_documents(const std::filesystem::path& file, double validation_share,
                      const DocumentVisitor& visit);
+
+/// The paths, each folder replaced by the .txt and .jsonl files in it, by name.
+/// @throws InvalidArgument  if a folder holds none.
+std::vector<std::filesystem::path> text_files(std::span<const std::filesystem::path> paths);
 
 /// @throws InvalidArgument  if there are no files, or all of them are empty.
 /// @throws IoError          if a file cannot be read.

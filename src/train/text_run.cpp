@@ -34,7 +34,9 @@ Json describe_run(const Json& text, const TextData& data, const TrainingSetup& s
 
 void TextData::describe(OptionList& list) {
   list.group("Text (--task lm)");
-  list.add("text", text, "training text: .jsonl files (\"text\" of each line) or plain text files");
+  list.add("text", text,
+           "training text: .jsonl files (\"text\" of each line) or plain text files, or folders of "
+           "them");
   list.add("validation_text", validation_text, "held-out text; the end of each file if not given");
   list.add("validation_share", validation_share,
            "how much of each file is held out, from 0 to 0.5");
@@ -47,8 +49,8 @@ void TextData::describe(OptionList& list) {
 }
 
 void TextData::validate() const {
-  require_text(text);
-  if (!validation_text.empty()) require_text(validation_text);
+  require_text(text_files(text));
+  if (!validation_text.empty()) require_text(text_files(validation_text));
   if (!(validation_share >= 0.0 && validation_share <= 0.5)) {
     throw InvalidArgument("validation_share: must be from 0 to 0.5, got {}", validation_share);
   }
@@ -72,8 +74,8 @@ PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress,
                           std::stop_token stop) {
   data.validate();
   const TextSource source = {
-      .files = data.text,
-      .validation_files = data.validation_text,
+      .files = text_files(data.text),
+      .validation_files = text_files(data.validation_text),
       .validation_share = data.validation_text.empty() ? data.validation_share : 0.0};
   const fs::path folder =
       data.vocab_size ? trained_tokenizer(source, *data.vocab_size, data.tokens) : data.tokenizer;
@@ -110,6 +112,8 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
                            .data = batches,
                            .validation = validation ? &*validation : nullptr,
                            .options = setup.training,
+                           .compute = setup.compute,
+                           .group = setup.group,
                            .description = describe_run(prepared.text.description, data, setup),
                            .files = prepared.files,
                            .evaluate = {}};

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/errors.h"
+#include "model/torch_compat.h"
 
 namespace lime {
 namespace {
@@ -72,10 +73,13 @@ void TrainingOptions::validate() const {
   schedule.validate();
 }
 
-Trainer::Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& options)
+Trainer::Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& options,
+                 const ComputeOptions& compute, ProcessGroup* group)
     : decoder_(decoder),
       data_(data),
       options_(options),
+      compute_(compute),
+      group_(group),
       optimizer_(decoder.parameters(), options.optimizer),
       total_steps_(options.steps.value_or(options.epochs * data.batches_per_epoch())) {
   options_.validate();
@@ -94,39 +98,56 @@ StepRecord Trainer::step() {
   record.num_targets = batch.num_targets;
   optimizer_.zero_gradients();
   record.loss = accumulate_gradients(batch);
+  if (group_ != nullptr) record.loss = group_->sum(record.loss);
   require_finite(record.loss, "loss", record.step, decoder_);
+  if (group_ != nullptr) sum_gradients();
   record.gradient_norm = optimizer_.gradient_norm();
   require_finite(record.gradient_norm, "gradient norm", record.step, decoder_);
 
   const double limit = options_.optimizer.max_gradient_norm;
-  if (limit > 0.0 && record.gradient_norm > limit) {
-    optimizer_.scale_gradients(limit / record.gradient_norm);
-  }
-  optimizer_.step(share);
+  const bool is_clipped = limit > 0.0 && record.gradient_norm > limit;
+  optimizer_.step(share, is_clipped ? limit / record.gradient_norm : 1.0);
   return record;
 }
 
 double Trainer::accumulate_gradients(const TokenBatch& batch) const {
   const std::int64_t rows = batch.ids.size(0);
-  const std::int64_t rows_per_pass = std::min(options_.micro_batch_size.value_or(rows), rows);
+  const RowShare share =
+      group_ != nullptr ? share_of_rows(rows, group_->rank(), group_->size()) : RowShare{0, rows};
+  const std::int64_t rows_per_pass = options_.micro_batch_size.value_or(rows);
   double loss = 0.0;
-  for (std::int64_t begin = 0; begin < rows; begin += rows_per_pass) {
-    const std::int64_t count = std::min(rows_per_pass, rows - begin);
-    const at::Tensor part = summed_cross_entropy(decoder_, batch.ids.narrow(0, begin, count),
-                                                 batch.targets.narrow(0, begin, count)) /
-                            static_cast<double>(batch.num_targets);
+  for (std::int64_t done = 0; done < share.count; done += rows_per_pass) {
+    const std::int64_t begin = share.first + done;
+    const std::int64_t count = std::min(rows_per_pass, share.count - done);
+    at::Tensor part;
+    {
+      const CudaAutocast autocast(compute_.autocast);
+      part = summed_cross_entropy(decoder_, batch.ids.narrow(0, begin, count),
+                                  batch.targets.narrow(0, begin, count),
+                                  compute_.activation_checkpointing) /
+             static_cast<double>(batch.num_targets);
+    }
     part.backward();
     loss += part.item<double>();
   }
   return loss;
 }
 
+void Trainer::sum_gradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const auto& [name, tensor] : decoder_.parameters()) {
+    // A process without a sequence of this batch has none yet.
+    if (!tensor.grad().defined()) tensor.mutable_grad() = at::zeros_like(tensor);
+    gradients.push_back(tensor.grad());
+  }
+  group_->sum(gradients);
+}
+
 at::Tensor summed_cross_entropy(const Decoder& decoder, const at::Tensor& ids,
-                                const at::Tensor& targets) {
-  const c10::Device device = decoder.options().device;
-  const at::Tensor logits = decoder.forward(ids.to(device)).logits;
-  return at::cross_entropy_loss(logits.flatten(0, 1), targets.to(device).flatten(), {},
-                                at::Reduction::Sum, kIgnoredTarget);
+                                const at::Tensor& targets, bool recompute_blocks) {
+  const ForwardOptions options{
+      .logits = LogitsFor::kNone, .targets = targets, .recompute_blocks = recompute_blocks};
+  return decoder.forward(ids, options).loss;
 }
 
 double mean_loss(const Decoder& decoder, BatchSource& data) {

@@ -8,6 +8,8 @@
 #include "model/decoder.h"
 #include "train/adamw.h"
 #include "train/batches.h"
+#include "train/compute_options.h"
+#include "train/process_group.h"
 #include "train/schedule.h"
 
 namespace lime {
@@ -45,8 +47,11 @@ struct StepRecord {
 /// number of threads give the same bits. Not thread-safe.
 class Trainer {
  public:
-  /// The decoder and the data must outlive this object. Makes the weights require gradients.
-  Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& options);
+  /// All must outlive this object. Makes the weights require gradients.
+  /// @param group  trains with the other processes: each computes its share of a batch's sequences,
+  ///               and all take the same step. Null for one process.
+  Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& options,
+          const ComputeOptions& compute = {}, ProcessGroup* group = nullptr);
 
   std::int64_t steps_done() const { return optimizer_.steps(); }
   std::int64_t total_steps() const { return total_steps_; }
@@ -60,18 +65,22 @@ class Trainer {
   AdamW& optimizer() { return optimizer_; }
 
  private:
+  /// Of this process's share of the batch. @return its part of the batch's loss
   double accumulate_gradients(const TokenBatch& batch) const;
+  void sum_gradients() const;
 
   Decoder& decoder_;
   BatchSource& data_;
   TrainingOptions options_;
+  ComputeOptions compute_;
+  ProcessGroup* const group_;
   AdamW optimizer_;
   std::int64_t total_steps_;
 };
 
 /// Sum of the cross-entropies of a batch's targets, with gradients where these are enabled.
 at::Tensor summed_cross_entropy(const Decoder& decoder, const at::Tensor& ids,
-                                const at::Tensor& targets);
+                                const at::Tensor& targets, bool recompute_blocks = false);
 
 /// Mean cross-entropy over all targets of `data`, in nats.
 double mean_loss(const Decoder& decoder, BatchSource& data);

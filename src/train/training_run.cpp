@@ -50,27 +50,56 @@ class Run {
         on_progress_(on_progress),
         stop_(std::move(stop)),
         description_(job.description),
-        trainer_(job.decoder, job.data, job.options),
+        trainer_(job.decoder, job.data, job.options, job.compute, job.group),
         state_path_(options.output / kStateFile) {
     description_["model"] = model_config_to_json(job.decoder.config());
     description_["training"] = options_to_json(job.options);
   }
 
   TrainingOutcome run() {
-    make_folder(options_.output);
+    if (writes()) make_folder(options_.output);
     restore();
-    write_descriptions();
+    if (writes()) write_descriptions();
+    if (job_.group != nullptr) agree_on_start();
     train();
     save();
     evaluate();
-    log_->write({{"event", "end"}, {"time", utc_timestamp()}, {"seconds", outcome_.seconds}});
+    write_log({{"event", "end"}, {"time", utc_timestamp()}, {"seconds", outcome_.seconds}});
     return outcome_;
   }
 
  private:
+  /// One of the processes that train together does.
+  bool writes() const { return job_.group == nullptr || job_.group->rank() == 0; }
+
+  void write_log(const Json& line) {
+    if (log_) log_->write(line);
+  }
+
+  /// All processes start at the same step with the same weights.
+  void agree_on_start() {
+    const auto steps = static_cast<double>(trainer_.steps_done());
+    if (job_.group->sum(steps) != steps * job_.group->size()) {
+      throw InvalidArgument(
+          "training: all processes must see the same '{}', got step {} in process {}",
+          options_.output.string(), trainer_.steps_done(), job_.group->rank());
+    }
+    std::vector<at::Tensor> weights;
+    for (const NamedTensor& parameter : job_.decoder.parameters()) {
+      weights.push_back(parameter.tensor);
+    }
+    job_.group->take_from_first(weights);
+  }
+
+  /// True in all processes if one was asked to stop.
+  bool is_stopped() const {
+    const bool here = stop_.stop_requested();
+    return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+  }
+
   /// Continues the run in the folder, or begins one.
   void restore() {
-    remove_stale_temporaries(state_path_);
+    if (writes()) remove_stale_temporaries(state_path_);
     const bool has_state = fs::exists(state_path_);
     if (!options_.resume && (has_state || fs::exists(options_.output / "config.json"))) {
       throw InvalidArgument(
@@ -79,6 +108,7 @@ class Run {
           options_.output.string());
     }
     if (!has_state) {
+      if (!writes()) return;
       log_ = TrainLog::create(options_.output / kLogFile);
       log_->write({{"event", "start"},
                    {"time", utc_timestamp()},
@@ -101,6 +131,7 @@ class Run {
     restore_training_state(state_path_, trainer_);
     outcome_.resumed_from = saved_step_ = trainer_.steps_done();
     has_saved_ = true;
+    if (!writes()) return;
     log_ = TrainLog::resume(options_.output / kLogFile, saved_step_);
     log_->write({{"event", "resume"},
                  {"time", utc_timestamp()},
@@ -125,7 +156,7 @@ class Run {
       const double rate = static_cast<double>(targets_) / outcome_.seconds;
       if (record.step % options_.log_every == 0 || record.step == total) log(record, rate);
       report(record, rate);
-      if (stop_.stop_requested() && record.step < total) interrupt();
+      if (is_stopped() && record.step < total) interrupt();
       if (record.step % options_.validate_every == 0 || record.step == total) validate();
       if (record.step % options_.save_every == 0 && record.step < total) save();
     }
@@ -136,10 +167,10 @@ class Run {
     try {
       return trainer_.step();
     } catch (const NumericalError& error) {
-      log_->write({{"event", "failed"},
-                   {"time", utc_timestamp()},
-                   {"after_step", trainer_.steps_done()},
-                   {"error", error.what()}});
+      write_log({{"event", "failed"},
+                 {"time", utc_timestamp()},
+                 {"after_step", trainer_.steps_done()},
+                 {"error", error.what()}});
       const std::string kept = has_saved_ ? fmt::format("'{}' keeps the state of step {}",
                                                         options_.output.string(), saved_step_)
                                           : std::string("no state had been saved yet");
@@ -148,16 +179,16 @@ class Run {
   }
 
   void log(const StepRecord& record, double targets_per_second) {
-    log_->write({{"event", "step"},
-                 {"step", record.step},
-                 {"epoch", record.epoch},
-                 {"loss", record.loss},
-                 {"perplexity", std::exp(record.loss)},
-                 {"learning_rate", record.learning_rate},
-                 {"gradient_norm", record.gradient_norm},
-                 {"targets", record.num_targets},
-                 {"targets_per_second", std::round(targets_per_second)},
-                 {"seconds", std::round(outcome_.seconds * 1e3) / 1e3}});
+    write_log({{"event", "step"},
+               {"step", record.step},
+               {"epoch", record.epoch},
+               {"loss", record.loss},
+               {"perplexity", std::exp(record.loss)},
+               {"learning_rate", record.learning_rate},
+               {"gradient_norm", record.gradient_norm},
+               {"targets", record.num_targets},
+               {"targets_per_second", std::round(targets_per_second)},
+               {"seconds", std::round(outcome_.seconds * 1e3) / 1e3}});
   }
 
   void report(const StepRecord& record, double targets_per_second) const {
@@ -172,26 +203,28 @@ class Run {
   }
 
   void validate() {
-    if (job_.validation == nullptr) return;
+    if (job_.validation == nullptr || !writes()) return;
     outcome_.validation_loss = mean_loss(job_.decoder, *job_.validation);
-    log_->write({{"event", "validation"},
-                 {"step", trainer_.steps_done()},
-                 {"loss", *outcome_.validation_loss},
-                 {"perplexity", std::exp(*outcome_.validation_loss)}});
+    write_log({{"event", "validation"},
+               {"step", trainer_.steps_done()},
+               {"loss", *outcome_.validation_loss},
+               {"perplexity", std::exp(*outcome_.validation_loss)}});
   }
 
   void save() {
-    write_training_state(state_path_, trainer_, description_);
-    const std::vector<NamedTensor> weights = tensors_on_cpu(job_.decoder.parameters());
-    write_checkpoint(options_.output, job_.decoder.config(), tensor_views(weights));
+    if (writes()) {
+      write_training_state(state_path_, trainer_, description_);
+      const std::vector<NamedTensor> weights = tensors_on_cpu(job_.decoder.parameters());
+      write_checkpoint(options_.output, job_.decoder.config(), tensor_views(weights));
+    }
     saved_step_ = trainer_.steps_done();
     has_saved_ = true;
-    log_->write({{"event", "save"}, {"time", utc_timestamp()}, {"step", saved_step_}});
+    write_log({{"event", "save"}, {"time", utc_timestamp()}, {"step", saved_step_}});
   }
 
   [[noreturn]] void interrupt() {
     save();
-    log_->write({{"event", "interrupted"}, {"time", utc_timestamp()}, {"step", saved_step_}});
+    write_log({{"event", "interrupted"}, {"time", utc_timestamp()}, {"step", saved_step_}});
     throw Interrupted(
         "training: stopped after step {} of {}, '{}' holds the state; go on with "
         "--resume",
@@ -199,7 +232,7 @@ class Run {
   }
 
   void evaluate() {
-    if (!job_.evaluate) return;
+    if (!job_.evaluate || !writes()) return;
     try {
       outcome_.evaluation = job_.evaluate(on_progress_, stop_);
     } catch (const Interrupted&) {
@@ -208,9 +241,9 @@ class Run {
           "with --resume",
           options_.output.string());
     }
-    log_->write({{"event", "evaluation"},
-                 {"step", trainer_.steps_done()},
-                 {"result", outcome_.evaluation}});
+    write_log({{"event", "evaluation"},
+               {"step", trainer_.steps_done()},
+               {"result", outcome_.evaluation}});
   }
 
   std::int64_t parameter_count() const {

@@ -39,6 +39,9 @@ struct TrainingJob {
   BatchSource& data;
   BatchSource* validation = nullptr;  ///< held-out data; null for none
   TrainingOptions options;
+  ComputeOptions compute;
+  /// The other processes that train with this one; only the first of them writes. Null for none.
+  ProcessGroup* group = nullptr;
   /// What must be the same for a run to be resumed, in groups, e.g. {"task": {...}, "data": {...}}.
   Json description;
   /// Other files of the checkpoint folder, by name: tokenizer.json, ...

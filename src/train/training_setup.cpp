@@ -9,11 +9,13 @@ namespace lime {
 void TrainingSetup::validate() const {
   run.validate();
   training.validate();
+  compute.validate();
 }
 
 Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_token_id,
                                      std::int64_t eos_token_id) const {
-  if (from.empty()) return {model.config(vocab_size, bos_token_id, eos_token_id), seed};
+  const DecoderOptions options = compute.decoder_options();
+  if (from.empty()) return {model.config(vocab_size, bos_token_id, eos_token_id), seed, options};
   const Checkpoint checkpoint = Checkpoint::open(from);
   if (checkpoint.config().vocab_size < vocab_size) {
     throw InvalidArgument(
@@ -21,7 +23,7 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
         "own tokenizer",
         from.string(), vocab_size, checkpoint.config().vocab_size);
   }
-  return load_decoder(checkpoint);
+  return load_decoder(checkpoint, options);
 }
 
 std::string TrainingSetup::from_digest() const {

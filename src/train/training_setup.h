@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/decoder.h"
+#include "train/compute_options.h"
 #include "train/model_options.h"
 #include "train/trainer.h"
 #include "train/training_run.h"
@@ -21,6 +22,10 @@ struct TrainingSetup {
   ModelOptions model;
   TrainingOptions training;
   TrainingRunOptions run;
+  ComputeOptions compute;
+  /// The other processes that train with this one; null for none. training.batch_size is that of
+  /// all together.
+  ProcessGroup* group = nullptr;
 
   /// @throws InvalidArgument  that names the first field out of range.
   void validate() const;
