@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -10,8 +11,11 @@
 #include "checkpoint/generation_config.h"
 #include "checkpoint/tokenizer.h"
 #include "core/command_line.h"
+#include "core/json.h"
 #include "core/program.h"
 #include "model/generate.h"
+#include "model/next_tokens.h"
+#include "model/router_edit.h"
 
 namespace lime {
 namespace {
@@ -19,6 +23,8 @@ namespace {
 struct GenerateCommand {
   std::filesystem::path checkpoint;
   std::string prompt;
+  std::filesystem::path router_edit;
+  std::int64_t next_tokens = 0;
   GenerateOptions generation;
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
@@ -27,6 +33,10 @@ struct GenerateCommand {
   void describe(OptionList& list) {
     list.add("checkpoint", checkpoint, "folder of the checkpoint, as Hugging Face writes it");
     list.add("prompt", prompt, "text to continue; empty: begin with the beginning-of-text token");
+    list.add("router_edit", router_edit,
+             "JSON file that switches routes of LIMe off or scales them (docs/cli.md)");
+    list.add("next_tokens", next_tokens,
+             "write no text but, as JSON, so many of the likeliest next tokens; 0 for text");
     generation.describe(list);
     list.group("Program");
     list.add("device", device, "auto, cpu, cuda or cuda:N");
@@ -36,6 +46,7 @@ struct GenerateCommand {
 
   void validate() const {
     if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
+    if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
     generation.validate();
   }
@@ -56,6 +67,30 @@ void print_now(const std::string& text) {
   std::fflush(stdout);
 }
 
+/// The likeliest tokens behind the prompt, and how undecided the model is.
+void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
+                       const Tokenizer& tokenizer) {
+  const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
+  const NextTokens next = next_tokens(decoder, ids, command.next_tokens);
+  const auto text_of = [&](std::int64_t id) {
+    return id < tokenizer.vocab_size() ? tokenizer.token_text(static_cast<std::int32_t>(id))
+                                       : std::string();
+  };
+  Json tokens = Json::array();
+  for (const NextTokens::Token& token : next.tokens) {
+    tokens.push_back({{"id", token.id},
+                      {"token", text_of(token.id)},
+                      {"probability", std::exp(token.log_probability)},
+                      {"log_probability", token.log_probability}});
+  }
+  const Json result = {{"prompt", command.prompt},
+                       {"ids", ids},
+                       {"prompt_loss", next.prompt_loss ? Json(*next.prompt_loss) : Json()},
+                       {"entropy", next.entropy},
+                       {"next_tokens", tokens}};
+  fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
 int run_generate(GenerateCommand command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
@@ -64,6 +99,13 @@ int run_generate(GenerateCommand command) {
   options.device = parse_device(command.device);
   options.dtype = command.dtype;
   const Decoder decoder = load_decoder(checkpoint, options);
+  if (!command.router_edit.empty()) {
+    apply_router_edits(read_router_edits(command.router_edit), decoder);
+  }
+  if (command.next_tokens > 0) {
+    print_next_tokens(command, decoder, *tokenizer);
+    return kExitDone;
+  }
   command.generation.stop_tokens = stop_token_ids(checkpoint);
 
   print_now(command.prompt);
@@ -87,7 +129,8 @@ int main(int argc, char** argv) {
   line.add_options(command);
   line.set_examples(
       "lime-generate --checkpoint stories260k --prompt 'Once upon a time'\n"
-      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --temperature 0.8 --top-p 0.95 --seed 7");
+      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --temperature 0.8 --top-p 0.95 --seed 7\n"
+      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --router-edit edit.json --next-tokens 5");
   line.on_run([&] { return lime::run_generate(command); });
   return lime::run_program(line, argc, argv);
 }
