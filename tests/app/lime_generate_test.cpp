@@ -78,7 +78,36 @@ TEST_F(LimeGenerateTest, TellsTheReferenceStoryWordForWord) {
   EXPECT_EQ(run.output, testing::read_text(folder / "greedy_200.txt"));
 }
 
+TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
+  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config(DecoderKind::kLime));
+  const auto next = [&](const std::string& scale) {
+    testing::write_text(
+        folder_ / "edit.json",
+        R"({"format": "lime-router-edit/1", "edits": [{"layer": 1, "scale": )" + scale + "}]}");
+    const ProgramRun run =
+        generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --router-edit edit.json");
+    EXPECT_EQ(run.status, 0) << run.errors;
+    return Json::parse(run.output);
+  };
+  const Json same = next("1");
+  const ProgramRun plain = generate("--checkpoint lime --prompt 'the cat' --next-tokens 4");
+  EXPECT_EQ(same, Json::parse(plain.output));
+  EXPECT_EQ(same["prompt"], "the cat");
+  EXPECT_EQ(same["next_tokens"].size(), 4U);
+  EXPECT_GE(same["next_tokens"][0]["probability"], same["next_tokens"][1]["probability"]);
+  EXPECT_GT(same["entropy"], 0.0);
+  const Json cut = next("0");
+  EXPECT_NE(cut["prompt_loss"], same["prompt_loss"]);
+  EXPECT_NE(cut["entropy"], same["entropy"]);
+}
+
 TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
+  fails("--checkpoint model --prompt x --router-edit none.json", 1, "none.json");
+  testing::write_text(folder_ / "edit.json",
+                      R"({"format": "lime-router-edit/1", "edits": [{"scale": 0}]})");
+  fails("--checkpoint model --prompt x --router-edit edit.json", 1,
+        "router edit: the model must be a LIMe whose routers have weights of their own, got llama");
+  fails("--checkpoint model --prompt x --next-tokens -1", 2, "next_tokens: must be >= 0, got -1");
   fails("--prompt x", 2, "checkpoint: must be given");
   fails("--checkpoint nowhere --prompt x", 1, "'nowhere': there is no such checkpoint folder");
   fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");

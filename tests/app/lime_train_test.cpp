@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -155,6 +156,49 @@ TEST_F(LimeTrainTest, AFullDiskLeavesTheLastWholeState) {
   }
 }
 
+/// As torchrun, srun and mpirun start them.
+TEST_F(LimeTrainTest, TwoProcessesTrainAsOneWithTheDoubledBatch) {
+  const std::string half = tiny_run({{"batch-size", "8"}, {"steps", "20"}}) + " -o both";
+  const std::string port = std::to_string(20000 + ::getpid() % 20000);
+  const std::string place = " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port + " '";
+  const ProgramRun both =
+      run_command("cd '" + folder_.path().string() + "' && { RANK=1" + place + kProgram + "' " +
+                  half + " >second.txt 2>&1 & RANK=0" + place + kProgram + "' " + half +
+                  "; status=$?; wait; exit $status; }");
+  if (both.errors.find("no distributed back end") != std::string::npos) {
+    GTEST_SKIP() << both.errors;
+  }
+  ASSERT_EQ(both.status, 0) << both.errors << testing::read_text(folder_ / "second.txt");
+  EXPECT_THAT(both.output, HasSubstr("2 processes, batches of 16 sequences together"));
+  EXPECT_EQ(testing::read_text(folder_ / "second.txt"), "");
+
+  ASSERT_EQ(train(tiny_run({{"steps", "20"}}) + " --quiet -o one").status, 0);
+  const auto of_both = losses_in(folder_ / "both/training_log.jsonl");
+  const auto of_one = losses_in(folder_ / "one/training_log.jsonl");
+  ASSERT_EQ(of_both.size(), 20U);
+  ASSERT_EQ(of_one.size(), 20U);
+  for (const auto& [step, loss] : of_one) {
+    // Sums of float32 in another order, over 20 steps.
+    EXPECT_NEAR(std::stod(of_both.at(step)), std::stod(loss), 1e-4) << step;
+  }
+}
+
+TEST_F(LimeTrainTest, RefusesARankThatCannotBe) {
+  const ProgramRun run =
+      run_command("cd '" + folder_.path().string() + "' && RANK=2 WORLD_SIZE=2 '" + kProgram + "'" +
+                  tiny_run() + " -o m");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("RANK: must be a whole number from 0 to 1, got '2'"));
+}
+
+TEST_F(LimeTrainTest, ComputesBlocksAgainWithTheSameLosses) {
+  ASSERT_EQ(train(tiny_run({{"steps", "5"}}) + " --quiet -o kept").status, 0);
+  ASSERT_EQ(
+      train(tiny_run({{"steps", "5"}}) + " --quiet --activation-checkpointing -o again").status, 0);
+  EXPECT_EQ(losses_in(folder_ / "again/training_log.jsonl"),
+            losses_in(folder_ / "kept/training_log.jsonl"));
+}
+
 TEST_F(LimeTrainTest, PrintsTheAccuracyPerNumberOfOperands) {
   const ProgramRun run = train(tiny_run({{"operands", "2,3"}, {"steps", "2"}}) + " -o model");
   EXPECT_EQ(run.status, 0) << run.errors;
@@ -197,6 +241,17 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
   fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,
         "lime-train: model: hidden_size must be a multiple of num_attention_heads, got 16 and 3");
+  fails(tiny_run({{"router", "last"}, {"router-j", "3"}}) + " -o m", 1,
+        "'j' must be from 1 to 2, got 3");
+  fails(tiny_run({{"decoder", "hyper_connections"}, {"hyper-rate", "0"}}) + " -o m", 1,
+        "'rate' must be from 1 to ");
+  fs::create_directory(folder_ / "empty");
+  fails(tiny_run({{"task", "lm"}}) + " --text empty --vocab-size 300 -o m", 1,
+        "text: the folder 'empty' must hold .txt or .jsonl files, got none");
+  testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
+  fails(tiny_run({{"task", "lm"}}) + " --text short.txt --vocab-size 3000 -o m", 1,
+        "vocab_size: 3000 pieces must be found in the text, got");
+  fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
   fails(tiny_run() + " -o no/such/folder", 1,
         "the folder cannot be made: No such file or directory");
   fails(tiny_run({{"learning-rate", "1e25"}, {"save-every", "1"}}) + " -o m", 1,
