@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The peer of the training benchmark: the same LLaMA's training step in Python with PyTorch.
+
+    torch_step.py [--threads 4 --repeats 20 --batch-size 8 --seq-len 256 ...]
+
+Forward, cross-entropy, backward, clipping and AdamW as a usual PyTorch loop has them, on random
+tokens. Prints one JSON line: the median seconds of a step, after one that warms up. Needs torch
+and, for the model beside this file's folder, h5py and numpy.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "capture"))
+from hooks_h5py import Model  # noqa: E402
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, value in (("threads", 4), ("repeats", 20), ("batch-size", 8), ("seq-len", 256),
+                        ("num-hidden-layers", 8), ("hidden-size", 256),
+                        ("num-attention-heads", 8), ("vocab-size", 4096)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    return parser.parse_args()
+
+
+def make_model(arguments):
+    config = {name: getattr(arguments, name) for name in
+              ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")}
+    config |= {"intermediate_size": 4 * arguments.hidden_size, "rms_norm_eps": 1e-5,
+               "rope_theta": 10000.0}
+    model = Model(config)
+    for weight in model.parameters():
+        if weight.dim() == 2:
+            nn.init.normal_(weight, std=0.02)
+    return model
+
+
+def main():
+    arguments = parse_arguments()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    model = make_model(arguments)
+    matrices = [weight for weight in model.parameters() if weight.dim() == 2]
+    norms = [weight for weight in model.parameters() if weight.dim() == 1]
+    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.1},
+                                   {"params": norms, "weight_decay": 0.0}],
+                                  lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    ids = torch.randint(arguments.vocab_size, (arguments.batch_size, arguments.seq_len))
+    targets = ids.roll(-1, 1).flatten()
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        nn.functional.cross_entropy(model(ids).flatten(0, 1), targets).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    seconds = []
+    for _ in range(arguments.repeats + 1):
+        start = time.perf_counter()
+        step()
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps({"step_seconds": statistics.median(seconds[1:]), "torch": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()
