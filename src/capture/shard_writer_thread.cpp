@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/shard_writer_thread.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
 #include <utility>
 
 #include "core/errors.h"
@@ -26,6 +31,17 @@ void refuse_half_overflow(const Eigen::Map<const MatrixF>& rows, const Activatio
 }
 
 }  // namespace
+
+RowBuffers::Buffer::Buffer(std::size_t size) : size_(size) {
+  constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  const std::size_t bytes = size * sizeof(float);
+  const bool is_large = bytes >= kLargePage;
+  const std::size_t page = is_large ? kLargePage : alignof(std::max_align_t);
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+  values_.reset(static_cast<float*>(std::aligned_alloc(page, rounded)));
+  if (values_ == nullptr) throw std::bad_alloc();
+  if (is_large) ::madvise(values_.get(), rounded, MADV_HUGEPAGE);  // no harm where it is refused
+}
 
 RowBuffers::Buffer RowBuffers::take(std::size_t size) {
   {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -27,15 +28,17 @@ class RowBuffers {
   class Buffer {
    public:
     Buffer() = default;
-    explicit Buffer(std::size_t size)
-        : values_(std::make_unique_for_overwrite<float[]>(size)), size_(size) {}
+    explicit Buffer(std::size_t size);
 
     float* data() const { return values_.get(); }
     std::size_t size() const { return values_ == nullptr ? 0 : size_; }
     bool empty() const { return size() == 0; }
 
    private:
-    std::unique_ptr<float[]> values_;
+    struct Free {
+      void operator()(float* values) const { std::free(values); }
+    };
+    std::unique_ptr<float[], Free> values_;
     std::size_t size_ = 0;
   };
 
