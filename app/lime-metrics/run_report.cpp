@@ -35,7 +35,8 @@ bool locale_is_utf8() {
   return false;
 }
 
-TextStyle style_of_terminal() {
+/// As wide as the terminal; COLUMNS narrows what goes elsewhere.
+TextStyle style_of_output() {
   TextStyle style;
   style.unicode = locale_is_utf8();
   winsize size{};
@@ -74,7 +75,7 @@ int run_report(const ReportJob& job) {
   if (!to_files || !job.output.quiet) {
     const ResultsFormat format =
         to_files ? ResultsFormat::kTable : job.output.format.value_or(ResultsFormat::kTable);
-    print(format_report(report, format, style_of_terminal()));
+    print(format_report(report, format, style_of_output()));
   }
   return kExitDone;
 }

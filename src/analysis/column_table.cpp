@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "analysis/latex_table.h"
@@ -32,14 +34,65 @@ std::string comment(std::string text) {
   return "% " + text + "\n";
 }
 
-/// How many columns, the first ones, fit into `width`; at least one.
-std::size_t columns_that_fit(const std::vector<std::size_t>& widths, int width) {
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    used += widths[i] + (i == 0 ? 0 : kGap);
-    if (used > static_cast<std::size_t>(std::max(width, 0))) return std::max<std::size_t>(i, 1);
+/// The cells of a table, header first, and how wide its columns are.
+struct CellGrid {
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::size_t> widths;
+
+  std::size_t num_columns() const { return widths.size(); }
+};
+
+CellGrid make_grid(const std::vector<const Json*>& rows, const std::vector<TableColumn>& columns) {
+  CellGrid grid;
+  grid.lines.resize(rows.size() + 1);
+  for (const TableColumn& column : columns) {
+    grid.lines[0].push_back(column.header);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      grid.lines[i + 1].push_back(column.cell(*rows[i]));
+    }
+    std::size_t width = 0;
+    for (const auto& line : grid.lines) width = std::max(width, display_width(line.back()));
+    grid.widths.push_back(width);
   }
-  return widths.size();
+  return grid;
+}
+
+/// The fewest first columns that tell the lines apart; the first one where none do, or where they
+/// leave less than half of `width` to the others.
+std::size_t num_key_columns(const CellGrid& grid, std::size_t width) {
+  std::size_t used = 0;
+  for (std::size_t count = 1; count < grid.num_columns(); ++count) {
+    used += grid.widths[count - 1] + kGap;
+    if (used > width / 2) break;
+    std::set<std::vector<std::string>> seen;
+    for (std::size_t i = 1; i < grid.lines.size(); ++i) {
+      const auto begin = grid.lines[i].begin();
+      seen.insert({begin, begin + static_cast<std::ptrdiff_t>(count)});
+    }
+    if (seen.size() == grid.lines.size() - 1) return count;
+  }
+  return 1;
+}
+
+/// Deals the columns out to blocks that fit into `width`, each with the key columns in front; a
+/// column that fits nowhere has a block of its own.
+std::vector<std::vector<std::size_t>> blocks_of(const CellGrid& grid, std::size_t width) {
+  const std::size_t keys = num_key_columns(grid, width);
+  std::vector<std::size_t> key_columns(std::min(keys, grid.num_columns()));
+  std::iota(key_columns.begin(), key_columns.end(), std::size_t{0});
+  std::size_t key_width = 0;
+  for (const std::size_t column : key_columns) key_width += grid.widths[column] + kGap;
+  std::vector<std::vector<std::size_t>> blocks = {key_columns};
+  std::size_t used = key_width;
+  for (std::size_t column = keys; column < grid.num_columns(); ++column) {
+    if (used + grid.widths[column] > width && blocks.back().size() > keys) {
+      blocks.push_back(key_columns);
+      used = key_width;
+    }
+    blocks.back().push_back(column);
+    used += grid.widths[column] + kGap;
+  }
+  return blocks;
 }
 
 }  // namespace
@@ -61,25 +114,19 @@ std::function<std::string(const Json&)> number_cell(std::string key, int digits,
 
 std::string columns_to_text(const std::vector<const Json*>& rows,
                             const std::vector<TableColumn>& columns, const TextStyle& style) {
-  std::vector<std::vector<std::string>> lines(rows.size() + 1);
-  std::vector<std::size_t> widths;
-  for (const TableColumn& column : columns) {
-    lines[0].push_back(column.header);
-    for (std::size_t i = 0; i < rows.size(); ++i) lines[i + 1].push_back(column.cell(*rows[i]));
-    std::size_t width = 0;
-    for (const auto& line : lines) width = std::max(width, display_width(line.back()));
-    widths.push_back(width);
-  }
-  const std::size_t shown = columns_that_fit(widths, style.width);
+  const CellGrid grid = make_grid(rows, columns);
   std::string text;
-  for (const auto& line : lines) {
-    std::string joined;
-    for (std::size_t i = 0; i < shown; ++i) {
-      if (i > 0) joined += std::string(kGap, ' ');
-      joined += padded(line[i], widths[i], columns[i].to_the_right);
+  for (const auto& block : blocks_of(grid, static_cast<std::size_t>(std::max(style.width, 1)))) {
+    if (!text.empty()) text += "\n";
+    for (const auto& line : grid.lines) {
+      std::string joined;
+      for (const std::size_t column : block) {
+        if (column > 0) joined += std::string(kGap, ' ');
+        joined += padded(line[column], grid.widths[column], columns[column].to_the_right);
+      }
+      joined.erase(joined.find_last_not_of(' ') + 1);
+      text += joined + "\n";
     }
-    joined.erase(joined.find_last_not_of(' ') + 1);
-    text += joined + "\n";
   }
   return text;
 }

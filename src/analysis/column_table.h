@@ -26,7 +26,7 @@ std::function<std::string(const Json&)> number_cell(std::string key, int digits,
                                                     double scale = 1.0);
 
 /// Lines of aligned columns under their headers. Where they are wider than the style allows, the
-/// last columns go.
+/// columns that do not fit follow in further blocks below, behind those that tell the lines apart.
 std::string columns_to_text(const std::vector<const Json*>& rows,
                             const std::vector<TableColumn>& columns, const TextStyle& style = {});
 

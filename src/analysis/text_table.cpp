@@ -145,6 +145,21 @@ std::string format_all(const Pivot& pivot, const TableLayout& layout, const Text
   return text;
 }
 
+/// A line that names the numbers which `detail` leaves out; empty where it shows them all.
+std::string left_out(const Results& results, const TableLayout& layout, Detail detail) {
+  const auto is_there = [&](const std::string& column) {
+    return std::any_of(results.rows.begin(), results.rows.end(),
+                       [&](const Json& row) { return row.contains(column); });
+  };
+  std::string names;
+  if (detail > Detail::kSpread && is_there(layout.spread)) names = "spreads";
+  if (detail > Detail::kInterval && is_there(layout.low)) {
+    names += names.empty() ? "intervals" : " and intervals";
+  }
+  if (names.empty()) return "";
+  return fmt::format("({} do not fit in here; --format csv has them)\n", names);
+}
+
 }  // namespace
 
 std::size_t display_width(const std::string& text) {
@@ -159,7 +174,9 @@ std::string results_to_text(const Results& results, const TableLayout& layout,
   std::string text;
   for (const Detail detail : {Detail::kBar, Detail::kInterval, Detail::kSpread, Detail::kValue}) {
     text = format_all(pivot, layout, style, detail);
-    if (widest_line(text) <= static_cast<std::size_t>(style.width)) break;
+    const bool fits = widest_line(text) <= static_cast<std::size_t>(style.width);
+    text += left_out(results, layout, detail);
+    if (fits) break;
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "analysis/pivot.h"
@@ -9,13 +10,14 @@ namespace lime {
 
 /// What the terminal can show.
 struct TextStyle {
-  int width = 100;      ///< columns; details are left out until the table fits
+  /// Columns that a line may take; files and pipes have no limit.
+  int width = std::numeric_limits<int>::max();
   bool unicode = true;  ///< false: ASCII only
 };
 
 /// A table for the terminal: per block a heading, then a line per layer with the captures side by
 /// side: value, spread, interval and a bar from 0 to the ceiling. Where that is wider than the
-/// style allows, first the bars go, then the intervals, then the spreads.
+/// style allows, first the bars go, then the intervals, then the spreads, and a last line says so.
 std::string results_to_text(const Results& results, const TableLayout& layout,
                             const TextStyle& style = {});
 

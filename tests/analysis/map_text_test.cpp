@@ -66,20 +66,51 @@ TEST(MapTextTest, ShadesGrowWithTheValue) {
   EXPECT_EQ(shades(values, 1.0, {.unicode = false}), " .+*# ");
 }
 
-TEST(ColumnTableTest, AlignsColumnsAndDropsTheLastOnesWhereItIsNarrow) {
+/// Columns of two decoders; their names tell the rows apart.
+const std::vector<TableColumn>& decoder_columns() {
+  static const std::vector<TableColumn> columns = {{"name", text_cell("name"), false},
+                                                   {"count", text_cell("count")},
+                                                   {"share %", number_cell("share", 1, 100.0)}};
+  return columns;
+}
+
+TEST(ColumnTableTest, AlignsColumns) {
   const Json a = {{"name", "llama"}, {"count", 12}, {"share", 0.5}};
   const Json b = {{"name", "lime"}, {"count", 7}};
-  const std::vector<TableColumn> columns = {{"name", text_cell("name"), false},
-                                            {"count", text_cell("count")},
-                                            {"share %", number_cell("share", 1, 100.0)}};
-  EXPECT_EQ(columns_to_text({&a, &b}, columns),
+  EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns()),
             "name   count  share %\n"
             "llama     12     50.0\n"
             "lime       7\n");
-  EXPECT_EQ(columns_to_text({&a, &b}, columns, {.width = 15}),
+}
+
+TEST(ColumnTableTest, ColumnsThatDoNotFitFollowBelow) {
+  const Json a = {{"name", "llama"}, {"count", 12}, {"share", 0.5}};
+  const Json b = {{"name", "lime"}, {"count", 7}};
+  EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns(), {.width = 15}),
             "name   count\n"
             "llama     12\n"
-            "lime       7\n");
+            "lime       7\n"
+            "\n"
+            "name   share %\n"
+            "llama     50.0\n"
+            "lime\n");
+}
+
+TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
+  const Json a = {{"layer", 0}, {"head", 0}, {"weight", 0.25}, {"share", 0.5}};
+  const Json b = {{"layer", 0}, {"head", 1}, {"weight", 0.75}, {"share", 0.125}};
+  const std::vector<TableColumn> columns = {{"layer", text_cell("layer")},
+                                            {"head", text_cell("head")},
+                                            {"a long heading", number_cell("weight", 2)},
+                                            {"another long heading", number_cell("share", 3)}};
+  EXPECT_EQ(columns_to_text({&a, &b}, columns, {.width = 34}),
+            "layer  head  a long heading\n"
+            "    0     0            0.25\n"
+            "    0     1            0.75\n"
+            "\n"
+            "layer  head  another long heading\n"
+            "    0     0                 0.500\n"
+            "    0     1                 0.125\n");
 }
 
 TEST(ColumnTableTest, WritesBooktabs) {

@@ -73,6 +73,7 @@ TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
     const std::string text = results_to_text(results, {}, {.width = width, .unicode = false});
     for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
       end = text.find('\n', start);
+      if (text[start] == '(') continue;  // what is left out
       EXPECT_LE(end - start, static_cast<std::size_t>(width));
     }
     const std::size_t start = text.find("    0");
@@ -85,6 +86,16 @@ TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
             "    0   2.000 +- 0.125 [1.938, 2.062]   2.250 +- 0.125 [2.188, 2.312]");
   EXPECT_EQ(first_line(45), "    0   2.000 +- 0.125   2.250 +- 0.125");
   EXPECT_EQ(first_line(25), "    0   2.000   2.250");
+}
+
+TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
+  const auto last_line = [](int width) {
+    const std::string text = results_to_text(example(), {}, {.width = width, .unicode = false});
+    return text.substr(text.rfind('\n', text.size() - 2) + 1);
+  };
+  EXPECT_THAT(last_line(80), HasSubstr("10   "));  // only bars are left out
+  EXPECT_EQ(last_line(45), "(intervals do not fit in here; --format csv has them)\n");
+  EXPECT_EQ(last_line(25), "(spreads and intervals do not fit in here; --format csv has them)\n");
 }
 
 TEST(TextTableTest, IsAsciiWhereAskedFor) {
