@@ -25,7 +25,7 @@ struct Shared {
   CounterfactualAnalysisOptions options;  ///< with the seed of the intervals
   std::uint64_t seed = 0;
   std::vector<ChosenCapture> captures;  ///< the routed one, then that of a plain transformer
-  Routers routers;
+  std::vector<LayerRouter> routers;
   HeadScales scales;
   std::vector<Counterfactual> counterfactuals;
   std::vector<std::string> identities;  ///< of the captures' sequences
@@ -97,8 +97,7 @@ void check_same_rows(const CaptureReader& a, const CaptureReader& b) {
       quoted_path(a), quoted_path(b));
 }
 
-/// Refuses a capture without one weight per pair of heads: of routers per dimension it holds the
-/// means only, and routing with those is not what the model did.
+/// Refuses a capture without routers whose weights are the same for every token.
 void check_routers(const CaptureReader& capture) {
   const LimeConfig lime =
       parse_model_config(capture.config(), quoted_path(capture) + ": config").lime;
@@ -106,12 +105,6 @@ void check_routers(const CaptureReader& capture) {
     throw InvalidArgument(
         "{}: its routers compute their weights from the token, and a capture does not hold them; "
         "counterfactuals need routers whose weights are parameters",
-        quoted_path(capture));
-  }
-  if (lime.per_dimension) {
-    throw InvalidArgument(
-        "{}: its routers have a weight per dimension of a head, and a capture holds only their "
-        "means; counterfactuals need one weight per pair of heads",
         quoted_path(capture));
   }
   if (capture.router_layers().empty()) {
@@ -144,17 +137,29 @@ SeparabilityRequest separability_request(const Shared& shared, std::size_t captu
           shared.options.c, shared.seed};
 }
 
+/// What the weights of the routed capture are multiplied by before they are compared.
+HeadScales scales_of(const Shared& shared) {
+  const LayerRouter& router = shared.routers.front();
+  const std::int64_t layers = std::ssize(shared.routers);
+  const CaptureReader& capture = shared.captures.front().reader;
+  if (shared.options.bare_weights) {
+    return HeadScales::Ones(layers, router.num_heads() * router.num_dims());
+  }
+  if (router.is_per_dimension()) return dimension_scales_of(capture, shared.options.site, layers);
+  return head_scales_of(capture, shared.options.site, routers_of(capture));
+}
+
 /// The routers of one layer: all of them for the routed decoder, the identity for the plain one.
 LayerRouters routers_of_layer(const Shared& shared, std::size_t capture, std::int64_t layer) {
   const CounterfactualAnalysisOptions& options = shared.options;
   if (capture == 0) {
-    return LayerRouters::make(shared.routers, shared.scales, layer, shared.counterfactuals,
+    return LayerRouters::make(shared.routers[static_cast<std::size_t>(layer)], shared.scales, layer,
+                              shared.counterfactuals,
                               {.seed = shared.seed, .keep_norm = options.keep_norm}, options.draws);
   }
-  const Routers plain = Routers::identity(layer + 1, shared.routers.num_key_value_heads);
   LayerRouters routers;
   routers.layer = layer;
-  routers.distinct = {plain.weights.back()};
+  routers.distinct = {LayerRouter::identity(layer, shared.routers.front().num_heads())};
   routers.variants = {{"identity", {0}}};
   return routers;
 }
@@ -178,7 +183,7 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t capture, i
   const ChosenCapture& chosen = shared->captures[capture];
   const LayerRouters routers = routers_of_layer(*shared, capture, layer);
   const auto num_routers = static_cast<std::int64_t>(routers.distinct.size());
-  const std::int64_t heads = shared->routers.num_key_value_heads;
+  const std::int64_t heads = shared->routers.front().num_heads();
   Unit unit = layer_unit(chosen, shared->options.site, layer);
   if (has_classes(chosen.reader)) {
     const SeparabilityRequest request = separability_request(*shared, capture);
@@ -267,13 +272,12 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
           quoted_path(shared->captures[1].reader));
     }
   }
-  shared->routers = routers_of(routed);
-  shared->scales = options.bare_weights ? unit_scales(shared->routers)
-                                        : head_scales_of(routed, options.site, shared->routers);
-  shared->counterfactuals = options.routers(shared->routers.num_layers());
+  shared->routers = layer_routers_of(routed);
+  shared->scales = scales_of(*shared);
+  shared->counterfactuals = options.routers(std::ssize(shared->routers));
   // Refuses sources that are not there before any work is done.
   for (const Counterfactual& counterfactual : shared->counterfactuals) {
-    counterfactual_router(shared->routers, shared->scales, 0, counterfactual);
+    counterfactual_router(shared->routers.front(), shared->scales, 0, counterfactual);
   }
 
   Analysis analysis;

@@ -8,13 +8,12 @@
 
 namespace lime {
 
-LayerRouters LayerRouters::make(const Routers& trained, const HeadScales& scales,
+LayerRouters LayerRouters::make(const LayerRouter& trained, const HeadScales& scales,
                                 std::int64_t layer,
                                 const std::vector<Counterfactual>& counterfactuals,
                                 const CounterfactualOptions& options, std::int64_t draws) {
   LayerRouters result;
   result.layer = layer;
-  const MatrixD& own = trained.weights[static_cast<std::size_t>(layer)];
   for (const Counterfactual& counterfactual : counterfactuals) {
     const bool cuts_later =
         counterfactual.kind == CounterfactualKind::kCut && counterfactual.number > layer;
@@ -23,14 +22,14 @@ LayerRouters LayerRouters::make(const Routers& trained, const HeadScales& scales
     for (std::int64_t draw = 0; draw < (counterfactual.is_random() ? draws : 1); ++draw) {
       CounterfactualOptions drawn = options;
       drawn.seed = Random(options.seed).fork(static_cast<std::uint64_t>(draw))();
-      const MatrixD router =
+      LayerRouter router =
           counterfactual.kind == CounterfactualKind::kTrained
-              ? own
+              ? trained
               : counterfactual_router(trained, scales, layer, counterfactual, drawn);
-      if (router.isZero(0.0)) break;  // nothing is left to measure
+      if (router.is_zero()) break;  // nothing is left to measure
       const auto found = std::find(result.distinct.begin(), result.distinct.end(), router);
       variant.routers.push_back(static_cast<std::size_t>(found - result.distinct.begin()));
-      if (found == result.distinct.end()) result.distinct.push_back(router);
+      if (found == result.distinct.end()) result.distinct.push_back(std::move(router));
     }
     if (!variant.routers.empty()) result.variants.push_back(std::move(variant));
   }

@@ -23,12 +23,12 @@ struct LayerRouters {
     std::vector<std::size_t> routers;  ///< indices in `distinct`, one per draw
   };
   std::int64_t layer = 0;
-  std::vector<MatrixD> distinct;  ///< R, [kv_heads, (layer + 1) * kv_heads]
+  std::vector<LayerRouter> distinct;
   std::vector<Variant> variants;  ///< the trained router first
 
   /// @param counterfactuals  those that change nothing here, like a cut of a later layer, are left
   ///                         out, except for the trained one.
-  static LayerRouters make(const Routers& trained, const HeadScales& scales, std::int64_t layer,
+  static LayerRouters make(const LayerRouter& trained, const HeadScales& scales, std::int64_t layer,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
 };

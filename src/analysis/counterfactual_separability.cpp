@@ -21,9 +21,10 @@ std::int64_t bytes_of_rows(const SeparabilityRequest& request, std::int64_t laye
 }
 
 /// The routed rows of the whole capture under some of the routers.
-std::vector<MatrixF> route_all(const SeparabilityRequest& request, std::span<const MatrixD> routers,
-                               std::int64_t layer, const UnitContext& context) {
-  const std::int64_t heads = routers.front().rows();
+std::vector<MatrixF> route_all(const SeparabilityRequest& request,
+                               std::span<const LayerRouter> routers, std::int64_t layer,
+                               const UnitContext& context) {
+  const std::int64_t heads = routers.front().num_heads();
   const ValueBlocks blocks(request.capture, request.site, layer, heads,
                            request.capture.num_sequences());
   ValueBuffer buffer = blocks.make_buffer();

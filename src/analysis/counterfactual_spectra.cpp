@@ -133,12 +133,12 @@ std::optional<double> deviation_of_block(const SpectraRequest& request, const La
   const int layer = static_cast<int>(routers.layer);
   const std::string site = routed_site(request.site);
   if (!request.capture.has(site, layer) || block.num_rows == 0) return std::nullopt;
-  const MatrixD& trained = routers.distinct[routers.variants.front().routers.front()];
+  const LayerRouter& trained = routers.distinct[routers.variants.front().routers.front()];
   Deviation deviation;
   workspace.router.route(buffer, trained, {0, block.num_rows}, workspace.features);
   deviation.add(workspace.features,
                 request.capture.read_rows(site, layer, block.first_row, block.num_rows),
-                trained.rows());
+                trained.num_heads());
   return deviation.largest_value > 0.0 ? deviation.largest_difference / deviation.largest_value
                                        : deviation.largest_difference;
 }
@@ -239,7 +239,7 @@ std::int64_t longest_sequence(const CaptureReader& capture) {
 
 SpectraResult measure_spectra(const SpectraRequest& request, const LayerRouters& routers,
                               const UnitContext& context) {
-  const std::int64_t heads = routers.distinct.front().rows();
+  const std::int64_t heads = routers.distinct.front().num_heads();
   const ValueBlocks blocks(request.capture, request.site, routers.layer, heads,
                            request.capture.num_sequences());
   ValueBuffer buffer = blocks.make_buffer();

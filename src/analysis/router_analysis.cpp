@@ -35,6 +35,7 @@ struct RouterJob {
   RouterAnalysisOptions options;
   std::string label;
   Routers routers;
+  std::vector<LayerRouter> layer_routers;  ///< the same, with all dimensions
   std::vector<Weighted> weightings;
   std::vector<RouterDrift> drift;
   VectorD distance_initial;  ///< empty without --initial
@@ -79,9 +80,7 @@ void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
         weighted_by(job.routers, site, head_scales_of(capture, site, job.routers)));
   }
   const bool tokens = capture.info().rows == RowKind::kTokens && capture.num_rows() > 0;
-  // The means of routers per dimension are not what the model routed with.
-  const bool per_head = !checkpoint.config().lime.per_dimension;
-  if (per_head && tokens && has_all_layers(capture, "values", job.routers.num_layers() - 1)) {
+  if (tokens && has_all_layers(capture, "values", job.routers.num_layers() - 1)) {
     job.cancellation_site = "values";
   }
 }
@@ -118,11 +117,11 @@ RouterHeadSummary mean_of_heads(std::span<const RouterHeadSummary> heads) {
 std::optional<VectorD> cancellation_of(const RouterJob& job, Index layer,
                                        const UnitContext& context) {
   if (job.cancellation_site.empty()) return std::nullopt;
-  const MatrixD& router = job.routers.weights[static_cast<std::size_t>(layer)];
-  const ValueBlocks blocks(*job.capture, job.cancellation_site, layer, router.rows(),
+  const LayerRouter& router = job.layer_routers[static_cast<std::size_t>(layer)];
+  const ValueBlocks blocks(*job.capture, job.cancellation_site, layer, router.num_heads(),
                            num_sequences_used(job));
   ValueBuffer buffer = blocks.make_buffer();
-  CancellationIndex index(router.rows());
+  CancellationIndex index(router.num_heads());
   std::int64_t done = 0;
   for (const ValueBlocks::Block& block : blocks.blocks()) {
     blocks.read(block, buffer, context.pool, context.stop);
@@ -290,6 +289,7 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions&)
   job->label = label_of(options);
   const Checkpoint checkpoint = Checkpoint::open(options.checkpoint);
   job->routers = routers_of(checkpoint);
+  job->layer_routers = layer_routers_of(checkpoint);
   job->weightings.push_back(weighted_by(job->routers, "none", unit_scales(job->routers)));
   job->drift = router_drift(job->routers);
 

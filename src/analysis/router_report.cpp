@@ -125,8 +125,8 @@ std::string maps_text(const Results& results, const RouterNotes& notes, const Te
     const bool is_signed = weighting.find(" - ") != std::string::npos;
     const std::string map =
         map_to_text(map_of(results, weighting, notes.num_layers), is_signed, style);
-    if (map.empty()) continue;
-    text += fmt::format("{}\n{}\n", map_title(weighting), map);
+    text += fmt::format("{}\n{}\n", map_title(weighting),
+                        map.empty() ? "(does not fit in here; --format csv has it)\n" : map);
   }
   return text;
 }
@@ -153,10 +153,9 @@ std::vector<TableColumn> number_columns(const Rows& rows) {
       {"others_ratio", {"others", number_cell("others_ratio", 3)}},
       {"distance_initial", {"initial", number_cell("distance_initial", 3)}},
   };
-  for (const auto& [key, column] : optional_columns) {
-    const bool has =
-        std::any_of(rows.begin(), rows.end(), [&](const Json* row) { return row->contains(key); });
-    if (has) columns.push_back(column);
+  for (const auto& optional : optional_columns) {
+    const auto has_key = [&](const Json* row) { return row->contains(optional.first); };
+    if (std::any_of(rows.begin(), rows.end(), has_key)) columns.push_back(optional.second);
   }
   return columns;
 }
@@ -247,12 +246,11 @@ Report make_router_report(Results results, const RouterNotes& notes) {
   }
   if (notes.per_dimension) {
     report.notes.emplace_back(
-        "routers per dimension: R is their mean over the dimensions of a head, from which no "
-        "cancellation index follows");
+        "routers per dimension: R is their mean over the dimensions of a head");
   }
   if (!notes.capture.empty()) {
     report.notes.push_back(fmt::format("keys, values: from {}", notes.capture));
-    if (!notes.has_cancellation && !notes.per_dimension) {
+    if (!notes.has_cancellation) {
       report.notes.push_back(
           "no cancellation index: the capture lacks token rows of values of all layers");
     }

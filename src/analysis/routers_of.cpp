@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
@@ -17,6 +19,36 @@ using Eigen::Index;
 
 std::string quoted_path(const CaptureReader& capture) {
   return "'" + capture.path().string() + "'";
+}
+
+/// The matrix of every dimension, from columns in which the dimension runs fastest.
+LayerRouter split_dimensions(const MatrixF& weights, Index head_dim) {
+  std::vector<MatrixD> parts;
+  for (Index dim = 0; dim < head_dim; ++dim) {
+    MatrixD& part = parts.emplace_back(weights.rows(), weights.cols() / head_dim);
+    for (Index column = 0; column < part.cols(); ++column) {
+      part.col(column) = weights.col(column * head_dim + dim).cast<double>();
+    }
+  }
+  return LayerRouter(std::move(parts));
+}
+
+/// The routers of all layers, those of earlier layers than the first router being the identity.
+/// @param dimensions_of  the weights per dimension of a layer, if it has any
+template <typename DimensionsOf>
+std::vector<LayerRouter> with_dimensions(const Routers& means, const ModelConfig& config,
+                                         const DimensionsOf& dimensions_of) {
+  std::vector<LayerRouter> routers;
+  for (std::int64_t layer = 0; layer < means.num_layers(); ++layer) {
+    if (!config.lime.per_dimension) {
+      routers.emplace_back(means.weights[static_cast<std::size_t>(layer)]);
+    } else if (const std::optional<MatrixF> weights = dimensions_of(layer)) {
+      routers.push_back(split_dimensions(*weights, config.head_dim));
+    } else {
+      routers.push_back(LayerRouter::identity(layer, means.num_key_value_heads, config.head_dim));
+    }
+  }
+  return routers;
 }
 
 }  // namespace
@@ -56,6 +88,43 @@ Routers routers_of(const CaptureReader& capture) {
   return routers;
 }
 
+std::vector<LayerRouter> layer_routers_of(const Checkpoint& checkpoint) {
+  return with_dimensions(routers_of(checkpoint), checkpoint.config(), [&](std::int64_t layer) {
+    return read_router_dimensions(checkpoint, layer);
+  });
+}
+
+std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture) {
+  const ModelConfig config =
+      parse_model_config(capture.config(), quoted_path(capture) + ": config");
+  const Routers means = routers_of(capture);
+  return with_dimensions(means, config, [&](std::int64_t layer) -> std::optional<MatrixF> {
+    const int number = static_cast<int>(layer);
+    const std::vector<int> layers = capture.router_layers();
+    if (std::find(layers.begin(), layers.end(), number) == layers.end()) return std::nullopt;
+    if (!capture.has_router_dimensions(number)) {
+      throw InvalidArgument(
+          "{}: holds only the means of routers that have a weight per dimension of a head; capture "
+          "again",
+          quoted_path(capture));
+    }
+    MatrixF weights = capture.router_dimensions(number);
+    const Index heads = config.num_key_value_heads;
+    if (weights.rows() != heads || weights.cols() != (layer + 1) * heads * config.head_dim) {
+      throw FormatError(
+          "{}: the router per dimension of layer {} must have the shape [{}, {}], "
+          "got [{}, {}]",
+          quoted_path(capture), layer, heads, (layer + 1) * heads * config.head_dim, weights.rows(),
+          weights.cols());
+    }
+    if (!weights.allFinite()) {
+      throw FormatError("{}: the router per dimension of layer {} must be finite",
+                        quoted_path(capture), layer);
+    }
+    return weights;
+  });
+}
+
 HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
                           const Routers& routers) {
   HeadScales scales(routers.num_layers(), routers.num_key_value_heads);
@@ -66,6 +135,22 @@ HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
                         quoted_path(capture), site, layer, rms.size(), scales.cols());
     }
     scales.row(layer) = rms.transpose();
+  }
+  return scales;
+}
+
+HeadScales dimension_scales_of(const CaptureReader& capture, const std::string& site,
+                               std::int64_t num_layers) {
+  HeadScales scales(num_layers, capture.dim(site, 0));
+  for (Index layer = 0; layer < num_layers; ++layer) {
+    const RunningStatistics statistics = capture.statistics(site, static_cast<int>(layer));
+    if (statistics.mean.size() != scales.cols()) {
+      throw FormatError("{}: {} of layers 0 and {} differ in width", quoted_path(capture), site,
+                        layer);
+    }
+    const auto count = static_cast<double>(statistics.count);
+    scales.row(layer) =
+        (statistics.mean.array().square() + statistics.m2.array() / count).sqrt().transpose();
   }
   return scales;
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "metrics/router/layer_router.h"
 #include "metrics/router/router_maps.h"
 #include "store/capture_reader.h"
 
@@ -18,11 +23,19 @@ Routers routers_of(const Checkpoint& checkpoint);
 /// @throws FormatError  if a router does not fit the capture's config.
 Routers routers_of(const CaptureReader& capture);
 
+/// The same layer by layer, with the weights of every dimension where routers have such.
+/// @throws InvalidArgument  if the capture holds only their means.
+std::vector<LayerRouter> layer_routers_of(const Checkpoint& checkpoint);
+std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture);
+
 /// Root mean square of each buffered head of `site` ("keys" or "values"), [num_layers, kv_heads],
 /// over all tokens that the model computed.
 /// @throws FormatError  if the capture lacks the statistics of a layer.
 HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
                           const Routers& routers);
+/// The same of each of its dimensions, [num_layers, kv_heads * head_dim].
+HeadScales dimension_scales_of(const CaptureReader& capture, const std::string& site,
+                               std::int64_t num_layers);
 
 /// True if `capture` holds activations of `site` of layers 0 to `last_layer`.
 bool has_all_layers(const CaptureReader& capture, const std::string& site, std::int64_t last_layer);

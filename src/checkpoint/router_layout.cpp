@@ -21,6 +21,29 @@ std::vector<std::int64_t> range(std::int64_t first, std::int64_t last, std::int6
   return layers;
 }
 
+/// The stored weights, `dims` per pair of heads, at their place among all buffered heads:
+/// [kv_heads, (l + 1) * kv_heads * dims], 0 where the router does not read.
+MatrixF spread_router(const Checkpoint& checkpoint, std::int64_t layer, std::int64_t dims) {
+  const ModelConfig& config = checkpoint.config();
+  const std::int64_t heads = config.num_key_value_heads;
+  const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
+  const MatrixF stored =
+      checkpoint.read_matrix(layer_parameter(layer, "self_attn.lime_router.static_weights"));
+  const std::int64_t mixed = config.lime.head_mixing ? heads : 1;
+  MatrixF router = MatrixF::Zero(heads, (layer + 1) * heads * dims);
+  for (std::int64_t s = 0; s < std::ssize(sources); ++s) {
+    const std::int64_t to = sources[static_cast<std::size_t>(s)] * heads;
+    for (std::int64_t row = 0; row < heads; ++row) {
+      for (std::int64_t head = 0; head < mixed; ++head) {
+        const std::int64_t column = to + (config.lime.head_mixing ? head : row);
+        router.row(row).segment(column * dims, dims) =
+            stored.row(row).segment((s * mixed + head) * dims, dims);
+      }
+    }
+  }
+  return router;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> router_sources(const LimeConfig& config, std::int64_t layer) {
@@ -66,28 +89,29 @@ std::optional<MatrixF> read_full_router(const Checkpoint& checkpoint, std::int64
   const ModelConfig& config = checkpoint.config();
   if (!has_router(config, layer) || has_dynamic_router(config, layer)) return std::nullopt;
   const std::int64_t heads = config.num_key_value_heads;
-  const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
-  MatrixF router = MatrixF::Zero(heads, (layer + 1) * heads);
   if (config.lime.router == RouterKind::kAverage) {
+    const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
+    MatrixF router = MatrixF::Zero(heads, (layer + 1) * heads);
     for (const std::int64_t source : sources) {
       router.middleCols(source * heads, heads).diagonal().fill(1.0F / float(sources.size()));
     }
     return router;
   }
-  const MatrixF stored =
-      checkpoint.read_matrix(layer_parameter(layer, "self_attn.lime_router.static_weights"));
-  const std::int64_t dims = config.lime.per_dimension ? config.head_dim : 1;
-  const std::int64_t mixed = config.lime.head_mixing ? heads : 1;
-  for (std::int64_t s = 0; s < std::ssize(sources); ++s) {
-    const std::int64_t to = sources[static_cast<std::size_t>(s)] * heads;
-    for (std::int64_t row = 0; row < heads; ++row) {
-      for (std::int64_t head = 0; head < mixed; ++head) {
-        const float weight = stored.row(row).segment((s * mixed + head) * dims, dims).mean();
-        router(row, to + (config.lime.head_mixing ? head : row)) = weight;
-      }
+  if (!config.lime.per_dimension) return spread_router(checkpoint, layer, 1);
+  const MatrixF all = spread_router(checkpoint, layer, config.head_dim);
+  MatrixF means(heads, (layer + 1) * heads);
+  for (std::int64_t row = 0; row < heads; ++row) {
+    for (std::int64_t source = 0; source < means.cols(); ++source) {
+      means(row, source) = all.row(row).segment(source * config.head_dim, config.head_dim).mean();
     }
   }
-  return router;
+  return means;
+}
+
+std::optional<MatrixF> read_router_dimensions(const Checkpoint& checkpoint, std::int64_t layer) {
+  const ModelConfig& config = checkpoint.config();
+  if (!has_static_router(config, layer) || !config.lime.per_dimension) return std::nullopt;
+  return spread_router(checkpoint, layer, config.head_dim);
 }
 
 }  // namespace lime

@@ -44,4 +44,9 @@ Shape static_router_shape(const ModelConfig& config, std::int64_t layer);
 /// @throws as Checkpoint::read()
 std::optional<MatrixF> read_full_router(const Checkpoint& checkpoint, std::int64_t layer);
 
+/// The same with the weights of every dimension: [kv_heads, (l + 1) * kv_heads * head_dim], column
+/// = (buffered layer * kv_heads + buffered head) * head_dim + dimension.
+/// @return nothing as read_full_router(), and where routers are not per dimension.
+std::optional<MatrixF> read_router_dimensions(const Checkpoint& checkpoint, std::int64_t layer);
+
 }  // namespace lime

@@ -16,6 +16,7 @@
 namespace lime {
 namespace {
 
+using testing::draw_router_dimensions;
 using ::testing::HasSubstr;
 using testing::LimeMetricsTest;
 using testing::ProgramRun;
@@ -299,14 +300,45 @@ TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
       "in a wider type\n");
 }
 
-// A capture holds no weights of these; routing with means would be another model without a word.
-TEST_F(CounterfactualCommandTest, RefusesRoutersWithoutOneWeightPerPairOfHeads) {
+TEST_F(CounterfactualCommandTest, RoutesPerDimensionWhereRoutersAreSo) {
+  RoutedCapture capture = random_routed_capture(small_config("lime"), kLengths, 7);
+  capture.config["lime"] = {{"router", "full"}, {"per_dimension", true}};
+  draw_router_dimensions(capture, 4);
+  write_routed_capture(folder_ / "wide.h5", capture);
+  const Json table = rows("counterfactual wide.h5 --router identity,unsigned,last-1,permuted");
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    const auto number = static_cast<int>(layer);
+    const std::vector<MatrixD>& trained = capture.router_dimensions[layer];
+    const auto expect = [&](const std::string& router, const std::vector<MatrixD>& weights) {
+      const MatrixF routed = routed_values(capture, layer, weights).cast<float>();
+      EXPECT_NEAR(mean_of(table, number, router, "entropy"), entropy_of_rows(routed, 0.5), 1e-6)
+          << router << layer;
+    };
+    expect("trained", trained);
+    expect("identity", std::vector<MatrixD>(trained.size(), [&] {
+             MatrixD identity = MatrixD::Zero(2, trained[0].cols());
+             identity.rightCols(2).setIdentity();
+             return identity;
+           }()));
+    std::vector<MatrixD> weights = trained;
+    for (MatrixD& part : weights) part = part.cwiseAbs();
+    expect("unsigned", weights);
+    weights = trained;
+    for (MatrixD& part : weights) part.leftCols(part.cols() - 2).setZero();
+    expect("last-1", weights);
+    const Json row =
+        find(table, {{"layer", number}, {"router", "trained"}, {"quantity", "entropy"}});
+    EXPECT_LT(row.at("deviation").get<double>(), 2e-7);
+  }
+}
+
+TEST_F(CounterfactualCommandTest, RefusesRoutersThatDependOnTheTokenAndMeansOfDimensions) {
   RoutedCapture capture = random_routed_capture(small_config("lime"), kLengths, 7);
   capture.config["lime"] = {{"router", "full"}, {"per_dimension", true}};
   write_routed_capture(folder_ / "wide.h5", capture);
   EXPECT_EQ(refusal("counterfactual wide.h5", 1),
-            "lime-metrics: 'wide.h5': its routers have a weight per dimension of a head, and a "
-            "capture holds only their means; counterfactuals need one weight per pair of heads\n");
+            "lime-metrics: 'wide.h5': holds only the means of routers that have a weight per "
+            "dimension of a head; capture again\n");
   capture.config["lime"] = {{"router", "full"}, {"dynamic", true}};
   capture.routers.clear();
   write_routed_capture(folder_ / "dynamic.h5", capture);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/random.h"
 #include "store/capture_writer.h"
@@ -34,6 +35,17 @@ RowTable row_table(const RoutedCapture& capture) {
   return table;
 }
 
+/// As a capture holds them: the dimension runs fastest.
+MatrixF joined_dimensions(const std::vector<MatrixD>& router) {
+  const auto dims = static_cast<Eigen::Index>(router.size());
+  MatrixF joined(router[0].rows(), router[0].cols() * dims);
+  for (Eigen::Index column = 0; column < joined.cols(); ++column) {
+    joined.col(column) =
+        router[static_cast<std::size_t>(column % dims)].col(column / dims).cast<float>();
+  }
+  return joined;
+}
+
 CapturePlan plan_of(const RoutedCapture& capture, const std::vector<int>& layers) {
   CapturePlan plan;
   plan.info.tool = "test";
@@ -48,6 +60,10 @@ CapturePlan plan_of(const RoutedCapture& capture, const std::vector<int>& layers
   }
   for (std::size_t layer = 1; layer < capture.routers.size(); ++layer) {
     plan.router[static_cast<int>(layer)] = capture.routers[layer].cast<float>();
+  }
+  for (std::size_t layer = 1; layer < capture.router_dimensions.size(); ++layer) {
+    plan.router_dimensions[static_cast<int>(layer)] =
+        joined_dimensions(capture.router_dimensions[layer]);
   }
   return plan;
 }
@@ -94,6 +110,39 @@ MatrixD routed_values(const RoutedCapture& capture, std::size_t layer, const Mat
   return routed;
 }
 
+MatrixD routed_values(const RoutedCapture& capture, std::size_t layer,
+                      const std::vector<MatrixD>& router) {
+  MatrixD routed(capture.num_rows(), capture.values[layer].cols());
+  const auto dims = static_cast<Eigen::Index>(router.size());
+  for (Eigen::Index dim = 0; dim < dims; ++dim) {
+    const MatrixD all = routed_values(capture, layer, router[static_cast<std::size_t>(dim)]);
+    for (Eigen::Index column = dim; column < all.cols(); column += dims) {
+      routed.col(column) = all.col(column);
+    }
+  }
+  return routed;
+}
+
+void draw_router_dimensions(RoutedCapture& capture, std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t heads = size_of(capture.config, "num_key_value_heads");
+  const std::int64_t dims = width_of(capture.config) / heads;
+  capture.router_dimensions.clear();
+  for (std::size_t layer = 0; layer < capture.routers.size(); ++layer) {
+    std::vector<MatrixD> router(static_cast<std::size_t>(dims), capture.routers[layer]);
+    if (layer > 0) {
+      for (MatrixD& part : router) {
+        part = part.unaryExpr([&](double weight) {
+          return static_cast<double>(static_cast<float>(weight + random.normal()));
+        });
+      }
+    }
+    capture.routers[layer].setZero();
+    for (const MatrixD& part : router) capture.routers[layer] += part / static_cast<double>(dims);
+    capture.router_dimensions.push_back(std::move(router));
+  }
+}
+
 void write_routed_capture(const std::filesystem::path& path, const RoutedCapture& capture,
                           const std::vector<int>& chosen_layers) {
   std::vector<int> layers = chosen_layers;
@@ -112,7 +161,9 @@ void write_routed_capture(const std::filesystem::path& path, const RoutedCapture
     const bool is_routed = plan.activations[i].site == "routed_values";
     MatrixF rows = capture.values[layer];
     if (is_routed && !capture.routers.empty()) {
-      rows = routed_values(capture, layer, capture.routers[layer]).cast<float>();
+      rows = capture.router_dimensions.empty()
+                 ? routed_values(capture, layer, capture.routers[layer]).cast<float>()
+                 : routed_values(capture, layer, capture.router_dimensions[layer]).cast<float>();
     }
     shard.append(i, rows);
     if (!is_routed) continue;

@@ -19,6 +19,8 @@ struct RoutedCapture {
   std::vector<MatrixF> values;        ///< per layer [rows, kv_heads * head_dim]
   std::vector<MatrixF> keys;          ///< likewise; statistics only
   std::vector<MatrixD> routers;       ///< per layer; empty for a plain transformer
+  /// Per layer and dimension of a head; `routers` are then their means. Empty without.
+  std::vector<std::vector<MatrixD>> router_dimensions;
   std::string checkpoint_sha256;
   std::vector<std::int16_t> classes;     ///< per row; empty without classes
   std::vector<std::string> class_names;  ///< of them
@@ -32,8 +34,14 @@ struct RoutedCapture {
 RoutedCapture random_routed_capture(const Json& config, const std::vector<std::int64_t>& lengths,
                                     std::uint64_t seed);
 
+/// Gives `capture` a random weight per dimension of a head.
+void draw_router_dimensions(RoutedCapture& capture, std::uint64_t seed);
+
 /// Routed values of one layer, token by token and head by head.
 MatrixD routed_values(const RoutedCapture& capture, std::size_t layer, const MatrixD& router);
+/// The same under a router per dimension.
+MatrixD routed_values(const RoutedCapture& capture, std::size_t layer,
+                      const std::vector<MatrixD>& router);
 
 /// Writes values (of the layers in `layers`; all if empty) and routed values as lime-capture does.
 void write_routed_capture(const std::filesystem::path& path, const RoutedCapture& capture,

@@ -22,17 +22,39 @@ MatrixD source_norms(const ValueBuffer& values, Index num_sources, TokenRange to
   return norms.cwiseSqrt();
 }
 
+/// Sums over the buffered heads of the norms of what they contribute, [target heads, tokens].
+MatrixD contributed_norms(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens) {
+  if (!router.is_per_dimension()) {
+    return router.of_dimension(0).cwiseAbs() * source_norms(values, router.num_sources(), tokens);
+  }
+  MatrixD contributed = MatrixD::Zero(router.num_heads(), tokens.count);
+  Eigen::ArrayXd squares(tokens.count);
+  for (Index head = 0; head < router.num_heads(); ++head) {
+    for (Index source = 0; source < router.num_sources(); ++source) {
+      squares.setZero();
+      for (Index dim = 0; dim < values.head_dim(); ++dim) {
+        const float* const from = values.source(dim, source) + tokens.first;
+        const double weight = router.of_dimension(dim)(head, source);
+        squares +=
+            (weight * Eigen::Map<const Eigen::ArrayXf>(from, tokens.count).cast<double>()).square();
+      }
+      contributed.row(head).array() += squares.sqrt().transpose();
+    }
+  }
+  return contributed;
+}
+
 }  // namespace
 
 CancellationIndex::CancellationIndex(std::int64_t num_key_value_heads)
     : sum_(VectorD::Zero(num_key_value_heads)),
       count_(decltype(count_)::Zero(num_key_value_heads)) {}
 
-void CancellationIndex::add(const ValueBuffer& values, const MatrixD& router, TokenRange tokens) {
+void CancellationIndex::add(const ValueBuffer& values, const LayerRouter& router,
+                            TokenRange tokens) {
   router_.route(values, router, tokens, routed_);
-  const Index heads = router.rows();
-  const MatrixD contributed =
-      router.cwiseAbs() * source_norms(values, router.cols(), tokens);  // [heads, tokens]
+  const Index heads = router.num_heads();
+  const MatrixD contributed = contributed_norms(values, router, tokens);
   MatrixD remaining = MatrixD::Zero(heads, tokens.count);
   for (Index dim = 0; dim < values.head_dim(); ++dim) {
     remaining.array() += routed_.middleRows(dim * heads, heads).array().square();

@@ -12,6 +12,8 @@ namespace lime {
 ///
 ///   index = 1 - ||sum_j R_hj v_j|| / sum_j ||R_hj v_j||,   averaged over tokens
 ///
+/// R_hj is a number, or of a router per dimension a diagonal matrix.
+///
 /// 0: all contributions point the same way; 1: nothing is left of them. Contributions of m equal
 /// sizes in random directions of many dimensions give 1 - 1/sqrt(m). Does not depend on how heads
 /// are scaled. Gathers over any number of buffers; not thread-safe.
@@ -21,7 +23,7 @@ class CancellationIndex {
 
   /// Adds tokens of `values` under the router of one layer.
   /// @throws InvalidArgument  as ValueRouter::route().
-  void add(const ValueBuffer& values, const MatrixD& router, TokenRange tokens);
+  void add(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens);
   void merge(const CancellationIndex& other);
 
   /// The mean of each target head, [kv_heads]; NaN for a head that no token contributes to.

@@ -18,7 +18,6 @@ namespace lime {
 namespace {
 
 using Eigen::Index;
-using Row = Eigen::RowVectorXd;
 
 /// A name, and whether a number follows it.
 struct KindName {
@@ -47,53 +46,74 @@ constexpr std::array<KindName, 9> kKindNames = {{
       printable(text));
 }
 
-/// The root mean squares of the heads that `layer` reads, in the order of its columns.
-Row scales_of_columns(const HeadScales& scales, Index layer) {
-  const Index heads = scales.cols();
-  Row row(heads * (layer + 1));
-  for (Index source = 0; source <= layer; ++source) {
-    row.segment(source * heads, heads) = scales.row(source);
+/// Scales of what `layer` reads, as the weights of a target head: [num_dims, sources].
+MatrixD scales_of_sources(const HeadScales& scales, const LayerRouter& router) {
+  const Index heads = router.num_heads();
+  const Index dims = router.num_dims();
+  MatrixD result(dims, router.num_sources());
+  for (Index source = 0; source < result.cols(); ++source) {
+    for (Index dim = 0; dim < dims; ++dim) {
+      result(dim, source) = scales(source / heads, source % heads * dims + dim);
+    }
   }
-  return row;
+  return result;
 }
 
-Row keep_columns(const Row& weights, Index first, Index count) {
-  Row kept = Row::Zero(weights.size());
-  first = std::min(first, weights.size());
-  count = std::min(count, weights.size() - first);
-  kept.segment(first, count) = weights.segment(first, count);
+/// The weights of one target head, [num_dims, sources].
+MatrixD weights_of_head(const LayerRouter& router, Index head) {
+  MatrixD weights(router.num_dims(), router.num_sources());
+  for (Index dim = 0; dim < weights.rows(); ++dim) {
+    weights.row(dim) = router.of_dimension(dim).row(head);
+  }
+  return weights;
+}
+
+MatrixD keep_columns(const MatrixD& weights, Index first, Index count) {
+  MatrixD kept = MatrixD::Zero(weights.rows(), weights.cols());
+  first = std::min(first, weights.cols());
+  count = std::min(count, weights.cols() - first);
+  kept.middleCols(first, count) = weights.middleCols(first, count);
   return kept;
 }
 
-/// The `count` weights of largest |w| s; at a tie the earlier column.
-Row keep_largest(const Row& weights, const Row& scales, Index count) {
-  std::vector<Index> order(static_cast<std::size_t>(weights.size()));
+/// The `count` sources of largest ||w s||; at a tie the earlier column.
+MatrixD keep_largest(const MatrixD& weights, const MatrixD& scales, Index count) {
+  std::vector<Index> order(static_cast<std::size_t>(weights.cols()));
   std::iota(order.begin(), order.end(), Index{0});
-  const Row size = weights.cwiseAbs().cwiseProduct(scales);
+  const Eigen::RowVectorXd size = weights.cwiseProduct(scales).colwise().norm();
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return size(a) > size(b); });
-  Row kept = Row::Zero(weights.size());
-  for (Index i = 0; i < std::min(count, weights.size()); ++i) {
+  MatrixD kept = MatrixD::Zero(weights.rows(), weights.cols());
+  for (Index i = 0; i < std::min(count, weights.cols()); ++i) {
     const Index column = order[static_cast<std::size_t>(i)];
-    kept(column) = weights(column);
+    kept.col(column) = weights.col(column);
   }
   return kept;
 }
 
 /// contributions / s, 0 where s is.
-Row from_contributions(const Row& contributions, const Row& scales) {
+MatrixD from_contributions(const MatrixD& contributions, const MatrixD& scales) {
   return (scales.array() > 0.0).select(contributions.array() / scales.array(), 0.0);
 }
 
-Row permuted(const Row& weights, const Row& scales, Random random) {
-  std::vector<double> contributions;
-  for (Index i = 0; i < weights.size(); ++i) contributions.push_back(weights(i) * scales(i));
-  random.shuffle(std::span(contributions));
-  return from_contributions(Eigen::Map<const Row>(contributions.data(), weights.size()), scales);
+MatrixD permuted(const MatrixD& weights, const MatrixD& scales, Random random) {
+  std::vector<Index> order(static_cast<std::size_t>(weights.cols()));
+  std::iota(order.begin(), order.end(), Index{0});
+  random.shuffle(std::span(order));
+  const MatrixD contributions = weights.cwiseProduct(scales);
+  MatrixD moved(weights.rows(), weights.cols());
+  for (Index column = 0; column < moved.cols(); ++column) {
+    moved.col(column) = contributions.col(order[static_cast<std::size_t>(column)]);
+  }
+  return from_contributions(moved, scales);
 }
 
-Row random_weights(const Row& weights, const Row& scales, Random random) {
-  Row direction(weights.size());
-  for (Index i = 0; i < direction.size(); ++i) direction(i) = random.normal();
+MatrixD random_weights(const MatrixD& weights, const MatrixD& scales, Random random) {
+  MatrixD direction(weights.rows(), weights.cols());
+  for (Index row = 0; row < direction.rows(); ++row) {
+    for (Index column = 0; column < direction.cols(); ++column) {
+      direction(row, column) = random.normal();
+    }
+  }
   direction = (scales.array() > 0.0).select(direction.array(), 0.0);
   const double norm = direction.norm();
   if (norm > 0.0) direction *= weights.cwiseProduct(scales).norm() / norm;
@@ -101,20 +121,20 @@ Row random_weights(const Row& weights, const Row& scales, Random random) {
 }
 
 /// The weights of one target head.
-Row replaced(const Row& weights, const Row& scales, Index head, Index num_heads,
-             const Counterfactual& counterfactual, const Random& random) {
-  const Index own = weights.size() - num_heads;
+MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Index num_heads,
+                 const Counterfactual& counterfactual, const Random& random) {
+  const Index sources = weights.cols();
   const Index width = counterfactual.number * num_heads;
   switch (counterfactual.kind) {
     case CounterfactualKind::kTrained:
       break;
     case CounterfactualKind::kIdentity: {
-      Row identity = Row::Zero(weights.size());
-      identity(own + head) = 1.0;
+      MatrixD identity = MatrixD::Zero(weights.rows(), sources);
+      identity.col(sources - num_heads + head).setOnes();
       return identity;
     }
     case CounterfactualKind::kLast:
-      return keep_columns(weights, std::max<Index>(weights.size() - width, 0), weights.size());
+      return keep_columns(weights, std::max<Index>(sources - width, 0), sources);
     case CounterfactualKind::kFirst:
       return keep_columns(weights, 0, width);
     case CounterfactualKind::kTop:
@@ -126,47 +146,29 @@ Row replaced(const Row& weights, const Row& scales, Index head, Index num_heads,
     case CounterfactualKind::kRandom:
       return random_weights(weights, scales, random);
     case CounterfactualKind::kCut: {
-      Row cut = weights;
-      if (width < weights.size()) cut.segment(width, num_heads).setZero();
+      MatrixD cut = weights;
+      if (width < sources) cut.middleCols(width, num_heads).setZero();
       return cut;
     }
   }
   return weights;
 }
 
-void check_fits(const Routers& trained, const HeadScales& scales,
+void check_fits(const LayerRouter& trained, const HeadScales& scales, Index layer,
                 const Counterfactual& counterfactual) {
-  if (scales.rows() != trained.num_layers() || scales.cols() != trained.num_key_value_heads) {
-    throw InvalidArgument("router: scales must have the shape [{}, {}], got [{}, {}]",
-                          trained.num_layers(), trained.num_key_value_heads, scales.rows(),
-                          scales.cols());
+  const Index heads = trained.num_heads();
+  if (trained.num_sources() != (layer + 1) * heads || layer >= scales.rows() ||
+      scales.cols() != heads * trained.num_dims()) {
+    throw InvalidArgument(
+        "router: scales must have the shape [layers, {}] and the router of layer {} [{}, {}], got "
+        "[{}, {}] and [{}, {}]",
+        heads * trained.num_dims(), layer, heads, (layer + 1) * heads, scales.rows(), scales.cols(),
+        heads, trained.num_sources());
   }
-  if (counterfactual.kind == CounterfactualKind::kCut &&
-      counterfactual.number >= trained.num_layers()) {
+  if (counterfactual.kind == CounterfactualKind::kCut && counterfactual.number >= scales.rows()) {
     throw InvalidArgument("router: {} must name a layer from 0 to {}", counterfactual.name(),
-                          trained.num_layers() - 1);
+                          scales.rows() - 1);
   }
-}
-
-MatrixD router_of_layer(const Routers& trained, const HeadScales& scales, Index layer,
-                        const Counterfactual& counterfactual,
-                        const CounterfactualOptions& options) {
-  MatrixD router = trained.weights[static_cast<std::size_t>(layer)];
-  if (layer == 0 && counterfactual.kind != CounterfactualKind::kCut) return router;
-  const Index heads = trained.num_key_value_heads;
-  const Row column_scales = scales_of_columns(scales, layer);
-  const Random root(options.seed);
-  for (Index head = 0; head < heads; ++head) {
-    const Row before = router.row(head);
-    const auto stream = static_cast<std::uint64_t>(layer * heads + head);
-    Row after = replaced(before, column_scales, head, heads, counterfactual, root.fork(stream));
-    const double norm = after.cwiseProduct(column_scales).norm();
-    if (options.keep_norm && norm > 0.0) {
-      after *= before.cwiseProduct(column_scales).norm() / norm;
-    }
-    router.row(head) = after;
-  }
-  return router;
 }
 
 }  // namespace
@@ -199,24 +201,27 @@ std::string Counterfactual::name() const {
   return "unknown";
 }
 
-MatrixD counterfactual_router(const Routers& trained, const HeadScales& scales, std::int64_t layer,
-                              const Counterfactual& counterfactual,
-                              const CounterfactualOptions& options) {
-  check_fits(trained, scales, counterfactual);
-  return router_of_layer(trained, scales, layer, counterfactual, options);
-}
-
-Routers counterfactual_routers(const Routers& trained, const HeadScales& scales,
-                               const Counterfactual& counterfactual,
-                               const CounterfactualOptions& options) {
-  trained.validate();
-  check_fits(trained, scales, counterfactual);
-  Routers result = trained;
-  for (Index layer = 0; layer < trained.num_layers(); ++layer) {
-    result.weights[static_cast<std::size_t>(layer)] =
-        router_of_layer(trained, scales, layer, counterfactual, options);
+LayerRouter counterfactual_router(const LayerRouter& trained, const HeadScales& scales,
+                                  std::int64_t layer, const Counterfactual& counterfactual,
+                                  const CounterfactualOptions& options) {
+  check_fits(trained, scales, layer, counterfactual);
+  if (layer == 0 && counterfactual.kind != CounterfactualKind::kCut) return trained;
+  const Index heads = trained.num_heads();
+  const MatrixD sizes = scales_of_sources(scales, trained);
+  const Random root(options.seed);
+  std::vector<MatrixD> result(static_cast<std::size_t>(trained.num_dims()),
+                              MatrixD(heads, trained.num_sources()));
+  for (Index head = 0; head < heads; ++head) {
+    const MatrixD before = weights_of_head(trained, head);
+    const auto stream = static_cast<std::uint64_t>(layer * heads + head);
+    MatrixD after = replaced(before, sizes, head, heads, counterfactual, root.fork(stream));
+    const double norm = after.cwiseProduct(sizes).norm();
+    if (options.keep_norm && norm > 0.0) after *= before.cwiseProduct(sizes).norm() / norm;
+    for (Index dim = 0; dim < after.rows(); ++dim) {
+      result[static_cast<std::size_t>(dim)].row(head) = after.row(dim);
+    }
   }
-  return result;
+  return LayerRouter(std::move(result));
 }
 
 }  // namespace lime

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/router/layer_router.h"
 #include "metrics/router/router_maps.h"
 
 namespace lime {
@@ -45,7 +46,7 @@ struct CounterfactualOptions {
   bool keep_norm = false;
 };
 
-/// Makes the routers that take the place of the trained ones.
+/// Makes the router that takes the place of the trained one of one layer.
 ///
 /// A buffered head's share in the routed values is its weight times the size of its values, so
 /// that "contribute most", "the same contributions" and "the same norm" refer to w s, s the root
@@ -55,19 +56,19 @@ struct CounterfactualOptions {
 ///   permuted: w'_j = w_p(j) s_p(j) / s_j,   p a permutation of the buffered heads
 ///   random:   w'_j = g_j / s_j, g normal with ||g|| = ||w s||
 ///
+/// Of a router per dimension w_j and s_j are vectors with an entry per dimension: whole buffered
+/// heads are kept, cut and permuted, and norms go over the dimensions too.
+///
 /// Layer 0 has no router and keeps the identity, except for cut-0.
 ///
-/// @param trained  R of every layer.
-/// @param scales   s, [num_layers, kv_heads]. A head whose s is 0 contributes nothing and keeps
-///                 weight 0 in the random kinds.
-/// @return routers of the same shape. Rows may be zero where nothing is left.
+/// @param trained  R of `layer`.
+/// @param scales   s, [num_layers, kv_heads]; for routers per dimension [num_layers, kv_heads *
+///                 head_dim]. What has scale 0 contributes nothing and keeps weight 0 in the random
+///                 kinds.
+/// @return a router of the same shape. Rows may be zero where nothing is left.
 /// @throws InvalidArgument  if shapes do not fit, or a cut layer is not among the layers.
-Routers counterfactual_routers(const Routers& trained, const HeadScales& scales,
-                               const Counterfactual& counterfactual,
-                               const CounterfactualOptions& options = {});
-/// The same for one layer.
-MatrixD counterfactual_router(const Routers& trained, const HeadScales& scales, std::int64_t layer,
-                              const Counterfactual& counterfactual,
-                              const CounterfactualOptions& options = {});
+LayerRouter counterfactual_router(const LayerRouter& trained, const HeadScales& scales,
+                                  std::int64_t layer, const Counterfactual& counterfactual,
+                                  const CounterfactualOptions& options = {});
 
 }  // namespace lime

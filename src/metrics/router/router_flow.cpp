@@ -2,7 +2,10 @@
 #include "metrics/router/router_flow.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "core/errors.h"
 
@@ -55,25 +58,60 @@ MatrixD by_head_and_layer(const Eigen::Ref<const Eigen::RowVectorXd>& row, Index
   return table;
 }
 
-void keep_strongest(std::vector<RouterFlow::Edge>& edges, std::int64_t count) {
-  const auto stronger = [](const RouterFlow::Edge& a, const RouterFlow::Edge& b) {
-    return a.amount > b.amount;
-  };
-  std::stable_sort(edges.begin(), edges.end(), stronger);
-  if (static_cast<std::int64_t>(edges.size()) > count) {
-    edges.resize(static_cast<std::size_t>(count));
+/// Keeps the strongest of many edges.
+class StrongestEdges {
+ public:
+  explicit StrongestEdges(std::int64_t count) : count_(static_cast<std::size_t>(count)) {}
+
+  /// Those that are not stronger would be dropped.
+  double floor() const { return floor_; }
+
+  void add(const RouterFlow::Edge& edge) {
+    edges_.push_back(edge);
+    if (edges_.size() >= 2 * count_ + kSpare) drop_weak();
   }
-}
+
+  std::vector<RouterFlow::Edge> take() {
+    drop_weak();
+    std::sort(edges_.begin(), edges_.end(), is_before);
+    return std::move(edges_);
+  }
+
+ private:
+  static constexpr std::size_t kSpare = 1024;
+
+  /// Of equal edges the one of the later layer, then of the first heads: an order without ties.
+  static bool is_before(const RouterFlow::Edge& a, const RouterFlow::Edge& b) {
+    return std::tuple(-a.amount, -a.layer, a.head, a.source_layer, a.source_head) <
+           std::tuple(-b.amount, -b.layer, b.head, b.source_layer, b.source_head);
+  }
+
+  void drop_weak() {
+    if (edges_.size() <= count_) return;
+    const auto last = edges_.begin() + static_cast<std::ptrdiff_t>(count_);
+    std::nth_element(edges_.begin(), last, edges_.end(), is_before);
+    // Layers come in falling order: an equal edge that comes later would be dropped.
+    floor_ = last->amount;
+    edges_.erase(last, edges_.end());
+  }
+
+  std::size_t count_;
+  double floor_ = 0.0;
+  std::vector<RouterFlow::Edge> edges_;
+};
 
 /// Lets `each` of what every routed head of `layer` holds flow into its buffered heads.
-void pass_on(const MatrixD& shares, Index layer, double each, RouterFlow& flow) {
+void pass_on(const MatrixD& shares, Index layer, double each, RouterFlow& flow,
+             StrongestEdges& strongest) {
   const Index heads = shares.rows();
   for (Index h = 0; h < heads; ++h) {
-    for (Index j = 0; j < shares.cols(); ++j) {
-      const double amount = each * shares(h, j);
-      if (amount == 0.0) continue;
-      flow.indirect(j % heads, j / heads) += amount;
-      flow.edges.push_back({layer, h, j / heads, j % heads, amount});
+    const double* share = shares.row(h).data();
+    for (Index source = 0; source <= layer; ++source) {
+      for (Index k = 0; k < heads; ++k, ++share) {
+        const double amount = each * *share;
+        flow.indirect(k, source) += amount;
+        if (amount > strongest.floor()) strongest.add({layer, h, source, k, amount});
+      }
     }
   }
 }
@@ -136,12 +174,11 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
   for (Index m = layer; m > 0; --m) {
     const double stream = carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum();
     const double each = (1.0 - options.residual_share) * stream / static_cast<double>(heads);
-    pass_on(row_shares(routers.weights[static_cast<std::size_t>(m - 1)]), m - 1, each, flow);
+    pass_on(row_shares(routers.weights[static_cast<std::size_t>(m - 1)]), m - 1, each, flow,
+            strongest);
     carried = options.residual_share * stream;
-    // Enough to find the strongest of all, without holding millions.
-    if (flow.edges.size() > (std::size_t{1} << 18U)) keep_strongest(flow.edges, options.max_edges);
   }
-  keep_strongest(flow.edges, options.max_edges);
+  flow.edges = strongest.take();
   return flow;
 }
 

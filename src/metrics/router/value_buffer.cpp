@@ -10,19 +10,37 @@ namespace {
 
 using Eigen::Index;
 
-void check_fits(const ValueBuffer& values, const MatrixD& router, TokenRange tokens) {
+void check_fits(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens) {
   const Index heads = values.num_key_value_heads();
-  if (router.rows() != heads || router.cols() < heads || router.cols() % heads != 0 ||
-      router.cols() > values.num_sources()) {
+  const Index sources = router.num_sources();
+  if (router.num_heads() != heads || sources < heads || sources % heads != 0 ||
+      sources > values.num_sources()) {
     throw InvalidArgument(
         "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
         "[{2}, {3}]",
-        heads, values.num_layers(), router.rows(), router.cols());
+        heads, values.num_layers(), router.num_heads(), sources);
+  }
+  if (router.is_per_dimension() && router.num_dims() != values.head_dim()) {
+    throw InvalidArgument("routing: the router has weights of {} dimensions, but heads have {}",
+                          router.num_dims(), values.head_dim());
   }
   if (tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens()) {
     throw InvalidArgument("routing: tokens {} to {} are not among the {} of the buffer",
                           tokens.first, tokens.first + tokens.count, values.num_tokens());
   }
+}
+
+/// The buffered heads with a weight other than 0 in some dimension.
+std::vector<Index> sources_read(const LayerRouter& router) {
+  std::vector<Index> sources;
+  for (Index source = 0; source < router.num_sources(); ++source) {
+    for (Index dim = 0; dim < router.num_dims(); ++dim) {
+      if ((router.of_dimension(dim).col(source).array() == 0.0).all()) continue;
+      sources.push_back(source);
+      break;
+    }
+  }
+  return sources;
 }
 
 }  // namespace
@@ -70,25 +88,20 @@ std::int64_t ValueBuffer::bytes_for(std::int64_t num_tokens) const {
   return num_sources() * head_dim_ * num_tokens * static_cast<std::int64_t>(sizeof(float));
 }
 
-void ValueRouter::route(const ValueBuffer& values, const MatrixD& router, TokenRange tokens,
+void ValueRouter::route(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens,
                         MatrixD& routed) {
   check_fits(values, router, tokens);
   const Index heads = values.num_key_value_heads();
-  std::vector<Index> active;
-  for (Index source = 0; source < router.cols(); ++source) {
-    if ((router.col(source).array() != 0.0).any()) active.push_back(source);
-  }
+  const std::vector<Index> active = sources_read(router);
   const auto num_active = static_cast<Index>(active.size());
   weights_.resize(heads, num_active);
-  for (Index i = 0; i < num_active; ++i) {
-    weights_.col(i) = router.col(active[static_cast<std::size_t>(i)]);
-  }
   routed.resize(values.head_dim() * heads, tokens.count);
   sources_.resize(num_active, tokens.count);
   for (Index dim = 0; dim < values.head_dim(); ++dim) {
     for (Index i = 0; i < num_active; ++i) {
-      const float* const from =
-          values.source(dim, active[static_cast<std::size_t>(i)]) + tokens.first;
+      const Index source = active[static_cast<std::size_t>(i)];
+      weights_.col(i) = router.of_dimension(dim).col(source);
+      const float* const from = values.source(dim, source) + tokens.first;
       sources_.row(i) = Eigen::Map<const Eigen::RowVectorXf>(from, tokens.count).cast<double>();
     }
     routed.middleRows(dim * heads, heads).noalias() = weights_ * sources_;

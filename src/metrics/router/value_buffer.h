@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "core/matrix.h"
+#include "metrics/router/layer_router.h"
 
 namespace lime {
 
 /// Values (or keys) of all layers of some tokens, laid out for routing.
 ///
-/// Routing treats every dimension of a head alike and by itself: routed value c of a token is R
-/// times the c-th dimensions of its buffered heads. So the buffer holds one matrix per dimension,
+/// Routing treats every dimension of a head by itself: routed value c of a token is R (R_c of a
+/// router per dimension) times the c-th dimensions of its buffered heads. So the buffer holds one
+/// matrix per dimension,
 /// [num_sources, num_tokens], whose rows are the buffered heads in the order of R's columns
 /// (oldest layer first): one matrix product per dimension routes all tokens.
 class ValueBuffer {
@@ -57,13 +59,14 @@ struct TokenRange {
 /// Keeps its scratch memory: one object per thread.
 class ValueRouter {
  public:
-  /// @param router  R of one layer, [kv_heads, (layer + 1) * kv_heads].
+  /// @param router  of one layer; per dimension with as many as a head has, or with one for all.
   /// @param routed  [head_dim * kv_heads, tokens.count]; row c * kv_heads + h is dimension c of
   ///                target head h. Feature-major: the transpose of routed rows, and with
   ///                dimensions outside heads.
   /// Time head_dim * kv_heads * tokens multiply-adds per buffered head with a weight other than 0.
   /// @throws InvalidArgument  if router and buffer, or tokens and buffer do not fit.
-  void route(const ValueBuffer& values, const MatrixD& router, TokenRange tokens, MatrixD& routed);
+  void route(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens,
+             MatrixD& routed);
 
  private:
   MatrixD sources_;

@@ -62,26 +62,27 @@ void ValueMoments::add(const ValueBuffer& values, ThreadPool& pool) {
   count_ += values.num_tokens();
 }
 
-FeatureStatistics ValueMoments::routed(const MatrixD& router) const {
+FeatureStatistics ValueMoments::routed(const LayerRouter& router) const {
   if (count_ == 0) throw InvalidArgument("value moments: no token was added");
-  if (router.cols() > num_sources_) {
+  if (router.num_sources() > num_sources_) {
     throw InvalidArgument("value moments: the router has {} columns, more than {} buffered heads",
-                          router.cols(), num_sources_);
+                          router.num_sources(), num_sources_);
   }
-  const Index heads = router.rows();
-  const Index sources = router.cols();
+  const Index heads = router.num_heads();
+  const Index sources = router.num_sources();
   const double n = static_cast<double>(count_);
   FeatureStatistics statistics;
   statistics.count = count_;
   statistics.mean.resize(heads * static_cast<Index>(sum_.size()));
   statistics.m2.resize(statistics.mean.size());
   for (std::size_t d = 0; d < sum_.size(); ++d) {
-    const VectorD sum = router * sum_[d].head(sources);
+    const MatrixD& weights = router.of_dimension(first_dim_ + static_cast<Index>(d));
+    const VectorD sum = weights * sum_[d].head(sources);
     const MatrixD products =
-        router * products_[d].topLeftCorner(sources, sources).selfadjointView<Eigen::Lower>();
-    const VectorD squares = products.cwiseProduct(router).rowwise().sum();
+        weights * products_[d].topLeftCorner(sources, sources).selfadjointView<Eigen::Lower>();
+    const VectorD squares = products.cwiseProduct(weights).rowwise().sum();
     const auto place = static_cast<Index>(d) * heads;
-    statistics.mean.segment(place, heads) = router * shift_[d].head(sources) + sum / n;
+    statistics.mean.segment(place, heads) = weights * shift_[d].head(sources) + sum / n;
     statistics.m2.segment(place, heads) = (squares - sum.cwiseProduct(sum) / n).cwiseMax(0.0);
   }
   return statistics;

@@ -37,7 +37,7 @@ class ValueMoments {
   /// Statistics of what `router` makes of the values, in the order of ValueRouter::route: entry
   /// (c - first_dim) * kv_heads + h. Thread-safe.
   /// @throws InvalidArgument  if no token was added or the router has too many columns.
-  FeatureStatistics routed(const MatrixD& router) const;
+  FeatureStatistics routed(const LayerRouter& router) const;
 
  private:
   std::int64_t first_dim_;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/errors.h"
@@ -23,6 +25,18 @@ HeadScales uneven_scales() {
   HeadScales scales(kLayers, kHeads);
   for (Index i = 0; i < scales.size(); ++i) scales.data()[i] = 0.5 + 0.25 * double(i);
   return scales;
+}
+
+Routers counterfactual_routers(const Routers& trained, const HeadScales& scales,
+                               const Counterfactual& counterfactual,
+                               const CounterfactualOptions& options = {}) {
+  Routers made = trained;
+  for (Index layer = 0; layer < trained.num_layers(); ++layer) {
+    MatrixD& weights = made.weights[std::size_t(layer)];
+    weights =
+        counterfactual_router(weights, scales, layer, counterfactual, options).of_dimension(0);
+  }
+  return made;
 }
 
 Routers make(const std::string& name, const CounterfactualOptions& options = {}) {
@@ -165,6 +179,91 @@ TEST(CounterfactualRouterTest, SaysTheSameOfModelsThatScaleTheirHeadsDifferently
     const std::vector<double> after = contributions(b, scales, 4, 0);
     for (std::size_t i = 0; i < before.size(); ++i) {
       EXPECT_NEAR(after[i], before[i], 1e-13) << name;
+    }
+  }
+}
+
+/// A router of layer 2 with a weight per dimension, and scales of all layers.
+struct PerDimension {
+  static constexpr Index kDims = 3;
+  LayerRouter router = LayerRouter::identity(2, kHeads, kDims);
+  HeadScales scales = HeadScales::Ones(3, kHeads* kDims);
+
+  PerDimension() {
+    std::vector<MatrixD> weights;
+    for (Index dim = 0; dim < kDims; ++dim) {
+      weights.push_back(random_routers(3, kHeads, std::uint64_t(dim)).weights[2]);
+    }
+    router = LayerRouter(std::move(weights));
+    for (Index i = 0; i < scales.size(); ++i) scales.data()[i] = 0.5 + 0.125 * double(i);
+  }
+  LayerRouter make(const std::string& name) const {
+    return counterfactual_router(router, scales, 2, Counterfactual::parse(name));
+  }
+};
+
+TEST(PerDimensionRouterTest, WhatMovesWholeLayersIsThatOfEveryDimension) {
+  const PerDimension given;
+  for (const std::string name : {"trained", "identity", "last-2", "first-1", "unsigned", "cut-1"}) {
+    const LayerRouter made = given.make(name);
+    ASSERT_EQ(made.num_dims(), PerDimension::kDims) << name;
+    for (Index dim = 0; dim < PerDimension::kDims; ++dim) {
+      const LayerRouter alone =
+          counterfactual_router(given.router.of_dimension(dim), HeadScales::Ones(3, kHeads), 2,
+                                Counterfactual::parse(name));
+      EXPECT_EQ(made.of_dimension(dim), alone.of_dimension(0)) << name;
+    }
+  }
+}
+
+TEST(PerDimensionRouterTest, TopKeepsAndPermutingMovesWholeHeads) {
+  const PerDimension given;
+  const auto contribution = [&](const LayerRouter& router, Index column) {
+    VectorD result(PerDimension::kDims);
+    for (Index dim = 0; dim < result.size(); ++dim) {
+      result(dim) = router.of_dimension(dim)(0, column) *
+                    given.scales(column / kHeads, column % kHeads * PerDimension::kDims + dim);
+    }
+    return result;
+  };
+  const LayerRouter top = given.make("top-1");
+  const LayerRouter permuted = given.make("permuted");
+  Index largest = 0;
+  for (Index column = 1; column < 6; ++column) {
+    if (contribution(given.router, column).norm() > contribution(given.router, largest).norm()) {
+      largest = column;
+    }
+  }
+  for (Index column = 0; column < 6; ++column) {
+    const VectorD expected = column == largest ? contribution(given.router, column)
+                                               : VectorD(VectorD::Zero(PerDimension::kDims));
+    EXPECT_EQ(contribution(top, column), expected) << column;
+    int found = 0;
+    for (Index other = 0; other < 6; ++other) {
+      found += contribution(permuted, column).isApprox(contribution(given.router, other), 1e-14);
+    }
+    EXPECT_EQ(found, 1) << column;
+  }
+}
+
+// Dimension 1 of head 0 of layer 1 times 4 and its weights divided by 4: the same model.
+TEST(PerDimensionRouterTest, SaysTheSameOfModelsThatScaleTheirDimensionsDifferently) {
+  const PerDimension given;
+  PerDimension rescaled;
+  std::vector<MatrixD> weights;
+  for (Index dim = 0; dim < PerDimension::kDims; ++dim) {
+    weights.push_back(given.router.of_dimension(dim));
+  }
+  weights[1].col(2) /= 4.0;
+  rescaled.router = LayerRouter(weights);
+  rescaled.scales(1, 1) *= 4.0;
+  for (const std::string name : {"last-2", "top-3", "permuted", "random", "cut-1"}) {
+    const LayerRouter a = given.make(name);
+    const LayerRouter b = rescaled.make(name);
+    for (Index dim = 0; dim < PerDimension::kDims; ++dim) {
+      MatrixD expected = a.of_dimension(dim);
+      if (dim == 1) expected.col(2) /= 4.0;
+      EXPECT_LT((b.of_dimension(dim) - expected).norm(), 1e-13) << name;
     }
   }
 }

@@ -46,6 +46,38 @@ TEST(ValueRouterTest, EqualsTheSumOverBufferedHeads) {
   }
 }
 
+/// One random router per dimension of a head, all of layer 3.
+LayerRouter router_per_dimension() {
+  std::vector<MatrixD> weights;
+  for (Index dim = 0; dim < kHeadDim; ++dim) {
+    weights.push_back(random_routers(kLayers, kHeads, std::uint64_t(dim)).weights[3]);
+  }
+  return LayerRouter(std::move(weights));
+}
+
+TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
+  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
+  const ValueBuffer buffer = buffer_of(values, kHeads);
+  const LayerRouter router = router_per_dimension();
+  ThreadPool pool(2);
+  ValueMoments moments(buffer, 1, 3);
+  moments.add(buffer, pool);
+  const FeatureStatistics statistics = moments.routed(router);
+  MatrixD routed;
+  ValueRouter().route(buffer, router, {0, kTokens}, routed);
+  for (Index dim = 0; dim < kHeadDim; ++dim) {
+    const MatrixD expected = route_directly(values, router.of_dimension(dim));
+    for (Index head = 0; head < kHeads; ++head) {
+      const VectorD feature = expected.col(head * kHeadDim + dim);
+      EXPECT_LT((routed.row(dim * kHeads + head).transpose() - feature).norm(), 1e-12);
+      if (dim < 1 || dim > 3) continue;
+      EXPECT_NEAR(statistics.mean((dim - 1) * kHeads + head), feature.mean(), 1e-12);
+    }
+  }
+  const LayerRouter wrong(std::vector<MatrixD>(2, MatrixD::Ones(kHeads, kHeads)));
+  EXPECT_THROW(ValueRouter().route(buffer, wrong, {0, 1}, routed), InvalidArgument);
+}
+
 TEST(ValueRouterTest, IdentityGivesTheOwnLayerBack) {
   const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
   ValueRouter router;
@@ -59,9 +91,9 @@ TEST(ValueRouterTest, RefusesWhatDoesNotFit) {
   const ValueBuffer buffer = buffer_of(random_values(2, 8, 6), 3);
   ValueRouter router;
   MatrixD routed;
-  EXPECT_THROW(router.route(buffer, MatrixD::Ones(2, 6), {0, 8}, routed), InvalidArgument);
-  EXPECT_THROW(router.route(buffer, MatrixD::Ones(3, 9), {0, 8}, routed), InvalidArgument);
-  EXPECT_THROW(router.route(buffer, MatrixD::Ones(3, 6), {4, 8}, routed), InvalidArgument);
+  EXPECT_THROW(router.route(buffer, MatrixD(MatrixD::Ones(2, 6)), {0, 8}, routed), InvalidArgument);
+  EXPECT_THROW(router.route(buffer, MatrixD(MatrixD::Ones(3, 9)), {0, 8}, routed), InvalidArgument);
+  EXPECT_THROW(router.route(buffer, MatrixD(MatrixD::Ones(3, 6)), {4, 8}, routed), InvalidArgument);
 }
 
 TEST(ValueMomentsTest, GiveTheStatisticsOfRoutedValues) {
