@@ -14,9 +14,9 @@ void add_similarity_command(MetricCommands& commands) {
        .progress_unit = "pairs of layers",
        .examples = "lime-metrics similarity --site hidden\n"
                    "lime-metrics similarity llama.h5 lime.h5 --maps between --site values\n"
-                   "lime-metrics similarity --show procrustes --max-rows 8192 -o maps.json",
-       .prepare = prepare_similarity,
-       .has_samples = false});
+                   "lime-metrics similarity --show procrustes --max-rows 8192 -o maps.json\n"
+                   "lime-metrics similarity llama.h5 lime.h5 --jackknife 10 --compare first",
+       .prepare = prepare_similarity});
 }
 
 }  // namespace lime

@@ -17,9 +17,9 @@ void add_tsne_command(MetricCommands& commands) {
            "lime-metrics tsne llama.h5 lime.h5 --class is,are,was,were --max-per-class 1668 "
            "-o tsne.json -o tsne.csv\n"
            "lime-metrics tsne numbers.h5 --class 1,2,3,4 --perplexity 15 -o near.json\n"
-           "lime-metrics tsne words.h5 --align -o aligned.json",
-       .prepare = prepare_tsne,
-       .has_samples = false});
+           "lime-metrics tsne words.h5 --align -o aligned.json\n"
+           "lime-metrics tsne llama.h5 lime.h5 --compare first",
+       .prepare = prepare_tsne});
 }
 
 }  // namespace lime

@@ -82,8 +82,9 @@ latex() {
 }
 
 # English ------------------------------------------------------------------------------------------
-# The tokenizer of stories260k has 512 tokens: of the paper's words only " was" is one of them, so
-# prepositions stand in for " is", " are", " was", " were".
+# Classes are single tokens. The tokenizer of stories260k has 512: of the paper's " is", " are",
+# " was", " were" only " was" is one of them, so prepositions, which are whole words there and
+# frequent in any text, stand in for them.
 english() {
   present "stories260k on text" "$stories" "$data/text/fineweb-edu-sample.txt" || return 0
   section "stories260k (LLaMA, 5 layers) on English text"
@@ -94,11 +95,13 @@ english() {
   local text=("$out/stories.h5" --label stories260k)
   local words=("$out/stories-words.h5" --label stories260k)
   measure stories-entropy "Entropy of values and hidden states" entropy "${text[@]}"
+  printf '\nof " is", " are", " was", " were" only " was" is a token of stories260k: %s\n' \
+    '" of", " with", " for", " on" stand in for them'
   measure stories-separability "Separability of prepositions" \
     separability "${words[@]}" --method both --control shuffled
   measure stories-tsne "t-SNE of prepositions" tsne "${words[@]}"
-  measure stories-geometry "Geometry" geometry "${text[@]}"
-  measure stories-similarity "Similarity of layers" similarity "${text[@]}"
+  measure stories-geometry "Geometry" geometry "${text[@]}" --jackknife 10
+  measure stories-similarity "Similarity of layers" similarity "${text[@]}" --jackknife 10
 }
 
 minimal_pairs() {
@@ -134,9 +137,11 @@ arithmetic() {
     entropy "${both[@]}" --site values,hidden --summary layers --compare first
   measure aet-separability "Separability of + - x /" \
     separability "${operators[@]}" --method both --compare first
-  measure aet-tsne "t-SNE of close numbers" tsne "${numbers[@]}"
-  measure aet-geometry "Geometry" geometry "${both[@]}" --compare first
-  measure aet-similarity "Similarity of layers, within and between" similarity "${both[@]}"
+  measure aet-tsne "t-SNE of close numbers" tsne "${numbers[@]}" --compare first
+  measure aet-geometry "Geometry" geometry "${both[@]}" --jackknife 10 \
+    --compare first
+  measure aet-similarity "Similarity of layers, within and between" similarity "${both[@]}" \
+    --jackknife 10 --compare first
 }
 
 routers() {

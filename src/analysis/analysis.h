@@ -72,6 +72,8 @@ struct Analysis {
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
   CompareOptions compare;  ///< what is made of the units' samples
+  /// Why the units will have no samples, and what to do, where that is known beforehand.
+  std::string lacks_items = {};
   /// Further rows, computed of all units together (means over tasks, differences of models); whole
   /// rows, with label, site and layer. May be empty. @param units  in the order of `units`
   std::function<std::vector<Json>(std::span<const UnitResult> units)> more_rows = nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/class_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -36,8 +38,9 @@ std::int16_t find_class(const std::vector<std::string>& names, const std::string
         "class: '{}' has no classes, got '{}'; capture again with --only, or leave --class out",
         path, printable(wanted));
   }
-  throw InvalidArgument("class: '{}' has the classes {}, got '{}'", path,
-                        printable(join_words(names)), printable(wanted));
+  throw InvalidArgument("class: '{}' has the classes '{}', got '{}'", path,
+                        printable(fmt::format("{}", fmt::join(names, "', '"))),
+                        printable(wanted));
 }
 
 /// The class of every row, and the names of the classes.

@@ -14,6 +14,7 @@
 #include "core/errors.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/lidar.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {
@@ -65,16 +66,76 @@ VectorD centre_of(const CaptureReader& capture, const std::string& site, int lay
   return mean_of_rows(sequences, context.pool, context.stop);
 }
 
-MeasuredLayer measure_layer(const CaptureReader& capture, const std::string& site, int layer,
-                            const PreparedCapture& prepared, const GeometryAnalysisOptions& options,
-                            const UnitContext& context) {
-  const SequenceSource sequences = token_sequences(capture, site, layer, prepared.num_sequences);
-  const std::vector<std::int64_t>& all = capture.offsets();
-  const std::vector<std::int64_t> offsets(all.begin(), all.begin() + prepared.num_sequences + 1);
+/// All sequences but those of `left_out`, and the rows to keep of these.
+struct RemainingRows {
+  SequenceSource sequences;
+  std::vector<std::int64_t> offsets;
+  RowsToKeep keep;
+};
+
+RemainingRows leave_out(const SequenceSource& sequences, const std::vector<std::int64_t>& offsets,
+                        const RowsToKeep& keep, const Block& left_out) {
+  RemainingRows rest;
+  const std::int64_t removed = left_out.last - left_out.first;
+  rest.sequences.count = sequences.count - removed;
+  rest.sequences.read = [&sequences, left_out, removed](std::int64_t index, MatrixF& rows) {
+    sequences.read(index < left_out.first ? index : index + removed, rows);
+  };
+  const std::int64_t first_row = offsets[static_cast<std::size_t>(left_out.first)];
+  const std::int64_t last_row = offsets[static_cast<std::size_t>(left_out.last)];
+  const auto without = [&](const std::vector<std::int64_t>& rows) {
+    std::vector<std::int64_t> remaining;
+    for (const std::int64_t row : rows) {
+      if (row < first_row) remaining.push_back(row);
+      if (row >= last_row) remaining.push_back(row - (last_row - first_row));
+    }
+    return remaining;
+  };
+  rest.offsets = without(offsets);  // the block's end takes the place of its beginning
+  rest.keep.all = without(keep.neighbors);
+  rest.keep.neighbors = rest.keep.all;
+  return rest;
+}
+
+/// The same layer without each block of sequences in turn: what is measured of all rows.
+std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequences,
+                                                  const std::vector<std::int64_t>& offsets,
+                                                  const PreparedCapture& prepared,
+                                                  const GeometryAnalysisOptions& options,
+                                                  const UnitContext& context) {
+  std::vector<MeasuredLayer> measured;
+  if (options.jackknife == 0) return measured;
+  for (const Block& block : cut_into_blocks(sequences.count, options.jackknife)) {
+    const RemainingRows rest = leave_out(sequences, offsets, prepared.keep, block);
+    LayerGeometryOptions layer = layer_options(options, rest.keep);
+    layer.spectrum_of_sequences = false;
+    layer.curvature = false;
+    layer.massive = false;
+    MeasuredLayer& without = measured.emplace_back();
+    without.geometry = layer_geometry(rest.sequences, rest.offsets,
+                                      mean_of_rows(rest.sequences, context.pool, context.stop),
+                                      layer, context.pool, {}, context.stop);
+    if (options.wants(GeometryGroup::kDimension)) {
+      without.dimension = intrinsic_dimension(without.geometry.sample, options.dimension,
+                                              context.pool, context.stop);
+    }
+    without.geometry.sequences.clear();
+    without.geometry.sample.resize(0, 0);
+    if (context.on_progress) {
+      context.on_progress({sequences.count * (1 + std::ssize(measured)),
+                           sequences.count * (1 + options.jackknife), ""});
+    }
+  }
+  return measured;
+}
+
+MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std::int64_t>& offsets,
+                          const VectorD& centre, const PreparedCapture& prepared,
+                          const GeometryAnalysisOptions& options, const UnitContext& context) {
   MeasuredLayer measured;
-  measured.geometry = layer_geometry(
-      sequences, offsets, centre_of(capture, site, layer, prepared, sequences, context),
-      layer_options(options, prepared.keep), context.pool, context.on_progress, context.stop);
+  measured.geometry =
+      layer_geometry(sequences, offsets, centre, layer_options(options, prepared.keep),
+                     context.pool, context.on_progress, context.stop);
   const RowsToKeep& keep = prepared.keep;
   if (options.wants(GeometryGroup::kDimension)) {
     const MatrixF points = keep.pick(measured.geometry.sample, keep.neighbors);
@@ -86,6 +147,19 @@ MeasuredLayer measure_layer(const CaptureReader& capture, const std::string& sit
     measured.lidar_rows = static_cast<std::int64_t>(keep.classes.rows.size());
   }
   return measured;
+}
+
+UnitResult measure_layer(const CaptureReader& capture, const std::string& site, int layer,
+                         const PreparedCapture& prepared, const GeometryAnalysisOptions& options,
+                         const UnitContext& context) {
+  const SequenceSource sequences = token_sequences(capture, site, layer, prepared.num_sequences);
+  const std::vector<std::int64_t>& all = capture.offsets();
+  const std::vector<std::int64_t> offsets(all.begin(), all.begin() + prepared.num_sequences + 1);
+  const VectorD centre = centre_of(capture, site, layer, prepared, sequences, context);
+  const MeasuredLayer measured =
+      measure_all(sequences, offsets, centre, prepared, options, context);
+  return geometry_result(
+      measured, measure_without_blocks(sequences, offsets, prepared, options, context), options);
 }
 
 /// Bytes of a unit: the Gram matrices of the groups and of the spectrum, and the rows kept, with
@@ -100,7 +174,8 @@ void set_bytes(Unit& unit, const CaptureReader& capture, std::int64_t dim,
     unit.bytes += gram * (num_moment_groups(prepared.num_sequences, dim) + 6);
     unit.bytes_per_thread += moment_scratch_bytes(longest, dim);
   }
-  unit.bytes += static_cast<std::int64_t>(prepared.keep.all.size()) * dim * 24;
+  const std::int64_t copies = options.jackknife > 0 ? 2 : 1;
+  unit.bytes += static_cast<std::int64_t>(prepared.keep.all.size()) * dim * 24 * copies;
   unit.bytes += prepared.keep.classes.num_classes > 0 ? gram * 6 : 0;
   unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
@@ -114,14 +189,13 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
       for (const int layer : layers) {
         Unit unit = layer_unit(capture, site, layer);
         unit.identity = shared->prepared[i].identity;
-        unit.work = shared->prepared[i].num_sequences;
+        unit.work = shared->prepared[i].num_sequences * (1 + shared->options.jackknife);
         set_bytes(unit, capture.reader, capture.reader.dim(site, layer), shared->prepared[i],
                   shared->options);
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
           const PreparedCapture& prepared = shared->prepared[i];
-          return geometry_result(measure_layer(shared->captures[i].reader, site, layer, prepared,
-                                               shared->options, context),
-                                 shared->options);
+          return measure_layer(shared->captures[i].reader, site, layer, prepared, shared->options,
+                               context);
         };
         units.push_back(std::move(unit));
       }
@@ -141,6 +215,10 @@ PreparedCapture prepare_capture(const CaptureReader& capture,
     throw InvalidArgument("'{}': k must be < {}, the number of rows, got {}",
                           capture.path().string(), prepared.num_rows,
                           options.dimension.num_neighbors);
+  }
+  if (options.jackknife > prepared.num_sequences) {
+    throw InvalidArgument("'{}': jackknife must be <= {}, the number of sequences, got {}",
+                          capture.path().string(), prepared.num_sequences, options.jackknife);
   }
   prepared.identity = sequences_identity(capture, prepared.num_sequences);
   prepared.keep = rows_to_keep(capture, prepared.num_rows, options, seed);
@@ -163,6 +241,11 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   analysis.options = stored_options(options);
   analysis.inputs = capture_inputs(shared->captures);
   analysis.units = make_units(shared);
+  if (!options.measures_items()) {
+    analysis.lacks_items =
+        "what is measured of all rows together has no values per item; give it some with "
+        "--jackknife 10";
+  }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {
     return make_geometry_report(std::move(results), shared->captures, shared->options);

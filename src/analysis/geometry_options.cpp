@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {
@@ -34,6 +35,12 @@ double rankme_epsilon(RankMePreset preset) {
 bool GeometryAnalysisOptions::wants(GeometryGroup group) const {
   if (measure.empty()) return group != GeometryGroup::kLidar;
   return std::find(measure.begin(), measure.end(), group) != measure.end();
+}
+
+bool GeometryAnalysisOptions::measures_items() const {
+  return jackknife > 0 || (wants(GeometryGroup::kRank) && ranks != RankScope::kRows) ||
+         wants(GeometryGroup::kSimilarity) || wants(GeometryGroup::kCurvature) ||
+         wants(GeometryGroup::kMassive);
 }
 
 void GeometryAnalysisOptions::describe(OptionList& list) {
@@ -76,6 +83,10 @@ void GeometryAnalysisOptions::describe(OptionList& list) {
            "resamples behind the interval of the mean over sequences, >= 100; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that the interval is meant to cover, in (0, 1)");
+  list.add(
+      "jackknife", jackknife,
+      "blocks of sequences that are left out in turn, for intervals and comparisons of what is "
+      "measured of all rows together, >= 5; 0: none");
 }
 
 void GeometryAnalysisOptions::validate() const {
@@ -95,6 +106,10 @@ void GeometryAnalysisOptions::validate() const {
   token_classes.lidar.validate();
   if (summary.resamples != 0) check_at_least("bootstrap", summary.resamples, kFewestResamples);
   summary.validate();
+  if (jackknife != 0 && jackknife < kFewestBlocks) {
+    throw InvalidArgument("jackknife: must be >= {}, or 0 for none, got {}", kFewestBlocks,
+                          jackknife);
+  }
 }
 
 }  // namespace lime

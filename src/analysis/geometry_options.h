@@ -87,8 +87,13 @@ struct GeometryAnalysisOptions {
   std::int64_t neighbor_rows = 10000;
   TokenClassOptions token_classes;
   SummaryOptions summary;
+  /// Blocks of sequences left out in turn, for intervals and comparisons of what is measured of all
+  /// rows together; 0: none, else >= 5.
+  std::int64_t jackknife = 0;
 
   bool wants(GeometryGroup group) const;
+  /// Whether anything is measured of every sequence, or of blocks of them.
+  bool measures_items() const;
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
   /// @throws InvalidArgument

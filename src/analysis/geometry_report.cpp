@@ -92,6 +92,14 @@ Report make_geometry_report(Results results, const std::vector<ChosenCapture>& c
     report.legend += fmt::format(", [{:g} % bootstrap interval of the mean]",
                                  options.summary.confidence * 100.0);
   }
+  if (options.jackknife > 0) {
+    report.legend += fmt::format("; over rows [{:g} % jackknife interval, {} blocks of sequences]",
+                                 options.summary.confidence * 100.0, options.jackknife);
+  } else if (options.wants(GeometryGroup::kRank) || options.wants(GeometryGroup::kSimilarity) ||
+             options.wants(GeometryGroup::kDimension)) {
+    report.notes.emplace_back(
+        "values of all rows together have intervals, and are compared, with --jackknife 10");
+  }
   return report;
 }
 

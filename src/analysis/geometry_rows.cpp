@@ -5,11 +5,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/row_summaries.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {
@@ -18,6 +20,7 @@ constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 using Value = std::optional<double>;
 using ValueOf = std::function<Value(const SequenceGeometry&)>;
+using ValueOfLayer = std::function<Value(const MeasuredLayer&)>;
 
 /// The four ranks and the participation ratio, under their names.
 std::vector<std::pair<std::string, std::function<Value(const MeasuredSpectrum&)>>> rank_measures() {
@@ -38,17 +41,26 @@ std::vector<std::pair<std::string, std::function<Value(const MeasuredSpectrum&)>
 /// Collects the rows of one layer.
 class RowCollector {
  public:
-  RowCollector(const MeasuredLayer& layer, const GeometryAnalysisOptions& options)
-      : layer_(layer), summaries_(options.summary) {}
+  RowCollector(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
+               const GeometryAnalysisOptions& options)
+      : layer_(layer), without_(without), options_(options), summaries_(options.summary) {}
 
   /// A number of `n` rows together. @return the row, for further columns.
-  Json& add_of_rows(const std::string& group, const std::string& measure, Value value,
-                    std::int64_t n) {
+  Json& add_of_rows(const std::string& group, const std::string& measure,
+                    const ValueOfLayer& value_of, std::int64_t n) {
     Json& row = start(group, measure, "rows");
+    const Value value = value_of(layer_);
     Summary summary = undefined_of(n);
     if (value) summary.mean = *value;
+    const std::optional<Jackknife> blocks = leave_out_blocks(value_of);
+    if (blocks) {
+      summary.ci_low = blocks->ci_low;
+      summary.ci_high = blocks->ci_high;
+    }
     set_summary(row, summary);
+    if (blocks) row["stderr"] = blocks->standard_error;
     row["undefined"] = value ? 0 : 1;
+    if (blocks) add_samples(group, measure, "blocks", blocks->pseudo_values);
     return row;
   }
 
@@ -68,12 +80,7 @@ class RowCollector {
       summaries_.add_mean(row, result_.rows.size() - 1, values);
     }
     row["undefined"] = undefined;
-    if (undefined == 0) {
-      result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
-                                 .quantity = measure,
-                                 .items = "sequences",
-                                 .values = std::move(values)});
-    }
+    if (undefined == 0) add_samples(group, measure, "sequences", std::move(values));
     return row;
   }
 
@@ -83,6 +90,27 @@ class RowCollector {
   }
 
  private:
+  /// Nothing without a jackknife, and where some block leaves no value.
+  std::optional<Jackknife> leave_out_blocks(const ValueOfLayer& value_of) const {
+    std::vector<double> values;
+    for (const MeasuredLayer& layer : without_) {
+      const Value value = value_of(layer);
+      if (!value || !std::isfinite(*value)) return std::nullopt;
+      values.push_back(*value);
+    }
+    const Value all = value_of(layer_);
+    if (values.empty() || !all) return std::nullopt;
+    return jackknife(*all, values, options_.summary.confidence);
+  }
+
+  void add_samples(const std::string& group, const std::string& measure, const char* items,
+                   std::vector<double> values) {
+    result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
+                               .quantity = measure,
+                               .items = items,
+                               .values = std::move(values)});
+  }
+
   Json& start(const std::string& group, const std::string& measure, const char* over) {
     Json row = Json::object();
     row["group"] = group;
@@ -106,6 +134,8 @@ class RowCollector {
   }
 
   const MeasuredLayer& layer_;
+  const std::vector<MeasuredLayer>& without_;
+  const GeometryAnalysisOptions& options_;
   RowSummaries summaries_;
   UnitResult result_;
 };
@@ -113,7 +143,10 @@ class RowCollector {
 void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& rows) {
   for (const auto& [name, value] : rank_measures()) {
     if (scope == RankScope::kSequences) break;
-    Json& row = rows.add_of_rows("rank", name, value(geometry.spectrum), geometry.num_rows);
+    Json& row = rows.add_of_rows(
+        "rank", name,
+        [&value = value](const MeasuredLayer& layer) { return value(layer.geometry.spectrum); },
+        geometry.num_rows);
     row["ceiling"] = std::min(geometry.num_rows, geometry.dim);
   }
   double ceiling = 0.0;
@@ -131,10 +164,14 @@ void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& row
 }
 
 void add_similarity(const LayerGeometry& geometry, RowCollector& rows) {
-  const DirectionSum& plain = geometry.directions;
-  const DirectionSum& centred = geometry.centred_directions;
-  rows.add_of_rows("similarity", "anisotropy", plain.mean_cosine(), plain.count);
-  rows.add_of_rows("similarity", "anisotropy_centred", centred.mean_cosine(), centred.count);
+  const auto add_cosine = [&](const std::string& name, DirectionSum LayerGeometry::*member) {
+    rows.add_of_rows(
+        "similarity", name,
+        [member](const MeasuredLayer& layer) { return (layer.geometry.*member).mean_cosine(); },
+        (geometry.*member).count);
+  };
+  add_cosine("anisotropy", &LayerGeometry::directions);
+  add_cosine("anisotropy_centred", &LayerGeometry::centred_directions);
   const auto add = [&](const std::string& name, Value SequenceSimilarity::*member) {
     rows.add_of_sequences("similarity", name, [member](const SequenceGeometry& sequence) {
       return sequence.similarity.*member;
@@ -158,17 +195,23 @@ void add_massive(RowCollector& rows) {
 }
 
 void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
-  for (const auto& [name, value] : {std::pair<std::string, Value>("two_nn", dimension.two_nn),
-                                    std::pair<std::string, Value>("mle", dimension.mle)}) {
-    Json& row = rows.add_of_rows("dimension", name, value, dimension.points);
+  for (const auto& [name, member] : {std::pair("two_nn", &IntrinsicDimension::two_nn),
+                                     std::pair("mle", &IntrinsicDimension::mle)}) {
+    Json& row = rows.add_of_rows(
+        "dimension", name,
+        [member = member](const MeasuredLayer& layer) -> Value {
+          return layer.dimension ? (*layer.dimension).*member : std::nullopt;
+        },
+        dimension.points);
     row["duplicates"] = dimension.duplicates;
   }
 }
 
 }  // namespace
 
-UnitResult geometry_result(const MeasuredLayer& layer, const GeometryAnalysisOptions& options) {
-  RowCollector rows(layer, options);
+UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
+                           const GeometryAnalysisOptions& options) {
+  RowCollector rows(layer, without, options);
   if (options.wants(GeometryGroup::kRank)) add_ranks(layer.geometry, options.ranks, rows);
   if (options.wants(GeometryGroup::kSimilarity)) add_similarity(layer.geometry, rows);
   if (options.wants(GeometryGroup::kCurvature)) {
@@ -178,7 +221,10 @@ UnitResult geometry_result(const MeasuredLayer& layer, const GeometryAnalysisOpt
   }
   if (options.wants(GeometryGroup::kMassive)) add_massive(rows);
   if (layer.dimension) add_dimension(*layer.dimension, rows);
-  if (layer.lidar) rows.add_of_rows("lidar", "lidar_token", layer.lidar, layer.lidar_rows);
+  if (layer.lidar) {
+    rows.add_of_rows(
+        "lidar", "lidar_token", [](const MeasuredLayer& of) { return of.lidar; }, layer.lidar_rows);
+  }
   return rows.finish();
 }
 

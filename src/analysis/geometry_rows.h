@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analysis/analysis.h"
 #include "analysis/geometry_options.h"
@@ -20,7 +21,10 @@ struct MeasuredLayer {
 
 /// One row per measure: group, measure, over ("rows" or "sequences"), mean, std, ci_low, ci_high,
 /// n, undefined; ranks have a ceiling, dimensions the points used and the duplicates dropped.
-/// Measures of sequences have samples, where every sequence has a value.
-UnitResult geometry_result(const MeasuredLayer& layer, const GeometryAnalysisOptions& options);
+/// Measures of sequences have samples, where every sequence has a value; measures of rows have
+/// them, and an interval and stderr, where `without` holds the layer without each block of
+/// sequences (jackknife()).
+UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
+                           const GeometryAnalysisOptions& options);
 
 }  // namespace lime

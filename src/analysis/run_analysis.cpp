@@ -103,6 +103,13 @@ std::vector<Json> rows_of(const Analysis& analysis, const std::vector<UnitResult
 
 /// Refuses before the work what could not be compared after it.
 void check_comparison(const Analysis& analysis) {
+  const CompareOptions& options = analysis.compare;
+  const bool wants_items =
+      options.compare != ComparePairs::kNone || options.summary != SummaryOver::kNone;
+  if (wants_items && !analysis.lacks_items.empty()) {
+    throw InvalidArgument("{}: {}", options.compare != ComparePairs::kNone ? "compare" : "summary",
+                          analysis.lacks_items);
+  }
   std::vector<Json> keys;
   std::vector<std::string> identities;
   for (const Unit& unit : analysis.units) {

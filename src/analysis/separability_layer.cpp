@@ -47,6 +47,11 @@ double mean_over(const std::vector<Fold>& folds, Value Fold::*value) {
   return sum / static_cast<double>(folds.size());
 }
 
+/// One number per fold as text, separated by semicolons, every digit kept.
+std::string fold_text(const std::vector<double>& values) {
+  return fmt::format("{}", fmt::join(values, "; "));
+}
+
 /// Collects the rows of one site and layer.
 class LayerRows {
  public:
@@ -63,6 +68,9 @@ class LayerRows {
     row["iterations"] = mean_over(folds, &ProbeFold::iterations);
     row["converged"] = probe.converged();
     row["confusion"] = confusion_text(probe.confusion());
+    std::vector<double> log_losses;
+    for (const ProbeFold& fold : folds) log_losses.push_back(fold.log_loss);
+    row["fold_log_losses"] = fold_text(log_losses);
     end_row(std::move(row), probe.accuracies());
   }
 
@@ -99,6 +107,7 @@ class LayerRows {
   }
 
   void end_row(Json row, const std::vector<double>& accuracies) {
+    row["fold_accuracies"] = fold_text(accuracies);
     row["rows"] = task_.rows.size();
     row["classes"] = task_.num_classes;
     row["dim"] = dim_;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "analysis/similarity_report.h"
 #include "core/errors.h"
 #include "metrics/geometry/similarity.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {
@@ -24,6 +27,7 @@ struct SimilarityTask {
   SimilarityAnalysisOptions options;
   std::vector<ChosenCapture> captures;
   std::vector<std::vector<std::int64_t>> rows;  ///< of each capture, those that are compared
+  std::vector<std::string> identities;          ///< of their sequences
 };
 
 /// A map to be made: layers of a site of one capture against those of another, or of the same.
@@ -114,14 +118,47 @@ std::vector<ComparableRows> read_layers(const SimilarityTask& shared, std::size_
   return all;
 }
 
-Json row_of(int layer, int other_layer, const RowSimilarity& similarity, std::size_t n) {
+/// The three measures under the names of their columns.
+std::vector<std::pair<std::string, double>> measures_of(const RowSimilarity& similarity) {
+  return {
+      {"cka", similarity.cka},
+      {"cka_debiased", similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN())},
+      {"procrustes", similarity.procrustes}};
+}
+
+/// The similarity of one pair of layers: of all rows, and without each block of sequences.
+struct PairSimilarity {
+  RowSimilarity all;
+  std::vector<RowSimilarity> without;
+};
+
+/// Nothing without a jackknife, and where a measure is not defined.
+std::optional<Jackknife> leave_out_blocks(const PairSimilarity& pair, std::size_t measure,
+                                          double confidence) {
+  const double all = measures_of(pair.all)[measure].second;
+  std::vector<double> values;
+  for (const RowSimilarity& without : pair.without) {
+    values.push_back(measures_of(without)[measure].second);
+    if (!std::isfinite(values.back())) return std::nullopt;
+  }
+  if (values.empty() || !std::isfinite(all)) return std::nullopt;
+  return jackknife(all, values, confidence);
+}
+
+Json row_of(int layer, int other_layer, const PairSimilarity& pair, std::size_t n,
+            double confidence) {
   Json row = Json::object();
   row["layer"] = layer;
   row["other_layer"] = other_layer;
-  row["cka"] = similarity.cka;
-  row["cka_debiased"] = similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN());
-  row["procrustes"] = similarity.procrustes;
+  const auto measures = measures_of(pair.all);
+  for (const auto& [name, value] : measures) row[name] = value;
   row["n"] = n;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    const std::optional<Jackknife> blocks = leave_out_blocks(pair, i, confidence);
+    if (!blocks) continue;
+    row[measures[i].first + "_low"] = blocks->ci_low;
+    row[measures[i].first + "_high"] = blocks->ci_high;
+  }
   return row;
 }
 
@@ -136,6 +173,60 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan) {
   return pairs;
 }
 
+/// The rows of every layer that are not of sequences in `block`.
+std::vector<ComparableRows> without_block(const std::vector<ComparableRows>& layers,
+                                          const std::vector<std::int64_t>& kept, ThreadPool& pool) {
+  std::vector<ComparableRows> rest(layers.size());
+  pool.parallel_for(static_cast<std::int64_t>(layers.size()), [&](std::int64_t i) {
+    const MatrixF& rows = layers[static_cast<std::size_t>(i)].rows;
+    MatrixF chosen(static_cast<Eigen::Index>(kept.size()), rows.cols());
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      chosen.row(static_cast<Eigen::Index>(r)) = rows.row(kept[r]);
+    }
+    rest[static_cast<std::size_t>(i)] = comparable_rows(std::move(chosen));
+  });
+  return rest;
+}
+
+/// Of the rows drawn, by their place, those left without each block of sequences in turn.
+std::vector<std::vector<std::int64_t>> rows_without_blocks(const SimilarityTask& shared,
+                                                           const MapPlan& plan) {
+  std::vector<std::vector<std::int64_t>> kept;
+  if (shared.options.jackknife == 0) return kept;
+  const CaptureReader& capture = shared.captures[plan.first].reader;
+  const std::vector<std::int64_t>& drawn = shared.rows[plan.first];
+  for (const Block& block : cut_into_blocks(capture.num_sequences(), shared.options.jackknife)) {
+    const std::int64_t first = capture.offsets()[static_cast<std::size_t>(block.first)];
+    const std::int64_t last = capture.offsets()[static_cast<std::size_t>(block.last)];
+    std::vector<std::int64_t>& rows = kept.emplace_back();
+    for (std::int64_t i = 0; i < std::ssize(drawn); ++i) {
+      const std::int64_t row = drawn[static_cast<std::size_t>(i)];
+      if (row < first || row >= last) rows.push_back(i);
+    }
+  }
+  return kept;
+}
+
+/// What is shown of every pair of different layers of a capture, one value per block, under a key
+/// that another capture's has too.
+void add_samples(const SimilarityTask& shared, const MapPlan& plan,
+                 const std::vector<PairSimilarity>& map, UnitResult& result) {
+  const auto shown = static_cast<std::size_t>(shared.options.show);
+  for (const auto& [i, j] : pairs_of(plan)) {
+    if (i == j) continue;
+    const PairSimilarity& pair = map[i * plan.other_layers.size() + j];
+    const std::optional<Jackknife> blocks =
+        leave_out_blocks(pair, shown, shared.options.confidence);
+    if (!blocks) continue;
+    result.samples.push_back({.key = {{"other_label", "itself"},
+                                      {"other_layer", plan.other_layers[j]},
+                                      {"layer", plan.layers[i]}},
+                              .quantity = measures_of(pair.all)[shown].first,
+                              .items = "blocks",
+                              .values = blocks->pseudo_values});
+  }
+}
+
 UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
                        const UnitContext& context) {
   const std::vector<ComparableRows> layers =
@@ -147,34 +238,54 @@ UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
   const std::vector<ComparableRows>& others = plan.is_within() ? layers : more;
   const auto pairs = pairs_of(plan);
   const std::size_t width = plan.other_layers.size();
-  std::vector<RowSimilarity> map(plan.layers.size() * width);
+  std::vector<PairSimilarity> map(plan.layers.size() * width);
+  const auto num_pairs = static_cast<std::int64_t>(pairs.size());
   std::atomic<std::int64_t> done{0};
-  context.pool.parallel_for(
-      static_cast<std::int64_t>(pairs.size()),
-      [&](std::int64_t index) {
-        const auto [i, j] = pairs[static_cast<std::size_t>(index)];
-        RowComparison comparison;
-        map[i * width + j] = comparison.compare(layers[i], others[j]);
-        if (plan.is_within()) map[j * width + i] = map[i * width + j];
-        if (context.on_progress)
-          context.on_progress({++done, static_cast<std::int64_t>(pairs.size()), ""});
-      },
-      context.stop);
+  const auto compare_all = [&](const std::vector<ComparableRows>& of,
+                               const std::vector<ComparableRows>& with, const auto& store) {
+    context.pool.parallel_for(
+        num_pairs,
+        [&](std::int64_t index) {
+          const auto [i, j] = pairs[static_cast<std::size_t>(index)];
+          RowComparison comparison;
+          store(map[i * width + j], comparison.compare(of[i], with[j]));
+          if (context.on_progress) {
+            context.on_progress({++done, num_pairs * (1 + shared.options.jackknife), ""});
+          }
+        },
+        context.stop);
+  };
+  compare_all(layers, others,
+              [](PairSimilarity& pair, const RowSimilarity& similarity) { pair.all = similarity; });
+  for (const std::vector<std::int64_t>& kept : rows_without_blocks(shared, plan)) {
+    const std::vector<ComparableRows> rest = without_block(layers, kept, context.pool);
+    std::vector<ComparableRows> more_rest;
+    if (!plan.is_within()) more_rest = without_block(others, kept, context.pool);
+    compare_all(rest, plan.is_within() ? rest : more_rest,
+                [](PairSimilarity& pair, const RowSimilarity& similarity) {
+                  pair.without.push_back(similarity);
+                });
+  }
+  if (plan.is_within()) {
+    for (const auto& [i, j] : pairs) map[j * width + i] = map[i * width + j];
+  }
   UnitResult result;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     for (std::size_t j = 0; j < width; ++j) {
       result.rows.push_back(row_of(plan.layers[i], plan.other_layers[j], map[i * width + j],
-                                   shared.rows[plan.first].size()));
+                                   shared.rows[plan.first].size(), shared.options.confidence));
     }
   }
+  if (plan.is_within()) add_samples(shared, plan, map, result);
   return result;
 }
 
 /// The rows of all layers, in float and with their lengths; per thread a product of two layers.
 void set_bytes(Unit& unit, const SimilarityTask& shared, const MapPlan& plan) {
   std::int64_t widest = 0;
+  const std::int64_t copies = shared.options.jackknife > 0 ? 2 : 1;
   const auto add = [&](std::size_t capture, const std::vector<int>& layers) {
-    const auto n = static_cast<std::int64_t>(shared.rows[capture].size());
+    const std::int64_t n = std::ssize(shared.rows[capture]) * copies;
     for (const int layer : layers) {
       const std::int64_t dim = shared.captures[capture].reader.dim(plan.site, layer);
       widest = std::max(widest, dim);
@@ -194,7 +305,8 @@ Unit make_unit(const std::shared_ptr<const SimilarityTask>& shared, const MapPla
   unit.where = plan.is_within() ? fmt::format("{}: site '{}'", quoted_path(first.reader), plan.site)
                                 : fmt::format("{} and {}: site '{}'", quoted_path(first.reader),
                                               quoted_path(second.reader), plan.site);
-  unit.work = static_cast<std::int64_t>(pairs_of(plan).size());
+  unit.work = std::ssize(pairs_of(plan)) * (1 + shared->options.jackknife);
+  unit.identity = shared->identities[plan.first];
   set_bytes(unit, *shared, plan);
   unit.measure = [shared, plan](const UnitContext& context) {
     return measure_map(*shared, plan, context);
@@ -212,12 +324,24 @@ void SimilarityAnalysisOptions::describe(OptionList& list) {
            "or all");
   list.add("show", show, "what the printed maps show; files hold all three");
   list.add("max_rows", max_rows, "rows, drawn from all, on which layers are compared, >= 4");
+  list.add("jackknife", jackknife,
+           "blocks of sequences that are left out in turn, for intervals and for --compare, >= 5; "
+           "0: none");
+  list.add("confidence", confidence,
+           "probability that these intervals are meant to cover, in (0, 1)");
 }
 
 void SimilarityAnalysisOptions::validate() const {
   captures.validate();
   if (max_rows < kFewestRows) {
     throw InvalidArgument("max_rows: must be >= {}, got {}", kFewestRows, max_rows);
+  }
+  if (jackknife != 0 && jackknife < kFewestBlocks) {
+    throw InvalidArgument("jackknife: must be >= {}, or 0 for none, got {}", kFewestBlocks,
+                          jackknife);
+  }
+  if (!(confidence > 0.0 && confidence < 1.0)) {
+    throw InvalidArgument("confidence: must be in (0, 1), got {}", confidence);
   }
   if (maps == SimilarityMaps::kBetween && captures.captures.size() < 2) {
     throw InvalidArgument("maps: between needs two captures or more, got {}",
@@ -236,7 +360,13 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
       throw InvalidArgument("{}: holds {} rows, and layers are compared on at least {}",
                             quoted_path(capture.reader), num_rows, kFewestRows);
     }
+    const std::int64_t num_sequences = capture.reader.num_sequences();
+    if (options.jackknife > num_sequences) {
+      throw InvalidArgument("{}: jackknife must be <= {}, the number of sequences, got {}",
+                            quoted_path(capture.reader), num_sequences, options.jackknife);
+    }
     shared->rows.push_back(draw_rows(num_rows, options.max_rows, run.seed));
+    shared->identities.push_back(sequences_identity(capture.reader, num_sequences));
   }
   Analysis analysis;
   analysis.metric = "similarity";
@@ -244,6 +374,9 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
   analysis.inputs = capture_inputs(shared->captures);
   for (const MapPlan& plan : plan_maps(shared->captures, options.maps)) {
     analysis.units.push_back(make_unit(shared, plan));
+  }
+  if (options.jackknife == 0) {
+    analysis.lacks_items = "maps have no values per item; give them some with --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

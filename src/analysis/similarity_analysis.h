@@ -46,6 +46,11 @@ struct SimilarityAnalysisOptions {
   SimilarityMeasure show = SimilarityMeasure::kCkaDebiased;
   /// Rows, drawn from all, on which layers are compared, >= 4.
   std::int64_t max_rows = 4096;
+  /// Blocks of sequences left out in turn, for intervals and the comparison of maps; 0: none, else
+  /// >= 5.
+  std::int64_t jackknife = 0;
+  /// Probability that these intervals are meant to cover, in (0, 1).
+  double confidence = 0.95;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
@@ -58,8 +63,11 @@ struct SimilarityAnalysisOptions {
 /// another one of the same tokens.
 ///
 /// One unit per site and pair of captures, and in it one row per pair of layers: layer,
-/// other_layer, cka, cka_debiased, procrustes, n (rows). The rows drawn of all layers lie in
-/// memory.
+/// other_layer, cka, cka_debiased, procrustes, n (rows); with a jackknife also the ends of their
+/// intervals, as cka_low and cka_high. The rows drawn of all layers lie in memory.
+///
+/// With a jackknife, maps within a capture give samples, one per block, of every pair of different
+/// layers: what is shown of two models is then compared, pair of layers by pair of layers.
 /// @throws InvalidArgument  if captures to be compared hold different tokens, or nothing is left to
 ///                          compare.
 /// @throws IoError, FormatError  as CaptureReader.

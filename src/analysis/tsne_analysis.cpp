@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "analysis/class_rows.h"
 #include "analysis/tsne_report.h"
 #include "core/errors.h"
+#include "core/sha256.h"
 #include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 #include "metrics/tsne/tsne.h"
@@ -30,8 +33,17 @@ constexpr std::int64_t kBytesPerValue = 12;
 struct Shared {
   TsneAnalysisOptions options;  ///< with the seed
   std::vector<ChosenCapture> captures;
-  std::vector<ClassRows> rows;  ///< of each capture
+  std::vector<ClassRows> rows;          ///< of each capture
+  std::vector<std::string> identities;  ///< of these rows
 };
+
+/// Tells whether the same tokens of the same text are drawn.
+std::string identity_of(const CaptureReader& capture, const ClassRows& rows) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(rows.row)));
+  hash.update(std::as_bytes(std::span(rows.class_id)));
+  return sequences_identity(capture, capture.num_sequences()) + " " + hash.hex_digest();
+}
 
 /// Refuses values that are not finite, naming the first by its place in the capture.
 void check_finite(const MatrixF& points, const CaptureReader& capture, const ClassRows& rows) {
@@ -135,11 +147,17 @@ MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std
   if (before.rows() > 0) start = rescaled_initialization(before);
   const TsneOptions options = options_for(shared.options, rows.size());
   const TsneResult embedded = tsne(points, options, context.pool, start, on_step, context.stop);
-  const double trust = trustworthiness(
+  std::vector<double> trust = trustworthiness_of_points(
       points, embedded.embedding,
       {.num_neighbors = shared.options.trust_neighbors, .seed = shared.options.tsne.seed},
       context.pool, context.stop);
-  Json row = row_of(embedded, trust, points, rows, shared.options);
+  const double mean =
+      std::accumulate(trust.begin(), trust.end(), 0.0) / static_cast<double>(trust.size());
+  Json row = row_of(embedded, mean, points, rows, shared.options);
+  result.samples.push_back({.key = shared.options.align ? Json{{"layer", layer}} : Json::object(),
+                            .quantity = "trustworthiness",
+                            .items = "points",
+                            .values = std::move(trust)});
   if (before.rows() > 0) row["moved"] = mean_way(before, embedded.embedding);
   result.rows.push_back(std::move(row));
   MatrixD seconds(1, 3);
@@ -169,6 +187,7 @@ Unit single_unit(const std::shared_ptr<const Shared>& shared, std::size_t i,
   const ChosenCapture& capture = shared->captures[i];
   Unit unit = layer_unit(capture, site, layer);
   unit.work = shared->options.tsne.iterations;
+  unit.identity = shared->identities[i];
   unit.bytes = bytes_for(capture, site, layer, shared->rows[i].size(), shared->options.tsne);
   unit.measure = [shared, i, site, layer](const UnitContext& context) {
     UnitResult result;
@@ -189,6 +208,7 @@ Unit aligned_unit(const std::shared_ptr<const Shared>& shared, std::size_t i,
   const std::int64_t iterations = shared->options.tsne.iterations;
   const std::int64_t total = iterations * std::ssize(part.layers);
   unit.work = total;
+  unit.identity = shared->identities[i];
   for (const int layer : part.layers) {
     unit.bytes = std::max(unit.bytes, bytes_for(capture, part.site, layer, shared->rows[i].size(),
                                                 shared->options.tsne));
@@ -272,6 +292,7 @@ Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run)
                                            .max_rows = options.max_points,
                                            .seed = run.seed}));
     const std::int64_t points = shared->rows.back().size();
+    shared->identities.push_back(identity_of(capture.reader, shared->rows.back()));
     try {
       shared->options.tsne.validate(points);
       TrustworthinessOptions{.num_neighbors = options.trust_neighbors}.validate(points);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/lime_metrics_fixture.h"
 #include "store/hdf5_file.h"
@@ -255,6 +257,125 @@ TEST_F(LimeMetricsGeometryTest, MapsLayersOfOneModelAndOfTwo) {
   EXPECT_THAT(text.output, HasSubstr("a, hidden: layers against layers, percent"));
   EXPECT_THAT(text.output, HasSubstr("100"));
   EXPECT_THAT(run("similarity a.h5 --show procrustes").output, HasSubstr("0.00"));
+}
+
+/// Two models on the same seven sequences; the second one's rows have a common part in layer 1.
+std::pair<SmallCapture, SmallCapture> two_models() {
+  SmallCapture first;
+  first.lengths.assign(7, 6);
+  for (const int layer : {0, 1}) {
+    first.activations.push_back(
+        {"hidden", layer, random_matrix(42, 5, static_cast<std::uint64_t>(layer))});
+  }
+  SmallCapture second = first;
+  MatrixF& rows = second.activations[1].rows;
+  rows.col(0).array() += 3.0F;
+  rows.col(1) *= 4.0F;
+  return {first, second};
+}
+
+/// `rows` without sequence `left_out` of six rows.
+MatrixF without_sequence(const MatrixF& rows, Eigen::Index left_out) {
+  MatrixF rest(rows.rows() - 6, rows.cols());
+  rest << rows.topRows(6 * left_out), rows.bottomRows(rows.rows() - 6 * (left_out + 1));
+  return rest;
+}
+
+TEST_F(LimeMetricsGeometryTest, JackknifeIsThatOfTheCapturesWithoutEachBlock) {
+  const auto [capture, unused] = two_models();
+  write_capture(folder_ / "capture.h5", capture);
+  const std::string measures = " --measure rank,similarity,dimension --k 3 --layer 0";
+  const Json all = rows("geometry --jackknife 7" + measures);
+  std::vector<Json> without;
+  for (Eigen::Index g = 0; g < 7; ++g) {
+    SmallCapture rest;
+    rest.lengths.assign(6, 6);
+    rest.activations.push_back({"hidden", 0, without_sequence(capture.activations[0].rows, g)});
+    write_capture(folder_ / fmt::format("rest{}.h5", g), rest);
+    without.push_back(rows(fmt::format("geometry rest{}.h5{}", g, measures)));
+  }
+  for (const std::string measure : {"effective_rank", "participation_ratio", "stable_rank",
+                                    "anisotropy", "anisotropy_centred", "two_nn", "mle"}) {
+    const Json& row = row_of(all, measure, "rows");
+    std::vector<double> values;
+    double mean = 0.0;
+    for (const Json& rest : without) {
+      values.push_back(row_of(rest, measure, "rows").at("mean").get<double>());
+      mean += values.back() / 7.0;
+    }
+    double squares = 0.0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    EXPECT_NEAR(row.at("stderr").get<double>(), std::sqrt(6.0 / 7.0 * squares), 1e-8) << measure;
+    EXPECT_LT(row.at("ci_low").get<double>(), row.at("mean").get<double>());
+    EXPECT_GT(row.at("ci_high").get<double>(), row.at("mean").get<double>());
+  }
+  EXPECT_EQ(all, rows("geometry --jackknife 7 --threads 3" + measures));
+}
+
+TEST_F(LimeMetricsGeometryTest, ComparesWhatIsMeasuredOfAllRowsBlockByBlock) {
+  const auto [first, second] = two_models();
+  write_capture(folder_ / "a.h5", first);
+  write_capture(folder_ / "b.h5", second);
+  const Json found =
+      rows("geometry a.h5 b.h5 --measure rank,similarity --jackknife 7 --compare first");
+  int compared = 0;
+  for (const Json& row : found) {
+    if (row.value("kind", "") != "comparison" || row.at("items") != "blocks") continue;
+    ++compared;
+    EXPECT_EQ(row.at("n"), 7);
+    if (row.at("quantity") != "anisotropy") continue;
+    if (row.at("layer") == 0) {
+      EXPECT_EQ(row.at("difference"), 0.0);
+    } else {
+      EXPECT_GT(row.at("ci_low").get<double>(), 0.0);
+      EXPECT_NEAR(row.at("p").get<double>(), 2.0 / 128.0, 1e-12);
+      EXPECT_NEAR(row.at("p_holm").get<double>(), 4.0 / 128.0, 1e-12);
+    }
+  }
+  EXPECT_EQ(compared, 2 * 7);
+  EXPECT_THAT(run("geometry a.h5 --measure rank").output, HasSubstr("with --jackknife 10"));
+  EXPECT_EQ(refusal("geometry a.h5 --jackknife 8", 1),
+            "lime-metrics: 'a.h5': jackknife must be <= 7, the number of sequences, got 8\n");
+  EXPECT_EQ(
+      refusal("geometry a.h5 --jackknife 4", 2),
+      std::string("lime-metrics: jackknife: must be >= 5, or 0 for none, got 4") + kSeeGeometry);
+}
+
+TEST_F(LimeMetricsGeometryTest, ComparesMapsOfTwoModels) {
+  const auto [first, second] = two_models();
+  write_capture(folder_ / "a.h5", first);
+  write_capture(folder_ / "b.h5", second);
+  const Json found =
+      rows("similarity a.h5 b.h5 --maps within --show cka --jackknife 7 --compare first");
+  const auto value = [&](const std::string& label) {
+    for (const Json& row : found) {
+      if (row.value("kind", "") == "comparison" || row.at("label") != label) continue;
+      if (row.at("layer") != 0 || row.at("other_layer") != 1) continue;
+      EXPECT_LT(row.at("cka_low").get<double>(), row.at("cka").get<double>());
+      EXPECT_GT(row.at("procrustes_high").get<double>(), row.at("procrustes").get<double>());
+      return row.at("cka").get<double>();
+    }
+    return 0.0;
+  };
+  const Json& last = found.back();
+  ASSERT_EQ(last.value("kind", ""), "comparison");
+  EXPECT_EQ(last.at("quantity"), "cka");
+  EXPECT_EQ(last.at("layer"), 0);
+  EXPECT_EQ(last.at("other_layer"), 1);
+  EXPECT_EQ(last.at("n"), 7);
+  // Both means are less their bias of order 1 / n, which is alike.
+  EXPECT_NEAR(last.at("difference").get<double>(), value("b") - value("a"), 0.1);
+  EXPECT_EQ(found, rows("similarity a.h5 b.h5 --maps within --show cka --jackknife 7 "
+                        "--compare first --threads 3"));
+  EXPECT_EQ(
+      refusal("similarity a.h5 b.h5 --compare first", 1),
+      "lime-metrics: compare: maps have no values per item; give them some with --jackknife 10\n");
+  EXPECT_EQ(refusal("geometry a.h5 b.h5 --measure rank --compare first", 1),
+            "lime-metrics: compare: what is measured of all rows together has no values per item; "
+            "give it some with --jackknife 10\n");
+  EXPECT_EQ(
+      refusal("similarity a.h5 --jackknife 2", 2),
+      std::string("lime-metrics: jackknife: must be >= 5, or 0 for none, got 2") + kSeeSimilarity);
 }
 
 TEST_F(LimeMetricsGeometryTest, RefusesMapsBetweenDifferentTexts) {

@@ -119,7 +119,7 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
 
 TEST_F(LimeMetricsSeparabilityTest, RefusesWordsThatWereNotCaptured) {
   EXPECT_EQ(refusal("separability --words were,is", 1),
-            "lime-metrics: class: 'capture.h5' has the classes  is,  are,  was, got "
+            "lime-metrics: class: 'capture.h5' has the classes ' is', ' are', ' was', got "
             "'were'\n");
 }
 

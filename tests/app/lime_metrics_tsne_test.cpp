@@ -51,6 +51,30 @@ TEST_F(LimeMetricsTsneTest, DrawsCloseNumbers) {
   EXPECT_EQ(rows("tsne --class 100,101,102,103 --layer 1" + quick_).at(0).at("points"), 80);
 }
 
+TEST_F(LimeMetricsTsneTest, ComparesTrustworthinessPointByPoint) {
+  SmallCapture noisy = close_numbers();
+  noisy.activations[1].rows = testing::random_matrix(160, 12, 9);
+  write_capture(folder_ / "noisy.h5", noisy);
+  const Json found = rows("tsne capture.h5 noisy.h5 --compare first" + quick_);
+  ASSERT_EQ(found.size(), 6U);
+  for (std::size_t i = 4; i < 6; ++i) {
+    const Json& row = found[i];
+    EXPECT_EQ(row.at("quantity"), "trustworthiness");
+    EXPECT_EQ(row.at("n"), 160);
+    EXPECT_NEAR(row.at("baseline_mean").get<double>(),
+                found[i - 4].at("trustworthiness").get<double>(), 1e-12);
+    EXPECT_NEAR(row.at("mean").get<double>(), found[i - 2].at("trustworthiness").get<double>(),
+                1e-12);
+  }
+  EXPECT_EQ(found[4].at("difference"), 0.0);
+  EXPECT_LT(found[5].at("ci_high").get<double>(), 0.0);
+  SmallCapture other = close_numbers();
+  other.first_token = 5;
+  write_capture(folder_ / "other.h5", other);
+  EXPECT_THAT(refusal("tsne capture.h5 other.h5 --compare first", 1),
+              HasSubstr("hold other items"));
+}
+
 TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
   EXPECT_EQ(refusal("tsne --perplexity 60", 1),
             "lime-metrics: 'capture.h5': tsne: perplexity must be <= (num_points - 1) / 3 = 53.0 "

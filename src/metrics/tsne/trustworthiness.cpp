@@ -109,9 +109,10 @@ void TrustworthinessOptions::validate(Eigen::Index num_points) const {
   }
 }
 
-double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
-                       const TrustworthinessOptions& options, ThreadPool& pool,
-                       const std::stop_token& stop) {
+std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
+                                              const MatrixD& embedding,
+                                              const TrustworthinessOptions& options,
+                                              ThreadPool& pool, const std::stop_token& stop) {
   options.validate(points.rows());
   if (embedding.rows() != points.rows()) {
     throw InvalidArgument("trustworthiness: {} points, but {} rows of embedding", points.rows(),
@@ -125,27 +126,36 @@ double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
   const neighbors::Centering centering = neighbors::centering_of(points, pool);
   const PackedPoints base(points, centering, pool);
   const PackedPoints packed_queries(query_points, centering, pool);
-  Eigen::ArrayXd penalties(packed_queries.num_slivers());
+  const auto all = static_cast<double>(points.rows());
+  const auto k = static_cast<double>(options.num_neighbors);
+  const double scale = 2.0 / (k * (2.0 * all - 3.0 * k - 1.0));
+  std::vector<double> result(queries.size());
   pool.parallel_for(
       packed_queries.num_slivers(),
       [&](std::int64_t sliver) {
         DistanceRows distances;
         distances.compute(packed_queries, sliver, base);
-        double sum = 0.0;
         const std::int64_t first = sliver * kSliverRows;
         const std::int64_t rows = std::min<std::int64_t>(kSliverRows, std::ssize(queries) - first);
         for (std::int64_t lane = 0; lane < rows; ++lane) {
-          const std::int64_t query = queries[static_cast<std::size_t>(first + lane)];
-          sum += penalty(distances, lane, query,
-                         nearest_in(embedding, query, options.num_neighbors), points.rows());
+          const auto place = static_cast<std::size_t>(first + lane);
+          const std::int64_t query = queries[place];
+          result[place] = 1.0 - scale * penalty(distances, lane, query,
+                                                nearest_in(embedding, query, options.num_neighbors),
+                                                points.rows());
         }
-        penalties[sliver] = sum;
       },
       stop);
-  const auto n = static_cast<double>(queries.size());
-  const auto all = static_cast<double>(points.rows());
-  const auto k = static_cast<double>(options.num_neighbors);
-  return 1.0 - 2.0 * penalties.sum() / (n * k * (2.0 * all - 3.0 * k - 1.0));
+  return result;
+}
+
+double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
+                       const TrustworthinessOptions& options, ThreadPool& pool,
+                       const std::stop_token& stop) {
+  const std::vector<double> of_points =
+      trustworthiness_of_points(points, embedding, options, pool, stop);
+  return std::accumulate(of_points.begin(), of_points.end(), 0.0) /
+         static_cast<double>(of_points.size());
 }
 
 }  // namespace lime

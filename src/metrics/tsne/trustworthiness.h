@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <stop_token>
+#include <vector>
 
 #include "core/matrix.h"
 #include "core/thread_pool.h"
@@ -23,15 +24,21 @@ struct TrustworthinessOptions {
 
 /// Computes how far neighbours in the embedding are neighbours in the data.
 ///
-///   T(k) = 1 - 2 / (n k (2 N - 3 k - 1)) sum_i sum_{j among the k nearest of i in the embedding}
-///              max(0, r(i, j) - k)
+///   T_i(k) = 1 - 2 / (k (2 N - 3 k - 1)) sum_{j among the k nearest of i in the embedding}
+///                max(0, r(i, j) - k),    T(k) = mean of T_i(k)
 ///
 /// with r(i, j) the rank of j by distance from i in the data, N points and n of them looked at.
 /// 1: all neighbours are true ones; about 0.5 for a random embedding.
 ///
 /// @param points     [num_points, dim], finite.
 /// @param embedding  [num_points, 2], finite.
+/// @return T_i of every point looked at, [n].
 /// Time n N dim multiply-adds. Source: Venna & Kaski (2001), eq. 1; as scikit-learn computes it.
+std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
+                                              const MatrixD& embedding,
+                                              const TrustworthinessOptions& options,
+                                              ThreadPool& pool, const std::stop_token& stop = {});
+/// The mean of these, T(k).
 double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
                        const TrustworthinessOptions& options, ThreadPool& pool,
                        const std::stop_token& stop = {});
