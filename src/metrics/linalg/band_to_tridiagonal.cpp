@@ -58,8 +58,8 @@ constexpr std::int64_t kRight = 2 * kB - 1;
 
 /// `value` with the lanes up to and including `lane` set to 0.
 [[gnu::always_inline]] inline Simd keep_above_lane(Simd value, int lane) {
-  static const Simd kLaneNumbers([](auto i) { return static_cast<double>(static_cast<int>(i)); });
-  std::experimental::where(kLaneNumbers <= Simd(static_cast<double>(lane)), value) = 0.0;
+  static const Simd lane_numbers([](auto i) { return static_cast<double>(static_cast<int>(i)); });
+  std::experimental::where(lane_numbers <= Simd(static_cast<double>(lane)), value) = 0.0;
   return value;
 }
 
@@ -70,7 +70,7 @@ template <int kFirst>
 [[gnu::always_inline]] inline void multiply_columns(const double* block, const double* v_values,
                                                     const Vector& v, Vector& below, double* above) {
   for (int lane = 0; lane < kLanes; ++lane) {
-    const int c = kFirst * kLanes + lane;
+    const std::int64_t c = kFirst * kLanes + lane;
     const double* const col = block + c * kRight;
     const Simd factor(v_values[c]);
     const Simd partial = keep_above_lane(load(col + kFirst * kLanes), lane);
@@ -92,7 +92,7 @@ template <int kFirst>
                                                     const double* w_values, const Vector& v,
                                                     const Vector& w) {
   for (int lane = 0; lane < kLanes; ++lane) {
-    const int c = kFirst * kLanes + lane;
+    const std::int64_t c = kFirst * kLanes + lane;
     double* const col = block + c * kRight;
     const Simd v_c(v_values[c]);
     const Simd w_c(w_values[c]);

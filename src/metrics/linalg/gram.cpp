@@ -12,8 +12,6 @@ namespace {
 /// Columns of the operand that are packed and multiplied at once: a sliver of them, 24 KiB with
 /// AVX-512, stays in the first-level cache while others pass by.
 constexpr std::int64_t kDepth = 128;
-/// Rows that are on their way from memory while one is packed.
-constexpr std::int64_t kRowsAhead = 4;
 /// Slivers that pass by it; they stay in the second-level cache.
 constexpr std::int64_t kBlockSlivers = 24;
 
@@ -31,7 +29,7 @@ Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t 
 template <typename Scalar>
 void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int64_t first_col,
                std::int64_t depth, double* to) {
-  const std::int64_t filled = std::min<std::int64_t>(kSliverRows, rows.num_rows - first_row);
+  const std::int64_t filled = std::min(kSliverRows, rows.num_rows - first_row);
   if (filled < kSliverRows) std::fill(to, to + depth * kSliverRows, 0.0);
   const std::int64_t whole = depth / kLanes * kLanes;
   for (std::int64_t c = 0; c < whole; c += kLanes) {
@@ -75,13 +73,10 @@ void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::i
   for (std::int64_t p = 0; p < depth; ++p) {
     const std::int64_t row = start + p;
     const Simd row_scale(rows.row_scale == nullptr ? 1.0 : rows.row_scale[row]);
-    const Scalar* const ahead =
-        rows.x + std::min(row + kRowsAhead, rows.num_rows - 1) * rows.row_stride;
     for (std::int64_t s = 0; s < whole; ++s) {
-      __builtin_prefetch(ahead + s * kSliverRows);
       double* const to = panel.sliver(s) + p * kSliverRows;
 #pragma GCC unroll 4
-      for (int i = 0; i < kSliverRows; i += kLanes) {
+      for (std::int64_t i = 0; i < kSliverRows; i += kLanes) {
         store(to + i, load_affine(rows, row, s * kSliverRows + i) * row_scale);
       }
     }
@@ -94,10 +89,14 @@ void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::i
 
 /// c += a b, or c = a b where `first`, for `count` registers of rows of the tile.
 template <int kCount = kSliverVectors>
-void add_tile(int count, std::int64_t depth, const double* a, const double* b, bool first,
+void add_tile(std::int64_t count, std::int64_t depth, const double* a, const double* b, bool first,
               double* c) {
   if constexpr (kCount > 1) {
     if (count < kCount) return add_tile<kCount - 1>(count, depth, a, b, first, c);
+  }
+  // On its way from memory meanwhile, where C is too large for the caches.
+  for (int j = 0; j < kTileCols; ++j) {
+    for (int i = 0; i < kCount; ++i) __builtin_prefetch(c + j * kSliverRows + i * kLanes, 1);
   }
   TileOf<kCount> tile;
   multiply_sliver(tile, depth, a, b, kSliverRows);
@@ -122,13 +121,35 @@ struct Slice {
   }
 };
 
+/// Memory that is brought into the second-level cache bit by bit while something is computed.
+struct Prefetch {
+  const char* next = nullptr;
+  const char* end = nullptr;
+
+  void bring(std::int64_t bytes) {
+    constexpr std::int64_t kCacheLine = 64;
+    const char* const stop = next + std::min<std::int64_t>(bytes, end - next);
+    for (; next < stop; next += kCacheLine) __builtin_prefetch(next, 0, 2);
+  }
+};
+
+/// Rows [start, start + kDepth), as far as there are so many; nothing where they do not lie side
+/// by side.
+template <typename Scalar>
+Prefetch rows_from(const AffineRows<Scalar>& rows, std::int64_t start) {
+  if (start >= rows.num_rows || rows.row_stride != rows.num_cols) return {};
+  const std::int64_t end = std::min(start + kDepth, rows.num_rows);
+  return {reinterpret_cast<const char*>(rows.x + start * rows.row_stride),
+          reinterpret_cast<const char*>(rows.x + end * rows.row_stride)};
+}
+
 /// Sliver i of C += that of P times block j of P^T, where it lies below the diagonal or in the
 /// same registers.
 void add_block(const Slice& p, std::int64_t i, std::int64_t j, bool first, SymmetricSlivers& c) {
-  const std::int64_t rows = std::min<std::int64_t>(kSliverRows, p.matrix.rows() - i * kSliverRows);
-  const int end = static_cast<int>((rows + kLanes - 1) / kLanes);
-  for (int offset = 0; offset < kSliverRows; offset += kTileCols) {
-    const int begin = i == j ? offset / kLanes : 0;
+  const std::int64_t rows = std::min(kSliverRows, p.matrix.rows() - i * kSliverRows);
+  const std::int64_t end = (rows + kLanes - 1) / kLanes;
+  for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
+    const std::int64_t begin = i == j ? offset / kLanes : 0;
     if (begin >= end) break;
     add_tile(end - begin, p.depth, p.sliver(i) + begin * kLanes, p.sliver(j) + offset, first,
              c.sliver(i) + (j * kSliverRows + offset) * kSliverRows + begin * kLanes);
@@ -136,14 +157,20 @@ void add_block(const Slice& p, std::int64_t i, std::int64_t j, bool first, Symme
 }
 
 /// C += P P^T for the lower triangle, up to what mirror_diagonal() adds; `first` overwrites C.
-void add_outer_product(const Slice& p, bool first, SymmetricSlivers& c) {
+/// @param needed_next  fetched meanwhile.
+void add_outer_product(const Slice& p, bool first, SymmetricSlivers& c, Prefetch needed_next = {}) {
   const std::int64_t num_slivers = p.matrix.num_slivers();
+  const std::int64_t blocks = num_slivers * (num_slivers + 1) / 2;
+  const std::int64_t share = (needed_next.end - needed_next.next) / blocks + 1;
   // Rows behind the last one are not computed.
   if (first) std::fill(c.sliver(num_slivers - 1), c.sliver(num_slivers), 0.0);
   for (std::int64_t block = 0; block < num_slivers; block += kBlockSlivers) {
     for (std::int64_t i = block; i < num_slivers; ++i) {
       const std::int64_t end = std::min(block + kBlockSlivers, i + 1);
-      for (std::int64_t j = block; j < end; ++j) add_block(p, i, j, first, c);
+      for (std::int64_t j = block; j < end; ++j) {
+        needed_next.bring(share);
+        add_block(p, i, j, first, c);
+      }
     }
   }
 }
@@ -203,7 +230,8 @@ void GramBuilder::smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers&
     } else {
       pack_all_columns(rows, start, depth, panel_);
     }
-    add_outer_product({panel_, 0, depth}, start == 0, gram);
+    add_outer_product({panel_, 0, depth}, start == 0, gram,
+                      of_rows ? Prefetch{} : rows_from(rows, start + depth));
   }
   mirror_diagonal(gram);
 }
@@ -214,7 +242,7 @@ void GramBuilder::add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSliv
   for (std::int64_t start = 0; start < rows.num_rows; start += kDepth) {
     const std::int64_t depth = std::min(kDepth, rows.num_rows - start);
     pack_all_columns(rows, start, depth, panel_);
-    add_outer_product({panel_, 0, depth}, false, gram);
+    add_outer_product({panel_, 0, depth}, false, gram, rows_from(rows, start + depth));
   }
   mirror_diagonal(gram);
 }
@@ -302,7 +330,7 @@ double inner_product(const SymmetricSlivers& a, const SymmetricSlivers& b) {
   };
   double below = 0.0;
   double diagonal = 0.0;
-  constexpr std::int64_t kBlock = std::int64_t{kSliverRows} * kSliverRows;
+  constexpr std::int64_t kBlock = kSliverRows * kSliverRows;
   for (std::int64_t s = 0; s < a.num_slivers(); ++s) {
     below += dot(a.sliver(s), b.sliver(s), s * kBlock);
     diagonal += dot(a.sliver(s) + s * kBlock, b.sliver(s) + s * kBlock, kBlock);

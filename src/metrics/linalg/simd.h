@@ -8,7 +8,7 @@ namespace lime::linalg {
 
 /// As many doubles as one register of the processor that this build is for holds.
 using Simd = std::experimental::native_simd<double>;
-inline constexpr int kLanes = static_cast<int>(Simd::size());
+inline constexpr std::int64_t kLanes = Simd::size();
 
 inline Simd load(const double* from) { return Simd(from, std::experimental::element_aligned); }
 inline void store(double* to, const Simd& value) {
@@ -20,7 +20,7 @@ inline double sum_of_lanes(const Simd& value) { return std::experimental::reduce
 /// Rows of a sliver and columns of a register tile: their product of accumulators, one sliver
 /// column and one broadcast value fill the register file (32 registers with AVX-512, else 16).
 inline constexpr int kSliverVectors = kLanes == 2 ? 2 : 3;
-inline constexpr int kSliverRows = kSliverVectors * kLanes;
+inline constexpr std::int64_t kSliverRows = kSliverVectors * kLanes;
 inline constexpr int kTileCols = kLanes >= 8 ? 8 : 4;
 static_assert(kSliverRows % kTileCols == 0);
 

@@ -62,7 +62,7 @@ void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
   const auto num_queries = static_cast<int>(nearest.size());
   for (int j = 0; j < num_base; ++j) {
     const SimdF norm(base.squared_norms()[first + j]);
-    for (int i = 0; i < kSliverRows; i += kFloatLanes) {
+    for (std::int64_t i = 0; i < kSliverRows; i += kFloatLanes) {
       const SimdF product = linalg::load(products + j * kSliverRows + i);
       const SimdF key = norm - (product + product);
       const auto closer = key < linalg::load(thresholds + i);

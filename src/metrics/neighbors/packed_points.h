@@ -13,7 +13,7 @@ namespace lime::neighbors {
 
 /// Rows of a sliver and columns of a register tile of float products.
 inline constexpr int kSliverVectors = 3;
-inline constexpr int kSliverRows = kSliverVectors * linalg::kFloatLanes;
+inline constexpr std::int64_t kSliverRows = std::int64_t{kSliverVectors} * linalg::kFloatLanes;
 inline constexpr int kTileCols = linalg::kFloatLanes >= 16 ? 8 : 4;
 static_assert(kSliverRows % kTileCols == 0);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/probes/lbfgs_memory.h"
 
+#include <cstddef>
+#include <utility>
+
 namespace lime::probes {
 
 void LbfgsMemory::add(VectorD step, VectorD change) {
@@ -11,9 +14,10 @@ void LbfgsMemory::add(VectorD step, VectorD change) {
 }
 
 void LbfgsMemory::first_loop(VectorD& vector) {
-  for (auto pair = pairs_.rbegin(); pair != pairs_.rend(); ++pair) {
-    pair->factor = pair->inverse_curvature * pair->step.dot(vector);
-    vector -= pair->factor * pair->change;
+  for (std::size_t i = pairs_.size(); i-- > 0;) {
+    Pair& pair = pairs_[i];
+    pair.factor = pair.inverse_curvature * pair.step.dot(vector);
+    vector -= pair.factor * pair.change;
   }
 }
 
