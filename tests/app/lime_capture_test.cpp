@@ -51,6 +51,33 @@ class LimeCaptureTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+/// Everything behind an edited router changes, and the capture says by what.
+TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
+  testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));
+  const std::string capture =
+      "--checkpoint lime --text text.txt --seq-len 20 --threads 1 --log-likelihood --sites hidden";
+  write_text(
+      folder_ / "edit.json",
+      R"({"format": "lime-router-edit/1", "edits": [{"layer": 2, "source": 0, "scale": 0}]})");
+  ASSERT_EQ(run(capture + " -o plain.h5").status, 0);
+  const ProgramRun edited = run(capture + " -o edited.h5 --router-edit edit.json");
+  ASSERT_EQ(edited.status, 0) << edited.errors;
+  const CaptureReader before(folder_ / "plain.h5");
+  const CaptureReader after(folder_ / "edited.h5");
+  EXPECT_EQ(after.info().options["router_edit"]["edits"][0]["layer"], 2);
+  EXPECT_FALSE(before.info().options.contains("router_edit"));
+  const MatrixF router = after.router(2);
+  const std::int64_t heads = router.rows();
+  EXPECT_TRUE(router.leftCols(heads).isZero());
+  EXPECT_TRUE(router.rightCols(2 * heads).isApprox(before.router(2).rightCols(2 * heads)));
+  EXPECT_TRUE(after.router(1).isApprox(before.router(1)));
+
+  write_text(folder_ / "bad.json",
+             R"({"format": "lime-router-edit/1", "edits": [{"layer": 9, "scale": 0}]})");
+  expect_refusal(capture + " --router-edit bad.json", 1,
+                 "router edit 0: layer must lie in 1 to 2, for layer 0 has no router, got 9");
+}
+
 constexpr const char* kCapture = "--checkpoint model --text text.txt --seq-len 20 --threads 1";
 
 TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {

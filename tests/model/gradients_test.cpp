@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hand-written backward passes against differences of losses, which the forward pass without
+// gradients computes by other code.
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "core/errors.h"
+#include "model/cross_entropy.h"
+#include "model/decoder.h"
+#include "model/model_fixture.h"
+#include "model/router_tape.h"
+
+namespace lime {
+namespace {
+
+using testing::in_double;
+using testing::lively_decoder;
+using testing::max_difference;
+using testing::NamedConfig;
+using testing::small_config;
+using testing::some_ids;
+
+/// The next tokens of `ids`, some of them of no interest.
+at::Tensor some_targets(const at::Tensor& ids) {
+  const at::Tensor targets = ids.roll(-1, 1);
+  targets.select(1, ids.size(1) - 1).fill_(kIgnoredTarget);
+  targets[0][2].fill_(kIgnoredTarget);
+  return targets;
+}
+
+double loss_of(const Decoder& decoder, const at::Tensor& ids) {
+  const at::NoGradGuard no_grad;
+  const ForwardOptions options{.logits = LogitsFor::kNone, .targets = some_targets(ids)};
+  return decoder.forward(ids, options).loss.item<double>();
+}
+
+void backward(const Decoder& decoder, const at::Tensor& ids) {
+  const ForwardOptions options{.logits = LogitsFor::kNone, .targets = some_targets(ids)};
+  decoder.forward(ids, options).loss.backward();
+}
+
+class GradientsTest : public ::testing::TestWithParam<NamedConfig> {};
+
+TEST_P(GradientsTest, AreTheSlopesOfTheLoss) {
+  constexpr double kStep = 1e-5;
+  Decoder decoder = lively_decoder(GetParam().config, in_double());
+  const at::Tensor ids = some_ids(2, 7);
+  decoder.set_requires_grad(true);
+  backward(decoder, ids);
+  for (const auto& [name, parameter] : decoder.parameters()) {
+    ASSERT_TRUE(parameter.grad().defined()) << name;
+    const at::NoGradGuard no_grad;
+    const at::Tensor direction =
+        torch::sin(torch::arange(parameter.numel(), torch::kDouble) * 1.7).view(parameter.sizes());
+    at::Tensor weights = parameter.detach();
+    weights.add_(direction, kStep);
+    const double above = loss_of(decoder, ids);
+    weights.add_(direction, -2.0 * kStep);
+    const double below = loss_of(decoder, ids);
+    weights.add_(direction, kStep);
+    const double slope = (above - below) / (2.0 * kStep);
+    const double expected = (parameter.grad() * direction).sum().item<double>();
+    // The error of central differences is of the order of kStep^2 and of 1e-15 / kStep.
+    EXPECT_NEAR(slope, expected, 1e-6 * (1.0 + std::abs(expected))) << name;
+  }
+}
+
+TEST_P(GradientsTest, AreTheSameWhereBlocksAreComputedAgain) {
+  const auto gradients = [&](bool recompute) {
+    Decoder decoder = lively_decoder(GetParam().config, in_double());
+    decoder.set_requires_grad(true);
+    const at::Tensor ids = some_ids(2, 7);
+    const ForwardOptions options{
+        .logits = LogitsFor::kNone, .targets = some_targets(ids), .recompute_blocks = recompute};
+    decoder.forward(ids, options).loss.backward();
+    std::vector<at::Tensor> all;
+    for (const NamedTensor& parameter : decoder.parameters())
+      all.push_back(parameter.tensor.grad());
+    return all;
+  };
+  const std::vector<at::Tensor> kept = gradients(false);
+  const std::vector<at::Tensor> again = gradients(true);
+  for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_LT(max_difference(kept[i], again[i]), 1e-12);
+}
+
+TEST_P(GradientsTest, HaveTheSameBitsForAnyNumberOfThreads) {
+  if (GetParam().config.decoder == DecoderKind::kHyperConnections) {
+    GTEST_SKIP() << "the weights of streams get their gradients from LibTorch's sums";
+  }
+  const auto gradients = [&](int threads) {
+    at::set_num_threads(threads);
+    Decoder decoder = lively_decoder(GetParam().config);
+    decoder.set_requires_grad(true);
+    backward(decoder, some_ids(2, 67));
+    std::vector<at::Tensor> all;
+    for (const NamedTensor& parameter : decoder.parameters())
+      all.push_back(parameter.tensor.grad());
+    return all;
+  };
+  const int usual = at::get_num_threads();
+  const std::vector<at::Tensor> one = gradients(1);
+  const std::vector<at::Tensor> three = gradients(3);
+  at::set_num_threads(usual);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(torch::equal(one[i], three[i])) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Decoders, GradientsTest, ::testing::ValuesIn(testing::small_configs()),
+                         testing::config_name);
+
+TEST(CrossEntropyTest, IsThatOfTheLogits) {
+  const at::Tensor x = torch::randn({9, 5}, torch::kDouble).requires_grad_();
+  const at::Tensor weight = torch::randn({13, 5}, torch::kDouble).requires_grad_();
+  const at::Tensor targets = torch::tensor({3L, -100L, 0L, 12L, -100L, 5L, 5L, 1L, -100L});
+  const auto expected = torch::cross_entropy_loss(torch::linear(x, weight), targets, {},
+                                                  at::Reduction::Sum, kIgnoredTarget);
+  expected.backward();
+  const at::Tensor dx = x.grad().clone();
+  const at::Tensor dw = weight.grad().clone();
+  x.mutable_grad().reset();
+  weight.mutable_grad().reset();
+  const at::Tensor loss = summed_cross_entropy(x, weight, targets);
+  loss.backward();
+  EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-12);
+  EXPECT_LT(max_difference(x.grad(), dx), 1e-13);
+  EXPECT_LT(max_difference(weight.grad(), dw), 1e-13);
+  EXPECT_THROW(summed_cross_entropy(x, weight, targets + 1), InvalidArgument);
+}
+
+/// What a router reads lies in the buffer once; nothing is copied beside it.
+TEST(RouterTapeTest, HoldsEveryKeyAndValueOnce) {
+  const ModelConfig config = small_config(DecoderKind::kLime);
+  const DecoderWeights weights(config, at::TensorOptions(at::kFloat));
+  const auto tape = std::make_shared<RouterTape>(config, weights);
+  const at::Tensor own = torch::ones({2, 7, 2, 6}).requires_grad_();
+  for (int layer = 0; layer < 3; ++layer) tape->mix(layer, {own, own}, {});
+  EXPECT_EQ(tape->num_elements(), 3 * 2 * (2 * 7) * 2 * 6);
+}
+
+}  // namespace
+}  // namespace lime
