@@ -88,8 +88,8 @@ def multiply_accumulates(build, options):
         config = pathlib.Path(folder) / "config.json"
         words = command_words({k: v for k, v in options.items() if k != "activation-checkpointing"})
         run([build / "bin/lime-bench-step", *words, "--write-config", config])
-        result = run([build / "bin/lime-metrics", "cost", config, "--sequence-length", options["seq-len"],
-                      "--format", "json"])
+        result = run([build / "bin/lime-metrics", "cost", config, "--sequence-length",
+                      options["seq-len"], "--format", "json"])
     return result["rows"][0]["multiply_accumulates"]
 
 
@@ -101,6 +101,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--only", nargs="+", default=None, metavar="ROW")
+    parser.add_argument("--no-cost", action="store_true",
+                        help="leave multiply-accumulates out; they need no quiet machine")
+    parser.add_argument("--verbose", action="store_true", help="print each turn as it ends")
     arguments = parser.parse_args()
     size, rows = TABLES[arguments.table]
     first = next(iter(rows))
@@ -113,6 +116,8 @@ def main():
                                        *command_words(size | options), "--threads",
                                        arguments.threads, "--repeats", arguments.repeats,
                                        "--no-pass"]))
+            if arguments.verbose:
+                print(name, measured[name][-1], file=sys.stderr, flush=True)
     print("| decoder | step | against LLaMA | peak memory | against LLaMA | parameters | "
           "multiply-accumulates |")
     print("|---|---|---|---|---|---|---|")
@@ -121,7 +126,9 @@ def main():
         step = statistics.median(result["step_seconds"] for result in results)
         memory = statistics.median(result["peak_memory_bytes"] for result in results)
         base = base or (step, memory)
-        cost = multiply_accumulates(arguments.build, size | rows[name])
+        cost = 0.0
+        if not arguments.no_cost:
+            cost = multiply_accumulates(arguments.build, size | rows[name])
         print(f"| {name} | {1e3 * step:.0f} ms | {100 * (step / base[0] - 1):+.1f} % "
               f"| {memory / 2**20:.0f} MiB | {100 * (memory / base[1] - 1):+.1f} % "
               f"| {results[0]['parameters'] / 1e6:.3f} M | {cost / 1e9:.3f} G |", flush=True)
