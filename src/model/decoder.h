@@ -40,9 +40,10 @@ struct ForwardOptions {
   /// needs no logits. Undefined for none.
   at::Tensor targets = {};
   /// With gradients: keep only what goes into each branch of a block and compute the rest again in
-  /// the backward pass. Less memory, the same gradients. The decoder must outlive the backward pass.
-  /// Attention that reads other layers' values keeps its own where it cannot (ResFormer; routers
-  /// with weights per token or per dimension), and everything does where there are listeners.
+  /// the backward pass. Less memory, the same gradients. The decoder must outlive the backward
+  /// pass. Attention that reads other layers' values keeps its own where it cannot (ResFormer;
+  /// routers with weights per token or per dimension), and everything does where there are
+  /// listeners.
   bool recompute_blocks = false;
   /// Tokens seen before; `ids` then go on from there. Inference only.
   KeyValueCache* cache = nullptr;
