@@ -3,13 +3,17 @@
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QHashSeed>
 #include <QStyleFactory>
 #include <QTimer>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/command_line.h"
 #include "core/errors.h"
+#include "core/json.h"
 #include "core/program.h"
 #include "explorer/models/text.h"
 #include "explorer/views/main_window.h"
@@ -20,15 +24,20 @@ namespace {
 struct ExplorerCommand {
   std::vector<std::filesystem::path> files;
   bool no_session = false;
+  std::optional<ThemeChoice> theme;
   std::filesystem::path screenshot;
+  std::string state;
   bool first_paint = false;
 
   void describe(OptionList& options) {
     options.add("no_session", no_session,
                 "start without what was open at the end of the last session");
+    options.add("theme", theme, "light, dark, or as the desktop is; for this session");
     options.group("For documentation and measurements");
     options.add("screenshot", screenshot,
                 "draw every view of the files into pictures in this folder, and end");
+    options.add("state", state,
+                "what is set in the views before that, as JSON: {\"router\": {\"detail\": 1}}");
     options.add("first_paint", first_paint,
                 "print the seconds from the start of the process to the first paint, and end");
   }
@@ -45,8 +54,9 @@ void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::st
   QObject::connect(timer, &QTimer::timeout, &window, [&window, &command, &problem] {
     if (!window.jobs().isIdle()) return;
     try {
+      if (!command.state.empty()) window.setStates(parse_json(command.state, "state"));
       window.saveScreenshots(toQString(command.screenshot));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       problem = error.what();
     }
     QApplication::quit();
@@ -65,13 +75,29 @@ class FirstPaint : public QObject {
   }
 };
 
+/// Qt would abort without a display; pictures need none.
+void checkDisplay(const ExplorerCommand& command) {
+  if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
+  if (qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY")) return;
+  if (command.screenshot.empty()) {
+    throw IoError(
+        "display: there is none to open a window on (DISPLAY and WAYLAND_DISPLAY are not set); "
+        "lime-metrics and lime-figure need none");
+  }
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+}
+
 int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
                 const QElapsedTimer& start) {
+  checkDisplay(command);
+  // QCustomPlot lays panels out in the order of a hash table, which would differ from run to run.
+  QHashSeed::setDeterministicGlobalSeed();
   QApplication application(argc, argv);
   QApplication::setOrganizationName(QStringLiteral("lime"));
   QApplication::setApplicationName(QStringLiteral("lime-explorer"));
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   MainWindow window;
+  if (command.theme) window.setTheme(*command.theme);
   const bool is_fresh = command.no_session || !command.screenshot.empty() || command.first_paint;
   if (!is_fresh) {
     window.restoreHabits();

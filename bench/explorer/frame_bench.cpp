@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QHashSeed>
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -32,7 +33,7 @@ RouterExploration randomRouters(std::int64_t layers, std::int64_t heads) {
   return RouterExploration(std::move(routers));
 }
 
-/// Runs `step` and a repaint `frames` times and prints the median and the 99th percentile.
+/// Runs `step` and draws `frames` times and prints the median and the 99th percentile.
 void timeFrames(const std::string& what, FigureView& view, int frames,
                 const std::function<void(int)>& step) {
   std::vector<double> milliseconds;
@@ -40,7 +41,7 @@ void timeFrames(const std::string& what, FigureView& view, int frames,
     QElapsedTimer timer;
     timer.start();
     step(frame);
-    view.repaint();
+    view.grab();
     if (frame >= kWarmUp) milliseconds.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
   }
   std::sort(milliseconds.begin(), milliseconds.end());
@@ -88,6 +89,7 @@ int run(int layers, int heads, int frames) {
 
 int main(int argc, char** argv) {
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QHashSeed::setDeterministicGlobalSeed();
   QApplication application(argc, argv);
   const auto number = [&](int at, int otherwise) {
     return argc > at ? std::atoi(argv[at]) : otherwise;

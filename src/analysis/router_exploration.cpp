@@ -15,6 +15,7 @@ RouterExploration::RouterExploration(const Checkpoint& checkpoint)
 
 RouterExploration::RouterExploration(Routers routers) : routers_(std::move(routers)) {
   routers_.validate();
+  is_routed_ = routers_.weights != Routers::identity(num_layers(), num_heads()).weights;
   for (const RouterQuantity quantity : {RouterQuantity::kShare, RouterQuantity::kMagnitude,
                                         RouterQuantity::kSignedShare, RouterQuantity::kSigned}) {
     layer_values_[static_cast<std::size_t>(quantity)] = router_layer_values(routers_, quantity);

@@ -32,6 +32,8 @@ class RouterExploration {
   const Routers& routers() const { return routers_; }
   std::int64_t num_layers() const { return routers_.num_layers(); }
   std::int64_t num_heads() const { return routers_.num_key_value_heads; }
+  /// False where every head reads itself, as in a plain transformer.
+  bool is_routed() const { return is_routed_; }
   bool has_shape_of(const RouterExploration& other) const;
 
   /// router_layer_values(), computed once: it takes a look at every weight.
@@ -43,6 +45,7 @@ class RouterExploration {
 
  private:
   Routers routers_;
+  bool is_routed_ = false;
   std::array<MatrixD, 4> layer_values_;  ///< by RouterQuantity
 };
 

@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -56,6 +57,9 @@ TEST_F(MainWindowTest, OpensWhatIsDroppedAndShowsTheViewForIt) {
   window.show();
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(resultsFile())});
+  QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, {});
   QCoreApplication::sendEvent(&window, &drop);
   ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
@@ -85,6 +89,7 @@ TEST_F(MainWindowTest, EveryActionHasItsOwnShortcutAndViewsTellWhatTheyAnswer) {
   }
   for (const QAction* const action : actions) {
     for (const QKeySequence& key : action->shortcuts()) {
+      if (key.isEmpty()) continue;
       EXPECT_FALSE(seen.contains(key.toString())) << key.toString().toStdString();
       seen << key.toString();
     }

@@ -31,7 +31,12 @@ class RouterViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  FigureView& plot(int pane) { return view_.findChildren<FigurePane*>()[pane]->plot(); }
+  /// 0: mean map, 1: map of the heads, 2: weights or flow.
+  FigureView& plot(int pane) {
+    const QStringList names = {"mean map of layers", "map of the heads of a layer",
+                               "weights of heads, or flow into a head"};
+    return view_.findChild<FigurePane*>(names[pane])->plot();
+  }
   /// The middle of a cell: rows count from the bottom.
   QPoint cell(int pane, int row, int col) {
     return plot(pane).toPixel(0, QPointF(col, row)).toPoint();

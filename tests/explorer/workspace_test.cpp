@@ -96,7 +96,7 @@ TEST_F(WorkspaceTest, NavigatorStaysAModelWhateverHappens) {
   NavigatorModel model(workspace_);
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   open({resultsFile(), checkpointFolder(), captureFile()});
-  const QModelIndex captures = model.index(2, 0);
+  const QModelIndex captures = model.index(static_cast<int>(DocumentKind::kCapture), 0);
   ASSERT_EQ(model.rowCount(captures), 1);
   const QModelIndex capture = model.index(0, 0, captures);
   EXPECT_EQ(capture.data().toString(), "run");

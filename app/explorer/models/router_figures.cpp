@@ -85,7 +85,8 @@ RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
   std::erase_if(map.rows, [&](int row) { return row < parts.first_row; });
   std::reverse(map.rows.begin(), map.rows.end());  // the first one stands at the top
   map.values.resize(static_cast<Index>(map.rows.size()), static_cast<Index>(map.cols.size()));
-  const double largest = largestMagnitude(parts.values);
+  const double largest =
+      largestMagnitude(parts.values.bottomRows(parts.values.rows() - parts.first_row));
   MapPanel panel;
   panel.values = map.values;
   panel.is_signed = parts.is_signed;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/router_library.h"
 
-#include <QCollator>
 #include <algorithm>
 
 #include "checkpoint/checkpoint.h"
 #include "explorer/models/job_runner.h"
+#include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 
 namespace lime::explorer {
@@ -61,12 +61,11 @@ std::vector<int> RouterLibrary::seriesOf(int id) const {
   std::vector<const Document*> documents = workspace_.documentsOf(DocumentKind::kCheckpoint);
   std::erase_if(documents, [&](const Document* document) {
     const Entry* const other = find(document->id);
-    return other == nullptr || !other->routers || !other->routers->has_shape_of(*entry->routers);
+    return other == nullptr || !other->routers || !other->routers->has_shape_of(*entry->routers) ||
+           other->routers->is_routed() != entry->routers->is_routed();
   });
-  QCollator collator;
-  collator.setNumericMode(true);
   std::stable_sort(documents.begin(), documents.end(), [&](const Document* a, const Document* b) {
-    return collator.compare(a->label, b->label) < 0;
+    return naturallyLess(a->label, b->label);
   });
   std::vector<int> ids;
   for (const Document* const document : documents) ids.push_back(document->id);

@@ -30,7 +30,8 @@ class RouterLibrary : public QObject {
 
   /// Nothing is known of documents that are no checkpoints.
   const Entry* find(int id) const;
-  /// Open checkpoints whose routers have the shape of those of `id`, itself included, in the order
+  /// Open checkpoints whose routers have the shape of those of `id`, itself included, and which are
+  /// plain transformers only if it is one, in the order
   /// of a training: by the numbers in their labels.
   std::vector<int> seriesOf(int id) const;
 

@@ -25,4 +25,7 @@ inline std::filesystem::path toPath(const QString& text) {
 /// `word` as a POSIX shell takes it for one word.
 QString quotedForShell(const QString& word);
 
+/// Orders text by letters, and numbers within it by their size: "step-2" before "step-10".
+bool naturallyLess(const QString& a, const QString& b);
+
 }  // namespace lime::explorer

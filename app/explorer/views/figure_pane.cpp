@@ -11,6 +11,7 @@ namespace lime::explorer {
 
 FigurePane::FigurePane(const QString& accessibleName, QWidget* parent)
     : QWidget(parent), caption_(new QLabel), plot_(new FigureView) {
+  setObjectName(accessibleName);
   plot_->setAccessibleName(accessibleName);
   plot_->installEventFilter(this);
   caption_->setContentsMargins(12, 6, 12, 2);

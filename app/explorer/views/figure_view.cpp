@@ -110,7 +110,8 @@ void FigureView::layOut() {
   const QSize room = (QSizeF(size()) / scale_).toSize().expandedTo(QSize(1, 1));
   scene_ = std::make_unique<FigureScene>(*figure_, style_, room, keeps_aspect_);
   const QSizeF left = QSizeF(room - scene_->size()) * scale_;
-  origin_ = QPointF(std::round(0.5 * left.width()), std::round(0.5 * left.height()));
+  // Below its caption, in the middle between the sides.
+  origin_ = QPointF(std::round(0.5 * left.width()), 0.0);
   all_.clear();
   for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
     all_.push_back(scene_->has_axes(p) ? scene_->range(p) : PanelRange{});

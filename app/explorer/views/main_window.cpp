@@ -42,6 +42,13 @@ QLabel* caption(const QString& text) {
   return label;
 }
 
+/// A list or tree whose lines begin where the captions above do.
+template <typename List>
+class Indented : public List {
+ public:
+  explicit Indented(int left) { this->setViewportMargins(left, 0, 6, 0); }
+};
+
 QStringList localPaths(const QMimeData& data) {
   QStringList paths;
   for (const QUrl& url : data.urls()) {
@@ -98,11 +105,12 @@ void MainWindow::makeCentre() {
 }
 
 void MainWindow::makeSideBar() {
-  view_list_ = new QListWidget;
+  view_list_ = new Indented<QListWidget>(9);
   view_list_->setFrameShape(QFrame::NoFrame);
   view_list_->setAccessibleName(QStringLiteral("views"));
   view_list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  tree_ = new QTreeView;
+  tree_ = new Indented<QTreeView>(2);
+  tree_->setIndentation(16);
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setModel(&navigator_);
   tree_->setItemDelegate(new NavigatorDelegate(tree_));
@@ -245,8 +253,20 @@ void MainWindow::updateCentre() {
 
 void MainWindow::notice(const QString& text) { notice_->showText(text); }
 
+void MainWindow::setTheme(ThemeChoice theme) {
+  preferences_.theme = theme;
+  applyTheme();
+}
+
 void MainWindow::applyTheme() {
-  QApplication::setPalette(paletteFor(preferences_.theme, desktop_));
+  const QPalette palette = paletteFor(preferences_.theme, desktop_);
+  QApplication::setPalette(palette);
+  // Else the box that is not checked would be as dark as its ground.
+  QPalette boxes = palette;
+  if (isDark(palette)) boxes.setColor(QPalette::Base, palette.color(QPalette::Mid));
+  QApplication::setPalette(boxes, "QCheckBox");
+  view_list_->setPalette(sideBarPalette(palette));
+  tree_->setPalette(sideBarPalette(palette));
   for (View* const view : views_) {
     QEvent changed(QEvent::PaletteChange);
     QCoreApplication::sendEvent(view, &changed);
@@ -275,6 +295,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   saveSession();
   jobs_.cancelAll();
   QMainWindow::closeEvent(event);
+}
+
+void MainWindow::setStates(const Json& states) {
+  const std::vector<ViewKind>& kinds = allViews();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string id = kinds[i].id.toStdString();
+    if (states.contains(id)) views_[i]->setState(states.at(id));
+  }
 }
 
 void MainWindow::saveScreenshots(const QString& folder) {

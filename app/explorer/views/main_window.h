@@ -6,6 +6,7 @@
 #include <QUndoStack>
 #include <vector>
 
+#include "core/json.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/navigator_model.h"
 #include "explorer/models/preferences.h"
@@ -43,11 +44,16 @@ class MainWindow : public QMainWindow {
   /// The start page where nothing is open, else the view.
   bool showsStartPage() const;
 
+  /// For this session only: a preference that is changed later counts again.
+  void setTheme(ThemeChoice theme);
+
   /// Opens what was open at the end of the last session, and shows views as they were.
   void restoreSession();
   /// Sizes and recent files, which a window without its last session has too.
   void restoreHabits();
 
+  /// Gives views their states, by their ids. @throws what Json throws on values of other types
+  void setStates(const Json& states);
   /// Writes a picture of the window with each view into `folder`; what is open must be drawn by
   /// then.
   /// @throws IoError

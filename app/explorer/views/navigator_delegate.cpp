@@ -36,7 +36,10 @@ void NavigatorDelegate::initStyleOption(QStyleOptionViewItem* option,
     const QColor colour =
         documentColour(index.data(NavigatorModel::ColourRole).toInt(), option->palette);
     option->features |= QStyleOptionViewItem::HasDecoration;
-    option->icon = QIcon(dot(colour, option->widget->devicePixelRatioF()));
+    // Also where the line is selected, when styles would tint it.
+    const QPixmap pixmap = dot(colour, option->widget->devicePixelRatioF());
+    option->icon = QIcon();
+    for (const auto mode : {QIcon::Normal, QIcon::Selected}) option->icon.addPixmap(pixmap, mode);
     option->decorationSize = QSize(kIcon, kIcon);
   } else {
     option->palette.setColor(QPalette::Text, mutedText(option->palette));

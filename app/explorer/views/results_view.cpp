@@ -43,7 +43,9 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
     : View(QStringLiteral("Results"), context, parent), plot_(new FigureView) {
   auto* const bar = new QHBoxLayout;
   bar->setContentsMargins(12, 8, 12, 8);
+  bar->setSpacing(8);
   metric_ = addBox(*bar, QStringLiteral("&Metric"), QStringLiteral("What was measured"));
+  bar->addSpacing(8);
   kind_ = addBox(*bar, QStringLiteral("&Figure"), QStringLiteral("What is drawn of it"));
   bar->addStretch();
   auto* const column = new QVBoxLayout(this);

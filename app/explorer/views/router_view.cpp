@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/router_view.h"
 
-#include <QKeyEvent>
+#include <QEvent>
 #include <QSignalBlocker>
 #include <QSplitter>
 #include <QTabBar>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
 
 #include "checkpoint/checkpoint.h"
 #include "explorer/models/text.h"
@@ -19,8 +18,6 @@
 
 namespace lime::explorer {
 namespace {
-
-enum DetailKind { kWeights, kFlow };
 
 const QString kSourceQuantity = QStringLiteral("source layer");
 const QString kLayerQuantity = QStringLiteral("layer");
@@ -48,6 +45,7 @@ void RouterView::layOut() {
   detail_kind_->addTab(QStringLiteral("Weights between two layers"));
   detail_kind_->addTab(QStringLiteral("Flow into a head"));
   detail_kind_->setDrawBase(false);
+  detail_kind_->setExpanding(false);
   detail_kind_->setAccessibleName(QStringLiteral("weights or flow"));
   for (FigurePane* const pane : {layers_, heads_, detail_}) pane->plot().setKeepsAspect(true);
   auto* const below = new QWidget;
@@ -120,6 +118,8 @@ void RouterView::listCheckpoints() {
   draw();
 }
 
+bool RouterView::showsFlow() const { return detail_kind_->currentIndex() == 1; }
+
 RouterLook RouterView::look() const {
   RouterLook look = controls_->look();
   look.layer_base = preferences().layer_base;
@@ -167,8 +167,9 @@ std::optional<double> RouterView::largestOfSeries() const {
   double largest = 0.0;
   for (const int id : series) {
     const MatrixD& values = library_.find(id)->routers->layer_values(look().quantity());
-    for (const double value : values.reshaped()) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    // The first layer, which reads itself alone, is not shown.
+    for (Eigen::Index l = values.rows() > 1 ? 1 : 0; l < values.rows(); ++l) {
+      largest = std::max(largest, values.row(l).head(l + 1).cwiseAbs().maxCoeff());
     }
   }
   return largest;
@@ -195,10 +196,13 @@ void RouterView::drawMaps(const RouterSubject& subject, const RouterLook& look) 
   head_map_ = headMap(subject, *selection.layer, look);
   layers_->plot().setFigure(layer_map_.figure);
   heads_->plot().setFigure(head_map_.figure);
-  layers_->setCaption(
-      subject.minus == nullptr
-          ? QStringLiteral("What each layer reads, mean over heads")
-          : QStringLiteral("What each layer reads more than the other checkpoint's"));
+  QString caption = QStringLiteral("What each layer reads, mean over heads");
+  if (subject.minus != nullptr) {
+    caption = QStringLiteral("What each layer reads more than in the other checkpoint");
+  } else if (!subject.routers->is_routed()) {
+    caption = QStringLiteral("A plain transformer: every layer reads itself");
+  }
+  layers_->setCaption(caption);
   heads_->setCaption(
       QStringLiteral("What the heads of layer %1 read").arg(*selection.layer + look.layer_base));
   std::vector<AxisLink> links;
@@ -216,7 +220,7 @@ void RouterView::drawMaps(const RouterSubject& subject, const RouterLook& look) 
 void RouterView::drawDetail(const RouterSubject& subject, const RouterLook& look) {
   const Selection selection = chosen();
   const int layer = *selection.layer + look.layer_base;
-  const bool is_flow = detail_kind_->currentIndex() == kFlow;
+  const bool is_flow = showsFlow();
   detail_->plot().setKeepsAspect(!is_flow);
   if (is_flow) {
     flow_ = flowPicture(*subject.routers, *selection.layer, *selection.head, look);
@@ -246,7 +250,7 @@ void RouterView::mark() {
   };
   layers_->plot().setMarks(cell(layer_map_, *selection.layer, *selection.source_layer, true));
   heads_->plot().setMarks(cell(head_map_, *selection.head, *selection.source_layer, true));
-  if (detail_kind_->currentIndex() == kFlow) return;
+  if (showsFlow()) return;
   if (selection.source_head) {
     detail_->plot().setMarks(cell(block_map_, *selection.head, *selection.source_head, true));
   } else if (const int row = block_map_.rowOf(*selection.head); row >= 0) {
@@ -259,136 +263,6 @@ void RouterView::activate(FigurePane* pane) {
   active_ = pane;
   for (FigurePane* const each : {layers_, heads_, detail_}) each->setActive(each == pane);
   Q_EMIT figureChanged();
-}
-
-void RouterView::select(const Selection& selection, const QString& text) {
-  changeState(text, [&] { workspace().setSelection(selection); });
-}
-
-void RouterView::chooseCell(FigurePane* pane, const FigureHit& hit) {
-  if (!subject()) return;
-  Selection selection = chosen();
-  selection.rows = workspace().selection().rows;
-  const auto at = [](const std::vector<int>& numbers, double place) -> std::optional<int> {
-    const auto index = static_cast<long>(place + 0.5);
-    if (place < -0.5 || index >= static_cast<long>(numbers.size())) return std::nullopt;
-    return numbers[static_cast<std::size_t>(index)];
-  };
-  if (pane == detail_ && detail_kind_->currentIndex() == kFlow) {
-    if (!hit.point || hit.panel != 0) return;
-    const auto& curves = std::get<CurvePanel>(flow_.figure.panels[0].content).curves;
-    if (hit.point->series + 1 != curves.size()) return;
-    const auto [layer, head] = flow_.nodes[hit.point->index];
-    selection = {.layer = layer, .head = head, .rows = selection.rows};
-    select(selection, QStringLiteral("Choose layer and head"));
-    return;
-  }
-  const RouterMap& map = pane == layers_ ? layer_map_ : pane == heads_ ? head_map_ : block_map_;
-  const std::optional<int> row = at(map.rows, hit.y);
-  const std::optional<int> col = at(map.cols, hit.x);
-  if (!row || !col) return;
-  if (pane == layers_) {
-    if (*col > *row) return;
-    selection.layer = *row;
-    selection.source_layer = *col;
-    selection.source_head.reset();
-    select(selection, QStringLiteral("Choose a layer"));
-  } else if (pane == heads_) {
-    selection.head = *row;
-    selection.source_layer = *col;
-    selection.source_head.reset();
-    select(selection, QStringLiteral("Choose a head"));
-  } else {
-    selection.head = *row;
-    selection.source_head = *col;
-    select(selection, QStringLiteral("Choose a weight"));
-  }
-}
-
-void RouterView::describe(FigurePane* pane, const FigureHit& hit) {
-  const std::optional<RouterSubject> shown = subject();
-  if (!shown) return;
-  const Selection selection = chosen();
-  if (pane == detail_ && detail_kind_->currentIndex() == kFlow) {
-    const RouterExploration& routers = *shown->routers;
-    QString text;
-    if (hit.panel == 1 && hit.cell) {
-      const int head = static_cast<int>(routers.num_heads()) - 1 - hit.cell->row;
-      const auto& map = std::get<MapPanel>(flow_.figure.panels[1].content);
-      text = QStringLiteral("through earlier layers, %1 passes head %2 of layer %3")
-                 .arg(map.values(hit.cell->row, hit.cell->col), 0, 'f', 4)
-                 .arg(head)
-                 .arg(hit.cell->col + look().layer_base);
-    } else if (hit.panel == 0 && hit.point) {
-      const auto& curves = std::get<CurvePanel>(flow_.figure.panels[0].content).curves;
-      if (hit.point->series + 1 == curves.size()) {
-        const auto [layer, head] = flow_.nodes[hit.point->index];
-        text = describeWeight({&routers, nullptr}, look(), *selection.layer, *selection.head, layer,
-                              head);
-      }
-    }
-    Q_EMIT status(text);
-    return;
-  }
-  const RouterMap& map = pane == layers_ ? layer_map_ : pane == heads_ ? head_map_ : block_map_;
-  const auto row = static_cast<std::size_t>(hit.y + 0.5);
-  const auto col = static_cast<std::size_t>(hit.x + 0.5);
-  if (hit.y < -0.5 || hit.x < -0.5 || row >= map.rows.size() || col >= map.cols.size()) return;
-  const int target = map.rows[row];
-  const int source = map.cols[col];
-  if (pane == layers_) {
-    Q_EMIT status(source > target ? QString() : describeLayerCell(*shown, look(), target, source));
-  } else if (pane == heads_) {
-    Q_EMIT status(describeHeadCell(*shown, look(), *selection.layer, target, source));
-  } else {
-    Q_EMIT status(
-        describeWeight(*shown, look(), *selection.layer, target, *selection.source_layer, source));
-  }
-}
-
-void RouterView::walk(int layers, int heads, int sources) {
-  const std::optional<RouterSubject> shown = subject();
-  if (!shown) return;
-  Selection selection = chosen();
-  const int last_layer = static_cast<int>(shown->routers->num_layers()) - 1;
-  const int last_head = static_cast<int>(shown->routers->num_heads()) - 1;
-  selection.layer = std::clamp(*selection.layer + layers, 0, last_layer);
-  selection.head = std::clamp(*selection.head + heads, 0, last_head);
-  selection.source_layer = std::clamp(*selection.source_layer + sources, 0, *selection.layer);
-  selection.rows = workspace().selection().rows;
-  select(selection, QStringLiteral("Walk"));
-  Q_EMIT status(
-      describeHeadCell(*shown, look(), *selection.layer, *selection.head, *selection.source_layer));
-}
-
-void RouterView::keyPressEvent(QKeyEvent* event) {
-  const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
-  switch (event->key()) {
-    // The map has its first layer at the top.
-    case Qt::Key_Up:
-      walk(-1, 0, 0);
-      return;
-    case Qt::Key_Down:
-      walk(1, 0, 0);
-      return;
-    case Qt::Key_Left:
-      walk(0, shift ? 0 : -1, shift ? -1 : 0);
-      return;
-    case Qt::Key_Right:
-      walk(0, shift ? 0 : 1, shift ? 1 : 0);
-      return;
-    case Qt::Key_Space:
-      controls_->setPlaying(!controls_->isPlaying());
-      return;
-    case Qt::Key_PageUp:
-      controls_->stepFilm(-1);
-      return;
-    case Qt::Key_PageDown:
-      controls_->stepFilm(1);
-      return;
-    default:
-      View::keyPressEvent(event);
-  }
 }
 
 void RouterView::changeEvent(QEvent* event) {

@@ -51,6 +51,10 @@ class RouterView : public View {
   void chooseCell(FigurePane* pane, const FigureHit& hit);
   void describe(FigurePane* pane, const FigureHit& hit);
   void walk(int layers, int heads, int sources);
+  void chooseNode(const FigureHit& hit);
+  void describeFlow(const RouterSubject& subject, const FigureHit& hit);
+  bool showsFlow() const;
+  const RouterMap& mapOf(const FigurePane* pane) const;
   RouterLook look() const;
   /// Nothing where the chosen checkpoint has no routers to show.
   std::optional<RouterSubject> subject() const;

@@ -35,7 +35,7 @@ ShortcutDialog::ShortcutDialog(const QList<QAction*>& actions, const std::vector
   tree->setAlternatingRowColors(true);
   tree->setAccessibleName(QStringLiteral("shortcuts"));
   for (const QAction* const action : actions) {
-    if (action->shortcuts().isEmpty()) continue;
+    if (action->shortcut().isEmpty()) continue;
     QStringList keys;
     for (const QKeySequence& sequence : action->shortcuts()) {
       keys << sequence.toString(QKeySequence::NativeText);

@@ -3,9 +3,9 @@
 
 #include <QBoxLayout>
 #include <QDir>
+#include <QEvent>
 #include <QFileInfo>
 #include <QLabel>
-#include <QPushButton>
 #include <QVBoxLayout>
 
 namespace lime::explorer {
@@ -28,16 +28,43 @@ QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bo
   return label;
 }
 
-QPushButton* addLink(QVBoxLayout& column, const QString& text, const QString& toolTip) {
-  auto* const button = new QPushButton(text);
-  button->setToolTip(toolTip);
-  button->setFlat(true);
-  button->setCursor(Qt::PointingHandCursor);
-  button->setStyleSheet(QStringLiteral(
-      "QPushButton { text-align: left; padding: 4px 0px; color: palette(link); border: none; }"
-      "QPushButton:focus, QPushButton:hover { text-decoration: underline; }"));
-  column.addWidget(button);
-  return button;
+/// A line that does something when it is clicked, or Enter is pressed on it.
+class LinkLine : public QLabel {
+ public:
+  LinkLine(const QString& words, const QString& toolTip) : words_(words) {
+    setToolTip(toolTip);
+    setAccessibleName(words);
+    setTextFormat(Qt::RichText);
+    setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    setFocusPolicy(Qt::StrongFocus);
+    setContentsMargins(0, 4, 0, 4);
+    write();
+  }
+
+ protected:
+  void changeEvent(QEvent* event) override {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::EnabledChange) write();
+    QLabel::changeEvent(event);
+  }
+
+ private:
+  /// A label takes the colour of its links from the palette only when its text is set.
+  void write() {
+    const QString words = words_.toHtmlEscaped();
+    const auto role = isEnabled() ? QPalette::Link : QPalette::PlaceholderText;
+    setText(isEnabled()
+                ? QStringLiteral("<a href='#' style='color: %1; text-decoration: none'>%2</a>")
+                      .arg(palette().color(role).name(), words)
+                : words);
+  }
+
+  QString words_;
+};
+
+LinkLine* addLink(QVBoxLayout& column, const QString& text, const QString& toolTip) {
+  auto* const link = new LinkLine(text, toolTip);
+  column.addWidget(link, 0, Qt::AlignLeft);
+  return link;
 }
 
 void clear(QVBoxLayout& column) {
@@ -65,13 +92,13 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
               "its layers, or results of lime-metrics as figures. Several stand side by side."),
           1.0, true);
   column->addSpacing(12);
-  auto* const open = addLink(*column, QStringLiteral("&Open a capture or results (Ctrl+O)"),
+  auto* const open = addLink(*column, QStringLiteral("Open a capture or results (Ctrl+O)"),
                              QStringLiteral("A file that lime-capture or lime-metrics wrote"));
-  connect(open, &QPushButton::clicked, this, &StartPage::openWanted);
+  connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
   auto* const folder =
-      addLink(*column, QStringLiteral("Open a &checkpoint folder (Ctrl+Shift+O)"),
+      addLink(*column, QStringLiteral("Open a checkpoint folder (Ctrl+Shift+O)"),
               QStringLiteral("A folder with config.json and weights, as Hugging Face writes it"));
-  connect(folder, &QPushButton::clicked, this, &StartPage::openFolderWanted);
+  connect(folder, &QLabel::linkActivated, this, &StartPage::openFolderWanted);
   addText(*column, QStringLiteral("or drop files and folders onto this window"), 1.0, true);
   column->addSpacing(12);
   demo_ = new QVBoxLayout;
@@ -97,8 +124,8 @@ void StartPage::setDemo(const QStringList& paths) {
     return;
   }
   auto* const button =
-      addLink(*demo_, QStringLiteral("Open the &demo"), paths.join(QLatin1Char('\n')));
-  connect(button, &QPushButton::clicked, this, [this, paths] { Q_EMIT openPaths(paths); });
+      addLink(*demo_, QStringLiteral("Open the demo"), paths.join(QLatin1Char('\n')));
+  connect(button, &QLabel::linkActivated, this, [this, paths] { Q_EMIT openPaths(paths); });
   addText(
       *demo_,
       QStringLiteral("two small models of arithmetic, a LLaMA and a LIMe, and what was measured "
@@ -113,7 +140,7 @@ void StartPage::setRecent(const QStringList& paths) {
     const QFileInfo file(path);
     auto* const button = addLink(*recent_, file.fileName(), path);
     button->setEnabled(file.exists());
-    connect(button, &QPushButton::clicked, this, [this, path] { Q_EMIT openPaths({path}); });
+    connect(button, &QLabel::linkActivated, this, [this, path] { Q_EMIT openPaths({path}); });
   }
 }
 

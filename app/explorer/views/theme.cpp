@@ -73,6 +73,13 @@ std::string plotFamily(const QWidget& widget) {
   return QFontInfo(widget.font()).family().toStdString();
 }
 
+QColor mixed(const QColor& a, const QColor& b, double share_of_a) {
+  const auto channel = [share_of_a](int x, int y) {
+    return static_cast<int>(share_of_a * x + (1.0 - share_of_a) * y + 0.5);
+  };
+  return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
+}
+
 }  // namespace
 
 bool isDark(const QPalette& palette) { return palette.color(QPalette::Window).lightness() < 128; }
@@ -81,6 +88,18 @@ QPalette paletteFor(ThemeChoice choice, const QPalette& desktop) {
   const bool dark =
       choice == ThemeChoice::kDark || (choice == ThemeChoice::kDesktop && isDark(desktop));
   return dark ? darkPalette() : lightPalette();
+}
+
+QPalette sideBarPalette(const QPalette& window) {
+  constexpr double kQuiet = 0.18;
+  constexpr double kQuietInTheDark = 0.38;
+  QPalette palette = window;
+  const QColor ground = window.color(QPalette::Window);
+  palette.setColor(QPalette::Base, ground);
+  palette.setColor(QPalette::Highlight, mixed(window.color(QPalette::Highlight), ground,
+                                              isDark(window) ? kQuietInTheDark : kQuiet));
+  palette.setColor(QPalette::HighlightedText, window.color(QPalette::Text));
+  return palette;
 }
 
 FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences) {

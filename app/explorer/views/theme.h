@@ -16,6 +16,9 @@ bool isDark(const QPalette& palette);
 /// The colours of the window. @param desktop  what the desktop asks for: it decides kDesktop.
 QPalette paletteFor(ThemeChoice choice, const QPalette& desktop);
 
+/// The same for the lists of the side bar: on the window's ground, with a quiet selection.
+QPalette sideBarPalette(const QPalette& window);
+
 /// How plots look inside `widget`: its theme, its preferences' font size.
 FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences);
 

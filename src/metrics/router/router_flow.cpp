@@ -169,8 +169,9 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
   flow.direct = by_head_and_layer(row_shares(router).row(head), heads);
   flow.signs = by_head_and_layer(router.row(head).cwiseSign(), heads);
   flow.indirect = MatrixD::Zero(heads, layer + 1);
-  double carried =
-      0.0;  // what is in the stream before layer m and did not arrive there by a buffer
+  StrongestEdges strongest(options.max_edges);
+  // What the stream before layer m holds that did not arrive there by a buffer.
+  double carried = 0.0;
   for (Index m = layer; m > 0; --m) {
     const double stream = carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum();
     const double each = (1.0 - options.residual_share) * stream / static_cast<double>(heads);
