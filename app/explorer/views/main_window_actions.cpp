@@ -81,7 +81,8 @@ void MainWindow::makeEditMenu(QMenu& menu) {
   QAction* const undo = undo_.createUndoAction(this, QStringLiteral("&Undo"));
   undo->setShortcut(QKeySequence::Undo);
   QAction* const redo = undo_.createRedoAction(this, QStringLiteral("&Redo"));
-  redo->setShortcuts({QKeySequence(QKeySequence::Redo), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+  redo->setShortcuts(
+      {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
   menu.addActions({undo, redo});
   menu.addSeparator();
   figure_actions_ << addTo(
