@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/all_views.h"
 
+#include "explorer/views/clouds_view.h"
+#include "explorer/views/collapse_view.h"
 #include "explorer/views/results_view.h"
 #include "explorer/views/router_view.h"
 
@@ -9,6 +11,8 @@ namespace lime::explorer {
 const std::vector<ViewKind>& allViews() {
   static const std::vector<ViewKind> views = {
       routerViewKind(),
+      collapseViewKind(),
+      cloudsViewKind(),
       resultsViewKind(),
   };
   return views;

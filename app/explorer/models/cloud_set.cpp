@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/cloud_set.h"
+
+#include <QTemporaryDir>
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/run_analysis.h"
+#include "analysis/tsne_analysis.h"
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The capture that results name: the open one, or the file, seen from here or from the results.
+std::shared_ptr<const CaptureReader> captureAt(const fs::path& path, const fs::path& results,
+                                               const CloudSurroundings& surroundings) {
+  for (const fs::path& candidate :
+       {path, results.parent_path() / path, results.parent_path() / path.filename()}) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(candidate, error).lexically_normal();
+    const auto open = surroundings.captures.find(whole);
+    if (open != surroundings.captures.end()) return open->second;
+    if (fs::exists(whole, error)) return std::make_shared<const CaptureReader>(whole);
+  }
+  return nullptr;
+}
+
+/// Whether the rows of `points` are those of `capture`.
+bool isOf(const CaptureEmbeddings& points, const CaptureReader& capture) {
+  const RowTable& rows = capture.rows();
+  for (std::size_t i = 0; i < points.rows.row.size(); ++i) {
+    const std::int64_t row = points.rows.row[i];
+    if (row < 0 || row >= rows.size()) return false;
+    if (rows.token[static_cast<std::size_t>(row)] != points.table.token[i]) return false;
+  }
+  return true;
+}
+
+CloudModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs::path& results,
+                   const CloudSurroundings& surroundings, QStringList& problems) {
+  CloudModel model;
+  model.label = toQString(points.label);
+  align_layers(points);
+  for (std::size_t i = 0; i < points.rows.row.size(); ++i) {
+    model.point_of_row[points.rows.row[i]] = static_cast<int>(i);
+  }
+  model.points = std::move(points);
+  if (input == nullptr) return model;
+  model.text_sha256 = input->text_sha256;
+  try {
+    auto capture = captureAt(input->path, results, surroundings);
+    if (capture && isOf(model.points, *capture)) {
+      auto tokenizer = tokenizerOf(*capture, surroundings.checkpoints);
+      model.sentences = std::make_shared<const SentenceReader>(std::move(capture), tokenizer);
+      return model;
+    }
+    problems << QStringLiteral("%1: its capture %2 %3; open it to see sentences and neighbours")
+                    .arg(model.label, toQString(input->path),
+                         capture ? QStringLiteral("has other rows now")
+                                 : QStringLiteral("is not there"));
+  } catch (const Error& error) {
+    problems << QStringLiteral("%1: %2").arg(model.label,
+                                             toQString(std::string_view(error.what())));
+  }
+  return model;
+}
+
+CloudSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<ResultsInput>& inputs,
+               const fs::path& results, const CloudSurroundings& surroundings) {
+  CloudSet set;
+  for (CaptureEmbeddings& points : captures) {
+    const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ResultsInput& one) {
+      return one.label == points.label;
+    });
+    set.models.push_back(modelOf(std::move(points), input == inputs.end() ? nullptr : &*input,
+                                 results, surroundings, set.problems));
+  }
+  return set;
+}
+
+}  // namespace
+
+const MatrixF* CloudModel::coordinates(const std::string& site, int layer) const {
+  for (const LayerEmbedding& one : points.layers) {
+    if (one.site == site && one.layer == layer) return &one.coordinates;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> CloudSet::sites() const {
+  std::vector<std::string> sites;
+  for (const CloudModel& model : models) {
+    for (const LayerEmbedding& layer : model.points.layers) {
+      if (std::find(sites.begin(), sites.end(), layer.site) == sites.end()) {
+        sites.push_back(layer.site);
+      }
+    }
+  }
+  return sites;
+}
+
+std::vector<int> CloudSet::layers(const std::string& site) const {
+  std::set<int> layers;
+  for (const CloudModel& model : models) {
+    for (const LayerEmbedding& layer : model.points.layers) {
+      if (layer.site == site) layers.insert(layer.layer);
+    }
+  }
+  return {layers.begin(), layers.end()};
+}
+
+CloudSet loadClouds(const FigureSource& results, const CloudSurroundings& surroundings) {
+  const fs::path beside = embeddings_beside(results.path);
+  return setOf(read_embeddings_hdf5(beside), results.results.inputs, results.path, surroundings);
+}
+
+CloudSet computeClouds(const CloudRequest& request, const CloudSurroundings& surroundings,
+                       const ProgressFn& on_progress, std::stop_token stop) {
+  TsneAnalysisOptions options;
+  options.captures.captures = request.captures;
+  options.captures.label = request.labels;
+  options.captures.site = {request.site};
+  options.max_points = request.max_points;
+  options.align = true;
+  RunOptions run;
+  run.threads = request.threads;
+  const Report report = run_analysis(prepare_tsne(options, run), run, on_progress, stop);
+  const QTemporaryDir folder;
+  const fs::path path = toPath(folder.filePath(QStringLiteral("clouds.embeddings.h5")));
+  for (const Companion& companion : report.companions) {
+    if (companion.suffix.ends_with(".h5")) companion.write(path);
+  }
+  return setOf(read_embeddings_hdf5(path), report.results.inputs, path, surroundings);
+}
+
+}  // namespace lime::explorer

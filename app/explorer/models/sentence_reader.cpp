@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/sentence_reader.h"
+
+#include <sstream>
+#include <utility>
+
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+QString fromUtf8(const std::string& text) {
+  return toQString(text).replace(QLatin1Char('\n'), QLatin1Char(' '));
+}
+
+/// The folder behind --checkpoint in a command line, or nothing.
+std::filesystem::path checkpointOf(const std::string& command) {
+  std::istringstream words(command);
+  std::string word;
+  while (words >> word) {
+    if (word == "--checkpoint" && words >> word) return word;
+    if (word.starts_with("--checkpoint=")) return word.substr(13);
+  }
+  return {};
+}
+
+/// Where the ids of `text` begin in the sequence: behind what was prepended. -1: nowhere.
+std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position,
+                     std::int32_t token) {
+  for (std::int64_t shift = 0; shift <= 1; ++shift) {
+    const std::int64_t at = position - shift;
+    if (at < 0 || at >= static_cast<std::int64_t>(ids.size())) continue;
+    if (ids[static_cast<std::size_t>(at)] == token) return shift;
+  }
+  return -1;
+}
+
+}  // namespace
+
+SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
+                               std::shared_ptr<const Tokenizer> tokenizer)
+    : capture_(std::move(capture)), tokenizer_(std::move(tokenizer)) {}
+
+QString SentenceReader::tokenText(std::int32_t token) const {
+  if (tokenizer_) {
+    try {
+      return toQString(tokenizer_->token_text(token));
+    } catch (const Error&) {
+      // An id that the tokenizer does not know is shown as a number.
+    }
+  }
+  return QStringLiteral("#%1").arg(token);
+}
+
+TokenInSentence SentenceReader::at(std::int32_t sequence, std::int32_t position,
+                                   std::int32_t token) const {
+  const std::string& text = capture_->sequences()[static_cast<std::size_t>(sequence)].text;
+  if (!tokenizer_ || text.empty()) return {fromUtf8(text), {}, {}};
+  // Where texts were packed end to end, tokens are those of the whole.
+  std::vector<std::int32_t> ids;
+  try {
+    ids = tokenizer_->encode(text, {.add_special_tokens = false});
+  } catch (const Error&) {
+    return {fromUtf8(text), {}, {}};
+  }
+  const std::int64_t shift = shiftOf(ids, position, token);
+  if (shift < 0) {
+    // What was prepended has no place in the text.
+    return position == 0 ? TokenInSentence{{}, tokenText(token), fromUtf8(text)}
+                         : TokenInSentence{fromUtf8(text), {}, {}};
+  }
+  const auto at = static_cast<std::size_t>(position - shift);
+  const std::span all(ids);
+  return {fromUtf8(tokenizer_->decode(all.first(at), {.skip_special_tokens = false})),
+          fromUtf8(tokenizer_->decode(all.subspan(at, 1),
+                                      {.skip_special_tokens = false, .at_text_start = at == 0})),
+          fromUtf8(tokenizer_->decode(all.subspan(at + 1),
+                                      {.skip_special_tokens = false, .at_text_start = false}))};
+}
+
+std::shared_ptr<const Tokenizer> tokenizerOf(const CaptureReader& capture,
+                                             const std::vector<std::filesystem::path>& folders) {
+  std::vector<std::filesystem::path> candidates = folders;
+  candidates.push_back(checkpointOf(capture.info().command));
+  for (const std::filesystem::path& folder : candidates) {
+    if (folder.empty() || capture.info().tokenizer_sha256.empty()) continue;
+    try {
+      std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(folder);
+      if (tokenizer->sha256() == capture.info().tokenizer_sha256) return tokenizer;
+    } catch (const Error&) {
+      // A checkpoint that has moved: sentences are shown without the token.
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace lime::explorer

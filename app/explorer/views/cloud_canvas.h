@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QImage>
+#include <QPolygonF>
+#include <QRectF>
+#include <QWidget>
+#include <optional>
+#include <vector>
+
+namespace lime::explorer {
+
+/// Points in the plane, drawn fast enough that 60,000 of them can move: a lasso chooses some, the
+/// wheel zooms, the right or middle button moves, a double click shows all.
+///
+/// Points are discs with soft edges, put into an image pixel by pixel; what is chosen is drawn last
+/// and larger, the rest is pale then.
+class CloudCanvas : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit CloudCanvas(QWidget* parent = nullptr);
+
+  void setTitle(const QString& title);
+  /// New points, none of them chosen. @param extent  what is shown without zoom
+  void setPoints(std::vector<float> x, std::vector<float> y, const QRectF& extent);
+  /// The same points elsewhere, as many as there are.
+  void movePoints(std::vector<float> x, std::vector<float> y);
+  /// One per point.
+  void setColours(std::vector<QRgb> colours);
+  void setChosen(std::vector<int> points);
+  const std::vector<int>& chosen() const { return chosen_; }
+  /// A point and its neighbours, tied to it by lines; -1 and none: nothing.
+  void setCentre(int point, std::vector<int> neighbours);
+
+  int size() const { return static_cast<int>(x_.size()); }
+  QPointF toPixel(int point) const;
+  /// The nearest point within reach of a pixel, or -1.
+  int pointAt(const QPointF& position) const;
+  void zoom(double factor, const QPointF& about);
+  void showAll();
+
+ Q_SIGNALS:
+  void hovered(int point);  ///< -1: none
+  void clicked(int point, Qt::KeyboardModifiers modifiers);
+  void lassoed(const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  QSize sizeHint() const override { return {420, 420}; }
+  QSize minimumSizeHint() const override { return {120, 120}; }
+
+ private:
+  /// How coordinates become pixels: the same scale along both axes.
+  struct Map {
+    double scale = 1.0;
+    double left = 0.0;
+    double top = 0.0;
+  };
+  Map map() const;
+  void drawPoints(QImage& image, double ratio) const;
+  std::vector<int> pointsInside(const QPolygonF& polygon) const;
+
+  QString title_;
+  std::vector<float> x_;
+  std::vector<float> y_;
+  std::vector<QRgb> colours_;
+  std::vector<int> chosen_;
+  std::vector<char> is_chosen_;
+  int centre_ = -1;
+  std::vector<int> neighbours_;
+  QRectF extent_ = QRectF(-1.0, -1.0, 2.0, 2.0);
+  double zoom_ = 1.0;
+  QPointF middle_;  ///< of what is shown, in coordinates
+
+  std::optional<QPointF> pressed_;
+  Qt::MouseButton button_ = Qt::NoButton;
+  bool is_dragging_ = false;
+  QPointF last_;
+  QPolygonF lasso_;
+};
+
+}  // namespace lime::explorer

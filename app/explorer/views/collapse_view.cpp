@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/collapse_view.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/views/figure_view.h"
+#include "explorer/views/theme.h"
+#include "store/capture_reader.h"
+#include "viz/recipes/recipe.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kNothingOpen = QStringLiteral(
+    "No capture is open.\n\nOpen a capture.h5 that lime-capture wrote: of several models of one "
+    "text the curves stand side by side.");
+constexpr double kMarkHeight = 1e5;  // more than any curve is high
+
+struct Measure {
+  const char* name;  ///< of lime-metrics geometry; "entropy" is of lime-metrics entropy
+  const char* title;
+  const char* help;
+};
+
+constexpr std::array kMeasures = {
+    Measure{"entropy", "Entropy",
+            "Matrix-based Renyi entropy of order 1/2, standardised as the LIMe code does (Sanchez "
+            "Giraldo et al. 2015). Low: the tokens lie on few directions"},
+    Measure{"effective_rank", "Effective rank",
+            "exp of the entropy of the singular values (Roy & Vetterli 2007)"},
+    Measure{"participation_ratio", "Participation ratio",
+            "(sum of eigenvalues)^2 / sum of their squares (Gao et al. 2017)"},
+    Measure{"anisotropy", "Anisotropy", "Mean cosine of two rows (Ethayarajh 2019)"},
+    Measure{"sequence_cosine", "Cosine within sequences",
+            "Mean cosine of two tokens of a sequence"},
+    Measure{"rank_one_residual", "Rank-one residual",
+            "What is left of a sequence without its mean token (Dong et al. 2021)"},
+    Measure{"curvature", "Curvature", "Mean angle between steps from token to token, degrees"},
+};
+
+QComboBox* addBox(QHBoxLayout& bar, const QString& label, const QString& toolTip) {
+  auto* const box = new QComboBox;
+  auto* const text = new QLabel(label);
+  text->setBuddy(box);
+  box->setToolTip(toolTip);
+  box->setAccessibleName(QString(label).remove(QLatin1Char('&')));
+  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  bar.addWidget(text);
+  bar.addWidget(box);
+  return box;
+}
+
+void choose(QComboBox& box, const QVariant& value) {
+  const int at = box.findData(value);
+  if (at >= 0) box.setCurrentIndex(at);
+}
+
+}  // namespace
+
+CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Collapse"), context, parent),
+      measurements_(context.workspace, context.jobs),
+      plot_(new FigureView),
+      spectrum_(new FigureView) {
+  auto* const column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(makeBar());
+  problems_ = new QLabel;
+  problems_->setWordWrap(true);
+  problems_->setContentsMargins(12, 0, 12, 6);
+  problems_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  problems_->setAccessibleName(QStringLiteral("what could not be measured"));
+  problems_->hide();
+  column->addWidget(problems_);
+  auto* const split = new QSplitter(Qt::Vertical);
+  split->setChildrenCollapsible(false);
+  plot_->setAccessibleName(QStringLiteral("curves over layers"));
+  split->addWidget(plot_);
+  split->addWidget(makeDetail());
+  split->setStretchFactor(0, 3);
+  split->setStretchFactor(1, 2);
+  column->addWidget(split, 1);
+
+  connect(plot_, &FigureView::hovered, this,
+          [this](const FigureHit& hit) { Q_EMIT status(describe(hit)); });
+  connect(plot_, &FigureView::unhovered, this, [this] { Q_EMIT status({}); });
+  connect(plot_, &FigureView::clicked, this, [this](const FigureHit& hit) {
+    Selection selection = workspace().selection();
+    selection.layer = static_cast<int>(std::lround(hit.x)) - preferences().layer_base;
+    workspace().setSelection(selection);
+  });
+  for (const auto signal :
+       {&Workspace::documentAdded, &Workspace::documentRemoved, &Workspace::documentChanged}) {
+    connect(&workspace(), signal, this, [this] { documentsChanged(); });
+  }
+  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
+    if (workspace().selection().layer != measurements_.layer()) measure();
+  });
+  connect(&measurements_, &CollapseMeasurements::curvesChanged, this, [this] { drawCurves(); });
+  connect(&measurements_, &CollapseMeasurements::layerChanged, this, [this] { layerChanged(); });
+  connect(addViewAction(QStringLiteral("Previous layer"), QKeySequence(Qt::ALT | Qt::Key_Left),
+                        QStringLiteral("Select the layer before")),
+          &QAction::triggered, this, [this] { walkLayers(-1); });
+  connect(addViewAction(QStringLiteral("Next layer"), QKeySequence(Qt::ALT | Qt::Key_Right),
+                        QStringLiteral("Select the layer behind")),
+          &QAction::triggered, this, [this] { walkLayers(1); });
+  connect(addViewAction(QStringLiteral("Measure again"), QKeySequence(Qt::CTRL | Qt::Key_R),
+                        QStringLiteral("Compute anew what was stopped or could not be measured")),
+          &QAction::triggered, this, [this] {
+            measurements_.forget();
+            measure();
+          });
+  documentsChanged();
+}
+
+QWidget* CollapseView::makeBar() {
+  auto* const widget = new QWidget;
+  auto* const bar = new QHBoxLayout(widget);
+  bar->setContentsMargins(12, 8, 12, 8);
+  measure_ = addBox(*bar, QStringLiteral("&Measure"), QStringLiteral("What is drawn over layers"));
+  for (const Measure& measure : kMeasures) {
+    measure_->addItem(QString::fromUtf8(measure.title), QString::fromUtf8(measure.name));
+    measure_->setItemData(measure_->count() - 1, QString::fromUtf8(measure.help), Qt::ToolTipRole);
+  }
+  site_ = addBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  sequences_ = addBox(*bar, QStringLiteral("Se&quences"),
+                      QStringLiteral("More sequences take longer and give narrower bands"));
+  sequences_->addItem(QStringLiteral("first 100"), 100);
+  sequences_->addItem(QStringLiteral("first 1000"), 1000);
+  sequences_->addItem(QStringLiteral("all"), 0);
+  bar->addStretch();
+  for (QComboBox* const box : {measure_, site_, sequences_}) {
+    connect(box, &QComboBox::activated, this, &CollapseView::measure);
+  }
+  return widget;
+}
+
+bool CollapseView::showsEntropy() const {
+  return measure_->currentData().toString() == QLatin1String("entropy");
+}
+
+CollapseMeasurements::Kind CollapseView::kind() const {
+  return showsEntropy() ? CollapseMeasurements::Kind::kEntropy
+                        : CollapseMeasurements::Kind::kGeometry;
+}
+
+void CollapseView::documentsChanged() {
+  listSites();
+  measure();
+  drawCurves();
+  layerChanged();
+}
+
+void CollapseView::listSites() {
+  const QSignalBlocker quiet(site_);
+  const QVariant wanted = site_->currentData();
+  site_->clear();
+  for (const Document* const document : measurements_.captures()) {
+    for (const std::string& site : document->capture->sites()) {
+      const QString name = toQString(site);
+      if (site_->findData(name) < 0) site_->addItem(name, name);
+    }
+  }
+  choose(*site_, wanted);
+}
+
+void CollapseView::measure() {
+  // Nothing is computed for a view that nobody looks at.
+  if (!isVisible()) return;
+  measurements_.setThreads(preferences().threads);
+  measurements_.setMaxSequences(sequences_->currentData().toLongLong());
+  measurements_.measure(kind());
+  measurements_.setLayer(site_->currentData().toString().toStdString(),
+                         workspace().selection().layer);
+  measurements_.measureLayer();
+  drawCurves();
+  layerChanged();
+}
+
+Figure CollapseView::curves() const {
+  std::vector<FigureSource> sources;
+  const std::string site = site_->currentData().toString().toStdString();
+  std::map<std::string, int> colours;
+  for (const Document* const document : measurements_.captures()) {
+    const Answer<Results>& answer = measurements_.curves(document->id, kind());
+    const bool has_site =
+        answer.result &&
+        std::any_of(answer.result->rows.begin(), answer.result->rows.end(),
+                    [&](const Json& row) { return row.value("site", "") == site; });
+    if (!has_site) continue;
+    sources.push_back({document->path, *answer.result});
+    colours[measurements_.labelOf(*document).toStdString()] = document->colour;
+  }
+  FigureOptions options;
+  options.site = {site};
+  options.layer_base = preferences().layer_base;
+  options.mixed_texts = true;
+  if (!showsEntropy()) {
+    options.measure = {measure_->currentData().toString().toStdString()};
+  }
+  Figure figure = make_figure(sources, options);
+  for (FigurePanel& panel : figure.panels) {
+    for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
+      constexpr int kNamed = 7;  // colours of the palette
+      curve.look.colour = static_cast<std::size_t>(colours[curve.label] % kNamed);
+    }
+  }
+  return figure;
+}
+
+void CollapseView::drawCurves() {
+  plot_->setFigureStyle(screenStyle(*this, preferences()));
+  drawn_.reset();
+  plot_->setMessage(measurements_.captures().empty() ? kNothingOpen
+                    : measurements_.isMeasuring(kind())
+                        ? QStringLiteral("Measuring ...")
+                        : QStringLiteral("Nothing could be measured."));
+  try {
+    drawn_ = curves();
+  } catch (const Error& error) {
+    // No capture is measured yet, or none has this measure: the message says so.
+    static_cast<void>(error);
+  }
+  plot_->setFigure(drawn_);
+  std::vector<AxisLink> links;
+  for (std::size_t p = 0; drawn_ && p < drawn_->panels.size(); ++p) {
+    links.push_back({.panel = p,
+                     .axis = Qt::Horizontal,
+                     .quantity = QStringLiteral("layer"),
+                     .origin = -static_cast<double>(preferences().layer_base)});
+  }
+  plot_->linkAxes(workspace(), std::move(links));
+  markLayer();
+  listProblems();
+  Q_EMIT figureChanged();
+}
+
+void CollapseView::markLayer() {
+  std::vector<FigureMark> marks;
+  const std::optional<int> layer = workspace().selection().layer;
+  for (std::size_t p = 0; layer && drawn_ && p < drawn_->panels.size(); ++p) {
+    const double x = *layer + preferences().layer_base;
+    marks.push_back({.panel = p,
+                     .area = QRectF(x - 0.12, -kMarkHeight, 0.24, 2.0 * kMarkHeight),
+                     .is_strong = false});
+  }
+  plot_->setMarks(std::move(marks));
+}
+
+void CollapseView::listProblems() {
+  QStringList lines;
+  for (const Document* const document : measurements_.captures()) {
+    const QString& problem = measurements_.curves(document->id, kind()).problem;
+    if (!problem.isEmpty())
+      lines << QStringLiteral("%1: %2").arg(measurements_.labelOf(*document), problem);
+  }
+  problems_->setText(lines.join(QLatin1Char('\n')));
+  problems_->setVisible(!lines.isEmpty());
+}
+
+void CollapseView::walkLayers(int step) {
+  const std::string site = site_->currentData().toString().toStdString();
+  std::set<int> layers;
+  for (const Document* const document : measurements_.captures()) {
+    const std::vector<std::string>& sites = document->capture->sites();
+    if (std::find(sites.begin(), sites.end(), site) == sites.end()) continue;
+    for (const int layer : document->capture->layers(site)) layers.insert(layer);
+  }
+  if (layers.empty()) return;
+  Selection selection = workspace().selection();
+  if (!selection.layer) {
+    selection.layer = step > 0 ? *layers.begin() : *layers.rbegin();
+  } else {
+    selection.layer = std::clamp(*selection.layer + step, *layers.begin(), *layers.rbegin());
+  }
+  workspace().setSelection(selection);
+}
+
+QString CollapseView::describe(const FigureHit& hit) const {
+  if (!drawn_ || !hit.point) return {};
+  const auto& panel = std::get<CurvePanel>(drawn_->panels[hit.panel].content);
+  const Curve& curve = panel.curves[hit.point->series];
+  const std::size_t at = hit.point->index;
+  QString text = QStringLiteral("%1, layer %2: %3 %4")
+                     .arg(toQString(curve.label))
+                     .arg(curve.x[at])
+                     .arg(measure_->currentText().toLower())
+                     .arg(curve.y[at], 0, 'g', 5);
+  if (at < curve.low.size()) {
+    text +=
+        QStringLiteral(" [%1, %2]").arg(curve.low[at], 0, 'g', 5).arg(curve.high[at], 0, 'g', 5);
+  }
+  return text + QStringLiteral("; click for its spectrum");
+}
+
+std::optional<Figure> CollapseView::figure() const {
+  if (!drawn_) return std::nullopt;
+  Figure figure = *drawn_;
+  if (const std::optional<FigurePanel> panel = spectrumPanel()) {
+    figure.panels.push_back(*panel);
+    figure.panels.back().title = QStringLiteral("layer %1")
+                                     .arg(*measurements_.layer() + preferences().layer_base)
+                                     .toStdString();
+    figure.columns = static_cast<int>(figure.panels.size());
+    figure.is_wide = true;
+  }
+  return figure;
+}
+
+QStringList CollapseView::commandLines() const {
+  if (measurements_.captures().empty()) return {};
+  const QString metric = showsEntropy() ? QStringLiteral("entropy") : QStringLiteral("geometry");
+  QString measure = QStringLiteral("lime-metrics ") + metric;
+  QStringList labels;
+  for (const Document* const document : measurements_.captures()) {
+    measure += QLatin1Char(' ') + quotedForShell(toQString(document->path));
+    labels << quotedForShell(measurements_.labelOf(*document));
+  }
+  measure += QStringLiteral(" --label ") + labels.join(QLatin1Char(' '));
+  measure += QStringLiteral(" --site ") + site_->currentData().toString();
+  if (measurements_.maxSequences() > 0)
+    measure += QStringLiteral(" --max-sequences %1").arg(measurements_.maxSequences());
+  QString draw = QStringLiteral("lime-figure %1.json").arg(metric);
+  if (!showsEntropy()) {
+    draw += QStringLiteral(" --measure ") + measure_->currentData().toString();
+  }
+  if (preferences().layer_base != 0) draw += QStringLiteral(" --layer-base 1");
+  return {measure + QStringLiteral(" -o %1.json").arg(metric),
+          draw + QStringLiteral(" -o %1.pdf").arg(metric)};
+}
+
+Json CollapseView::state() const {
+  return {{"site", site_->currentData().toString().toStdString()},
+          {"measure", measure_->currentData().toString().toStdString()},
+          {"sequences", sequences_->currentData().toInt()}};
+}
+
+void CollapseView::setState(const Json& state) {
+  choose(*site_, toQString(state.value("site", std::string())));
+  choose(*measure_, toQString(state.value("measure", std::string())));
+  choose(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
+  measure();
+}
+
+void CollapseView::zoom(double factor) { plot_->zoom(factor); }
+void CollapseView::showAll() {
+  plot_->showAll();
+  spectrum_->showAll();
+}
+
+void CollapseView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  measure();
+}
+
+void CollapseView::changeEvent(QEvent* event) {
+  View::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange) return;
+  drawCurves();
+  drawSpectrum();
+}
+
+ViewKind collapseViewKind() {
+  return {.id = QStringLiteral("collapse"),
+          .title = QStringLiteral("Collapse"),
+          .question = QStringLiteral("Where do the representations lose directions, and on what?"),
+          .shows = [](const Document& document) { return document.capture != nullptr; },
+          .make = [](const ViewContext& context, QWidget* parent) -> View* {
+            return new CollapseView(context, parent);
+          }};
+}
+
+}  // namespace lime::explorer

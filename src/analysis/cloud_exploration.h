@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "analysis/tsne_embeddings.h"
+
+namespace lime {
+
+/// Reads what write_embeddings_hdf5() wrote.
+/// @throws IoError
+/// @throws FormatError  if the file is of another format or schema, or its parts differ in length.
+std::vector<CaptureEmbeddings> read_embeddings_hdf5(const std::filesystem::path& path);
+
+/// Turns, mirrors and moves each layer of a site onto the one before it, so that points can be
+/// followed from layer to layer: t-SNE is free in all three. Distances stay as they are, up to one
+/// factor per layer, which gives all layers the first one's size.
+void align_layers(CaptureEmbeddings& capture);
+
+/// A row of a capture, and how far it is from another.
+struct NearRow {
+  std::int64_t row = 0;
+  double distance = 0.0;  ///< Euclidean, of rows of length 1: in [0, 2]
+};
+
+/// The rows of `candidates` that are nearest to `row` in the representations themselves, not in a
+/// drawing of them; nearest first, the lower row first where distances are equal.
+///
+/// @param candidates  rows of the capture, ascending; `row` among them is left out.
+/// @param count       at most so many, >= 1.
+/// @throws InvalidArgument  if a row is out of range.
+/// @throws IoError, FormatError  as CaptureReader. @throws Interrupted
+/// Reads the candidates once, in blocks. Time candidates * dim.
+std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::string& site, int layer,
+                                  std::int64_t row, std::span<const std::int64_t> candidates,
+                                  std::size_t count, std::stop_token stop = {});
+
+}  // namespace lime

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/layer_exploration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "core/errors.h"
+#include "metrics/entropy/sequence_entropies.h"
+#include "metrics/entropy/standardize.h"
+#include "metrics/linalg/gram.h"
+#include "metrics/linalg/symmetric_eigenvalues.h"
+
+namespace lime {
+namespace {
+
+/// Eigenvalues below this times the largest are rounding.
+constexpr double kSmallestEigenvalue = 1e-12;
+
+/// One layer of a capture, and how its rows are standardised.
+struct ExploredLayer {
+  const CaptureReader& capture;
+  const std::string& site;
+  int layer;
+  std::int64_t dim;
+  std::int64_t num_sequences;
+  Standardization standardization;
+  VectorD scale;  ///< 1 / divisor
+
+  void read(std::int64_t sequence, MatrixF& rows) const {
+    const auto at = static_cast<std::size_t>(sequence);
+    const std::int64_t first = capture.offsets()[at];
+    rows.resize(capture.offsets()[at + 1] - first, dim);
+    capture.read_rows(site, layer, first, rows.rows(),
+                      {rows.data(), static_cast<std::size_t>(rows.size())});
+  }
+
+  linalg::AffineRows<float> standardized(const MatrixF& rows) const {
+    return {.x = rows.data(),
+            .num_rows = rows.rows(),
+            .num_cols = rows.cols(),
+            .row_stride = rows.cols(),
+            .shift = standardization.mean.data(),
+            .column_scale = scale.data()};
+  }
+};
+
+void check_whole_sequences(const CaptureReader& capture) {
+  const CaptureInfo& info = capture.info();
+  if (info.rows == RowKind::kTokens && info.class_names.empty() && capture.num_sequences() > 0) {
+    return;
+  }
+  throw InvalidArgument(
+      "'{}': must hold every token of its sequences; capture again with --rows tokens and without "
+      "--only",
+      capture.path().string());
+}
+
+/// Shares of the sum, descending.
+std::vector<double> shares_of(std::span<const double> eigenvalues) {
+  std::vector<double> shares(eigenvalues.begin(), eigenvalues.end());
+  std::sort(shares.begin(), shares.end(), std::greater<>());
+  const double smallest = shares.empty() ? 0.0 : kSmallestEigenvalue * shares.front();
+  std::erase_if(shares, [&](double value) { return value <= smallest; });
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& num_rows,
+                                     const std::stop_token& stop) {
+  linalg::SymmetricSlivers gram;
+  gram.resize(layer.dim);
+  for (std::int64_t r = 0; r < layer.dim; ++r) {
+    const std::int64_t end = linalg::kSliverRows * (r / linalg::kSliverRows + 1);
+    for (std::int64_t c = 0; c < end; ++c) gram.at(r, c) = 0.0;
+  }
+  linalg::GramBuilder builder;
+  MatrixF rows;
+  for (std::int64_t s = 0; s < layer.num_sequences; ++s) {
+    if (stop.stop_requested()) throw Interrupted("explore_layer: interrupted");
+    layer.read(s, rows);
+    num_rows += rows.rows();
+    builder.add_feature_gram(layer.standardized(rows), gram);
+  }
+  linalg::SymmetricEigenvalues eigenvalues;
+  return shares_of(eigenvalues.compute(gram));
+}
+
+std::vector<double> spectrum_of_sequence(const ExploredLayer& layer, const MatrixF& rows) {
+  linalg::SymmetricSlivers gram;
+  linalg::GramBuilder builder;
+  builder.smaller_gram(layer.standardized(rows), gram);
+  linalg::SymmetricEigenvalues eigenvalues;
+  return shares_of(eigenvalues.compute(gram));
+}
+
+std::string text_of(const CaptureReader& capture, std::int64_t sequence) {
+  const auto at = static_cast<std::size_t>(sequence);
+  const std::string& text = capture.sequences()[at].text;
+  if (!text.empty()) return text;
+  const std::vector<std::int32_t>& tokens = capture.rows().token;
+  const std::span ids(tokens.begin() + capture.offsets()[at],
+                      tokens.begin() + capture.offsets()[at + 1]);
+  return fmt::format("ids {}", fmt::join(ids, " "));
+}
+
+ExploredSequence explored(const ExploredLayer& layer, std::int64_t sequence, double entropy) {
+  MatrixF rows;
+  layer.read(sequence, rows);
+  return {.sequence = sequence,
+          .entropy = entropy,
+          .ceiling = std::log(static_cast<double>(std::min<std::int64_t>(rows.rows(), layer.dim))),
+          .text = text_of(layer.capture, sequence),
+          .spectrum = spectrum_of_sequence(layer, rows)};
+}
+
+}  // namespace
+
+void LayerExplorationOptions::validate() const {
+  if (max_sequences < 0) {
+    throw InvalidArgument("max_sequences: must be >= 0, got {}", max_sequences);
+  }
+  if (extremes < 1) throw InvalidArgument("extremes: must be >= 1, got {}", extremes);
+}
+
+LayerExploration explore_layer(const CaptureReader& capture, const std::string& site, int layer,
+                               const LayerExplorationOptions& options, ThreadPool& pool,
+                               const ProgressFn& on_progress, std::stop_token stop) {
+  options.validate();
+  check_whole_sequences(capture);
+  const std::int64_t all = capture.num_sequences();
+  const RunningStatistics statistics = capture.statistics(site, layer);
+  ExploredLayer explored_layer{
+      .capture = capture,
+      .site = site,
+      .layer = layer,
+      .dim = capture.dim(site, layer),
+      .num_sequences = options.max_sequences > 0 ? std::min(all, options.max_sequences) : all,
+      .standardization = make_standardization({statistics.count, statistics.mean, statistics.m2}),
+      .scale = {}};
+  explored_layer.scale = explored_layer.standardization.divisor.cwiseInverse();
+  const SequenceSource source{
+      .count = explored_layer.num_sequences,
+      .read = [&](std::int64_t index, MatrixF& rows) { explored_layer.read(index, rows); }};
+  const std::vector<double> entropies =
+      sequence_entropies(source, explored_layer.standardization, {}, pool, on_progress, stop)
+          .of_order(0);
+  std::vector<std::int64_t> order(entropies.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return entropies[static_cast<std::size_t>(a)] < entropies[static_cast<std::size_t>(b)];
+  });
+  LayerExploration result;
+  result.site = site;
+  result.layer = layer;
+  result.num_sequences = explored_layer.num_sequences;
+  result.mean_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /
+                        static_cast<double>(entropies.size());
+  result.spectrum = spectrum_of_rows(explored_layer, result.num_rows, stop);
+  const auto shown =
+      std::min<std::size_t>(order.size(), static_cast<std::size_t>(options.extremes));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::int64_t low = order[i];
+    const std::int64_t high = order[order.size() - 1 - i];
+    result.lowest.push_back(
+        explored(explored_layer, low, entropies[static_cast<std::size_t>(low)]));
+    result.highest.push_back(
+        explored(explored_layer, high, entropies[static_cast<std::size_t>(high)]));
+  }
+  return result;
+}
+
+}  // namespace lime

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/cloud_exploration.h"
+#include "analysis/layer_exploration.h"
+#include "analysis/write_capture.h"
+#include "core/errors.h"
+#include "metrics/entropy/matrix_entropy.h"
+#include "metrics/entropy/standardize.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ExplorationTest : public ::testing::Test {
+ protected:
+  CaptureReader capture(const testing::SmallCapture& small) const {
+    testing::write_capture(folder_ / "run.h5", small);
+    return CaptureReader(folder_ / "run.h5");
+  }
+
+  testing::TemporaryFolder folder_;
+  ThreadPool pool_{2};
+};
+
+TEST_F(ExplorationTest, ALayersSpectrumIsThatOfTheCovarianceOfItsStandardizedRows) {
+  const CaptureReader reader = capture(testing::example_capture());
+  const LayerExploration layer = explore_layer(reader, "hidden", 1, {}, pool_);
+  const MatrixF rows = reader.read_all("hidden", 1);
+  const MatrixD z = standardize(rows, make_standardization(feature_statistics(rows)));
+  const Eigen::SelfAdjointEigenSolver<MatrixD> solver(z.transpose() * z);
+  const VectorD expected = solver.eigenvalues().reverse() / solver.eigenvalues().sum();
+  ASSERT_EQ(layer.spectrum.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(layer.spectrum[i], expected(static_cast<Eigen::Index>(i)), 1e-12);
+  }
+  EXPECT_EQ(layer.num_rows, 16);
+  EXPECT_EQ(layer.num_sequences, 3);
+}
+
+TEST_F(ExplorationTest, ExtremesAreTheSequencesOfLowestAndHighestEntropy) {
+  const CaptureReader reader = capture(testing::example_capture());
+  const LayerExploration layer =
+      explore_layer(reader, "values", 0, {.max_sequences = 0, .extremes = 2}, pool_);
+  const MatrixF rows = reader.read_all("values", 0);
+  const MatrixD z = standardize(rows, make_standardization(feature_statistics(rows)));
+  std::vector<double> entropies;
+  for (const auto& [first, count] : {std::pair(0, 5), std::pair(5, 8), std::pair(13, 3)}) {
+    const MatrixD part = z.middleRows(first, count);
+    entropies.push_back(matrix_renyi_entropy(part, 0.5));
+  }
+  ASSERT_EQ(layer.lowest.size(), 2U);
+  ASSERT_EQ(layer.highest.size(), 2U);
+  const auto [low, high] = std::minmax_element(entropies.begin(), entropies.end());
+  EXPECT_EQ(layer.lowest[0].sequence, low - entropies.begin());
+  EXPECT_NEAR(layer.lowest[0].entropy, *low, 1e-12);
+  EXPECT_EQ(layer.highest[0].sequence, high - entropies.begin());
+  EXPECT_NEAR(layer.mean_entropy, std::accumulate(entropies.begin(), entropies.end(), 0.0) / 3.0,
+              1e-12);
+  // exp of the entropy of order 1/2 of its spectrum is (sum sqrt p)^2.
+  double root = 0.0;
+  for (const double share : layer.lowest[0].spectrum) root += std::sqrt(share);
+  EXPECT_NEAR(2.0 * std::log(root), layer.lowest[0].entropy, 1e-9);
+  EXPECT_THAT(layer.lowest[0].text, HasSubstr("ids "));
+}
+
+TEST_F(ExplorationTest, RefusesCapturesOfSomeTokens) {
+  testing::SmallCapture small = testing::example_capture();
+  small.class_names = {" is"};
+  const CaptureReader reader = capture(small);
+  try {
+    explore_layer(reader, "values", 0, {}, pool_);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("must hold every token of its sequences"));
+  }
+}
+
+CaptureEmbeddings two_layers(const MatrixF& first, const MatrixF& second) {
+  CaptureEmbeddings capture;
+  capture.label = "LIMe";
+  const auto count = static_cast<std::size_t>(first.rows());
+  for (std::size_t i = 0; i < count; ++i) {
+    capture.rows.row.push_back(static_cast<std::int64_t>(3 * i));
+    capture.table.sequence.push_back(static_cast<std::int32_t>(i / 2));
+    capture.table.position.push_back(static_cast<std::int32_t>(i % 2));
+    capture.table.token.push_back(static_cast<std::int32_t>(100 + i));
+    capture.rows.class_id.push_back(static_cast<std::int16_t>(i % 2));
+  }
+  capture.rows.class_names = {" is", " are"};
+  capture.layers = {{"hidden", 0, first, 0.5}, {"hidden", 3, second, 0.7}};
+  return capture;
+}
+
+TEST_F(ExplorationTest, EmbeddingsComeBackAsTheyWereWritten) {
+  const MatrixF points = testing::random_matrix(6, 2, 1);
+  const auto path = folder_ / "tsne.embeddings.h5";
+  write_embeddings_hdf5(path, {two_layers(points, 2.0F * points)});
+  const std::vector<CaptureEmbeddings> read = read_embeddings_hdf5(path);
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].label, "LIMe");
+  EXPECT_EQ(read[0].rows.row, (std::vector<std::int64_t>{0, 3, 6, 9, 12, 15}));
+  EXPECT_EQ(read[0].rows.class_names, (std::vector<std::string>{" is", " are"}));
+  EXPECT_EQ(read[0].table.token[5], 105);
+  ASSERT_EQ(read[0].layers.size(), 2U);
+  EXPECT_EQ(read[0].layers[1].layer, 3);
+  EXPECT_DOUBLE_EQ(read[0].layers[1].kl_divergence, 0.7);
+  EXPECT_EQ(read[0].layers[0].coordinates, points);
+}
+
+TEST_F(ExplorationTest, RefusesEmbeddingsThatAreNone) {
+  testing::write_capture(folder_ / "run.h5", testing::example_capture());
+  EXPECT_THROW(read_embeddings_hdf5(folder_ / "run.h5"), FormatError);
+  EXPECT_THROW(read_embeddings_hdf5(folder_ / "none.h5"), IoError);
+}
+
+TEST_F(ExplorationTest, AlignedLayersLieOnEachOtherWhereTheyAreTheSameDrawing) {
+  const MatrixF points = testing::random_matrix(50, 2, 1);
+  Eigen::Matrix2f turn;
+  turn << 0.6F, 0.8F, 0.8F, -0.6F;  // mirrored and turned
+  MatrixF moved = 3.0F * points * turn;
+  moved.rowwise() += Eigen::RowVector2f(5.0F, -2.0F);
+  for (const MatrixF& second : {moved, MatrixF(2.0F * points)}) {
+    CaptureEmbeddings capture = two_layers(points, second);
+    align_layers(capture);
+    const float apart =
+        (capture.layers[0].coordinates - capture.layers[1].coordinates).cwiseAbs().maxCoeff();
+    EXPECT_LT(apart, 1e-5F);  // rounding to float
+  }
+}
+
+TEST_F(ExplorationTest, NearestRowsAreThoseWithTheLargestCosine) {
+  const CaptureReader reader = capture(testing::example_capture());
+  const MatrixF rows = reader.read_all("hidden", 0);
+  const std::vector<std::int64_t> candidates = {0, 2, 3, 7, 9, 15};
+  const std::vector<NearRow> near = nearest_rows(reader, "hidden", 0, 7, candidates, 3);
+  ASSERT_EQ(near.size(), 3U);
+  std::vector<std::pair<double, std::int64_t>> expected;
+  for (const std::int64_t row : candidates) {
+    if (row == 7) continue;
+    const VectorD a = rows.row(row).cast<double>().normalized();
+    const VectorD b = rows.row(7).cast<double>().normalized();
+    expected.emplace_back((a - b).norm(), row);
+  }
+  std::sort(expected.begin(), expected.end());
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(near[i].row, expected[i].second);
+    EXPECT_NEAR(near[i].distance, expected[i].first, 1e-12);
+  }
+  EXPECT_THROW(nearest_rows(reader, "hidden", 0, 16, candidates, 3), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/clouds_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "analysis/write_capture.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/views/cloud_canvas.h"
+#include "store/capture_reader.h"
+#include "store/results_file.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+/// Results of t-SNE of two captures of one text: 16 points in layers 0 and 1.
+class CloudsViewTest : public WorkspaceTest {
+ protected:
+  CloudsViewTest() {
+    view_.resize(1000, 620);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  CaptureEmbeddings embeddings(const std::string& label, const CaptureReader& capture,
+                               std::uint64_t seed) const {
+    CaptureEmbeddings one;
+    one.label = label;
+    for (std::int64_t row = 0; row < capture.num_rows(); ++row) {
+      one.rows.row.push_back(row);
+      one.rows.class_id.push_back(static_cast<std::int16_t>(row % 2));
+    }
+    one.rows.class_names = {" is", " are"};
+    one.table = table_of(capture, one.rows);
+    for (const int layer : {0, 1}) {
+      one.layers.push_back({"hidden", layer,
+                            lime::testing::random_matrix(capture.num_rows(), 2,
+                                                         seed + static_cast<std::uint64_t>(layer)),
+                            0.5});
+    }
+    return one;
+  }
+
+  QString cloudsFile(const std::string& second_text = "same") {
+    std::vector<CaptureEmbeddings> all;
+    Results results;
+    results.metric = "tsne";
+    for (const auto& [name, seed] : {std::pair("a", 1), std::pair("b", 5)}) {
+      const auto path = folder_ / (std::string(name) + ".h5");
+      lime::testing::write_capture(
+          path, lime::testing::example_capture(static_cast<std::uint64_t>(seed)));
+      all.push_back(embeddings(name, CaptureReader(path), static_cast<std::uint64_t>(seed)));
+      results.inputs.push_back({path.string(), std::string(64, '0'), name,
+                                name == std::string("a") ? "same" : second_text});
+      for (const int layer : {0, 1}) {
+        results.rows.push_back({{"label", name}, {"site", "hidden"}, {"layer", layer}});
+      }
+    }
+    write_embeddings_hdf5(folder_ / "tsne.embeddings.h5", all);
+    write_results(folder_ / "tsne.json", results);
+    return toQString(folder_ / "tsne.json");
+  }
+  void openClouds(const std::string& second_text = "same") {
+    open({cloudsFile(second_text)});
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+    QTest::qWait(0);
+  }
+  CloudCanvas& canvas(std::size_t m) { return *view_.canvases()[m]; }
+
+  /// Draws a ring around the points of a canvas, `radius` pixels about the middle of them all.
+  void lasso(std::size_t m, const QRectF& around, Qt::KeyboardModifiers modifiers = {}) {
+    CloudCanvas& drawn = canvas(m);
+    const std::vector<QPointF> corners = {around.topLeft(), around.topRight(), around.bottomRight(),
+                                          around.bottomLeft()};
+    QTest::mousePress(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
+    for (const QPointF& corner : corners) QTest::mouseMove(&drawn, corner.toPoint());
+    QTest::mouseRelease(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
+  }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  CloudsView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(CloudsViewTest, SaysWhatToDoWithoutClouds) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("lime-metrics tsne"));
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(CloudsViewTest, ShowsACloudPerModelAndExportsIt) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  EXPECT_EQ(canvas(0).size(), 16);
+  ASSERT_TRUE(view_.figure());
+  ASSERT_EQ(view_.figure()->panels.size(), 2U);
+  EXPECT_EQ(view_.figure()->panels[0].title, "a, layer 0");
+  const auto cloud = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+  EXPECT_EQ(cloud.class_names, (std::vector<std::string>{"is", "are"}));
+  EXPECT_TRUE(view_.commandLines().at(0).contains("--site hidden --layer 0"));
+}
+
+TEST_F(CloudsViewTest, TheSliderMovesPointsFromLayerToLayer) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  auto& slider = *view_.findChild<QSlider*>();
+  ASSERT_EQ(slider.maximum(), 100);
+  const QPointF first = canvas(0).toPixel(3);
+  slider.setValue(100);
+  const QPointF last = canvas(0).toPixel(3);
+  slider.setValue(50);
+  const QPointF middle = canvas(0).toPixel(3);
+  EXPECT_NEAR(middle.x(), 0.5 * (first.x() + last.x()), 1e-3);
+  EXPECT_NEAR(middle.y(), 0.5 * (first.y() + last.y()), 1e-3);
+}
+
+TEST_F(CloudsViewTest, AnotherViewsLayerIsGoneTo) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  Selection selection;
+  selection.layer = 1;
+  workspace_.setSelection(selection);
+  ASSERT_TRUE(waitUntil([this] { return view_.findChild<QSlider*>()->value() == 100; }));
+  EXPECT_EQ(view_.figure()->panels[0].title, "a, layer 1");
+}
+
+TEST_F(CloudsViewTest, ALassoChoosesTheSameTokensInAllModelsAndLayers) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  CloudCanvas& first = canvas(0);
+  const QPointF at = first.toPixel(3);
+  lasso(0, QRectF(at - QPointF(6, 6), QSizeF(12, 12)));
+  ASSERT_FALSE(workspace_.selection().rows.empty());
+  const std::vector<int> chosen = first.chosen();
+  EXPECT_NE(std::find(chosen.begin(), chosen.end(), 3), chosen.end());
+  EXPECT_EQ(canvas(1).chosen(), chosen);
+  EXPECT_EQ(view_.tokens().rowCount(), static_cast<int>(chosen.size()));
+  view_.findChild<QSlider*>()->setValue(100);
+  EXPECT_EQ(first.chosen(), chosen);
+  // With Ctrl more are added; Escape gives all up.
+  lasso(0, QRectF(first.rect()).adjusted(2, 2, -2, -2), Qt::ControlModifier);
+  EXPECT_EQ(first.chosen().size(), 16U);
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Choose nothing") action->trigger();
+  }
+  EXPECT_TRUE(first.chosen().empty());
+  EXPECT_EQ(view_.tokens().rowCount(), 0);
+}
+
+TEST_F(CloudsViewTest, RowsOfAnotherTextAreNotChosenBesides) {
+  ASSERT_NO_FATAL_FAILURE(openClouds("another"));
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  EXPECT_EQ(canvas(0).chosen().size(), 16U);
+  EXPECT_TRUE(canvas(1).chosen().empty());
+}
+
+TEST_F(CloudsViewTest, AClickFindsNeighboursInTheModel) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  QTest::mouseClick(&canvas(0), Qt::LeftButton, {}, canvas(0).toPixel(5).toPoint());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_EQ(view_.tokens().rowCount(), 12);
+  const CaptureReader capture(folder_ / "a.h5");
+  std::vector<std::int64_t> rows(16);
+  std::iota(rows.begin(), rows.end(), 0);
+  const int point = canvas(0).pointAt(canvas(0).toPixel(5));
+  const std::vector<NearRow> near = nearest_rows(capture, "hidden", 0, point, rows, 1);
+  EXPECT_EQ(view_.tokens().at(0).point, near.front().row);
+  EXPECT_EQ(view_.tokens().at(0).note, QString::number(near.front().distance, 'f', 3));
+}
+
+TEST_F(CloudsViewTest, HoveringSaysWhichTokenItIs) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  QTest::mouseMove(&canvas(0), canvas(0).toPixel(5).toPoint());
+  EXPECT_TRUE(status_.contains("sequence")) << status_.toStdString();
+}
+
+TEST_F(CloudsViewTest, ColoursSayClassTokenPositionOrSequence) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  for (QComboBox* const box : view_.findChildren<QComboBox*>()) {
+    if (box->accessibleName() != "Colour") continue;
+    for (int i = 0; i < box->count(); ++i) {
+      box->setCurrentIndex(i);
+      Q_EMIT box->activated(i);
+      const auto cloud = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+      EXPECT_EQ(cloud.classes.size(), 16U) << box->itemText(i).toStdString();
+      EXPECT_FALSE(view_.grab().isNull());
+    }
+  }
+}
+
+TEST_F(CloudsViewTest, ACaptureThatHasMovedIsNamedAndItsCloudIsStillShown) {
+  const QString file = cloudsFile();
+  std::filesystem::remove(folder_ / "b.h5");
+  std::filesystem::remove_all(folder_ / "b.shards");
+  open({file});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("b: its capture")) << all.toStdString();
+  // Neighbours are those of the drawing then.
+  QTest::mouseClick(&canvas(1), Qt::LeftButton, {}, canvas(1).toPixel(5).toPoint());
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+}
+
+TEST_F(CloudsViewTest, EmbeddingsThatAreBrokenSaySo) {
+  const QString file = cloudsFile();
+  open({file});
+  lime::testing::write_text(folder_ / "tsne.embeddings.h5", "nothing");
+  workspace_.closeAll();
+  EXPECT_TRUE(view_.canvases().empty());
+  open({file});
+  EXPECT_TRUE(view_.canvases().empty());
+  EXPECT_FALSE(refused_.isEmpty());
+}
+
+TEST_F(CloudsViewTest, ComputesCloudsOfOpenCaptures) {
+  lime::testing::SmallCapture capture;
+  capture.lengths = {40, 60};
+  for (const int layer : {0, 1}) {
+    capture.activations.push_back(
+        {"hidden", layer, lime::testing::random_matrix(100, 6, static_cast<unsigned>(layer))});
+  }
+  lime::testing::write_capture(folder_ / "run.h5", capture);
+  open({toQString(folder_ / "run.h5")});
+  auto* const compute = view_.findChild<QPushButton*>();
+  ASSERT_TRUE(waitUntil([&] { return compute->isEnabled(); }));
+  QTest::mouseClick(compute, Qt::LeftButton);
+  EXPECT_FALSE(compute->isEnabled());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }, 60.0));
+  ASSERT_EQ(view_.canvases().size(), 1U);
+  EXPECT_EQ(canvas(0).size(), 100);
+  EXPECT_TRUE(view_.commandLines().at(0).contains("lime-metrics tsne"));
+}
+
+TEST_F(CloudsViewTest, ACancelledComputationLeavesTheViewReady) {
+  open({captureFile()});
+  auto* const compute = view_.findChild<QPushButton*>();
+  QTest::mouseClick(compute, Qt::LeftButton);
+  jobs_.cancelAll();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(compute->isEnabled());
+}
+
+TEST(SelectedTokensModelTest, IsAProperModel) {
+  SelectedTokensModel model;
+  const QAbstractItemModelTester tester(&model,
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setTokens({{.point = 1, .token = "is", .note = {}, .sentence = {"it ", "is", " so"}}},
+                  "Class");
+  EXPECT_EQ(model.index(0, SelectedTokensModel::kSentence).data().toString(), "it is so");
+  EXPECT_EQ(model.index(0, 0).data(SelectedTokensModel::kHere).toString(), "is");
+  model.setTokens({}, "Class");
+}
+
+TEST(CloudCanvasTest, ZoomKeepsThePointUnderTheMouse) {
+  CloudCanvas canvas;
+  canvas.resize(400, 300);
+  canvas.setPoints({-1.0F, 0.5F, 1.0F}, {0.0F, 0.25F, 1.0F}, QRectF(-1, -1, 2, 2));
+  const QPointF before = canvas.toPixel(1);
+  canvas.zoom(3.0, before);
+  EXPECT_NEAR(canvas.toPixel(1).x(), before.x(), 1e-6);
+  EXPECT_NEAR(canvas.toPixel(1).y(), before.y(), 1e-6);
+  EXPECT_EQ(canvas.pointAt(before), 1);
+  canvas.showAll();
+  EXPECT_NEAR(canvas.toPixel(1).x(), before.x(), 1e-6);
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/collapse_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <filesystem>
+#include <stdexcept>
+
+#include "analysis/write_capture.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/views/export_dialog.h"
+#include "explorer/views/figure_view.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+class CollapseViewTest : public WorkspaceTest {
+ protected:
+  CollapseViewTest() {
+    view_.resize(1000, 620);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  FigureView& named(const QString& name) {
+    for (FigureView* const one : view_.findChildren<FigureView*>()) {
+      if (one->accessibleName() == name) return *one;
+    }
+    throw std::runtime_error("no figure " + name.toStdString());
+  }
+  FigureView& plot() { return named("curves over layers"); }
+  FigureView& spectrum() { return named("spectrum of the selected layer"); }
+  QTableView& table() { return *view_.findChild<QTableView*>(); }
+  QComboBox& box(const QString& name) {
+    for (QComboBox* const one : view_.findChildren<QComboBox*>()) {
+      if (one->accessibleName() == name) return *one;
+    }
+    throw std::runtime_error("no box " + name.toStdString());
+  }
+  /// Where a curve is at `layer`.
+  QPoint place(int layer, std::size_t curve = 0) {
+    const auto& panel = std::get<CurvePanel>(plot().figure()->panels[0].content);
+    return plot()
+        .toPixel(0, QPointF(layer, panel.curves[curve].y[static_cast<std::size_t>(layer)]))
+        .toPoint();
+  }
+  void openTwo() {
+    captureFile("a.h5");
+    lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
+    open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+    ASSERT_EQ(std::get<CurvePanel>(plot().figure()->panels[0].content).curves.size(), 2U);
+  }
+  void clickLayer(int layer) {
+    QTest::mouseClick(&plot(), Qt::LeftButton, {}, place(layer));
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  CollapseView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(CollapseViewTest, SaysWhatToDoWithoutACapture) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(CollapseViewTest, DrawsACurvePerCaptureWithABand) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  const auto panel = std::get<CurvePanel>(view_.figure()->panels.at(0).content);
+  ASSERT_EQ(panel.curves.size(), 2U);
+  EXPECT_EQ(panel.curves[0].label, "a");
+  EXPECT_EQ(panel.curves[1].label, "b");
+  EXPECT_EQ(panel.curves[0].spread, Curve::Spread::kBand);
+  EXPECT_NE(panel.curves[0].look.colour, panel.curves[1].look.colour);
+}
+
+TEST_F(CollapseViewTest, MeasuresGeometryWhenItIsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  QComboBox& measure = box("Measure");
+  measure.setCurrentIndex(measure.findText("Effective rank"));
+  Q_EMIT measure.activated(measure.currentIndex());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(view_.figure()->panels.at(0).y.label, "effective rank");
+  EXPECT_TRUE(view_.commandLines().at(1).contains("--measure effective_rank"));
+}
+
+TEST_F(CollapseViewTest, ClickingALayerShowsItsSpectrumAndTheSequencesAtTheExtremes) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  ASSERT_NE(spectrum().figure(), nullptr);
+  const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 2U);
+  EXPECT_EQ(panel.curves[0].x.size(), 4U);  // eigenvalues of values
+  EXPECT_TRUE(spectrum().figure()->panels[0].x.logarithmic);
+  // Three sequences of two captures at two ends.
+  ASSERT_EQ(table().model()->rowCount(), 12);
+  EXPECT_EQ(table().model()->index(0, ExtremesModel::kEnd).data().toString(), "lowest");
+  EXPECT_EQ(view_.figure()->panels.size(), 2U);
+}
+
+TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  table().setCurrentIndex(table().model()->index(0, 0));
+  const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 3U);
+  EXPECT_EQ(panel.curves[1].look.pattern, LinePattern::kDashed);
+  const int sequence =
+      table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
+  const std::vector<std::int64_t> offsets = {0, 5, 13, 16};
+  const auto at = static_cast<std::size_t>(sequence);
+  ASSERT_FALSE(workspace_.selection().rows.empty());
+  EXPECT_EQ(workspace_.selection().rows.front(), offsets[at]);
+  EXPECT_EQ(workspace_.selection().rows.back(), offsets[at + 1] - 1);
+}
+
+TEST_F(CollapseViewTest, HoveringSaysWhatLiesThere) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  QTest::mouseMove(&plot(), place(1));
+  EXPECT_TRUE(status_.contains("layer 1: entropy")) << status_.toStdString();
+}
+
+TEST_F(CollapseViewTest, LayersAreWalkedByKeyboard) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  view_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  waitUntil([this] { return jobs_.isIdle(); });
+}
+
+TEST_F(CollapseViewTest, ACancelledMeasurementSaysHowToGoOn) {
+  view_.hide();
+  open({captureFile("a.h5")});
+  EXPECT_FALSE(view_.figure());
+  view_.show();
+  EXPECT_FALSE(jobs_.isIdle());
+  jobs_.cancelAll();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("Measure again")) << all.toStdString();
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Measure again") action->trigger();
+  }
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(view_.figure());
+}
+
+TEST_F(CollapseViewTest, ACaptureThatCannotBeMeasuredIsNamedAndTheOthersAreDrawn) {
+  lime::testing::SmallCapture some = lime::testing::example_capture();
+  some.class_names = {" is"};
+  lime::testing::write_capture(folder_ / "words.h5", some);
+  open({captureFile("a.h5"), toQString(folder_ / "words.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("words: ")) << all.toStdString();
+  EXPECT_TRUE(all.contains("holds only some tokens")) << all.toStdString();
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
+}
+
+TEST_F(CollapseViewTest, WhatIsShownIsExportedOrTheReasonIsGiven) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  ExportDialog dialog(*view_.figure(), view_.provenance());
+  dialog.setPath(toQString(folder_ / "no/such/folder/collapse.pdf"));
+  dialog.accept();
+  EXPECT_TRUE(dialog.problem().contains("does not exist")) << dialog.problem().toStdString();
+  dialog.setPath(toQString(folder_ / "collapse.pdf"));
+  dialog.accept();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "collapse.pdf"));
+}
+
+TEST_F(CollapseViewTest, AClosedCaptureLeavesTheFigure) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  workspace_.close(workspace_.documents().front().id);
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
+  workspace_.closeAll();
+  EXPECT_FALSE(view_.figure());
+}
+
+TEST_F(CollapseViewTest, StateComesBack) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  Json state = view_.state();
+  state["measure"] = "curvature";
+  state["site"] = "hidden";
+  view_.setState(state);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.state(), state);
+  EXPECT_EQ(view_.figure()->panels.at(0).y.label, "curvature (degrees)");
+}
+
+TEST(ExtremesModelTest, IsAProperModel) {
+  ExtremesModel model;
+  const QAbstractItemModelTester tester(&model,
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setSequences({{.document = 1, .label = "a", .sequence = 3, .entropy = 2.0, .text = "x\ny"},
+                      {.document = 2, .label = "b", .is_lowest = false, .text = {}}});
+  EXPECT_EQ(model.rowCount(), 2);
+  EXPECT_EQ(model.index(0, ExtremesModel::kText).data().toString(), "x y");
+  EXPECT_EQ(model.index(1, ExtremesModel::kEnd).data().toString(), "highest");
+  model.setSequences({});
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
