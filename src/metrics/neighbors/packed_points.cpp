@@ -21,7 +21,7 @@ inline void add_tile(std::int64_t depth, const float* a, const float* b, float* 
   for (std::int64_t p = 0; p < depth; ++p) {
     SimdF column[kSliverVectors];
 #pragma GCC unroll 4
-    for (int i = 0; i < kSliverVectors; ++i) column[i] = linalg::load(a + i * kFloatLanes);
+    for (std::int64_t i = 0; i < kSliverVectors; ++i) column[i] = linalg::load(a + i * kFloatLanes);
 #pragma GCC unroll 8
     for (int j = 0; j < kTileCols; ++j) {
       const SimdF factor(b[j]);
@@ -34,7 +34,7 @@ inline void add_tile(std::int64_t depth, const float* a, const float* b, float* 
 #pragma GCC unroll 8
   for (int j = 0; j < kTileCols; ++j) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kSliverVectors; ++i) {
+    for (std::int64_t i = 0; i < kSliverVectors; ++i) {
       float* const place = products + j * kSliverRows + i * kFloatLanes;
       linalg::store(place, linalg::load(place) + sum[j][i]);
     }
