@@ -154,17 +154,19 @@ at::Tensor RouterTape::route(std::int64_t layer) const {
 
 std::vector<at::Tensor> RouterTape::backward(std::int64_t layer,
                                              const std::vector<at::Tensor>& gradients) {
-  if (!gradients_.defined()) gradients_ = at::empty(buffer_.sizes(), buffer_.options());
-  write_block(gradients_[layer], gradients[0], gradients[1]);
+  const at::Tensor routed = at::empty(buffer_.sizes().slice(1), buffer_.options());
+  write_block(routed, gradients[0], gradients[1]);
   at::Tensor own;
   AT_DISPATCH_FLOATING_TYPES(buffer_.scalar_type(), "route_backward",
-                             [&] { own = route_backward<scalar_t>(layer); });
+                             [&] { own = route_backward<scalar_t>(layer, routed); });
+  // The layers before read what was routed here got, and nobody reads the keys and values again.
+  buffer_[layer].copy_(routed);
   const KeysAndValues views = views_of(own, gradients[0]);
   return {views.keys.contiguous(), views.values.contiguous()};
 }
 
 template <typename T>
-at::Tensor RouterTape::route_backward(std::int64_t layer) {
+at::Tensor RouterTape::route_backward(std::int64_t layer, const at::Tensor& routed) {
   const std::vector<Source>& all_readers = layers_[static_cast<std::size_t>(layer)].readers;
   std::vector<Source> readers;
   for (const Source& reader : all_readers) {
@@ -173,7 +175,13 @@ at::Tensor RouterTape::route_backward(std::int64_t layer) {
   const at::Tensor own = at::empty(buffer_.sizes().slice(1), buffer_.options());
   if (readers.empty()) return own.zero_();
   WideRows<const T> gradients;
-  for (const Source& reader : readers) add_rows(gradients, gradients_, reader.layer);
+  for (const Source& reader : readers) {
+    if (reader.layer == layer) {
+      add_rows(gradients, routed.unsqueeze(0), 0);
+    } else {
+      add_rows(gradients, buffer_, reader.layer);
+    }
+  }
   std::vector<T> left;
   for (std::int64_t mixed = 0; mixed < heads_; ++mixed) {
     for (const Source& reader : readers) {

@@ -62,17 +62,19 @@ class RouterTape : public std::enable_shared_from_this<RouterTape> {
   T weight(std::int64_t layer, std::int64_t place, std::int64_t head, std::int64_t mixed) const;
   template <typename T>
   at::Tensor route(std::int64_t layer) const;
-  /// @return what the own keys and values get, [kv_heads, tokens, 2, head_dim]
+  /// @param routed  what the layer's routed keys and values got, [kv_heads, tokens, 2, head_dim]
+  /// @return what its own keys and values get, likewise
   template <typename T>
-  at::Tensor route_backward(std::int64_t layer);
+  at::Tensor route_backward(std::int64_t layer, const at::Tensor& routed);
   std::vector<at::Tensor> backward(std::int64_t layer, const std::vector<at::Tensor>& gradients);
 
   std::int64_t heads_ = 0;
   std::int64_t layers_read_ = 0;
   bool mixes_heads_ = true;
   std::vector<Layer> layers_;
-  at::Tensor buffer_;     // [layers, kv_heads, tokens, 2, head_dim]
-  at::Tensor gradients_;  // of what was routed; likewise
+  // [layers, kv_heads, tokens, 2, head_dim]: keys and values; in the backward pass, which goes from
+  // the last layer to the first, what the routed ones of the layers behind got.
+  at::Tensor buffer_;
 };
 
 }  // namespace lime
