@@ -35,7 +35,7 @@ void timeFrames(CloudCanvas& canvas, std::size_t count, int frames, bool has_cho
   std::vector<int> chosen;
   for (std::size_t i = 0; has_chosen && i < count; i += 10) chosen.push_back(static_cast<int>(i));
   canvas.setChosen(chosen);
-  QImage image(canvas.size(), QImage::Format_RGB32);
+  QImage image(canvas.QWidget::size(), QImage::Format_RGB32);
   std::vector<double> milliseconds;
   for (int frame = 0; frame < frames + kWarmUp; ++frame) {
     QElapsedTimer timer;
