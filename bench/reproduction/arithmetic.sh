@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The Arithmetic Expression Task of the LIMe paper (arXiv:2502.09245, section 5.2): LLaMA and LIMe of
+# 4 layers, 4 heads and width 32, trained on equal budgets on expressions of 4, 5 and 6 operands, two
+# seeds each; then accuracy, entropy of values and hidden states, clouds of close numbers, routers.
+#
+#   bench/reproduction/arithmetic.sh [--programs build/release/bin] [--out out/arithmetic]
+#                                    [--seeds '1 2'] [--steps 10000] [--jobs 4]
+#
+# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
+# docs/reproduction.md holds what came out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=build/release/bin
+out=out/arithmetic
+seeds='1 2'
+steps=10000
+jobs=4
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --programs) programs=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --jobs) jobs=$2; shift 2 ;;
+    *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+for program in lime-train lime-capture lime-metrics lime-figure; do
+  [ -x "$programs/$program" ] && continue
+  echo "$programs/$program is not built; run scripts/build.sh, or name its folder with --programs" >&2
+  exit 1
+done
+mkdir -p "$out"
+
+# train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
+train() {
+  local decoder=(--decoder "$2")
+  [ "$2" = lime ] && decoder+=(--router full)
+  "$programs/lime-train" --task aet --operands 4 5 6 --train-samples 50000 --steps "$steps" \
+    --batch-size 128 --learning-rate 1e-3 --threads 1 --log-every 50 --save-every 500 \
+    --validate-every 1000 --seed "$1" "${decoder[@]}" -o "$out/$2-$1" --resume \
+    >"$out/$2-$1.log" 2>&1
+}
+
+for seed in $seeds; do
+  for decoder in llama lime; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    echo "training $decoder, seed $seed: $out/$decoder-$seed.log" >&2
+    train "$seed" "$decoder" &
+  done
+done
+failed=no
+for job in $(jobs -p); do wait "$job" || failed=yes; done
+if [ "$failed" = yes ]; then
+  echo "a training ended early; its log in $out says why, the same command goes on" >&2
+  exit 1
+fi
+
+"$programs/lime-train" generate --task aet --operands 6 --count 2000 --seed 2026 \
+  -o "$out/expressions.txt"
+words=' 1, 2, 3, 4, 100, 101, 102, 103'
+for seed in $seeds; do
+  captures=()
+  numbers=()
+  for decoder in llama lime; do
+    model=$out/$decoder-$seed
+    "$programs/lime-capture" --checkpoint "$model" --lines "$out/expressions.txt" \
+      --sites values,routed_values,hidden -o "$model.h5" --resume --quiet
+    "$programs/lime-capture" --checkpoint "$model" --lines "$out/expressions.txt" \
+      --only "$words" --max-per-class 200 --sites hidden -o "$model-numbers.h5" --resume --quiet
+    captures+=("$model.h5")
+    numbers+=("$model-numbers.h5")
+  done
+  both=(--label LLaMA LIMe --quiet --resume)
+  result() { "$programs/lime-metrics" "$1" "${@:3}" "${both[@]}" -o "$out/$2-$seed.json" -o "$out/$2-$seed.txt"; }
+  result entropy entropy "${captures[@]}" --site values,hidden --compare first
+  result separability close-numbers "${numbers[@]}" --words ' 1, 2, 3, 4'
+  result tsne small-numbers "${numbers[@]}" --class ' 1, 2, 3, 4'
+  result tsne large-numbers "${numbers[@]}" --class ' 100, 101, 102, 103'
+  "$programs/lime-metrics" router "$out/lime-$seed" "${captures[1]}" --label LIMe --quiet \
+    -o "$out/router-$seed.json" -o "$out/router-$seed.txt"
+  printf '\nseed %s\n' "$seed"
+  grep -H '"event":"evaluation"' "$out"/{llama,lime}-"$seed"/training_log.jsonl || true
+  cat "$out/entropy-$seed.txt"
+  "$programs/lime-figure" all "$out"/{entropy,small-numbers,large-numbers,router}-"$seed".json \
+    "$out/llama-$seed" "$out/lime-$seed" --layer-base 1 -o "$out/figures-$seed" --quiet
+done
