@@ -4,26 +4,31 @@
 #   the trained LLaMA of the test data (stories260k) on English text and all of BLiMP,
 #   the two small models of data/ (LLaMA and LIMe) on arithmetic, side by side.
 #
-#   bench/paper/measure.sh [--programs build/release/bin] [--out out/paper] [--threads 0] [--rerun]
+#   bench/paper/measure.sh [--programs build/release/bin] [--out out/paper] [--threads 0]
+#                          [--expressions 2000] [--jackknife 10] [--rerun]
 #
 # Run again, it goes on where it was stopped and leaves finished results as they are; remove the
 # folder to begin anew. --rerun then repeats every result from its own provenance, says whether it
-# came out the same, and fails if one did not. The test data lie in ../shared, or where LIME_TEST_DATA says; measurements
-# whose input is absent are left out and named at the end.
+# came out the same, and fails if one did not. The test data lie in ../shared, or where
+# LIME_TEST_DATA says; measurements whose input is absent are left out and named at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 programs=build/release/bin
 out=out/paper
 threads=0
+expressions=2000
+blocks=10
 rerun=no
 while [ $# -gt 0 ]; do
   case "$1" in
     --programs) programs=$2; shift 2 ;;
     --out) out=$2; shift 2 ;;
     --threads) threads=$2; shift 2 ;;
+    --expressions) expressions=$2; shift 2 ;;
+    --jackknife) blocks=$2; shift 2 ;;
     --rerun) rerun=yes; shift ;;
-    *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 for program in lime-capture lime-metrics lime-train; do
@@ -100,8 +105,8 @@ english() {
   measure stories-separability "Separability of prepositions" \
     separability "${words[@]}" --method both --control shuffled
   measure stories-tsne "t-SNE of prepositions" tsne "${words[@]}"
-  measure stories-geometry "Geometry" geometry "${text[@]}" --jackknife 10
-  measure stories-similarity "Similarity of layers" similarity "${text[@]}" --jackknife 10
+  measure stories-geometry "Geometry" geometry "${text[@]}" --jackknife "$blocks"
+  measure stories-similarity "Similarity of layers" similarity "${text[@]}" --jackknife "$blocks"
 }
 
 minimal_pairs() {
@@ -120,11 +125,11 @@ arithmetic() {
   present "the arithmetic models" data/aet-llama/model.safetensors data/aet-lime/model.safetensors \
     || return 0
   section "data/aet-llama against data/aet-lime on arithmetic"
-  local expressions=$out/expressions.txt model
-  [ -e "$expressions" ] || "$programs/lime-train" generate --task aet --operands 3,4 --count 2000 \
-    --seed 2026 -o "$expressions"
+  local solved=$out/expressions.txt model
+  [ -e "$solved" ] || "$programs/lime-train" generate --task aet --operands 3,4 \
+    --count "$expressions" --seed 2026 -o "$solved"
   for model in llama lime; do
-    local input=(--checkpoint "data/aet-$model" --lines "$expressions")
+    local input=(--checkpoint "data/aet-$model" --lines "$solved")
     capture "aet-$model" "${input[@]}" --sites values,routed_values,hidden
     capture "aet-$model-operators" "${input[@]}" --only ' +, -, x, /'
     capture "aet-$model-numbers" "${input[@]}" --only ' 1, 2, 3, 4, 100, 101, 102, 103'
@@ -138,10 +143,10 @@ arithmetic() {
   measure aet-separability "Separability of + - x /" \
     separability "${operators[@]}" --method both --compare first
   measure aet-tsne "t-SNE of close numbers" tsne "${numbers[@]}" --compare first
-  measure aet-geometry "Geometry" geometry "${both[@]}" --jackknife 10 \
+  measure aet-geometry "Geometry" geometry "${both[@]}" --jackknife "$blocks" \
     --compare first
   measure aet-similarity "Similarity of layers, within and between" similarity "${both[@]}" \
-    --jackknife 10 --compare first
+    --jackknife "$blocks" --compare first
 }
 
 routers() {
