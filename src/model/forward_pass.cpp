@@ -106,27 +106,27 @@ void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPost, layer);
 }
 
-bool ForwardPass::can_recompute(BranchFn run) const {
+bool ForwardPass::can_recompute(BranchFn function) const {
   if (!options_.recompute_blocks || workspace_ != nullptr || options_.hooks != nullptr) {
     return false;
   }
-  return run == &ForwardPass::mlp || mixer_ == nullptr || mixer_->can_replay();
+  return function == &ForwardPass::mlp || mixer_ == nullptr || mixer_->can_replay();
 }
 
-at::Tensor ForwardPass::branch(BranchFn run, int layer, const at::Tensor& x) {
-  if (!can_recompute(run)) return (this->*run)(layer, x);
+at::Tensor ForwardPass::branch(BranchFn function, int layer, const at::Tensor& x) {
+  if (!can_recompute(function)) return (this->*function)(layer, x);
   const at::Tensor value =
-      value_of([&](const at::Tensor& leaf) { return (this->*run)(layer, leaf); }, x);
+      value_of([&](const at::Tensor& leaf) { return (this->*function)(layer, leaf); }, x);
   if (replay_ == nullptr) {
     replay_ = std::make_shared<ForwardPass>(model_, ForwardOptions{}, nullptr);
     replay_->angles_ = angles_;
     replay_->mixer_ = mixer_ != nullptr ? mixer_->replay() : nullptr;
   }
-  const bool is_attention = run == &ForwardPass::self_attention;
+  const bool is_attention = function == &ForwardPass::self_attention;
   return recomputed(x, value,
                     is_attention && mixer_ != nullptr ? mixer_->weights_in_graph() : at::Tensor(),
-                    [replay = replay_, run, layer](const at::Tensor& leaf) {
-                      return (replay.get()->*run)(layer, leaf);
+                    [replay = replay_, function, layer](const at::Tensor& leaf) {
+                      return (replay.get()->*function)(layer, leaf);
                     });
 }
 

@@ -48,8 +48,8 @@ class ForwardPass {
   void block(int layer);
   /// One of the two below, which may be done again in the backward pass.
   using BranchFn = at::Tensor (ForwardPass::*)(int layer, const at::Tensor& x);
-  at::Tensor branch(BranchFn run, int layer, const at::Tensor& x);
-  bool can_recompute(BranchFn run) const;
+  at::Tensor branch(BranchFn function, int layer, const at::Tensor& x);
+  bool can_recompute(BranchFn function) const;
 
   at::Tensor self_attention(int layer, const at::Tensor& x);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
