@@ -39,8 +39,7 @@ std::int16_t find_class(const std::vector<std::string>& names, const std::string
         path, printable(wanted));
   }
   throw InvalidArgument("class: '{}' has the classes '{}', got '{}'", path,
-                        printable(fmt::format("{}", fmt::join(names, "', '"))),
-                        printable(wanted));
+                        printable(fmt::format("{}", fmt::join(names, "', '"))), printable(wanted));
 }
 
 /// The class of every row, and the names of the classes.
