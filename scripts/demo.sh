@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh
-scripts/build.sh lime-capture lime-figure lime-metrics lime-train
+scripts/build.sh lime-capture lime-explorer lime-figure lime-metrics lime-train
 
 bin=build/release/bin
 out=out
@@ -69,6 +69,8 @@ cat <<EOF
 
 The numbers of the table lie in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures
 in $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" says how one was made.
+The same in a window:
+  $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
 Your own checkpoint, in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5
   $bin/lime-metrics entropy capture.h5
