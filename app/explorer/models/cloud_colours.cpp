@@ -26,7 +26,20 @@ int numberOf(std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(names.size()) - 1;
 }
 
+/// Names the classes that have rows, in the order of the captures' classes, as figures do.
+void nameClasses(const CloudSet& set, CloudGroups& groups) {
+  for (const CloudModel& model : set.models) {
+    const auto& rows = model.points.rows;
+    for (std::size_t id = 0; id < rows.class_names.size(); ++id) {
+      const auto at =
+          std::find(rows.class_id.begin(), rows.class_id.end(), static_cast<std::int16_t>(id));
+      if (at != rows.class_id.end()) numberOf(groups.names, plain(rows.class_names[id]));
+    }
+  }
+}
+
 void groupByClass(const CloudSet& set, CloudGroups& groups) {
+  nameClasses(set, groups);
   for (const CloudModel& model : set.models) {
     std::vector<int> group;
     for (const std::int16_t id : model.points.rows.class_id) {

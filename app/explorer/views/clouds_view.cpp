@@ -17,6 +17,7 @@
 
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
+#include "explorer/views/choice_box.h"
 #include "explorer/views/cloud_canvas.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
@@ -32,23 +33,6 @@ constexpr int kComputed = -1;
 const QString kNothing = QStringLiteral(
     "No clouds yet.\n\nOpen results of lime-metrics tsne (NAME.json beside NAME.embeddings.h5), or "
     "open captures and press Compute.");
-
-QComboBox* addBox(QHBoxLayout& bar, const QString& label, const QString& toolTip) {
-  auto* const box = new QComboBox;
-  auto* const text = new QLabel(label);
-  text->setBuddy(box);
-  box->setToolTip(toolTip);
-  box->setAccessibleName(QString(label).remove(QLatin1Char('&')));
-  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  bar.addWidget(text);
-  bar.addWidget(box);
-  return box;
-}
-
-void chooseData(QComboBox& box, const QVariant& value) {
-  const int at = box.findData(value);
-  if (at >= 0) box.setCurrentIndex(at);
-}
 
 QLabel* note(const QString& name) {
   auto* const label = new QLabel;
@@ -102,6 +86,7 @@ CloudsView::CloudsView(const ViewContext& context, QWidget* parent)
   split->addWidget(makeList());
   split->setStretchFactor(0, 3);
   split->setStretchFactor(1, 1);
+  split->setSizes({3000, 1000});  // in proportion: the table would ask for half
   column->addWidget(split, 1);
 
   animation_ = new QPropertyAnimation(slider_, "value", this);
@@ -152,13 +137,14 @@ QWidget* CloudsView::makeBar() {
   auto* const widget = new QWidget;
   auto* const bar = new QHBoxLayout(widget);
   bar->setContentsMargins(12, 8, 12, 8);
-  source_ = addBox(*bar, QStringLiteral("&Clouds"), QStringLiteral("Results of lime-metrics tsne"));
+  source_ =
+      addChoiceBox(*bar, QStringLiteral("&Clouds"), QStringLiteral("Results of lime-metrics tsne"));
   compute_ = new QPushButton(QStringLiteral("Co&mpute"));
   compute_->setToolTip(QStringLiteral(
       "t-SNE (van der Maaten & Hinton 2008) of 2000 rows of each open capture, layer by layer"));
   bar->addWidget(compute_);
-  site_ = addBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
-  colour_ = addBox(*bar, QStringLiteral("Co&lour"), QStringLiteral("What the colours say"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  colour_ = addChoiceBox(*bar, QStringLiteral("Co&lour"), QStringLiteral("What the colours say"));
   colour_->addItem(QStringLiteral("class"), static_cast<int>(CloudColour::kClass));
   colour_->addItem(QStringLiteral("token"), static_cast<int>(CloudColour::kToken));
   colour_->addItem(QStringLiteral("position"), static_cast<int>(CloudColour::kPosition));

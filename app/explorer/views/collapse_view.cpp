@@ -16,6 +16,7 @@
 #include "core/errors.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
+#include "explorer/views/choice_box.h"
 #include "explorer/views/figure_view.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
@@ -50,23 +51,6 @@ constexpr std::array kMeasures = {
             "What is left of a sequence without its mean token (Dong et al. 2021)"},
     Measure{"curvature", "Curvature", "Mean angle between steps from token to token, degrees"},
 };
-
-QComboBox* addBox(QHBoxLayout& bar, const QString& label, const QString& toolTip) {
-  auto* const box = new QComboBox;
-  auto* const text = new QLabel(label);
-  text->setBuddy(box);
-  box->setToolTip(toolTip);
-  box->setAccessibleName(QString(label).remove(QLatin1Char('&')));
-  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  bar.addWidget(text);
-  bar.addWidget(box);
-  return box;
-}
-
-void choose(QComboBox& box, const QVariant& value) {
-  const int at = box.findData(value);
-  if (at >= 0) box.setCurrentIndex(at);
-}
 
 }  // namespace
 
@@ -131,14 +115,15 @@ QWidget* CollapseView::makeBar() {
   auto* const widget = new QWidget;
   auto* const bar = new QHBoxLayout(widget);
   bar->setContentsMargins(12, 8, 12, 8);
-  measure_ = addBox(*bar, QStringLiteral("&Measure"), QStringLiteral("What is drawn over layers"));
+  measure_ =
+      addChoiceBox(*bar, QStringLiteral("&Measure"), QStringLiteral("What is drawn over layers"));
   for (const Measure& measure : kMeasures) {
     measure_->addItem(QString::fromUtf8(measure.title), QString::fromUtf8(measure.name));
     measure_->setItemData(measure_->count() - 1, QString::fromUtf8(measure.help), Qt::ToolTipRole);
   }
-  site_ = addBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
-  sequences_ = addBox(*bar, QStringLiteral("Se&quences"),
-                      QStringLiteral("More sequences take longer and give narrower bands"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  sequences_ = addChoiceBox(*bar, QStringLiteral("Se&quences"),
+                            QStringLiteral("More sequences take longer and give narrower bands"));
   sequences_->addItem(QStringLiteral("first 100"), 100);
   sequences_->addItem(QStringLiteral("first 1000"), 1000);
   sequences_->addItem(QStringLiteral("all"), 0);
@@ -175,7 +160,7 @@ void CollapseView::listSites() {
       if (site_->findData(name) < 0) site_->addItem(name, name);
     }
   }
-  choose(*site_, wanted);
+  chooseData(*site_, wanted);
 }
 
 void CollapseView::measure() {
@@ -350,9 +335,9 @@ Json CollapseView::state() const {
 }
 
 void CollapseView::setState(const Json& state) {
-  choose(*site_, toQString(state.value("site", std::string())));
-  choose(*measure_, toQString(state.value("measure", std::string())));
-  choose(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
+  chooseData(*site_, toQString(state.value("site", std::string())));
+  chooseData(*measure_, toQString(state.value("measure", std::string())));
+  chooseData(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
   measure();
 }
 

@@ -10,6 +10,7 @@
 #include "core/errors.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
+#include "explorer/views/choice_box.h"
 #include "explorer/views/figure_view.h"
 #include "explorer/views/theme.h"
 
@@ -19,18 +20,6 @@ namespace {
 const QString kNothingOpen = QStringLiteral(
     "No results are open.\n\nOpen a JSON file that lime-metrics wrote, or the folder of a "
     "training.");
-
-/// `label` and its box side by side; the mnemonic of the label gives the box the focus.
-QComboBox* addBox(QHBoxLayout& bar, const QString& label, const QString& toolTip) {
-  auto* const box = new QComboBox;
-  auto* const text = new QLabel(label);
-  text->setBuddy(box);
-  box->setToolTip(toolTip);
-  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  bar.addWidget(text);
-  bar.addWidget(box);
-  return box;
-}
 
 void choose(QComboBox& box, const QString& text) {
   const int at = box.findText(text);
@@ -44,9 +33,9 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
   auto* const bar = new QHBoxLayout;
   bar->setContentsMargins(12, 8, 12, 8);
   bar->setSpacing(8);
-  metric_ = addBox(*bar, QStringLiteral("&Metric"), QStringLiteral("What was measured"));
+  metric_ = addChoiceBox(*bar, QStringLiteral("&Metric"), QStringLiteral("What was measured"));
   bar->addSpacing(8);
-  kind_ = addBox(*bar, QStringLiteral("&Figure"), QStringLiteral("What is drawn of it"));
+  kind_ = addChoiceBox(*bar, QStringLiteral("&Figure"), QStringLiteral("What is drawn of it"));
   bar->addStretch();
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "explorer/models/workspace.h"
+#include "explorer/views/choice_box.h"
 
 namespace lime::explorer {
 namespace {
@@ -32,11 +33,6 @@ QComboBox* checkpointBox(const QString& toolTip) {
   box->setMaximumWidth(200);
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   return box;
-}
-
-void choose(QComboBox& box, int id) {
-  const int at = box.findData(id);
-  if (at >= 0) box.setCurrentIndex(at);
 }
 
 }  // namespace
@@ -137,8 +133,8 @@ void RouterControls::setCheckpoints(const Workspace& workspace) {
     checkpoint_->addItem(document->label, document->id);
     other_->addItem(document->label, document->id);
   }
-  choose(*checkpoint_, wanted);
-  choose(*other_, wanted_other);
+  chooseData(*checkpoint_, wanted);
+  chooseData(*other_, wanted_other);
   other_->setEnabled(checkpoint_->count() > 1);
 }
 
@@ -146,14 +142,14 @@ int RouterControls::checkpoint() const { return checkpoint_->currentData().toInt
 int RouterControls::other() const { return other_->currentData().toInt(); }
 
 void RouterControls::setCheckpoint(int id) {
-  choose(*checkpoint_, id);
+  chooseData(*checkpoint_, id);
   const auto at = std::find(series_.begin(), series_.end(), id);
   if (at == series_.end()) return;
   const QSignalBlocker quiet(frame_);
   frame_->setValue(static_cast<int>(at - series_.begin()));
 }
 
-void RouterControls::setOther(int id) { choose(*other_, id); }
+void RouterControls::setOther(int id) { chooseData(*other_, id); }
 
 RouterLook RouterControls::look() const {
   RouterLook look;
