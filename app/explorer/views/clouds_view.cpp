@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
@@ -359,17 +360,20 @@ void CloudsView::placePoints() {
 void CloudsView::colourPoints() {
   groups_ = groupsOf(set_, colour());
   const bool dark = isDark(palette());
-  QStringList entries;
+  std::vector<std::optional<QRgb>> colour_of(groups_.names.size());
   for (std::size_t m = 0; m < canvases_.size(); ++m) {
     const std::vector<QRgb> colours = coloursOf(groups_, m, dark);
     canvases_[m]->setColours(colours);
-    for (std::size_t i = 0; i < colours.size() && !groups_.names.empty(); ++i) {
-      const auto group = static_cast<std::size_t>(groups_.group[m][i]);
-      const QString entry =
-          QStringLiteral("<span style='color:%1'>&#9679;</span>&nbsp;%2")
-              .arg(QColor(colours[i]).name(), toQString(groups_.names[group]).toHtmlEscaped());
-      if (!entries.contains(entry)) entries << entry;
+    for (std::size_t i = 0; i < colours.size() && !colour_of.empty(); ++i) {
+      colour_of[static_cast<std::size_t>(groups_.group[m][i])] = colours[i];
     }
+  }
+  QStringList entries;
+  for (std::size_t group = 0; group < colour_of.size(); ++group) {
+    if (!colour_of[group]) continue;
+    entries << QStringLiteral("<span style='color:%1'>&#9679;</span>&nbsp;%2")
+                   .arg(QColor(*colour_of[group]).name(),
+                        toQString(groups_.names[group]).toHtmlEscaped());
   }
   if (groups_.names.empty() && !canvases_.empty()) {
     entries << QStringLiteral("dark to light: from the first %1 to the last")
