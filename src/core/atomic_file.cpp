@@ -25,13 +25,6 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// Process numbers are unique on one machine only, but a shared folder may have several.
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
-
 std::string temporary_prefix(const fs::path& final_path) {
   return fmt::format(".{}.part-{}-", final_path.filename().string(), host_name());
 }
@@ -49,7 +42,29 @@ void sync_path(const fs::path& path, int flags) {
   }
 }
 
+std::function<void(std::ostream&)> writer_of(std::string_view content) {
+  return [content](std::ostream& out) {
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  };
+}
+
+void write_content(const AtomicFile& file, const std::function<void(std::ostream&)>& write) {
+  std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
+  errno = 0;
+  write(out);
+  out.close();
+  if (out) return;
+  throw IoError("'{}': cannot be written: {}", file.path().string(),
+                describe_errno(errno != 0 ? errno : EIO));
+}
+
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  return name.data();
+}
 
 std::string describe_errno(int code) {
   std::string text = std::generic_category().message(code);
@@ -57,6 +72,7 @@ std::string describe_errno(int code) {
   if (code == EACCES || code == EPERM || code == EROFS) {
     return text + "; choose a place that you may write to";
   }
+  if (code == EFBIG) return text + "; raise the limit of file sizes (ulimit -f)";
   return text;
 }
 
@@ -74,6 +90,7 @@ AtomicFile::AtomicFile(fs::path final_path) : final_path_(std::move(final_path))
   if (fs::is_directory(final_path_, ignored)) {
     throw IoError("'{}': is a folder, expected the name of a file", final_path_.string());
   }
+  remove_stale_temporaries(final_path_);
   temporary_ = folder / fmt::format("{}{}", temporary_prefix(final_path_), ::getpid());
   const int descriptor = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor < 0) {
@@ -98,23 +115,32 @@ void AtomicFile::commit() {
   sync_path(folder_of(final_path_), O_RDONLY | O_DIRECTORY);
 }
 
+bool AtomicFile::commit_new() {
+  sync_path(temporary_, O_RDONLY);
+  if (::link(temporary_.c_str(), final_path_.c_str()) == 0) {
+    sync_path(folder_of(final_path_), O_RDONLY | O_DIRECTORY);
+    return true;
+  }
+  std::error_code ignored;
+  if (errno == EEXIST || fs::exists(final_path_, ignored)) return false;
+  commit();  // file systems without links
+  return true;
+}
+
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  write_file_atomically(path, [&](std::ostream& out) {
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  });
+  write_file_atomically(path, writer_of(content));
 }
 
 void write_file_atomically(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   AtomicFile file(path);
-  std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
-  errno = 0;
-  write(out);
-  out.close();
-  if (!out) {
-    throw IoError("'{}': cannot be written: {}", path.string(),
-                  describe_errno(errno != 0 ? errno : EIO));
-  }
+  write_content(file, write);
   file.commit();
+}
+
+bool write_new_file(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  write_content(file, writer_of(content));
+  return file.commit_new();
 }
 
 void remove_stale_temporaries(const fs::path& final_path) {

@@ -21,12 +21,16 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// `.NAME.part-HOST-PID` beside the final file; created empty by the constructor.
+  /// `.NAME.part-HOST-PID` beside the final file; created empty by the constructor, which removes
+  /// those that killed processes left.
   const std::filesystem::path& temporary() const { return temporary_; }
   const std::filesystem::path& path() const { return final_path_; }
 
   /// @throws IoError  if syncing or renaming fails; the final file is then as it was.
   void commit();
+  /// The same where there is no final file yet; of several processes one succeeds.
+  /// @return false if there is one; it stays as it is. @throws IoError
+  bool commit_new();
 
  private:
   std::filesystem::path final_path_;
@@ -37,6 +41,10 @@ class AtomicFile {
 /// Writes `content` to `path` whole or not at all. @throws IoError
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// Writes `content` to `path` where there is no file of that name; of several processes that do it
+/// at once one succeeds. @return false if there is one; it stays as it is. @throws IoError
+bool write_new_file(const std::filesystem::path& path, std::string_view content);
+
 /// Calls `write` with a stream whose content then becomes `path`, whole or not at all.
 /// @throws IoError  also when the stream went bad (no space left).
 void write_file_atomically(const std::filesystem::path& path,
@@ -45,6 +53,9 @@ void write_file_atomically(const std::filesystem::path& path,
 /// Removes what killed runs left behind: `.NAME.part-HOST-*` of this machine's processes that
 /// no longer exist.
 void remove_stale_temporaries(const std::filesystem::path& final_path);
+
+/// The name of this machine. Process numbers are unique on one only, but a folder may have several.
+std::string host_name();
 
 /// Text of errno `code`, with a hint for "no space" and "permission denied".
 std::string describe_errno(int code);

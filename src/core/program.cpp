@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <ctime>
 #include <new>
 #include <string_view>
@@ -89,6 +90,7 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   command = std::string(program);
   for (int i = 1; i < argc; ++i) command += " " + quote_for_shell(argv[i]);
   watch_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
     return line.run(argc, argv);
   } catch (const Interrupted& error) {

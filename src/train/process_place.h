@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+
+#include "core/launcher.h"
 
 namespace lime {
 
@@ -19,18 +20,8 @@ struct ProcessPlace {
   bool has_keeper = false;
 };
 
-/// The value of an environment variable; nothing where it is not set.
-using EnvironmentFn = std::function<std::optional<std::string>(const char* name)>;
-
-/// That of this process.
-std::optional<std::string> environment_variable(const char* name);
-
-/// Reads the place from what the program that started this one left in the environment:
-///
-///   torchrun           RANK, WORLD_SIZE, LOCAL_RANK
-///   srun               SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID
-///   mpirun (Open MPI)  OMPI_COMM_WORLD_RANK, ..._SIZE, ..._LOCAL_RANK
-///   mpirun (MPICH)     PMI_RANK, PMI_SIZE, MPI_LOCALRANKID
+/// Reads the place from what the program that started this one left in the environment, as
+/// launch_place(). Tasks of a job array are runs of their own.
 ///
 /// MASTER_ADDR and MASTER_PORT say where the process of rank 0 can be reached; without them srun's
 /// first node, else this machine, and port 29500 (with srun one that follows from the job's

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/output_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// True if the open file still has that name: its last holder may have removed it.
+bool is_named(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/// "process 4711 on 'node7'", as its holder wrote it; several holders write nothing.
+std::string holder_of(int descriptor) {
+  std::array<char, 300> text{};
+  const ssize_t count = ::pread(descriptor, text.data(), text.size(), 0);
+  const std::string_view line(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  const std::size_t end = line.find('\n');
+  return end == std::string_view::npos ? "another process" : std::string(line.substr(0, end));
+}
+
+/// Only a courtesy to whoever comes second.
+void write_holder(int descriptor, bool is_shared) {
+  if (::ftruncate(descriptor, 0) != 0 || is_shared) return;
+  const std::string text = fmt::format("process {} on '{}'\n", ::getpid(), host_name());
+  [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
+}
+
+}  // namespace
+
+OutputLock::OutputLock(const fs::path& output, const WorkShare& share) {
+  const fs::path folder = output.parent_path();
+  const std::string name = output.filename().string();
+  whole_.path = folder / fmt::format(".{}.lock", name);
+  take(whole_, output, !share.is_whole());
+  if (share.is_whole()) return;
+  share_.path = folder / fmt::format(".{}.{}-of-{}.lock", name, share.index, share.count);
+  try {
+    take(share_, output, false);
+  } catch (...) {
+    release(whole_);
+    throw;
+  }
+}
+
+OutputLock::~OutputLock() {
+  release(share_);
+  release(whole_);
+}
+
+OutputLock::OutputLock(OutputLock&& other) noexcept
+    : whole_(std::exchange(other.whole_, {})), share_(std::exchange(other.share_, {})) {}
+
+OutputLock& OutputLock::operator=(OutputLock&& other) noexcept {
+  std::swap(whole_, other.whole_);
+  std::swap(share_, other.share_);
+  return *this;
+}
+
+void OutputLock::take(File& file, const fs::path& output, bool is_shared) {
+  for (;;) {
+    const int descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return;
+    if (::flock(descriptor, (is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) {
+      if (!is_named(descriptor, file.path)) {
+        ::close(descriptor);
+        continue;
+      }
+      file.descriptor = descriptor;
+      write_holder(descriptor, is_shared);
+      return;
+    }
+    const bool is_taken = errno == EWOULDBLOCK;
+    const std::string holder = is_taken ? holder_of(descriptor) : "";
+    ::close(descriptor);
+    if (!is_taken) {
+      ::unlink(file.path.c_str());
+      return;
+    }
+    throw InvalidArgument("'{}': {} is writing it; wait until it is done or choose another name",
+                          output.string(), holder);
+  }
+}
+
+void OutputLock::release(File& file) {
+  if (file.descriptor < 0) return;
+  // The last of those that share it removes it.
+  if (::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(file.descriptor, file.path)) {
+    ::unlink(file.path.c_str());
+  }
+  ::close(file.descriptor);
+  file.descriptor = -1;
+}
+
+}  // namespace lime

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/work_share.h"
+
+namespace lime {
+
+/// Keeps a second process off an output while this one writes it.
+///
+/// Takes a lock (flock) on `.NAME.lock` beside the output, which names its holder, and removes that
+/// file in the end. The system drops the lock of a process that dies, so that there are no stale
+/// ones; a lock file that it left behind is taken over. Processes that share the work lock it
+/// together, each its share alone. Where the file system has no locks, or the folder takes no
+/// files, nothing is locked: whoever writes finds out.
+class OutputLock {
+ public:
+  /// Locks at once or not at all.
+  /// @throws InvalidArgument  if another process writes the output, or the same share of it.
+  explicit OutputLock(const std::filesystem::path& output, const WorkShare& share = {});
+  ~OutputLock();
+  OutputLock(OutputLock&& other) noexcept;
+  OutputLock& operator=(OutputLock&& other) noexcept;
+
+ private:
+  /// One locked file; closed if it has no name.
+  struct File {
+    std::filesystem::path path;
+    int descriptor = -1;
+  };
+  static void take(File& file, const std::filesystem::path& output, bool is_shared);
+  static void release(File& file);
+
+  File whole_;
+  File share_;
+};
+
+}  // namespace lime

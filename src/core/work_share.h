@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// What one of several processes does of a piece of work; written `I/N`, I from 0.
+struct WorkShare {
+  int index = 0;
+  int count = 1;
+
+  bool is_whole() const { return count == 1; }
+  /// Items go round the processes one by one, so that neighbours, which often take equally long,
+  /// fall to different ones.
+  template <typename Integer>
+  bool holds(Integer item) const {
+    return item % static_cast<Integer>(count) == static_cast<Integer>(index);
+  }
+  bool operator==(const WorkShare&) const = default;
+};
+
+template <>
+struct OptionCodec<WorkShare> {
+  static std::string type() { return "I/N"; }
+  static WorkShare parse(const std::string& text, const std::string& name) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) {
+      throw InvalidArgument("{}: expected I/N as in 0/4, got '{}'", name, text);
+    }
+    WorkShare share;
+    share.index = OptionCodec<int>::parse(text.substr(0, slash), name);
+    share.count = OptionCodec<int>::parse(text.substr(slash + 1), name);
+    if (share.count < 1 || share.index < 0 || share.index >= share.count) {
+      throw InvalidArgument("{}: I/N must have 0 <= I < N, got '{}'", name, text);
+    }
+    return share;
+  }
+  static Json to_json(const WorkShare& value) {
+    return fmt::format("{}/{}", value.index, value.count);
+  }
+};
+
+}  // namespace lime

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "core/errors.h"
+#include "core/thread_pool.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using Variables = std::map<std::string, std::string>;
+
+EnvironmentFn environment(const Variables& variables) {
+  return [variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found != variables.end() ? std::optional(found->second) : std::nullopt;
+  };
+}
+
+std::optional<LaunchPlace> place_in(const Variables& variables) {
+  return launch_place(environment(variables));
+}
+
+/// "2/5 of SLURM_PROCID", or "whole".
+std::string share_in(const Variables& variables) {
+  const auto launched = launched_share(environment(variables));
+  if (!launched) return "whole";
+  return fmt::format("{}/{} of {}", launched->share.index, launched->share.count, launched->source);
+}
+
+TEST(LaunchPlaceTest, ReadsWhatEachLauncherLeaves) {
+  const auto torchrun = place_in(
+      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}});
+  ASSERT_TRUE(torchrun);
+  EXPECT_EQ(torchrun->launcher, Launcher::kTorchrun);
+  EXPECT_EQ(torchrun->rank, 3);
+  EXPECT_EQ(torchrun->size, 4);
+  EXPECT_EQ(torchrun->local_rank, 1);
+  EXPECT_EQ(torchrun->local_size, 2);
+  const auto srun =
+      place_in({{"SLURM_PROCID", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_LOCALID", "1"}});
+  ASSERT_TRUE(srun);
+  EXPECT_EQ(srun->launcher, Launcher::kSlurm);
+  EXPECT_EQ(srun->rank, 5);
+  EXPECT_EQ(srun->local_rank, 1);
+  EXPECT_TRUE(place_in({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
+  EXPECT_TRUE(place_in({{"MV2_COMM_WORLD_RANK", "1"}, {"MV2_COMM_WORLD_SIZE", "2"}}));
+  EXPECT_TRUE(place_in({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}));
+}
+
+TEST(LaunchPlaceTest, TakesMpirunForTheLauncherInsideOfSlurm) {
+  // On other nodes Open MPI starts one daemon each, with srun.
+  const auto place = place_in({{"SLURM_PROCID", "1"},
+                               {"SLURM_STEP_NUM_TASKS", "2"},
+                               {"OMPI_COMM_WORLD_RANK", "6"},
+                               {"OMPI_COMM_WORLD_SIZE", "8"}});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->rank, 6);
+  EXPECT_EQ(place->size, 8);
+}
+
+TEST(LaunchPlaceTest, IsNothingForOneProcess) {
+  EXPECT_FALSE(place_in({}));
+  EXPECT_FALSE(place_in({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
+  // A batch script of Slurm runs once, however many tasks its job has.
+  EXPECT_FALSE(place_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}));
+}
+
+TEST(LaunchPlaceTest, NamesTheVariableThatCannotBe) {
+  EXPECT_THAT(
+      [] {
+        place_in({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}});
+      },
+      ThrowsMessage<InvalidArgument>("PMI_RANK: must be a whole number from 0 to 1, got '2'"));
+}
+
+TEST(LaunchedShareTest, IsThatOfTheProcess) {
+  EXPECT_EQ(share_in({}), "whole");
+  EXPECT_EQ(share_in({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}}),
+            "1/4 of OMPI_COMM_WORLD_RANK");
+}
+
+TEST(LaunchedShareTest, IsThatOfTheTaskOfAJobArray) {
+  Variables array = {{"SLURM_ARRAY_TASK_ID", "14"},
+                     {"SLURM_ARRAY_TASK_COUNT", "3"},
+                     {"SLURM_ARRAY_TASK_MIN", "10"},
+                     {"SLURM_ARRAY_TASK_MAX", "14"},
+                     {"SLURM_ARRAY_TASK_STEP", "2"}};
+  EXPECT_EQ(share_in(array), "2/3 of SLURM_ARRAY_TASK_ID");
+  EXPECT_FALSE(place_in(array)) << "trainings of an array do not talk to each other";
+  // What Slurm sets in the batch script of a task changes nothing.
+  array["SLURM_PROCID"] = "0";
+  array["SLURM_NTASKS"] = "2";
+  EXPECT_EQ(share_in(array), "2/3 of SLURM_ARRAY_TASK_ID");
+  array["SLURM_PROCID"] = "1";
+  array["SLURM_STEP_NUM_TASKS"] = "2";
+  EXPECT_EQ(share_in(array), "5/6 of SLURM_ARRAY_TASK_ID and SLURM_PROCID");
+}
+
+TEST(LaunchedShareTest, RefusesArraysWithGaps) {
+  EXPECT_THAT(
+      [] {
+        share_in({{"SLURM_ARRAY_TASK_ID", "3"},
+                  {"SLURM_ARRAY_TASK_COUNT", "2"},
+                  {"SLURM_ARRAY_TASK_MIN", "3"},
+                  {"SLURM_ARRAY_TASK_MAX", "7"}});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("must be numbered without gaps to share work, got 3 "
+                                               "of 3 to 7; say --shard I/N")));
+}
+
+TEST(WorkShareTest, IsReadFromText) {
+  using Codec = OptionCodec<WorkShare>;
+  EXPECT_EQ(Codec::parse("2/5", "shard"), (WorkShare{2, 5}));
+  for (const char* const text : {"5/5", "-1/2", "1", "1/0", "/", "a/b", "1/2/3"}) {
+    EXPECT_THROW(Codec::parse(text, "shard"), InvalidArgument) << text;
+  }
+}
+
+TEST(WorkShareTest, CoversAllItemsOnce) {
+  for (int item = 0; item < 10; ++item) {
+    int holders = 0;
+    for (int index = 0; index < 3; ++index) holders += WorkShare{index, 3}.holds(item) ? 1 : 0;
+    EXPECT_EQ(holders, 1) << item;
+  }
+}
+
+TEST(ThreadsBesideNeighboursTest, DividesProcessorsThatNeighboursMayUseToo) {
+  EXPECT_EQ(threads_beside_neighbours(environment({})), available_threads());
+  const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (available_threads() < all) GTEST_SKIP() << "needs a process that may run everywhere";
+  const auto with = [](int local_size) {
+    return threads_beside_neighbours(
+        environment({{"OMPI_COMM_WORLD_RANK", "0"},
+                     {"OMPI_COMM_WORLD_SIZE", "4096"},
+                     {"OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(local_size)}}));
+  };
+  EXPECT_EQ(with(2), std::max(1, all / 2));
+  EXPECT_EQ(with(4096), 1);
+}
+
+}  // namespace
+}  // namespace lime

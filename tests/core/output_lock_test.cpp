@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/output_lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A process may hold several locks: each open file has its own.
+class OutputLockTest : public ::testing::Test {
+ protected:
+  /// What a second process is told; empty if it gets the lock.
+  std::string refusal(const WorkShare& share = {}) const {
+    try {
+      const OutputLock lock(output_, share);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::size_t num_files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
+  }
+
+  testing::TemporaryFolder folder_;
+  const fs::path output_ = folder_ / "run.json";
+};
+
+TEST_F(OutputLockTest, SecondProcessIsToldWhoTheFirstIs) {
+  {
+    const OutputLock lock(output_);
+    EXPECT_EQ(refusal(),
+              fmt::format("'{}': process {} on '{}' is writing it; wait until it is done or choose "
+                          "another name",
+                          output_.string(), ::getpid(), host_name()));
+    EXPECT_NE(refusal({0, 2}), "");
+    EXPECT_EQ(num_files(), 1U);
+  }
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(num_files(), 0U);
+}
+
+TEST_F(OutputLockTest, ProcessesThatShareTheWorkLockItTogether) {
+  std::optional<OutputLock> first(std::in_place, output_, WorkShare{0, 2});
+  const OutputLock second(output_, {1, 2});
+  EXPECT_NE(refusal({0, 2}), "");
+  EXPECT_NE(refusal(), "") << "a process that does all the work";
+  first.reset();
+  EXPECT_EQ(refusal({0, 2}), "") << "a rank that was started again";
+  EXPECT_NE(refusal(), "");
+}
+
+TEST_F(OutputLockTest, LockOfAKilledProcessIsTakenOver) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OutputLock lock(output_);
+    ::raise(SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(num_files(), 1U) << "the file stays";
+  EXPECT_EQ(refusal(), "");
+  EXPECT_EQ(num_files(), 0U);
+}
+
+TEST_F(OutputLockTest, FolderThatTakesNoFilesIsNotLocked) {
+  const OutputLock lock(folder_ / "missing/run.json");
+}
+
+}  // namespace
+}  // namespace lime
