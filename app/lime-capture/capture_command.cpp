@@ -8,6 +8,7 @@
 
 #include "capture/capture.h"
 #include "commands.h"
+#include "core/launcher.h"
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/utf8.h"
@@ -110,7 +111,22 @@ void print_result(const CaptureOptions& options, const CaptureResult& result) {
   }
 }
 
-int capture(const CaptureOptions& options) {
+/// Takes over what srun, mpirun, torchrun or a job array say about this process.
+void join_processes(CaptureOptions& options, CaptureTuning& tuning) {
+  if (const auto place = launch_place()) tuning.neighbour = place->local_rank;
+  if (options.threads == 0) options.threads = threads_beside_neighbours();
+  if (options.shard) return;
+  const std::optional<LaunchedShare> launched = launched_share();
+  if (!launched) return;
+  options.shard = launched->share;
+  if (options.quiet) return;
+  fmt::print("Share     {} of {} processes, from 0, by {}; --shard 0/1 captures all\n",
+             launched->share.index, launched->share.count, launched->source);
+}
+
+int capture(CaptureOptions options) {
+  CaptureTuning tuning;
+  join_processes(options, tuning);
   ProgressLine line({.label = "capture", .unit = "tokens", .quiet = options.quiet});
   const CaptureCallbacks callbacks{.on_start =
                                        [&](const CaptureOutlook& outlook) {
@@ -121,7 +137,7 @@ int capture(const CaptureOptions& options) {
                                          print_run(outlook);
                                        },
                                    .on_progress = line.callback()};
-  const CaptureResult result = run_capture(options, callbacks, interrupt_token());
+  const CaptureResult result = run_capture(options, callbacks, interrupt_token(), tuning);
   line.finish();
   if (!options.quiet) print_result(options, result);
   return kExitDone;

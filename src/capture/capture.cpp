@@ -19,6 +19,7 @@
 #include "capture/log_likelihood.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/output_lock.h"
 #include "core/thread_pool.h"
 #include "model/decoder.h"
 #include "model/pass_threads.h"
@@ -174,25 +175,29 @@ std::int64_t peak_memory_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-/// Refuses an output that is there or cannot be written before anything takes long.
-void check_output(const CaptureOptions& options) {
+/// Refuses an output that is there, cannot be written or is being written before anything takes
+/// long.
+OutputLock claim_output(const CaptureOptions& options) {
+  OutputLock lock(options.output, options.share());
   std::error_code error;
-  if (!options.resume && fs::exists(options.output, error)) {
+  if (!options.goes_on() && fs::exists(options.output, error)) {
     throw InvalidArgument(
         "capture: '{}' exists already; go on with --resume, remove it, or choose another -o",
         options.output.string());
   }
   const AtomicFile probe(options.output);
+  return lock;
 }
 
 /// Ends an interrupted run: what is finished becomes readable.
 [[noreturn]] void interrupted(const CaptureOptions& options, CaptureWriter& writer) {
   const std::size_t left = writer.missing_shards().size();
-  if (options.shard.num_processes == 1) writer.finish_partial();
+  const bool is_alone = options.share().is_whole();
+  if (is_alone) writer.finish_partial();
   throw Interrupted(
       "capture: interrupted with {} of {} shards still to do; finished ones are kept, "
-      "the same command with --resume goes on",
-      left, writer.plan().num_shards);
+      "the same command {}goes on",
+      left, writer.plan().num_shards, is_alone ? "with --resume " : "");
 }
 
 }  // namespace
@@ -201,19 +206,20 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                           std::stop_token stop, const CaptureTuning& tuning) {
   options.validate();
   at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
-  check_output(options);
+  const OutputLock lock = claim_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
   const std::unique_ptr<const CaptureSetup> setup_owner =
       prepare_capture(options, checkpoint, tuning.shard);
   const CaptureSetup& setup = *setup_owner;
-  const Decoder decoder =
-      load_decoder(checkpoint, {.device = parse_device(options.device), .dtype = options.dtype});
+  const Decoder decoder = load_decoder(
+      checkpoint,
+      {.device = parse_device(options.device, tuning.neighbour), .dtype = options.dtype});
   apply_router_edits(setup.router_edits, decoder);
   CaptureWriter writer(options.output, setup.plan,
-                       {.if_exists = options.resume ? IfExists::kResume : IfExists::kRefuse,
-                        .process = options.shard.process,
-                        .num_processes = options.shard.num_processes});
+                       {.if_exists = options.goes_on() ? IfExists::kResume : IfExists::kRefuse,
+                        .process = options.share().index,
+                        .num_processes = options.share().count});
   if (callbacks.on_start) {
     CaptureOutlook outlook = setup.outlook;
     outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());

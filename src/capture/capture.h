@@ -56,6 +56,9 @@ struct CaptureTuning {
   ShardLimits shard = {};
   /// Rows that wait for the disk, in bytes.
   std::size_t queue_bytes = std::size_t{512} << 20;
+  /// Number of this process among those of its machine that share the capture, as parse_device()
+  /// takes it.
+  int neighbour = 0;
 };
 
 struct CaptureCallbacks {
@@ -72,7 +75,8 @@ struct CaptureCallbacks {
 /// processes and resumptions, as far as the model's forward pass is (docs/numerics.md).
 ///
 /// @throws InvalidArgument, FormatError, IoError  for unfit options, a broken checkpoint or input,
-///         an output that exists, a disk that is full. Finished shards stay, no other file does.
+///         an output that exists or that another process is writing, a disk that is full. Finished
+///         shards stay, no other file does.
 /// @throws NumericalError  for activations that are not finite, unless allow_nan.
 /// @throws Interrupted     if `stop` was requested; says how to go on.
 CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks = {},

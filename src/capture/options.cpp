@@ -8,21 +8,6 @@
 
 namespace lime {
 
-ShardOfProcesses OptionCodec<ShardOfProcesses>::parse(const std::string& text,
-                                                      const std::string& name) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
-    throw InvalidArgument("{}: expected I/N as in 0/4, got '{}'", name, text);
-  }
-  ShardOfProcesses shard;
-  shard.process = OptionCodec<int>::parse(text.substr(0, slash), name);
-  shard.num_processes = OptionCodec<int>::parse(text.substr(slash + 1), name);
-  if (shard.num_processes < 1 || shard.process < 0 || shard.process >= shard.num_processes) {
-    throw InvalidArgument("{}: I/N must have 0 <= I < N, got '{}'", name, text);
-  }
-  return shard;
-}
-
 void CaptureOptions::describe(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
@@ -56,7 +41,10 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("output", output, "the capture file; shards lie beside it until packed");
   list.add("store", store, "number type on disk");
   list.add("resume", resume, "go on after the last finished shard");
-  list.add("shard", shard, "this process is the I-th (from 0) of N that write one capture");
+  list.add(
+      "shard", shard,
+      "this process is the I-th (from 0) of N that write one capture; srun, mpirun, torchrun and "
+      "job arrays say so themselves. 0/1: all of it");
   list.group("Run");
   list.add("batch_size", batch_size,
            "sequences per forward pass; 8, or as many as make up 4096 tokens");

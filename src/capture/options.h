@@ -12,6 +12,7 @@
 
 #include "core/layer_selection.h"
 #include "core/options.h"
+#include "core/work_share.h"
 #include "model/compute_type.h"
 #include "store/capture_info.h"
 
@@ -41,21 +42,6 @@ template <>
 struct EnumNames<BlimpPreset> {
   static constexpr std::array<std::pair<BlimpPreset, std::string_view>, 2> kNames = {
       {{BlimpPreset::kLmEval, "lm-eval"}, {BlimpPreset::kBlimpPaper, "blimp-paper"}}};
-};
-
-/// Which of several processes this is; written `i/n`, i from 0.
-struct ShardOfProcesses {
-  int process = 0;
-  int num_processes = 1;
-};
-
-template <>
-struct OptionCodec<ShardOfProcesses> {
-  static std::string type() { return "I/N"; }
-  static ShardOfProcesses parse(const std::string& text, const std::string& name);
-  static Json to_json(const ShardOfProcesses& value) {
-    return fmt::format("{}/{}", value.process, value.num_processes);
-  }
 };
 
 /// Which activations of which tokens of which input go into which file.
@@ -99,7 +85,9 @@ struct CaptureOptions {
   std::filesystem::path output = "capture.h5";
   StorageType store = StorageType::kFloat32;
   bool resume = false;
-  ShardOfProcesses shard = {};
+  /// Shards of the file that this process writes, of several that share it. Such processes go on
+  /// with what is finished without `resume`, so that any of them may be started again.
+  std::optional<WorkShare> shard = std::nullopt;
 
   /// Sequences per forward pass, >= 1. Without a value: 8, and for short sequences as many as make
   /// up 4096 tokens.
@@ -113,6 +101,10 @@ struct CaptureOptions {
   /// Stored with the capture. Nothing in a capture is random so far.
   std::uint64_t seed = 0;
   bool quiet = false;
+
+  WorkShare share() const { return shard.value_or(WorkShare{}); }
+  /// Whether finished shards of an earlier run are taken over.
+  bool goes_on() const { return resume || !share().is_whole(); }
 
   /// Whether every line or sentence is a sequence with a length of its own.
   bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }

@@ -23,11 +23,11 @@ c10::ScalarType scalar_type(ComputeType type) {
   throw InvalidArgument("dtype: unknown value {}", static_cast<int>(type));
 }
 
-c10::Device parse_device(const std::string& name) {
+c10::Device parse_device(const std::string& name, int neighbour) {
   const auto num_gpus = static_cast<int>(torch::cuda::device_count());
-  if (name == "auto") return num_gpus > 0 ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
-  if (name == "cpu") return c10::Device(c10::kCPU);
-  int index = 0;
+  if (name == "cpu" || (name == "auto" && num_gpus == 0)) return c10::Device(c10::kCPU);
+  int index = num_gpus > 0 ? neighbour % num_gpus : 0;
+  if (name == "auto") return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
   if (name != "cuda") {
     if (!name.starts_with("cuda:")) {
       throw InvalidArgument("device: must be auto, cpu, cuda or cuda:N, got '{}'", name);

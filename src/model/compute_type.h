@@ -31,8 +31,10 @@ c10::ScalarType scalar_type(ComputeType type);
 ///
 /// @param name  "auto" (the first GPU where this LibTorch has one, else the processor), "cpu",
 ///              "cuda" or "cuda:1".
+/// @param neighbour  number of this process among those of its machine that were started with it:
+///                   where the name leaves the GPU open, each takes one of those it sees in turn.
 /// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
-c10::Device parse_device(const std::string& name);
+c10::Device parse_device(const std::string& name, int neighbour = 0);
 
 /// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
 /// is half the processors on some machines.

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/output_lock.h"
 #include "store/capture_layout.h"
 #include "store/capture_reader.h"
 #include "store/chunk_writer.h"
@@ -59,9 +59,9 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
     throw InvalidArgument("store: '{}' cannot be packed into itself; choose another name",
                           path.string());
   }
+  const OutputLock lock(out);
   CaptureTables tables = read_tables(Hdf5File(path), reader);
   tables.shards.clear();
-  remove_stale_temporaries(out);
   Hdf5Writer file(out);
   Hdf5Access::want_trailer(file);
   write_rows(file, reader.rows(), tables.info.class_names);

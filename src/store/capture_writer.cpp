@@ -88,6 +88,11 @@ struct CaptureWriter::Impl {
   void prepare();
   void remove_old();
   void check_may_start(const Json* manifest) const;
+  /// @return false if the manifest is that of another capture and may be replaced.
+  /// @throws InvalidArgument  if it may not be.
+  bool is_same_capture(const Json& manifest) const;
+  /// Whether the master covers all shards of this capture.
+  bool is_finished() const;
   std::vector<ShardRecord> finished_shards() const;
   /// Info of the run that began the capture, which may have been another process.
   CaptureInfo common_info() const;
@@ -97,21 +102,26 @@ void CaptureWriter::Impl::prepare() {
   if (options.if_exists == IfExists::kReplace) remove_old();
   const std::optional<Json> manifest = folder.read_manifest();
   check_may_start(manifest ? &*manifest : nullptr);
-  if (manifest) {
-    const std::string difference = first_difference((*manifest)["identity"], identity);
-    if (difference.empty()) return;
-    const bool resumable = options.if_exists == IfExists::kResume || options.num_processes > 1 ||
-                           !finished_shards().empty();
-    if (resumable) {
-      throw InvalidArgument(
-          "store: '{}' was begun with other options: {}; use the same ones, replace it or choose "
-          "another name",
-          path.string(), difference);
-    }
-  }
+  if (manifest && is_same_capture(*manifest)) return;
   // Fails before any folder is made if the place cannot be written to.
   { const AtomicFile probe(path); }
-  folder.write_manifest(identity, plan.info);
+  if (manifest) {
+    folder.write_manifest(identity, plan.info);
+  } else if (!folder.write_new_manifest(identity, plan.info)) {
+    is_same_capture(*folder.read_manifest());  // another process was faster
+  }
+}
+
+bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
+  const std::string difference = first_difference(manifest["identity"], identity);
+  if (difference.empty()) return true;
+  const bool may_replace = options.if_exists != IfExists::kResume && options.num_processes == 1 &&
+                           finished_shards().empty();
+  if (may_replace) return false;
+  throw InvalidArgument(
+      "store: '{}' was begun with other options: {}; use the same ones, replace it or choose "
+      "another name",
+      path.string(), difference);
 }
 
 void CaptureWriter::Impl::remove_old() {
@@ -159,6 +169,7 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
 }
 
 std::vector<ShardRecord> CaptureWriter::Impl::finished_shards() const {
+  folder.refresh();
   std::vector<ShardRecord> records;
   for (int shard = 0; shard < plan.num_shards; ++shard) {
     if (std::optional<ShardRecord> record = folder.finished(shard)) {
@@ -176,6 +187,17 @@ CaptureInfo CaptureWriter::Impl::common_info() const {
   }
   return capture_info_from_json((*manifest)["info"],
                                 "store: '" + (folder.path() / "manifest.json").string() + "'");
+}
+
+bool CaptureWriter::Impl::is_finished() const {
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
+  try {
+    const CaptureTables tables = read_attributes(Hdf5File(path));
+    return tables.info.complete && tables.identity_sha256 == identity_sha256;
+  } catch (const FormatError&) {
+    return false;
+  }
 }
 
 CaptureWriter::CaptureWriter(const fs::path& path, CapturePlan plan, CaptureWriterOptions options) {
@@ -226,14 +248,14 @@ ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
 bool CaptureWriter::finish() {
   const std::vector<ShardRecord> records = impl_->finished_shards();
   if (records.size() != static_cast<std::size_t>(impl_->plan.num_shards)) return false;
-  finish_partial();
+  if (impl_->options.num_processes == 1 || !impl_->is_finished()) finish_partial();
+  impl_->folder.remove_temporaries();
   return true;
 }
 
 int CaptureWriter::finish_partial() {
   const std::vector<ShardRecord> records = impl_->finished_shards();
   if (records.empty()) return 0;
-  remove_stale_temporaries(impl_->path);
   write_master(impl_->path, gather_tables(impl_->path, impl_->plan, impl_->common_info(), records));
   return static_cast<int>(records.size());
 }

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kManifestSchema = "lime-shards/1";
+constexpr const char* kManifestFile = "manifest.json";
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -30,7 +31,7 @@ bool is_ours(std::string_view name) {
     if (end == std::string_view::npos) return false;
     name = name.substr(1, end - 1);
   }
-  if (name == "manifest.json") return true;
+  if (name == kManifestFile) return true;
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return false;
   const std::string_view suffix = name.substr(dot);
@@ -39,6 +40,12 @@ bool is_ours(std::string_view name) {
 
 std::string dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string manifest_text(const Json& identity, const CaptureInfo& info) {
+  const Json manifest = {
+      {"schema", kManifestSchema}, {"identity", identity}, {"info", to_json(info)}};
+  return dump(manifest, 1) + "\n";
 }
 
 std::string short_text(const Json& json) {
@@ -64,7 +71,7 @@ std::string ShardFolder::shard_name(int shard) const {
 }
 
 std::optional<Json> ShardFolder::read_manifest() const {
-  const fs::path file = path_ / "manifest.json";
+  const fs::path file = path_ / kManifestFile;
   std::error_code error;
   if (!fs::exists(file, error)) return std::nullopt;
   Json manifest = read_json_file(file);
@@ -78,16 +85,28 @@ std::optional<Json> ShardFolder::read_manifest() const {
   return manifest;
 }
 
-void ShardFolder::write_manifest(const Json& identity, const CaptureInfo& info) const {
+void ShardFolder::make_folder() const {
   std::error_code error;
   fs::create_directory(path_, error);
   if (error) {
     throw IoError("store: '{}': the folder cannot be created: {}", path_.string(),
                   describe_errno(error.value()));
   }
-  const Json manifest = {
-      {"schema", kManifestSchema}, {"identity", identity}, {"info", to_json(info)}};
-  write_file_atomically(path_ / "manifest.json", dump(manifest, 1) + "\n");
+}
+
+void ShardFolder::write_manifest(const Json& identity, const CaptureInfo& info) const {
+  make_folder();
+  write_file_atomically(path_ / kManifestFile, manifest_text(identity, info));
+}
+
+bool ShardFolder::write_new_manifest(const Json& identity, const CaptureInfo& info) const {
+  make_folder();
+  return write_new_file(path_ / kManifestFile, manifest_text(identity, info));
+}
+
+void ShardFolder::refresh() const {
+  std::error_code ignored;
+  const fs::directory_iterator opened(path_, ignored);
 }
 
 std::optional<ShardRecord> ShardFolder::finished(int shard) const {
@@ -108,13 +127,25 @@ void ShardFolder::write_record(const ShardRecord& record) const {
   write_file_atomically(record_path(record.shard), dump(to_json(record), 1) + "\n");
 }
 
+std::vector<fs::path> ShardFolder::files_of_ours() const {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path_, error)) {
+    if (is_ours(entry.path().filename().string())) files.push_back(entry.path());
+  }
+  return files;
+}
+
+void ShardFolder::remove_temporaries() const {
+  std::error_code ignored;
+  for (const fs::path& file : files_of_ours()) {
+    if (file.filename().string().starts_with('.')) fs::remove(file, ignored);
+  }
+}
+
 void ShardFolder::remove_all() const {
   std::error_code error;
-  std::vector<fs::path> ours;
-  for (const auto& entry : fs::directory_iterator(path_, error)) {
-    if (is_ours(entry.path().filename().string())) ours.push_back(entry.path());
-  }
-  for (const fs::path& file : ours) {
+  for (const fs::path& file : files_of_ours()) {
     if (!fs::remove(file, error) && error) {
       throw IoError("store: '{}' cannot be removed: {}", file.string(),
                     describe_errno(error.value()));

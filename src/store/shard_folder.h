@@ -34,17 +34,28 @@ class ShardFolder {
   std::optional<Json> read_manifest() const;
   /// Creates the folder if need be. @throws IoError
   void write_manifest(const Json& identity, const CaptureInfo& info) const;
+  /// The same where there is none yet. Of several processes that call it at once one succeeds.
+  /// @return false if there is one; it stays as it is.
+  bool write_new_manifest(const Json& identity, const CaptureInfo& info) const;
 
+  /// Makes a network file system look again for what others have written.
+  void refresh() const;
   /// The record of a finished shard; nothing if it is not finished, or if the file it describes
   /// is missing or of another size. @throws FormatError
   std::optional<ShardRecord> finished(int shard) const;
   void write_record(const ShardRecord& record) const;
 
+  /// Removes unfinished files of killed processes, of any machine. Only when all shards are
+  /// finished, so that nobody writes any more.
+  void remove_temporaries() const;
   /// Removes the shards and manifest files, and the folder if it is empty then.
   void remove_all() const;
 
  private:
   std::filesystem::path record_path(int shard) const;
+  void make_folder() const;
+  /// Shards, records, the manifest and what killed processes left of them.
+  std::vector<std::filesystem::path> files_of_ours() const;
 
   std::filesystem::path path_;
 };

@@ -16,7 +16,6 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
       class_names(capture_plan.info.class_names),
       first_sequence(start.first_sequence),
       shard(start.shard) {
-  remove_stale_temporaries(folder.shard_path(shard));
   file.emplace(folder.shard_path(shard));
   Hdf5Access::want_trailer(*file);
   tables.info = capture_plan.info;

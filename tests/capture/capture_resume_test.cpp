@@ -36,10 +36,10 @@ TEST_F(CaptureTest, ShardsOfSeveralProcessesMakeTheSameCapture) {
   options_.output = folder_ / "single.h5";
   const CaptureReader single = capture();
   options_.output = folder_ / "shared.h5";
-  options_.shard = {1, 2};
+  options_.shard = WorkShare{1, 2};
   EXPECT_FALSE(run_capture(options_, {}, {}, kSmallShards).complete);
   EXPECT_FALSE(std::filesystem::exists(options_.output));
-  options_.shard = {0, 2};
+  options_.shard = WorkShare{0, 2};
   EXPECT_TRUE(run_capture(options_, {}, {}, kSmallShards).complete);
   expect_equal_captures(CaptureReader(options_.output), single);
 }

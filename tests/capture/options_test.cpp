@@ -81,22 +81,12 @@ TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {
   EXPECT_THAT(options.chosen_sites(), ::testing::ElementsAre("hidden"));
 }
 
-TEST(CaptureOptionsTest, ReadsWhichShardThisIs) {
-  using Codec = OptionCodec<ShardOfProcesses>;
-  const ShardOfProcesses shard = Codec::parse("2/5", "shard");
-  EXPECT_EQ(shard.process, 2);
-  EXPECT_EQ(shard.num_processes, 5);
-  for (const char* const text : {"5/5", "-1/2", "1", "1/0", "/", "a/b", "1/2/3"}) {
-    EXPECT_THROW(Codec::parse(text, "shard"), InvalidArgument) << text;
-  }
-}
-
 TEST(CaptureOptionsTest, TellsWhatTheFileHoldsFromHowItWasMade) {
   CaptureOptions options = fit_options();
   const Json before = content_options(options);
   options.threads = 3;
   options.resume = true;
-  options.shard = {1, 2};
+  options.shard = WorkShare{1, 2};
   options.output = "elsewhere.h5";
   options.quiet = true;
   EXPECT_EQ(content_options(options), before);
