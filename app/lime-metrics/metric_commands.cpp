@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "analysis/inputs.h"
 #include "analysis/journal.h"
 #include "analysis/run_analysis.h"
+#include "core/launcher.h"
 #include "core/program.h"
 #include "run_report.h"
 
@@ -18,65 +20,117 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether all outputs of an earlier run are there and its journal is not.
+/// How a command runs beside what it computes.
+struct HowToRun {
+  OutputOptions output;
+  bool resume = false;
+  std::optional<WorkShare> shard;  ///< given by hand
+
+  /// What this process measures: `shard`, or what its launcher says.
+  WorkShare share() const {
+    if (shard) return *shard;
+    const std::optional<LaunchedShare> launched = launched_share();
+    return launched ? launched->share : WorkShare{};
+  }
+};
+
+/// Whether all outputs of an earlier run are there and no journal is.
 bool looks_finished(const OutputOptions& output) {
   std::error_code ignored;
   const bool all_there =
       std::all_of(output.output.begin(), output.output.end(),
                   [&](const fs::path& path) { return fs::exists(path, ignored); });
   const fs::path& first = output.output.front();
-  return all_there && first.extension() == ".json" && !fs::exists(journal_path(first), ignored);
+  return all_there && first.extension() == ".json" && journals_at(journal_path(first)).empty();
 }
 
-/// Refuses to go on with the finished result of another run.
-void check_finished(const fs::path& path, Analysis& analysis, const RunOptions& run) {
+/// In what the finished result is another run's; empty if in nothing.
+std::string difference_to_finished(const fs::path& path, Analysis& analysis,
+                                   const RunOptions& run) {
   const Results finished = read_results(path);
-  analysis.hashed_inputs = hash_inputs(analysis.inputs, run.num_threads(), interrupt_token());
-  const std::string difference = difference_to_result(finished, analysis, run);
-  if (difference.empty()) return;
-  throw InvalidArgument(
-      "'{}': is the finished result of another run, {}; leave out --resume to replace it",
-      path.string(), difference);
+  if (analysis.hashed_inputs.empty()) {
+    analysis.hashed_inputs = hash_inputs(analysis.inputs, run.num_threads(), interrupt_token());
+  }
+  return difference_to_result(finished, analysis, run);
 }
 
-int run_metric(const MetricCommand& command, const OutputOptions& output, bool resume) {
-  if (resume && output.output.empty()) {
+/// Whether nothing is left to do. @throws InvalidArgument  if `--resume` was given, and the outputs
+/// are those of another run.
+bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run) {
+  if (!looks_finished(how.output)) return false;
+  const fs::path& path = how.output.output.front();
+  const std::string difference = difference_to_finished(path, analysis, run);
+  if (!difference.empty() && how.resume) {
+    throw InvalidArgument(
+        "'{}': is the finished result of another run, {}; leave out --resume to replace it",
+        path.string(), difference);
+  }
+  if (!difference.empty()) return false;
+  if (!how.output.quiet) {
+    fmt::print(stderr, "{}: is finished, nothing is left to do\n", path.string());
+  }
+  return true;
+}
+
+void check_output(const HowToRun& how, const WorkShare& share) {
+  if (!how.output.output.empty()) return;
+  if (how.resume) {
     throw InvalidArgument("resume: needs the output file of the interrupted run, give it with -o");
   }
-  Analysis analysis = command.prepare(command.run);
-  analysis.compare = command.compare;
-  if (resume && looks_finished(output)) {
-    check_finished(output.output.front(), analysis, command.run);
-    if (!output.quiet) {
-      fmt::print(stderr, "{}: is finished, nothing is left to do\n",
-                 output.output.front().string());
-    }
-    return kExitDone;
+  if (!share.is_whole()) {
+    throw InvalidArgument(
+        "shard: {} processes that share a measurement need an output file, got none; give it with "
+        "-o, or measure all in each with --shard 0/1",
+        share.count);
   }
+}
+
+int run_metric(const MetricCommand& command, const HowToRun& how) {
+  const WorkShare share = how.share();
+  check_output(how, share);
+  const bool goes_on = how.resume || !share.is_whole();
+  RunOptions run = command.run;
+  if (run.threads == 0) run.threads = threads_beside_neighbours();
+  Analysis analysis = command.prepare(run);
+  analysis.compare = command.compare;
+  if (goes_on && is_finished(how, analysis, run)) return kExitDone;
+  const std::vector<fs::path>& outputs = how.output.output;
   Journal journal;
-  if (!output.output.empty()) journal = Journal(journal_path(output.output.front()), resume);
-  ReportJob job{.output = output,
+  if (!outputs.empty()) journal = Journal(journal_path(outputs.front()), goes_on, share);
+  ReportJob job{.output = how.output,
                 .inputs = {},
                 .progress_label = command.name,
                 .progress_unit = command.progress_unit,
+                .share = share,
                 .analyze = [&](const ProgressFn& on_progress, const std::stop_token& stop) {
-                  return run_analysis(analysis, command.run, journal, on_progress, stop);
+                  return run_share(analysis, run, journal, on_progress, stop);
                 }};
   for (const AnalysisInput& input : analysis.inputs) {
     job.inputs.insert(job.inputs.end(), input.files.begin(), input.files.end());
   }
-  const int status = run_report(job);
-  journal.remove();
-  return status;
+  if (run_report(job)) {
+    journal.remove_all();
+  } else if (is_finished(how, analysis, run)) {
+    journal.remove();  // another process has seen it, and finished the results
+  } else if (!how.output.quiet) {
+    fmt::print(stderr,
+               "{}: part {} of {} (from 0) is measured; the process that ends last writes the "
+               "file\n",
+               outputs.front().string(), share.index, share.count);
+  }
+  return kExitDone;
 }
 
-/// How an interrupted run is gone on with; not an option of what is computed.
-OptionField resume_field(bool& resume) {
+/// How a run is gone on with or shared; not options of what is computed.
+std::vector<OptionField> running_fields(HowToRun& how) {
   OptionList list;
   list.group("Running");
-  list.add("resume", resume,
+  list.add("resume", how.resume,
            "go on with the interrupted run that was to write the first file of --output");
-  return list.fields().front();
+  list.add("shard", how.shard,
+           "this process is the I-th (from 0) of N that measure together; srun, mpirun, torchrun "
+           "and job arrays say so themselves. 0/1: all of it");
+  return list.fields();
 }
 
 }  // namespace
@@ -84,21 +138,17 @@ OptionField resume_field(bool& resume) {
 void MetricCommands::add_to_line(std::shared_ptr<MetricCommand> command,
                                  std::vector<OptionField> inputs, std::vector<OptionField> fields,
                                  Texts texts) {
-  struct State {
-    OutputOptions output;
-    bool resume = false;
-  };
-  const auto state = std::make_shared<State>();
+  const auto how = std::make_shared<HowToRun>();
   CommandLine& line = line_.add_command(command->name, std::move(texts.description));
   for (const OptionField& field : inputs) line.add_positional_field(field);
   for (const OptionField& field : fields) line.add_field(field);
   line.add_check(command->validate);
   if (command->has_samples) line.add_options(command->compare);
   line.add_options(command->run);
-  line.add_field(resume_field(state->resume));
-  line.add_options(state->output);
+  for (OptionField& field : running_fields(*how)) line.add_field(std::move(field));
+  line.add_options(how->output);
   line.set_examples(std::move(texts.examples));
-  line.on_run([command, state] { return run_metric(*command, state->output, state->resume); });
+  line.on_run([command, how] { return run_metric(*command, *how); });
   command->fields = std::move(inputs);
   command->fields.insert(command->fields.end(), fields.begin(), fields.end());
   commands_.push_back(std::move(command));

@@ -62,22 +62,23 @@ void print(const std::string& text) {
 
 }  // namespace
 
-int run_report(const ReportJob& job) {
-  OutputFiles files(job.output, job.inputs);
+bool run_report(const ReportJob& job) {
+  OutputFiles files(job.output, job.inputs, job.share);
   ProgressLine progress({.label = job.progress_label,
                          .unit = job.progress_unit,
-                         .quiet = job.output.quiet,
+                         .quiet = job.output.quiet || job.share.index > 0,
                          .log_interval = std::chrono::seconds(30)});
-  const Report report = job.analyze(progress.callback(), interrupt_token());
+  const std::optional<Report> report = job.analyze(progress.callback(), interrupt_token());
   progress.finish();
+  if (!report) return false;
   const bool to_files = !job.output.output.empty();
-  if (to_files) files.write(report);
+  if (to_files) files.write(*report);
   if (!to_files || !job.output.quiet) {
     const ResultsFormat format =
         to_files ? ResultsFormat::kTable : job.output.format.value_or(ResultsFormat::kTable);
-    print(format_report(report, format, style_of_output()));
+    print(format_report(*report, format, style_of_output()));
   }
-  return kExitDone;
+  return true;
 }
 
 }  // namespace lime

@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "analysis/results_output.h"
 #include "core/progress.h"
+#include "core/work_share.h"
 
 namespace lime {
 
@@ -18,11 +20,13 @@ struct ReportJob {
   std::vector<std::filesystem::path> inputs;  ///< never overwritten
   std::string progress_label;                 ///< e.g. "entropy"
   std::string progress_unit;                  ///< e.g. "sequences"
-  std::function<Report(const ProgressFn&, const std::stop_token&)> analyze;
+  WorkShare share;                            ///< what this process does of it
+  /// Gives nothing if other processes have to do the rest.
+  std::function<std::optional<Report>(const ProgressFn&, const std::stop_token&)> analyze;
 };
 
 /// Opens the output files, computes with a progress line, writes the files and prints.
-/// @return the exit status.
-int run_report(const ReportJob& job);
+/// @return false if other processes have to do the rest.
+bool run_report(const ReportJob& job);
 
 }  // namespace lime

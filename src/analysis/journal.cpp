@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
@@ -27,8 +28,11 @@ std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
   throw IoError("{}: cannot be {}: {}", quoted(path), what, describe_errno(errno));
 }
 
+/// Nothing where the file is gone: another process has finished the results.
 std::string read_whole(const fs::path& path) {
+  std::error_code ignored;
   std::ifstream file(path, std::ios::binary);
+  if (!file && !fs::exists(path, ignored)) return "";
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) fail(path, "read");
@@ -59,9 +63,48 @@ std::string difference_in(const Json& before, const Json& now, const std::string
   return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
 }
 
+/// Adds the units of a journal to `finished`. @return where its last whole line ends
+std::size_t read_units(const fs::path& path, const std::string& header,
+                       std::map<std::string, UnitResult>& finished) {
+  const std::string text = read_whole(path);
+  std::size_t begin = 0;
+  std::size_t number = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
+    const Json line = parse_json(text.substr(begin, end - begin), where);
+    if (number == 1) {
+      const std::string difference = first_difference(line, parse_json(header, "header"));
+      if (difference.empty()) continue;
+      throw InvalidArgument(
+          "{}: was begun otherwise, {}; run it as it was begun, or remove the file", quoted(path),
+          difference);
+    }
+    try {
+      finished[dump(line.at("unit"))] = unit_result_from_json(line.at("result"));
+    } catch (const nlohmann::json::exception&) {
+      throw FormatError("{}: is not a finished unit; remove the file", where);
+    }
+  }
+  return begin;
+}
+
 }  // namespace
 
 fs::path journal_path(const fs::path& output) { return output.string() + ".part"; }
+
+std::vector<fs::path> journals_at(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string name = path.filename().string();
+  std::vector<fs::path> journals;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string found = entry.path().filename().string();
+    const bool is_shared = found.starts_with(name + ".") && found.find("-of-") != found.npos;
+    if (found == name || is_shared) journals.push_back(path.parent_path() / found);
+  }
+  std::sort(journals.begin(), journals.end());
+  return journals;
+}
 
 std::string first_difference(const Json& before, const Json& now) {
   return difference_in(before, now, "");
@@ -108,24 +151,30 @@ UnitResult unit_result_from_json(const Json& value) {
   return result;
 }
 
-Journal::Journal(fs::path path, bool resume) : path_(std::move(path)) {
-  std::error_code ignored;
-  if (resume || !fs::exists(path_, ignored)) return;
+Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
+    : base_(path), path_(path), share_(share) {
+  if (!share.is_whole()) path_ += fmt::format(".{}-of-{}", share.index, share.count);
+  const std::vector<fs::path> earlier = journals_at(path);
+  if (resume || earlier.empty()) return;
   throw InvalidArgument(
       "{}: holds the finished part of an interrupted run; go on from there with --resume, or "
       "remove the file",
-      quoted(path_));
+      quoted(earlier.front()));
 }
 
 Journal::~Journal() { close(); }
 
 Journal::Journal(Journal&& other) noexcept
-    : path_(std::move(other.path_)),
+    : base_(std::move(other.base_)),
+      path_(std::move(other.path_)),
+      share_(other.share_),
       header_(std::move(other.header_)),
       file_(std::exchange(other.file_, -1)) {}
 
 Journal& Journal::operator=(Journal&& other) noexcept {
+  std::swap(base_, other.base_);
   std::swap(path_, other.path_);
+  std::swap(share_, other.share_);
   std::swap(header_, other.header_);
   std::swap(file_, other.file_);
   return *this;
@@ -133,31 +182,22 @@ Journal& Journal::operator=(Journal&& other) noexcept {
 
 std::map<std::string, UnitResult> Journal::open(const Json& header) {
   header_ = dump(header);
-  std::map<std::string, UnitResult> finished;
+  if (!keeps()) return {};
+  std::map<std::string, UnitResult> finished = read_others();
   std::error_code ignored;
-  if (!keeps() || !fs::exists(path_, ignored)) return finished;
+  if (!fs::exists(path_, ignored)) return finished;
   create();
-  const std::string text = read_whole(path_);
-  std::size_t begin = 0;
-  std::size_t number = 0;
-  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const std::string where = fmt::format("{}: line {}", quoted(path_), ++number);
-    const Json line = parse_json(text.substr(begin, end - begin), where);
-    if (number == 1) {
-      const std::string difference = first_difference(line, parse_json(header_, "header"));
-      if (difference.empty()) continue;
-      throw InvalidArgument(
-          "{}: was begun otherwise, {}; run it as it was begun, or remove the file", quoted(path_),
-          difference);
-    }
-    try {
-      finished[dump(line.at("unit"))] = unit_result_from_json(line.at("result"));
-    } catch (const nlohmann::json::exception&) {
-      throw FormatError("{}: is not a finished unit; remove the file", where);
-    }
+  const std::size_t end = read_units(path_, header_, finished);
+  if (::ftruncate(file_, static_cast<off_t>(end)) != 0) fail(path_, "cut");
+  if (end == 0) write_line(header_);
+  return finished;
+}
+
+std::map<std::string, UnitResult> Journal::read_others() const {
+  std::map<std::string, UnitResult> finished;
+  for (const fs::path& journal : journals_at(base_)) {
+    if (journal != path_) read_units(journal, header_, finished);
   }
-  if (::ftruncate(file_, static_cast<off_t>(begin)) != 0) fail(path_, "cut");
-  if (begin == 0) write_line(header_);
   return finished;
 }
 
@@ -174,6 +214,13 @@ void Journal::remove() {
   close();
   std::error_code ignored;
   if (keeps()) fs::remove(path_, ignored);
+}
+
+void Journal::remove_all() {
+  remove();
+  if (!keeps()) return;
+  std::error_code ignored;
+  for (const fs::path& journal : journals_at(base_)) fs::remove(journal, ignored);
 }
 
 void Journal::create() {

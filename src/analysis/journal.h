@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "analysis/analysis.h"
 #include "core/json.h"
+#include "core/work_share.h"
 
 namespace lime {
 
@@ -15,24 +17,27 @@ namespace lime {
 /// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
 /// versions), then one line per finished unit, each on disk before the next is written. It exists
 /// from the first finished unit to remove(). A last line that a killed process cut short is
-/// dropped. Not thread-safe.
+/// dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`, and read those
+/// of the others. Not thread-safe.
 class Journal {
  public:
   /// An object that keeps nothing.
   Journal() = default;
   /// @param path    file of the journal: journal_path() of the output
   /// @param resume  whether units of an earlier run are taken over
+  /// @param share   units of this process
   /// @throws InvalidArgument  if they are not, and there are some
-  Journal(std::filesystem::path path, bool resume);
+  Journal(const std::filesystem::path& path, bool resume, const WorkShare& share = {});
   ~Journal();
   Journal(Journal&& other) noexcept;
   Journal& operator=(Journal&& other) noexcept;
 
   bool keeps() const { return !path_.empty(); }
   const std::filesystem::path& path() const { return path_; }
+  const WorkShare& share() const { return share_; }
 
-  /// Sets the header, and reads what an earlier run has finished: results by the text of the
-  /// unit's key.
+  /// Sets the header, and reads what an earlier run and other processes have finished: results by
+  /// the text of the unit's key.
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
   ///                          first difference; or if another process is writing it.
   /// @throws FormatError      if a line before the last is damaged.
@@ -41,21 +46,31 @@ class Journal {
   /// Appends a finished unit. @throws IoError
   void add(const Json& key, const UnitResult& result);
 
-  /// Deletes the file: the results are safe elsewhere, or nobody can go on from here.
+  /// Reads the journals of the other processes, as open().
+  std::map<std::string, UnitResult> read_others() const;
+
+  /// Deletes the file: nobody can go on from here.
   void remove();
+  /// Deletes those of the other processes too: the results are safe elsewhere.
+  void remove_all();
 
  private:
   void create();
   void write_line(const std::string& line);
   void close();
 
+  std::filesystem::path base_;  // of the names of all journals of the output
   std::filesystem::path path_;
+  WorkShare share_;
   std::string header_;
   int file_ = -1;
 };
 
 /// `NAME.part` beside an output file.
 std::filesystem::path journal_path(const std::filesystem::path& output);
+
+/// The journals that there are: `path` itself and `path.I-of-N`.
+std::vector<std::filesystem::path> journals_at(const std::filesystem::path& path);
 
 /// The first entry in which two headers differ, as "options.alpha was 0.5 and is 1.0"; empty if
 /// none.

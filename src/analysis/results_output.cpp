@@ -156,7 +156,8 @@ void OutputOptions::validate() const {
   }
 }
 
-OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::path>& inputs) {
+OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::path>& inputs,
+                         const WorkShare& share) {
   options.validate();
   for (const fs::path& path : options.output) {
     for (const fs::path& input : inputs) {
@@ -166,8 +167,7 @@ OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::pat
                               path.string());
       }
     }
-    remove_stale_temporaries(path);
-    files_.push_back({std::make_unique<AtomicFile>(path),
+    files_.push_back({OutputLock(path, share), std::make_unique<AtomicFile>(path),
                       options.format ? *options.format : format_of_name(path).value()});
   }
 }

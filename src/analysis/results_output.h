@@ -16,6 +16,8 @@
 #include "analysis/text_table.h"
 #include "core/atomic_file.h"
 #include "core/options.h"
+#include "core/output_lock.h"
+#include "core/work_share.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -85,15 +87,18 @@ struct OutputOptions {
 /// cost an hour, and under their final names whole or not at all.
 class OutputFiles {
  public:
+  /// @param share  what this process computes of the results.
   /// @throws IoError          if a file cannot be written.
-  /// @throws InvalidArgument  if an output is one of `inputs`.
-  OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs);
+  /// @throws InvalidArgument  if an output is one of `inputs`, or another process is writing it.
+  OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs,
+              const WorkShare& share = {});
 
   /// Writes `report` to every file, and its companions beside them. @throws IoError
   void write(const Report& report);
 
  private:
   struct File {
+    OutputLock lock;
     std::unique_ptr<AtomicFile> file;
     ResultsFormat format;
   };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,19 +52,26 @@ Results begin_results(const Analysis& analysis, const RunOptions& run) {
   return results;
 }
 
-/// Computes the units that `journal` does not hold; results in the order of the units.
-std::vector<UnitResult> measure_units(const Analysis& analysis, const RunOptions& run,
-                                      std::map<std::string, UnitResult> finished, Journal& journal,
-                                      const ProgressFn& on_progress, const std::stop_token& stop) {
-  std::vector<UnitResult> results(analysis.units.size());
+/// Units by number; without a value where nobody has finished them yet.
+using MeasuredUnits = std::vector<std::optional<UnitResult>>;
+
+/// Puts what is `finished` into its place.
+void take_over(const Analysis& analysis, std::map<std::string, UnitResult> finished,
+               MeasuredUnits& units) {
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto found = finished.find(analysis.units[i].key.dump());
+    if (found != finished.end()) units[i] = std::move(found->second);
+  }
+}
+
+/// Computes the units of this process that nobody has finished.
+void measure_units(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                   MeasuredUnits& units, const ProgressFn& on_progress,
+                   const std::stop_token& stop) {
   std::vector<const Unit*> left;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto found = finished.find(analysis.units[i].key.dump());
-    if (found != finished.end()) {
-      results[i] = std::move(found->second);
-      continue;
-    }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i] || !journal.share().holds(i)) continue;
     left.push_back(&analysis.units[i]);
     places.push_back(i);
   }
@@ -71,7 +79,7 @@ std::vector<UnitResult> measure_units(const Analysis& analysis, const RunOptions
   const auto keep = [&](std::size_t index, UnitResult result) {
     journal.add(left[index]->key, result);
     // What a journal would give back, so that a run that goes on has the same values.
-    results[places[index]] = unit_result_from_json(unit_result_to_json(result));
+    units[places[index]] = unit_result_from_json(unit_result_to_json(result));
   };
   try {
     run_units(left, plan, keep, on_progress, stop);
@@ -83,7 +91,16 @@ std::vector<UnitResult> measure_units(const Analysis& analysis, const RunOptions
     journal.remove();  // it would come again, and other options cannot go on from here
     throw;
   }
-  return results;
+}
+
+/// All units, if those of the other processes are finished too.
+std::optional<std::vector<UnitResult>> all_units(MeasuredUnits units) {
+  std::vector<UnitResult> all;
+  for (std::optional<UnitResult>& unit : units) {
+    if (!unit) return std::nullopt;
+    all.push_back(std::move(*unit));
+  }
+  return all;
 }
 
 std::vector<Json> rows_of(const Analysis& analysis, const std::vector<UnitResult>& results) {
@@ -174,19 +191,20 @@ Interrupted interruption(const Journal& journal) {
   if (!std::filesystem::exists(journal.path(), ignored)) {
     return Interrupted("interrupted before anything was finished; run it again");
   }
-  return Interrupted("interrupted; what is finished is kept in '{}', go on with --resume",
-                     journal.path().string());
+  return Interrupted("interrupted; what is finished is kept in '{}', go on with {}",
+                     journal.path().string(),
+                     journal.share().is_whole() ? "--resume" : "the same command");
 }
 
 }  // namespace
 
-Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
-                    const ProgressFn& on_progress, const std::stop_token& stop) {
+std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                                const ProgressFn& on_progress, const std::stop_token& stop) {
   run.validate();
   Results results = begin_results(analysis, run);
   check_comparison(analysis);
   check_memory(analysis, run);
-  std::vector<UnitResult> units;
+  std::optional<std::vector<UnitResult>> units;
   std::vector<Json> sample_rows;
   try {
     Provenance provenance(run.num_threads());
@@ -197,24 +215,37 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& jo
     provenance.lap("hash_inputs");
     auto finished = journal.open(journal_header(analysis, results));
     const std::size_t num_resumed = finished.size();
-    units = measure_units(analysis, run, std::move(finished), journal, on_progress, stop);
+    MeasuredUnits measured(analysis.units.size());
+    take_over(analysis, std::move(finished), measured);
+    measure_units(analysis, run, journal, measured, on_progress, stop);
+    if (!journal.share().is_whole()) take_over(analysis, journal.read_others(), measured);
+    units = all_units(std::move(measured));
+    if (!units) return std::nullopt;
     provenance.lap("compute");
-    results.rows = rows_of(analysis, units);
-    sample_rows = sample_rows_of(analysis, units, run);
+    results.rows = rows_of(analysis, *units);
+    sample_rows = sample_rows_of(analysis, *units, run);
     results.provenance = provenance.to_json();
     if (num_resumed > 0) results.provenance["resumed_units"] = num_resumed;
+    if (!journal.share().is_whole()) results.provenance["processes"] = journal.share().count;
   } catch (const Interrupted&) {
     throw interruption(journal);
   }
   Report report;
   if (analysis.present) {
-    report = analysis.present(std::move(results), units);
+    report = analysis.present(std::move(results), *units);
   } else {
     report.results = std::move(results);
   }
   std::move(sample_rows.begin(), sample_rows.end(), std::back_inserter(report.results.rows));
   add_sample_sections(report, analysis.compare);
   return report;
+}
+
+Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                    const ProgressFn& on_progress, const std::stop_token& stop) {
+  std::optional<Report> report = run_share(analysis, run, journal, on_progress, stop);
+  if (!report) throw InvalidArgument("run_analysis: needs a journal that is not shared");
+  return *std::move(report);
 }
 
 Report run_analysis(const Analysis& analysis, const RunOptions& run, const ProgressFn& on_progress,

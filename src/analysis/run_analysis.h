@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -26,6 +27,14 @@ namespace lime {
 /// @throws what a unit throws, with the unit's `where` in front.
 Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
+
+/// The same for one of several processes that share the units: computes those of journal.share()
+/// and makes the report if the journals of the others hold the rest.
+/// @return nothing if others have units to do; whoever ends last gets the report, and if several
+///         end at once, all of them the same.
+std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                                const ProgressFn& on_progress = {},
+                                const std::stop_token& stop = {});
 
 /// The same without a journal.
 Report run_analysis(const Analysis& analysis, const RunOptions& run,
