@@ -86,10 +86,9 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
 std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
   const std::optional<ProcessPlace> place = process_place();
   if (!place) return nullptr;
-  if (command.setup.compute.device == "cuda") {
-    command.setup.compute.device = fmt::format("cuda:{}", place->local_rank);
-  }
-  auto group = std::make_unique<ProcessGroup>(*place, parse_device(command.setup.compute.device));
+  std::string& device = command.setup.compute.device;
+  if (device == "cuda") device = parse_device(device, place->local_rank).str();
+  auto group = std::make_unique<ProcessGroup>(*place, parse_device(device));
   command.setup.group = group.get();
   command.setup.training.batch_size *= group->size();
   if (group->rank() > 0) command.quiet = true;

@@ -8,6 +8,7 @@
 #include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/folder.h"
+#include "core/output_lock.h"
 #include "core/program.h"
 #include "train/tensor_bytes.h"
 #include "train/train_log.h"
@@ -57,7 +58,10 @@ class Run {
   }
 
   TrainingOutcome run() {
-    if (writes()) make_folder(options_.output);
+    if (writes()) {
+      make_folder(options_.output);
+      lock_.emplace(state_path_);
+    }
     restore();
     if (writes()) write_descriptions();
     if (job_.group != nullptr) agree_on_start();
@@ -99,7 +103,6 @@ class Run {
 
   /// Continues the run in the folder, or begins one.
   void restore() {
-    if (writes()) remove_stale_temporaries(state_path_);
     const bool has_state = fs::exists(state_path_);
     if (!options_.resume && (has_state || fs::exists(options_.output / "config.json"))) {
       throw InvalidArgument(
@@ -260,6 +263,7 @@ class Run {
   Json description_;
   Trainer trainer_;
   fs::path state_path_;
+  std::optional<OutputLock> lock_;  // of the process that writes
   std::optional<TrainLog> log_;
   TrainingOutcome outcome_;
   std::int64_t saved_step_ = 0;
