@@ -12,8 +12,9 @@ packages=(
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-liberation
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-# For the checks alone: the linters, h5py as a second reader of our files, and a display without a screen.
-test_packages=(clang-format clang-tidy python3 python3-numpy python3-h5py xvfb)
+# For the checks alone: the linters, h5py as a second reader of our files, a display without a screen,
+# and mpirun, which starts several processes.
+test_packages=(clang-format clang-tidy python3 python3-numpy python3-h5py xvfb openmpi-bin)
 if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null; then
