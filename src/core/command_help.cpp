@@ -67,17 +67,12 @@ std::string default_text(const OptionField& field) {
   return text;
 }
 
-std::string description(const OptionField& field) {
-  const std::string standard = default_text(field);
-  return standard.empty() ? field.help : fmt::format("{} [{}]", field.help, standard);
-}
-
 std::string option_entry(const OptionField& field) {
   std::string left = field.short_name != '\0' ? fmt::format("  -{}, ", field.short_name) : "      ";
   left += option_name(field);
   if (!field.is_flag) left += " " + field.type;
   if (field.is_list) left += field.takes_several ? "..." : ",...";
-  return two_columns(left, description(field));
+  return two_columns(left, described_with_default(field));
 }
 
 std::string usage(const CommandHelp& help) {
@@ -97,14 +92,8 @@ std::string usage(const CommandHelp& help) {
 }
 
 std::string options_by_group(const CommandHelp& help) {
-  std::vector<std::string> groups = {""};
-  for (const OptionField& field : help.options) {
-    if (std::find(groups.begin(), groups.end(), field.group) == groups.end()) {
-      groups.push_back(field.group);
-    }
-  }
   std::string text;
-  for (const std::string& group : groups) {
+  for (const std::string& group : option_groups(help)) {
     text += "\n" + (group.empty() ? "Options" : group) + ":\n";
     for (const OptionField& field : help.options) {
       if (field.group == group) text += option_entry(field);
@@ -135,6 +124,21 @@ std::string option_name(const OptionField& field) {
   return name;
 }
 
+std::string described_with_default(const OptionField& field) {
+  const std::string standard = default_text(field);
+  return standard.empty() ? field.help : fmt::format("{} [{}]", field.help, standard);
+}
+
+std::vector<std::string> option_groups(const CommandHelp& help) {
+  std::vector<std::string> groups = {""};
+  for (const OptionField& field : help.options) {
+    if (std::find(groups.begin(), groups.end(), field.group) == groups.end()) {
+      groups.push_back(field.group);
+    }
+  }
+  return groups;
+}
+
 std::string format_help(const CommandHelp& help) {
   std::string text;
   for (const std::string& line : wrap(help.description, kWidth)) text += line + "\n";
@@ -142,8 +146,8 @@ std::string format_help(const CommandHelp& help) {
   if (!help.positionals.empty()) {
     text += "\nArguments:\n";
     for (const auto& [field, required] : help.positionals) {
-      text +=
-          two_columns("  " + upper(field.name) + (field.is_list ? "..." : ""), description(field));
+      text += two_columns("  " + upper(field.name) + (field.is_list ? "..." : ""),
+                          described_with_default(field));
     }
   }
   if (!help.commands.empty()) {

@@ -30,6 +30,12 @@ struct CommandHelp {
 /// `--max-per-class` for the field max_per_class.
 std::string option_name(const OptionField& field);
 
+/// The field's help with its default behind it, where it has one.
+std::string described_with_default(const OptionField& field);
+
+/// Headings of the options, in their order; the first is empty.
+std::vector<std::string> option_groups(const CommandHelp& help);
+
 /// Usage, arguments, grouped options with their defaults, commands and examples, wrapped at 100
 /// columns.
 std::string format_help(const CommandHelp& help);

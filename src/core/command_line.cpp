@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
+#include "core/command_docs.h"
 #include "core/command_help.h"
 #include "core/program.h"
 #include "core/suggest.h"
@@ -121,6 +123,8 @@ struct CommandLine::Impl {
   [[noreturn]] void refuse_unknown(const std::string& text) const;
   void refuse_leftovers() const;
   void take_values(const Impl& chosen_command) const;
+  CommandTree tree() const;
+  bool print_docs(std::span<const char* const> arguments) const;
 };
 
 void CommandLine::Impl::prepare() {
@@ -191,6 +195,27 @@ void CommandLine::Impl::take_values(const Impl& chosen_command) const {
   }
 }
 
+CommandTree CommandLine::Impl::tree() const {
+  CommandTree tree{help, {}};
+  for (const auto& command : commands) tree.commands.push_back(command->impl_->tree());
+  return tree;
+}
+
+/// Prints the manual page or a completion script, if that is what is asked for.
+bool CommandLine::Impl::print_docs(std::span<const char* const> arguments) const {
+  if (arguments.size() == 1 && std::string_view(arguments[0]) == "--help-man") {
+    fmt::print("{}", format_man_page(tree(), tool_version()));
+    return true;
+  }
+  if (arguments.size() != 2 || std::string_view(arguments[0]) != "--completion") return false;
+  try {
+    fmt::print("{}", format_completion(tree(), arguments[1]));
+  } catch (const InvalidArgument& error) {
+    throw UsageError("{}", error.what());
+  }
+  return true;
+}
+
 CommandLine::CommandLine(std::string name, std::string description)
     : impl_(std::make_unique<Impl>()) {
   impl_->help.name = name;
@@ -245,6 +270,7 @@ void CommandLine::on_run(std::function<int()> action) { impl_->action = std::mov
 int CommandLine::run(int argc, const char* const* argv) {
   impl_->prepare();
   try {
+    if (argc > 1 && impl_->print_docs({argv + 1, argv + argc})) return kExitDone;
     refuse_empty_values(argc, argv);
     try {
       impl_->app->parse(argc, argv);

@@ -28,6 +28,9 @@ namespace lime {
 ///   also takes the arguments that follow, as the shell's `*` makes them. A path that names an
 ///   existing file is never cut;
 /// - `--name=value` and `--name value` are the same; `--` ends the options.
+///
+/// `PROGRAM --help-man` prints the manual page, `PROGRAM --completion bash` (zsh, fish) the script
+/// that completes its command line: what an installation needs, not in the help.
 class CommandLine {
  public:
   CommandLine(std::string name, std::string description);
