@@ -25,6 +25,7 @@ struct GenerateCommand {
   std::string prompt;
   std::filesystem::path router_edit;
   std::int64_t next_tokens = 0;
+  bool each_token = false;
   GenerateOptions generation;
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
@@ -37,6 +38,8 @@ struct GenerateCommand {
              "JSON file that switches routes of LIMe off or scales them (docs/cli.md)");
     list.add("next_tokens", next_tokens,
              "write no text but, as JSON, so many of the likeliest next tokens; 0 for text");
+    list.add("each_token", each_token,
+             "with --next-tokens also what is expected behind every token of the prompt");
     generation.describe(list);
     list.group("Program");
     list.add("device", device, "auto, cpu, cuda or cuda:N");
@@ -47,6 +50,9 @@ struct GenerateCommand {
   void validate() const {
     if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
     if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
+    if (each_token && next_tokens == 0) {
+      throw InvalidArgument("each_token: says what is expected; give --next-tokens K as well");
+    }
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
     generation.validate();
   }
@@ -67,27 +73,53 @@ void print_now(const std::string& text) {
   std::fflush(stdout);
 }
 
+/// Tokens as JSON: an embedding may have more rows than the tokenizer has tokens, whose text is "".
+class TokenJson {
+ public:
+  explicit TokenJson(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  std::string text_of(std::int64_t id) const {
+    return id < tokenizer_.vocab_size() ? tokenizer_.token_text(static_cast<std::int32_t>(id))
+                                        : std::string();
+  }
+  Json list(const std::vector<NextTokens::Token>& tokens) const {
+    Json list = Json::array();
+    for (const NextTokens::Token& token : tokens) {
+      list.push_back({{"id", token.id},
+                      {"token", text_of(token.id)},
+                      {"probability", std::exp(token.log_probability)},
+                      {"log_probability", token.log_probability}});
+    }
+    return list;
+  }
+  Json read(const ReadToken& token) const {
+    return {{"id", token.id},
+            {"token", text_of(token.id)},
+            {"log_probability", token.log_probability ? Json(*token.log_probability) : Json()},
+            {"entropy", token.next.entropy},
+            {"next_tokens", list(token.next.tokens)}};
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+};
+
 /// The likeliest tokens behind the prompt, and how undecided the model is.
 void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
                        const Tokenizer& tokenizer) {
   const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
+  const TokenJson json(tokenizer);
   const NextTokens next = next_tokens(decoder, ids, command.next_tokens);
-  const auto text_of = [&](std::int64_t id) {
-    return id < tokenizer.vocab_size() ? tokenizer.token_text(static_cast<std::int32_t>(id))
-                                       : std::string();
-  };
-  Json tokens = Json::array();
-  for (const NextTokens::Token& token : next.tokens) {
-    tokens.push_back({{"id", token.id},
-                      {"token", text_of(token.id)},
-                      {"probability", std::exp(token.log_probability)},
-                      {"log_probability", token.log_probability}});
+  Json result = {{"prompt", command.prompt},
+                 {"ids", ids},
+                 {"prompt_loss", next.prompt_loss ? Json(*next.prompt_loss) : Json()},
+                 {"entropy", next.entropy},
+                 {"next_tokens", json.list(next.tokens)}};
+  if (command.each_token) {
+    for (const ReadToken& token : read_tokens(decoder, ids, command.next_tokens)) {
+      result["tokens"].push_back(json.read(token));
+    }
   }
-  const Json result = {{"prompt", command.prompt},
-                       {"ids", ids},
-                       {"prompt_loss", next.prompt_loss ? Json(*next.prompt_loss) : Json()},
-                       {"entropy", next.entropy},
-                       {"next_tokens", tokens}};
   fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 

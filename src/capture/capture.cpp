@@ -23,6 +23,7 @@
 #include "core/thread_pool.h"
 #include "model/decoder.h"
 #include "model/pass_threads.h"
+#include "model/router_edit.h"
 
 namespace lime {
 namespace {

@@ -12,7 +12,7 @@
 #include "capture/shard_plan.h"
 #include "capture/sites.h"
 #include "checkpoint/checkpoint.h"
-#include "model/router_edit.h"
+#include "checkpoint/router_edit.h"
 #include "store/capture_writer.h"
 
 namespace lime {

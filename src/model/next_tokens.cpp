@@ -11,43 +11,81 @@
 #include "core/errors.h"
 
 namespace lime {
+namespace {
 
-NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                       std::int64_t count) {
+/// Logits of all tokens of a prompt, [tokens, vocab], of the compute type.
+at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt) {
   if (prompt.empty()) throw InvalidArgument("next tokens: the prompt must hold a token, got none");
-  const at::NoGradGuard no_grad;
-  const auto length = static_cast<std::int64_t>(prompt.size());
   const at::Tensor ids =
       at::tensor(at::ArrayRef<std::int64_t>(prompt.data(), prompt.size()), at::kLong).view({1, -1});
-  const at::Tensor logits = decoder.forward(ids).logits[0].to(at::kCPU, at::kDouble);
-  const at::Tensor log_probabilities = at::log_softmax(logits, -1).contiguous();
-  const double* const last =
-      log_probabilities.data_ptr<double>() + (length - 1) * log_probabilities.size(1);
-  const std::int64_t vocab = log_probabilities.size(1);
+  return decoder.forward(ids).logits[0].to(at::kCPU);
+}
 
+/// Log-probabilities behind the token at `position`, as doubles.
+std::vector<double> log_probabilities_behind(const at::Tensor& logits, std::int64_t position) {
+  const at::Tensor row = at::log_softmax(logits[position].to(at::kDouble), -1).contiguous();
+  const double* const data = row.data_ptr<double>();
+  return {data, data + row.numel()};
+}
+
+NextTokens likeliest(const std::vector<double>& log_probabilities, std::int64_t count) {
   NextTokens next;
-  for (std::int64_t id = 0; id < vocab; ++id) next.entropy -= std::exp(last[id]) * last[id];
+  for (const double log_probability : log_probabilities) {
+    next.entropy -= std::exp(log_probability) * log_probability;
+  }
   if (!std::isfinite(next.entropy)) {
     throw NumericalError("next tokens: the logits must be finite, got an entropy of {}",
                          next.entropy);
   }
-  if (length > 1) {
-    double loss = 0.0;
-    for (std::int64_t t = 1; t < length; ++t) {
-      loss -= log_probabilities[t - 1][prompt[static_cast<std::size_t>(t)]].item<double>();
-    }
-    next.prompt_loss = loss / static_cast<double>(length - 1);
-  }
-  std::vector<std::int64_t> order(static_cast<std::size_t>(vocab));
-  std::iota(order.begin(), order.end(), 0);
-  const auto kept = static_cast<std::ptrdiff_t>(std::min(count, vocab));
+  std::vector<std::size_t> order(log_probabilities.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto kept = std::min(static_cast<std::ptrdiff_t>(count), std::ssize(order));
   std::partial_sort(order.begin(), order.begin() + kept, order.end(),
-                    [&](std::int64_t a, std::int64_t b) {
-                      return last[a] > last[b] || (last[a] == last[b] && a < b);
+                    [&](std::size_t a, std::size_t b) {
+                      const double x = log_probabilities[a];
+                      const double y = log_probabilities[b];
+                      return x > y || (x == y && a < b);
                     });
   order.resize(static_cast<std::size_t>(kept));
-  for (const std::int64_t id : order) next.tokens.push_back({id, last[id]});
+  for (const std::size_t id : order) {
+    next.tokens.push_back({static_cast<std::int64_t>(id), log_probabilities[id]});
+  }
   return next;
+}
+
+}  // namespace
+
+NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
+                       std::int64_t count) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor logits = logits_of_prompt(decoder, prompt);
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  NextTokens next = likeliest(log_probabilities_behind(logits, length - 1), count);
+  if (length == 1) return next;
+  double loss = 0.0;
+  for (std::int64_t t = 1; t < length; ++t) {
+    const auto target = static_cast<std::size_t>(prompt[static_cast<std::size_t>(t)]);
+    loss -= log_probabilities_behind(logits, t - 1)[target];
+  }
+  next.prompt_loss = loss / static_cast<double>(length - 1);
+  return next;
+}
+
+std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
+                                   std::int64_t count) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor logits = logits_of_prompt(decoder, prompt);
+  std::vector<ReadToken> tokens(prompt.size());
+  for (std::size_t t = 0; t < prompt.size(); ++t) {
+    const std::vector<double> behind =
+        log_probabilities_behind(logits, static_cast<std::int64_t>(t));
+    tokens[t].id = prompt[t];
+    tokens[t].next = likeliest(behind, count);
+    if (t + 1 < prompt.size()) {
+      tokens[t + 1].log_probability = behind[static_cast<std::size_t>(prompt[t + 1])];
+    }
+  }
+  return tokens;
 }
 
 }  // namespace lime

@@ -27,4 +27,17 @@ struct NextTokens {
 NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
                        std::int64_t count);
 
+/// A token of a prompt, and what the decoder expects behind it.
+struct ReadToken {
+  std::int64_t id = 0;
+  /// Of the token behind those before it, nats; nothing for the first.
+  std::optional<double> log_probability;
+  NextTokens next;  ///< without prompt_loss
+};
+
+/// The same behind every token of a prompt: the last one's `next` is that of next_tokens().
+/// Parameters and exceptions as there. One pass; one row of logits is widened at a time.
+std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
+                                   std::int64_t count);
+
 }  // namespace lime

@@ -96,6 +96,19 @@ TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
   EXPECT_EQ(same["next_tokens"].size(), 4U);
   EXPECT_GE(same["next_tokens"][0]["probability"], same["next_tokens"][1]["probability"]);
   EXPECT_GT(same["entropy"], 0.0);
+  const ProgramRun each =
+      generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --each-token");
+  const Json read = Json::parse(each.output);
+  ASSERT_EQ(read["tokens"].size(), read["ids"].size());
+  EXPECT_EQ(read["tokens"].back()["next_tokens"], same["next_tokens"]);
+  EXPECT_TRUE(read["tokens"][0]["log_probability"].is_null());
+  double loss = 0.0;
+  for (std::size_t t = 1; t < read["tokens"].size(); ++t) {
+    EXPECT_EQ(read["tokens"][t]["id"], read["ids"][t]);
+    loss -= read["tokens"][t]["log_probability"].get<double>();
+  }
+  EXPECT_NEAR(loss / static_cast<double>(read["tokens"].size() - 1),
+              same["prompt_loss"].get<double>(), 1e-12);
   const Json cut = next("0");
   EXPECT_NE(cut["prompt_loss"], same["prompt_loss"]);
   EXPECT_NE(cut["entropy"], same["entropy"]);
@@ -108,6 +121,8 @@ TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
   fails("--checkpoint model --prompt x --router-edit edit.json", 1,
         "router edit: the model must be a LIMe whose routers have weights of their own, got llama");
   fails("--checkpoint model --prompt x --next-tokens -1", 2, "next_tokens: must be >= 0, got -1");
+  fails("--checkpoint model --prompt x --each-token", 2,
+        "each_token: says what is expected; give --next-tokens K as well");
   fails("--prompt x", 2, "checkpoint: must be given");
   fails("--checkpoint nowhere --prompt x", 1, "'nowhere': there is no such checkpoint folder");
   fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");

@@ -77,44 +77,6 @@ TEST(RouterEditTest, ReadsRoutersThatKeepHeadsApartOrReadFewLayers) {
                                      "that layer 2 reads, got 0"));
 }
 
-TEST(RouterEditTest, NamesTheFirstFault) {
-  const auto refuses = [](const char* list, const char* message) {
-    EXPECT_THAT([&] { edits(list); }, ThrowsMessage<FormatError>(message)) << list;
-  };
-  refuses("[]", "edit: edits must be a list of at least one edit");
-  refuses("[3]", "edit: edit 0: must be an object, got 3");
-  refuses(R"([{"layer": 1}])", "edit: edit 0: must have a scale; 0 switches the route off");
-  refuses(R"([{"scale": 1}, {"layer": -1, "scale": 0}])",
-          "edit: edit 1: layer must be a whole number >= 0, got -1");
-  refuses(R"([{"scale": "off"}])", "edit: edit 0: scale must be a finite number, got \"off\"");
-  refuses(R"([{"layers": 1, "scale": 0}])",
-          "edit: edit 0: must have layer, head, source, source_head and scale only, got 'layers'");
-  EXPECT_THAT([] { parse_router_edits(Json::parse("[]"), "edit"); },
-              ThrowsMessage<FormatError>(
-                  "edit: must be an object with \"format\": \"lime-router-edit/1\", got []"));
-
-  const ModelConfig lime = small_config(DecoderKind::kLime);
-  const auto misses = [](const char* list, const ModelConfig& config, const char* message) {
-    EXPECT_THAT([&] { check_router_edits(edits(list), config); },
-                ThrowsMessage<InvalidArgument>(message))
-        << list;
-  };
-  misses(R"([{"layer": 0, "scale": 0}])", lime,
-         "router edit 0: layer must lie in 1 to 2, for layer 0 has no router, got 0");
-  misses(R"([{"source_head": 2, "scale": 0}])", lime,
-         "router edit 0: source_head must lie in 0 to 1, got 2");
-  misses(R"([{"source": 3, "scale": 0}])", lime,
-         "router edit 0: source must be a layer that is read, got 3");
-  misses(
-      R"([{"scale": 0}])", small_config(),
-      "router edit: the model must be a LIMe whose routers have weights of their own, got llama");
-  ModelConfig average = lime;
-  average.lime.router = RouterKind::kAverage;
-  misses(R"([{"scale": 0}])", average,
-         "router edit: the model must be a LIMe whose routers have weights of their own, got lime "
-         "with average routers");
-}
-
 TEST(NextTokensTest, AreTheLikeliestOfTheForwardPass) {
   const Decoder decoder = lively_decoder(small_config(), in_double());
   const at::Tensor ids = some_ids(1, 5);
@@ -137,6 +99,19 @@ TEST(NextTokensTest, AreTheLikeliestOfTheForwardPass) {
   EXPECT_NEAR(*next.prompt_loss, -of_prompt.mean().item<double>(), 1e-12);
   EXPECT_EQ(next_tokens(decoder, prompt, 1000).tokens.size(), 31U);
   EXPECT_THROW(next_tokens(decoder, {}, 1), InvalidArgument);
+
+  const std::vector<ReadToken> read = read_tokens(decoder, prompt, 3);
+  ASSERT_EQ(read.size(), 5U);
+  EXPECT_FALSE(read[0].log_probability);
+  for (std::size_t t = 0; t < 5; ++t) {
+    const auto place = static_cast<std::int64_t>(t);
+    EXPECT_EQ(read[t].id, prompt[t]);
+    EXPECT_EQ(read[t].next.tokens[0].id, expected[place].argmax().item<std::int64_t>());
+    if (t == 0) continue;
+    EXPECT_NEAR(*read[t].log_probability, of_prompt[place - 1].item<double>(), 1e-12);
+  }
+  EXPECT_EQ(read[4].next.entropy, next.entropy);
+  EXPECT_EQ(read[4].next.tokens[2].log_probability, next.tokens[2].log_probability);
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/router_edit.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "checkpoint/router_layout.h"
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+constexpr const char* kFormat = "lime-router-edit/1";
+
+std::optional<std::int64_t> read_route_part(const Json& value, const std::string& where,
+                                            const std::string& key) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0) {
+    throw FormatError("{}: {} must be a whole number >= 0, got {}", where, key, value.dump());
+  }
+  return value.get<std::int64_t>();
+}
+
+RouterEdit parse_edit(const Json& json, const std::string& where) {
+  if (!json.is_object()) throw FormatError("{}: must be an object, got {}", where, json.dump());
+  RouterEdit edit;
+  bool has_scale = false;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "layer") {
+      edit.layer = read_route_part(value, where, key);
+    } else if (key == "head") {
+      edit.head = read_route_part(value, where, key);
+    } else if (key == "source") {
+      edit.source = read_route_part(value, where, key);
+    } else if (key == "source_head") {
+      edit.source_head = read_route_part(value, where, key);
+    } else if (key == "scale") {
+      if (!value.is_number() || !std::isfinite(value.get<double>())) {
+        throw FormatError("{}: scale must be a finite number, got {}", where, value.dump());
+      }
+      edit.scale = value.get<double>();
+      has_scale = true;
+    } else {
+      throw FormatError("{}: must have layer, head, source, source_head and scale only, got '{}'",
+                        where, key);
+    }
+  }
+  if (!has_scale) throw FormatError("{}: must have a scale; 0 switches the route off", where);
+  return edit;
+}
+
+/// What of an edit a model lacks, or nothing: `edit {place}` is said before it.
+std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
+  const std::int64_t heads = config.num_key_value_heads;
+  const std::int64_t layers = config.num_hidden_layers;
+  if (edit.layer && (*edit.layer < 1 || *edit.layer >= layers)) {
+    return fmt::format("layer must lie in 1 to {}, for layer 0 has no router, got {}", layers - 1,
+                       *edit.layer);
+  }
+  for (const auto& [name, head] :
+       {std::pair("head", edit.head), std::pair("source_head", edit.source_head)}) {
+    if (head && *head >= heads) {
+      return fmt::format("{} must lie in 0 to {}, got {}", name, heads - 1, *head);
+    }
+  }
+  if (!config.lime.head_mixing && edit.head && edit.source_head && edit.head != edit.source_head) {
+    return fmt::format(
+        "head and source_head must be equal, for these routers do not mix heads, got {} and {}",
+        *edit.head, *edit.source_head);
+  }
+  if (!edit.source) return "";
+  for (std::int64_t layer = 1; layer < layers; ++layer) {
+    const auto sources = router_sources(config.lime, layer);
+    if (std::find(sources.begin(), sources.end(), *edit.source) == sources.end()) continue;
+    if (!edit.layer || *edit.layer == layer) return "";
+  }
+  if (!edit.layer) return fmt::format("source must be a layer that is read, got {}", *edit.source);
+  return fmt::format("source must be one of the layers {} that layer {} reads, got {}",
+                     fmt::join(router_sources(config.lime, *edit.layer), ", "), *edit.layer,
+                     *edit.source);
+}
+
+}  // namespace
+
+bool RouterEdit::names(std::int64_t of_layer, std::int64_t of_head, std::int64_t of_source,
+                       std::int64_t of_source_head) const {
+  return layer.value_or(of_layer) == of_layer && head.value_or(of_head) == of_head &&
+         source.value_or(of_source) == of_source &&
+         source_head.value_or(of_source_head) == of_source_head;
+}
+
+bool RouterEdit::names_same_as(const RouterEdit& other) const {
+  return layer == other.layer && head == other.head && source == other.source &&
+         source_head == other.source_head;
+}
+
+std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where) {
+  const std::string format = json.is_object() ? json.value("format", Json()).dump() : json.dump();
+  if (format != Json(kFormat).dump()) {
+    throw FormatError("{}: must be an object with \"format\": \"{}\", got {}", where, kFormat,
+                      format);
+  }
+  const auto list = json.find("edits");
+  if (list == json.end() || !list->is_array() || list->empty()) {
+    throw FormatError("{}: edits must be a list of at least one edit", where);
+  }
+  std::vector<RouterEdit> edits;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    edits.push_back(parse_edit((*list)[i], fmt::format("{}: edit {}", where, i)));
+  }
+  return edits;
+}
+
+std::vector<RouterEdit> read_router_edits(const std::filesystem::path& path) {
+  return parse_router_edits(read_json_file(path), fmt::format("'{}'", path.string()));
+}
+
+Json router_edits_to_json(const std::vector<RouterEdit>& edits) {
+  Json list = Json::array();
+  for (const RouterEdit& edit : edits) {
+    Json json = Json::object();
+    if (edit.layer) json["layer"] = *edit.layer;
+    if (edit.head) json["head"] = *edit.head;
+    if (edit.source) json["source"] = *edit.source;
+    if (edit.source_head) json["source_head"] = *edit.source_head;
+    json["scale"] = edit.scale;
+    list.push_back(std::move(json));
+  }
+  return {{"format", kFormat}, {"edits", std::move(list)}};
+}
+
+void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig& config) {
+  if (edits.empty()) return;
+  if (config.decoder != DecoderKind::kLime || !has_static_router(config, 1)) {
+    throw InvalidArgument(
+        "router edit: the model must be a LIMe whose routers have weights of their own, got {}{}",
+        enum_name(config.decoder),
+        config.decoder == DecoderKind::kLime
+            ? fmt::format(" with {} routers",
+                          config.lime.dynamic ? "dynamic" : enum_name(config.lime.router))
+            : "");
+  }
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const std::string fault = fault_of(edits[i], config);
+    if (!fault.empty()) throw InvalidArgument("router edit {}: {}", i, fault);
+  }
+}
+
+double edited_scale(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t head,
+                    std::int64_t source, std::int64_t source_head) {
+  double scale = 1.0;
+  for (const RouterEdit& edit : edits) {
+    if (edit.names(layer, head, source, source_head)) scale *= edit.scale;
+  }
+  return scale;
+}
+
+}  // namespace lime
