@@ -51,8 +51,9 @@ void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::st
                    });
   auto* const timer = new QTimer(&window);
   timer->setInterval(50);
-  QObject::connect(timer, &QTimer::timeout, &window, [&window, &command, &problem] {
+  QObject::connect(timer, &QTimer::timeout, &window, [timer, &window, &command, &problem] {
     if (!window.jobs().isIdle()) return;
+    timer->stop();
     try {
       if (!command.state.empty()) window.setStates(parse_json(command.state, "state"));
       window.saveScreenshots(toQString(command.screenshot));

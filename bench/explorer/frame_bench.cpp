@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a frame takes while figures of the explorer are moved and zoomed, drawn offscreen: what
-// is left of it on a screen is the copy to the display.
-//   lime-bench-frames [LAYERS HEADS [FRAMES]]
+// How long a frame takes while a person drags, turns the wheel over, and walks through figures of
+// the explorer. The events are those of a mouse, each followed by the repaint of a shown window; it
+// is drawn offscreen: what is left of it on a screen is the copy to the display.
+//   lime-bench-frames [LAYERS HEADS [FRAMES [WIDTH HEIGHT]]]
 #include <fmt/format.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QHashSeed>
+#include <QMouseEvent>
+#include <QWheelEvent>
+#include <QWindow>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -23,6 +28,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kWarmUp = 10;
+constexpr double kNotch = 120.0;  // of a wheel
 
 RouterExploration randomRouters(std::int64_t layers, std::int64_t heads) {
   Random random(1);
@@ -33,7 +39,21 @@ RouterExploration randomRouters(std::int64_t layers, std::int64_t heads) {
   return RouterExploration(std::move(routers));
 }
 
-/// Runs `step` and draws `frames` times and prints the median and the 99th percentile.
+void sendMouse(FigureView& view, QEvent::Type type, const QPointF& at, Qt::MouseButton button) {
+  const Qt::MouseButtons held =
+      type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::MouseButtons(Qt::LeftButton);
+  QMouseEvent event(type, at, view.mapToGlobal(at), button, held, Qt::NoModifier);
+  QApplication::sendEvent(&view, &event);
+}
+
+void sendWheel(FigureView& view, const QPointF& at, double notches) {
+  QWheelEvent event(at, view.mapToGlobal(at), QPoint(),
+                    QPoint(0, static_cast<int>(notches * kNotch)), Qt::NoButton, Qt::NoModifier,
+                    Qt::NoScrollPhase, false);
+  QApplication::sendEvent(&view, &event);
+}
+
+/// Runs `step` and paints the window `frames` times and prints the median and the 99th percentile.
 void timeFrames(const std::string& what, FigureView& view, int frames,
                 const std::function<void(int)>& step) {
   std::vector<double> milliseconds;
@@ -41,7 +61,7 @@ void timeFrames(const std::string& what, FigureView& view, int frames,
     QElapsedTimer timer;
     timer.start();
     step(frame);
-    view.grab();
+    view.repaint();
     if (frame >= kWarmUp) milliseconds.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
   }
   std::sort(milliseconds.begin(), milliseconds.end());
@@ -51,36 +71,61 @@ void timeFrames(const std::string& what, FigureView& view, int frames,
              1000.0 / median, slow);
 }
 
-int run(int layers, int heads, int frames) {
+/// Drags the figure in a circle, as a hand that looks around does.
+void timeDrag(const std::string& what, FigureView& view, int frames) {
+  const QPointF middle = view.panelArea(0).center();
+  const auto at = [&](int frame) {
+    const double angle = 0.15 * frame;
+    return middle + 0.3 * view.height() * QPointF(std::sin(angle), 1.0 - std::cos(angle));
+  };
+  sendMouse(view, QEvent::MouseButtonPress, at(0), Qt::LeftButton);
+  timeFrames(what, view, frames,
+             [&](int frame) { sendMouse(view, QEvent::MouseMove, at(frame + 1), Qt::NoButton); });
+  sendMouse(view, QEvent::MouseButtonRelease, at(0), Qt::LeftButton);
+}
+
+/// Everything that one figure is put through; `next` gives the figure of another head or layer.
+void show(FigureView& view, const std::string& name, const std::function<Figure(int)>& next,
+          int frames) {
+  view.setFigure(next(0));
+  view.repaint();
+  const QPointF middle = view.panelArea(0).center();
+  timeFrames(name + ": wheel", view, frames,
+             [&](int frame) { sendWheel(view, middle, frame % 20 < 10 ? 1.0 : -1.0); });
+  view.showAll();
+  sendWheel(view, middle, 1.0);
+  timeDrag(name + ": drag, nearly all seen", view, frames);
+  sendWheel(view, middle, 6.0);
+  timeDrag(name + ": drag, from near", view, frames);
+  view.showAll();
+  timeFrames(name + ": walk to another", view, frames,
+             [&](int frame) { view.setFigure(next(frame)); });
+}
+
+int run(int layers, int heads, int frames, const QSize& size) {
   const RouterExploration routers = randomRouters(layers, heads);
   const RouterSubject subject{&routers, nullptr};
   FigureView view;
   view.setFigureStyle(screenStyle(view, {}));
   view.setKeepsAspect(true);
-  view.resize(1000, 900);
+  view.resize(size);
   view.show();
-  const auto zoomAndMove = [&view](int frame) {
-    // In and out again, as a wheel does.
-    view.zoom(frame % 20 < 10 ? 1.2 : 1.0 / 1.2);
-  };
-  const auto show = [&](const std::string& name, const Figure& figure) {
-    view.setFigure(figure);
-    timeFrames(fmt::format("{}: zoom", name), view, frames, zoomAndMove);
-    view.showAll();
-    timeFrames(fmt::format("{}: another figure", name), view, frames,
-               [&](int) { view.setFigure(figure); });
-  };
+  // A window that is not exposed yet is not painted.
+  while (!view.windowHandle()->isExposed()) QApplication::processEvents();
   fmt::print("{} layers, {} heads, {} x {} pixels\n", layers, heads, view.width(), view.height());
-  show("mean map", layerMap(subject, {}).figure);
-  show("heads of the last layer", headMap(subject, layers - 1, {}).figure);
-  show("weights of the last layer", blockMap(subject, layers - 1, layers / 2, {}).figure);
-  QElapsedTimer timer;
-  timer.start();
-  const Figure flow = flowPicture(routers, layers - 1, 0, {}).figure;
-  fmt::print("{:<44} {:6.2f} ms\n", "flow of a head: computed in",
-             static_cast<double>(timer.nsecsElapsed()) * 1e-6);
+  const int last = layers - 1;
+  show(
+      view, "mean map", [&](int) { return layerMap(subject, {}).figure; }, frames);
+  show(
+      view, "heads of a layer", [&](int i) { return headMap(subject, last - i % 2, {}).figure; },
+      frames);
+  show(
+      view, "weights of a layer",
+      [&](int i) { return blockMap(subject, last, layers / 2 - i % 2, {}).figure; }, frames);
   view.setKeepsAspect(false);
-  show("flow of a head", flow);
+  show(
+      view, "flow into a head",
+      [&](int i) { return flowPicture(routers, last, i % heads, {}).figure; }, frames);
   return 0;
 }
 
@@ -94,5 +139,6 @@ int main(int argc, char** argv) {
   const auto number = [&](int at, int otherwise) {
     return argc > at ? std::atoi(argv[at]) : otherwise;
   };
-  return lime::explorer::run(number(1, 128), number(2, 32), number(3, 200));
+  return lime::explorer::run(number(1, 128), number(2, 32), number(3, 200),
+                             QSize(number(4, 1000), number(5, 900)));
 }

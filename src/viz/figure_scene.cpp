@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "viz/dots_plottable.h"
 #include "viz/figure_layout.h"
 #include "viz/map_plottable.h"
 #include "viz/plot_theme.h"
@@ -68,8 +69,9 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
   impl_->layout->settle(height);
   impl_->size.setHeight(height);
   for (int i = 0; i < impl_->plot->plottableCount(); ++i) {
-    auto* const map = dynamic_cast<MapPlottable*>(impl_->plot->plottable(i));
-    if (map != nullptr) map->draw_as_picture();
+    QCPAbstractPlottable* const drawn = impl_->plot->plottable(i);
+    if (auto* const map = dynamic_cast<MapPlottable*>(drawn)) map->draw_as_picture();
+    if (auto* const dots = dynamic_cast<DotsPlottable*>(drawn)) dots->draw_as_stamps();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "viz/cloud_plottable.h"
+#include "viz/dots_plottable.h"
 #include "viz/text_elements.h"
 
 namespace lime {
@@ -14,9 +15,23 @@ QVector<double> to_qvector(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
+constexpr std::size_t kManyDots = 500;  // from which they are drawn together
+constexpr double kMarkerSize = 3.4;     // of markers, to be given to units()
+
+/// Whether a curve is nothing but many discs.
+bool is_many_dots(const Curve& curve) {
+  return curve.look.pattern == LinePattern::kNone && curve.look.marker == MarkerShape::kDisc &&
+         curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
+}
+
+void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour) {
+  auto* const dots = new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize));
+  dots->set_colour(colour);
+}
+
 QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
   if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
-  const double size = units(3.4);
+  const double size = units(kMarkerSize);
   // Drawn by hand, because QCustomPlot's own shapes have outlines of fixed width.
   QPainterPath path;
   switch (shape) {
@@ -150,6 +165,10 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
     const QColor colour = place.theme->class_colour(curve.look.colour, place.num_classes);
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
     add_stars(place, curve);  // their ground must not cover the points
+    if (is_many_dots(curve)) {
+      add_dots(place, curve, colour);
+      continue;
+    }
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
     graph->setData(to_qvector(curve.x), to_qvector(curve.y), true);
     graph->setPen(place.theme->curve_pen(curve.look, place.num_classes));

@@ -33,7 +33,10 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
   CapturePlan plan;
   plan.info.tool = "test";
   plan.info.rows = capture.rows;
+  plan.info.input_sha256 = capture.text_sha256;
   plan.info.class_names = capture.class_names;
+  plan.info.config = capture.config;
+  plan.router = capture.router;
   for (const auto& [site, layer, rows] : capture.activations) {
     plan.activations.push_back(
         {site, layer, rows.cols(), "blocks." + std::to_string(layer) + "." + site});

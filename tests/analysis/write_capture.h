@@ -23,6 +23,9 @@ struct SmallCapture {
   RowKind rows = RowKind::kTokens;
   std::vector<std::string> class_names;  ///< every row is of class 0 if not empty
   std::vector<std::int16_t> class_id;    ///< of each row, where not all are of class 0
+  std::string text_sha256 = {};          ///< of the text that it is made of
+  Json config = Json::object();          ///< config.json of the model
+  RouterWeights router = {};
   std::int32_t first_token = 0;          ///< rows hold the ids first_token, first_token + 1, ...
 };
 

@@ -5,6 +5,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QSlider>
 #include <QTableView>
 #include <QTest>
@@ -212,6 +213,71 @@ TEST_F(CloudsViewTest, ACaptureThatHasMovedIsNamedAndItsCloudIsStillShown) {
   EXPECT_EQ(view_.tokens().rowCount(), 12);
 }
 
+TEST_F(CloudsViewTest, AMovedCaptureThatIsLocatedGivesSentencesAndNeighbours) {
+  const QString file = cloudsFile();
+  std::filesystem::create_directory(folder_ / "moved");
+  for (const char* const name : {"b.h5", "b.shards"}) {
+    if (!std::filesystem::exists(folder_ / name)) continue;
+    std::filesystem::rename(folder_ / name, folder_ / "moved" / name);
+  }
+  open({file});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+  const auto problems = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  ASSERT_TRUE(problems().contains("b: its capture"));
+  // The captures of this test tell nothing of their text.
+  CaptureLocator::Moves moves;
+  moves.insert(toQString(folder_ / "b.h5"), toQString(folder_ / "moved" / "b.h5"));
+  workspace_.setMoves(moves);
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([&] { return jobs_.isIdle() && !problems().contains("its capture"); }));
+}
+
+TEST_F(CloudsViewTest, ReloadReadsRewrittenClouds) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  const QPointF before = canvas(0).toPixel(3) - canvas(0).toPixel(4);
+  std::vector<CaptureEmbeddings> all;
+  for (const char* const name : {"a", "b"}) {
+    all.push_back(embeddings(name, CaptureReader(folder_ / (std::string(name) + ".h5")), 40));
+  }
+  write_embeddings_hdf5(folder_ / "tsne.embeddings.h5", all);
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([&] {
+    return jobs_.isIdle() && view_.canvases().size() == 2U &&
+           canvas(0).toPixel(3) - canvas(0).toPixel(4) != before;
+  }));
+}
+
+TEST_F(CloudsViewTest, UndoTakesBackColoursLayerAndTokens) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  const Json first = view_.state();
+  QComboBox* colours = nullptr;
+  for (QComboBox* const box : view_.findChildren<QComboBox*>()) {
+    if (box->accessibleName() == "Colour") colours = box;
+  }
+  ASSERT_NE(colours, nullptr);
+  colours->setCurrentIndex(2);
+  Q_EMIT colours->activated(2);
+  view_.findChild<QSlider*>()->setValue(100);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  ASSERT_EQ(canvas(0).chosen().size(), 16U);
+  ASSERT_EQ(undo_.count(), 3);
+  undo_.undo();
+  EXPECT_TRUE(canvas(0).chosen().empty());
+  undo_.undo();
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 0);
+  undo_.undo();
+  EXPECT_EQ(colours->currentText(), "class");
+  EXPECT_EQ(view_.state(), first);
+  for (int i = 0; i < 3; ++i) undo_.redo();
+  EXPECT_EQ(canvas(0).chosen().size(), 16U);
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 100);
+}
+
 TEST_F(CloudsViewTest, EmbeddingsThatAreBrokenSaySo) {
   const QString file = cloudsFile();
   open({file});
@@ -260,6 +326,33 @@ TEST(SelectedTokensModelTest, IsAProperModel) {
   EXPECT_EQ(model.index(0, SelectedTokensModel::kSentence).data().toString(), "it is so");
   EXPECT_EQ(model.index(0, 0).data(SelectedTokensModel::kHere).toString(), "is");
   model.setTokens({}, "Class");
+}
+
+TEST(CloudCanvasTest, KeysWalkFromPointToPointAndChoose) {
+  CloudCanvas canvas;
+  canvas.resize(400, 400);
+  canvas.setPoints({-1.0F, 0.0F, 1.0F, 0.0F}, {0.0F, 0.0F, 0.0F, 1.0F}, QRectF(-1, -1, 2, 2));
+  QSignalSpy lassoed(&canvas, &CloudCanvas::lassoed);
+  QSignalSpy clicked(&canvas, &CloudCanvas::clicked);
+  QTest::keyClick(&canvas, Qt::Key_Space);
+  EXPECT_EQ(lassoed.count(), 0) << "no point has been reached";
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  EXPECT_EQ(canvas.cursor(), 1) << "the one in the middle";
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  EXPECT_EQ(canvas.cursor(), 2);
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  EXPECT_EQ(canvas.cursor(), 2) << "there is none further right";
+  QTest::keyClick(&canvas, Qt::Key_Left);
+  QTest::keyClick(&canvas, Qt::Key_Up);
+  EXPECT_EQ(canvas.cursor(), 3);
+  QTest::keyClick(&canvas, Qt::Key_Space);
+  QTest::keyClick(&canvas, Qt::Key_Return);
+  EXPECT_EQ(lassoed.count(), 1);
+  ASSERT_EQ(clicked.count(), 1);
+  EXPECT_EQ(clicked.front().front().toInt(), 3);
+  const QPointF before = canvas.toPixel(1);
+  QTest::keyClick(&canvas, Qt::Key_Right, Qt::ControlModifier);
+  EXPECT_LT(canvas.toPixel(1).x(), before.x());
 }
 
 TEST(CloudCanvasTest, ZoomKeepsThePointUnderTheMouse) {

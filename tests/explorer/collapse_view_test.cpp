@@ -176,6 +176,63 @@ TEST_F(CollapseViewTest, ACaptureThatCannotBeMeasuredIsNamedAndTheOthersAreDrawn
   EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
 }
 
+TEST_F(CollapseViewTest, SaysThatCapturesOfDifferentTextsDoNotCompare) {
+  for (const std::string name : {"a", "b", "c"}) {
+    lime::testing::SmallCapture capture = lime::testing::example_capture();
+    capture.text_sha256 = name == "c" ? "another" : "one";
+    lime::testing::write_capture(folder_ / (name + ".h5"), capture);
+  }
+  const auto problems = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
+  EXPECT_FALSE(problems().contains("different texts"));
+  open({toQString(folder_ / "c.h5")});
+  EXPECT_TRUE(problems().contains("a and c were captured of different texts"))
+      << problems().toStdString();
+}
+
+TEST_F(CollapseViewTest, AReloadedCaptureIsMeasuredAnew) {
+  open({captureFile("a.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  const auto mean = [this] {
+    return std::get<CurvePanel>(plot().figure()->panels[0].content).curves[0].y[0];
+  };
+  const double before = mean();
+  std::filesystem::remove_all(folder_ / "a.h5");
+  std::filesystem::remove_all(folder_ / "a.shards");
+  lime::testing::write_capture(folder_ / "a.h5", lime::testing::example_capture(3));
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  EXPECT_NE(mean(), before);
+}
+
+TEST_F(CollapseViewTest, UndoTakesBackMeasureSequencesAndLayer) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  const Json first = view_.state();
+  QComboBox& measure = box("Measure");
+  measure.setCurrentIndex(2);
+  Q_EMIT measure.activated(2);
+  QComboBox& sequences = box("Sequences");
+  sequences.setCurrentIndex(1);
+  Q_EMIT sequences.activated(1);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  ASSERT_EQ(undo_.count(), 3);
+  const Json last = view_.state();
+  EXPECT_EQ(last["layer"], 1);
+  undo_.undo();
+  EXPECT_FALSE(workspace_.selection().layer);
+  undo_.undo();
+  undo_.undo();
+  EXPECT_EQ(view_.state(), first);
+  for (int i = 0; i < 3; ++i) undo_.redo();
+  EXPECT_EQ(view_.state(), last);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+}
+
 TEST_F(CollapseViewTest, WhatIsShownIsExportedOrTheReasonIsGiven) {
   ASSERT_NO_FATAL_FAILURE(openTwo());
   ASSERT_NO_FATAL_FAILURE(clickLayer(1));

@@ -75,6 +75,30 @@ TEST_F(FigureViewTest, FindsTheNearestPointOfACurve) {
   EXPECT_FALSE(view_.hitAt(at(2.5, 1.2))->point);
 }
 
+TEST_F(FigureViewTest, ManyDotsAreDrawnWhereTheirPointsAre) {
+  Curve dots;
+  dots.look = {.pattern = LinePattern::kNone};
+  for (int i = 0; i < 30; ++i) {
+    for (int j = 0; j < 20; ++j) {
+      dots.x.push_back(i);
+      dots.y.push_back(j);
+    }
+  }
+  Figure figure;
+  figure.name = "dots";
+  figure.panels.push_back({.content = CurvePanel{{dots}, {}}});
+  view_.setFigure(figure);
+  const auto is_dark = [this](double x, double y) {
+    return view_.grab().toImage().pixelColor(at(x, y)).lightness() < 200;
+  };
+  for (const double factor : {1.0, 3.0}) {
+    view_.zoom(factor);
+    EXPECT_TRUE(is_dark(15.0, 10.0)) << factor;
+    EXPECT_TRUE(is_dark(12.0, 8.0)) << factor;
+    EXPECT_FALSE(is_dark(14.5, 9.5)) << factor << ": between four dots";
+  }
+}
+
 TEST_F(FigureViewTest, TellsHoverAndClick) {
   view_.setFigure(mapFigure(4, 6));
   QSignalSpy hovered(&view_, &FigureView::hovered);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/main_window.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
@@ -12,7 +15,9 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
+#include <QSlider>
 #include <QTest>
+#include <chrono>
 #include <filesystem>
 
 #include "explorer/explorer_fixture.h"
@@ -131,6 +136,81 @@ TEST_F(MainWindowTest, ExportSaysWhatIsWrongAndStays) {
   dialog.setPath(toQString(folder_ / "a.bmp"));
   dialog.accept();
   EXPECT_TRUE(dialog.problem().contains(".bmp")) << dialog.problem().toStdString();
+}
+
+/// Files may not grow over a number of bytes while this lives, as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_F(MainWindowTest, ExportOnAFullDiskSaysSoAndLeavesNothing) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  for (const std::string name : {"a.pdf", "a.svg", "a.png", "a.csv"}) {
+    ExportDialog dialog(*window.currentView()->figure(), Json::object());
+    dialog.setPath(toQString(folder_ / name));
+    {
+      const FullDisk full(10);
+      dialog.accept();
+    }
+    EXPECT_NE(dialog.result(), QDialog::Accepted) << name;
+    EXPECT_TRUE(dialog.problem().contains(toQString(name))) << dialog.problem().toStdString();
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name));
+    dialog.accept();
+    EXPECT_EQ(dialog.result(), QDialog::Accepted) << "when there is room again";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / ".")) {
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(MainWindowTest, UndoShowsTheViewThatItChanges) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile(), checkpointFolder()});
+  window.showView("router");
+  window.currentView()->findChild<QSlider*>()->setValue(30);
+  window.showView("results");
+  window.undoStack().undo();
+  EXPECT_EQ(window.currentView()->title(), "Router");
+}
+
+TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {
+  MainWindow window;
+  window.show();
+  openIn(window, {captureFile()});
+  window.showView("router");
+  window.saveScreenshots(toQString(folder_ / "shots"));
+  EXPECT_TRUE(window.jobs().isIdle());
+  for (const View* const view : window.views()) {
+    if (view->title() == "Collapse") EXPECT_TRUE(view->figure()) << "it was measured";
+  }
+}
+
+TEST_F(MainWindowTest, ReloadReadsAllThatWereRewritten) {
+  MainWindow window;
+  window.show();
+  const QString first = resultsFile("a.json");
+  openIn(window, {first, resultsFile("b.json")});
+  std::filesystem::last_write_time(
+      toPath(first), std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
+  ASSERT_TRUE(waitUntil(
+      [&] { return window.workspace().documents().front().state == DocumentState::kRewritten; }));
+  actionOf(window, "Reload")->trigger();
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_EQ(window.workspace().documents().front().state, DocumentState::kPresent);
 }
 
 TEST_F(MainWindowTest, RestoresTheLastSession) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/random.h"
@@ -105,6 +106,9 @@ TEST(RouterFiguresTest, FlowHasANodeForEachBufferedHead) {
   const auto& curves = std::get<CurvePanel>(picture.figure.panels[0].content).curves;
   EXPECT_EQ(curves.back().x.size(), picture.nodes.size());
   EXPECT_EQ(curves.back().x[picture.nodes.size() - 1], 3.0);
+  for (const Curve& curve : curves) {
+    EXPECT_TRUE(std::is_sorted(curve.x.begin(), curve.x.end())) << curve.label;
+  }
   const auto& map = std::get<MapPanel>(picture.figure.panels[1].content).values;
   EXPECT_NEAR(map(2, 0), router_flow(routers.routers(), 3, 1).indirect(0, 0), 1e-15);
 }

@@ -18,18 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The capture that results name: the open one, or the file, seen from here or from the results.
-std::shared_ptr<const CaptureReader> captureAt(const fs::path& path, const fs::path& results,
+/// The capture that results name: the open one, or the file.
+std::shared_ptr<const CaptureReader> captureOf(const ResultsInput& input, const fs::path& results,
                                                const CloudSurroundings& surroundings) {
-  for (const fs::path& candidate :
-       {path, results.parent_path() / path, results.parent_path() / path.filename()}) {
-    std::error_code error;
-    const fs::path whole = fs::absolute(candidate, error).lexically_normal();
-    const auto open = surroundings.captures.find(whole);
-    if (open != surroundings.captures.end()) return open->second;
-    if (fs::exists(whole, error)) return std::make_shared<const CaptureReader>(whole);
-  }
-  return nullptr;
+  const std::optional<fs::path> path = surroundings.locator.find(input, results);
+  if (!path) return nullptr;
+  const auto open = surroundings.captures.find(*path);
+  if (open != surroundings.captures.end()) return open->second;
+  return std::make_shared<const CaptureReader>(*path);
 }
 
 /// Whether the rows of `points` are those of `capture`.
@@ -55,13 +51,14 @@ CloudModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs
   if (input == nullptr) return model;
   model.text_sha256 = input->text_sha256;
   try {
-    auto capture = captureAt(input->path, results, surroundings);
+    auto capture = captureOf(*input, results, surroundings);
     if (capture && isOf(model.points, *capture)) {
       auto tokenizer = tokenizerOf(*capture, surroundings.checkpoints);
       model.sentences = std::make_shared<const SentenceReader>(std::move(capture), tokenizer);
       return model;
     }
-    problems << QStringLiteral("%1: its capture %2 %3; open it to see sentences and neighbours")
+    problems << QStringLiteral(
+                    "%1: its capture %2 %3; locate it (File menu) to see sentences and neighbours")
                     .arg(model.label, toQString(input->path),
                          capture ? QStringLiteral("has other rows now")
                                  : QStringLiteral("is not there"));

@@ -14,6 +14,7 @@
 
 #include "analysis/cloud_exploration.h"
 #include "core/progress.h"
+#include "explorer/models/capture_locator.h"
 #include "explorer/models/sentence_reader.h"
 
 namespace lime {
@@ -48,6 +49,7 @@ struct CloudSet {
 struct CloudSurroundings {
   std::map<std::filesystem::path, std::shared_ptr<const CaptureReader>> captures;  ///< open ones
   std::vector<std::filesystem::path> checkpoints;                                  ///< open ones
+  CaptureLocator locator = {};
 };
 
 /// Reads the embeddings beside results of lime-metrics tsne, and opens the captures they are of.

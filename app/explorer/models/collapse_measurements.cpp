@@ -34,6 +34,7 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
 CollapseMeasurements::CollapseMeasurements(Workspace& workspace, JobRunner& jobs, QObject* parent)
     : QObject(parent), workspace_(workspace), jobs_(jobs) {
   connect(&workspace, &Workspace::documentRemoved, this, &CollapseMeasurements::drop);
+  connect(&workspace, &Workspace::documentChanged, this, &CollapseMeasurements::dropIfReloaded);
   connect(&jobs, &JobRunner::jobRemoved, this, &CollapseMeasurements::jobRemoved);
 }
 
@@ -74,6 +75,7 @@ void CollapseMeasurements::start(const Document& document, Kind kind) {
   const bool is_entropy = kind == Kind::kEntropy;
   const QString name = is_entropy ? QStringLiteral("Entropy") : QStringLiteral("Geometry");
   const int id = document.id;
+  measured_[id].capture = document.capture;
   measured_[id].curves(kind).job = jobs_.startAnalysis(
       this,
       {.title = QStringLiteral("%1 of %2").arg(name, labelOf(document)),
@@ -109,6 +111,7 @@ void CollapseMeasurements::startLayer(const Document& document) {
   const int id = document.id;
   const int threads = RunOptions{.threads = threads_}.num_threads();
   const LayerExplorationOptions options{.max_sequences = max_sequences_};
+  measured_[id].capture = document.capture;
   measured_[id].layer.job = jobs_.start<LayerExploration>(
       this,
       {.title = QStringLiteral("Layer %1 of %2").arg(*layer_).arg(labelOf(document)),
@@ -161,6 +164,13 @@ void CollapseMeasurements::drop(int document) {
   }
   Q_EMIT curvesChanged();
   Q_EMIT layerChanged();
+}
+
+void CollapseMeasurements::dropIfReloaded(int document) {
+  const auto at = measured_.find(document);
+  const Document* const now = workspace_.find(document);
+  if (at == measured_.end() || now == nullptr) return;
+  if (at->second.capture && at->second.capture != now->capture) drop(document);
 }
 
 void CollapseMeasurements::jobRemoved(JobId id) {

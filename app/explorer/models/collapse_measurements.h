@@ -5,6 +5,7 @@
 #include <QString>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "store/results_file.h"
 
 namespace lime {
+class CaptureReader;
 struct CaptureSetOptions;
 }  // namespace lime
 
@@ -74,12 +76,15 @@ class CollapseMeasurements : public QObject {
     Answer<Results> entropy;
     Answer<Results> geometry;
     Answer<LayerExploration> layer;
+    /// What was measured; another one after a reload.
+    std::shared_ptr<const CaptureReader> capture;
     Answer<Results>& curves(Kind kind) { return kind == Kind::kEntropy ? entropy : geometry; }
   };
   void start(const Document& document, Kind kind);
   void startLayer(const Document& document);
   void forgetLayer();
   void drop(int document);
+  void dropIfReloaded(int document);
   void jobRemoved(JobId id);
 
   Workspace& workspace_;

@@ -122,7 +122,7 @@ Document openCapture(const fs::path& path) {
   return document;
 }
 
-Document openResults(const fs::path& path) {
+Document openResults(const fs::path& path, const CaptureLocator& locator) {
   auto source = std::make_shared<const FigureSource>(read_figure_source(path));
   const QString label = fs::is_directory(path) ? folderLabel(path) : toQString(path.stem());
   Document document = described(DocumentKind::kResults, path, label);
@@ -130,30 +130,35 @@ Document openResults(const fs::path& path) {
       {QStringLiteral("metric"), toQString(source->results.metric)},
       {QStringLiteral("rows"), count(static_cast<std::int64_t>(source->results.rows.size()))},
   };
-  for (const ResultsInput& input : source->results.inputs) {
-    document.outline.push_back({QStringLiteral("of"), toQString(input.path)});
+  const std::vector<ResultsInput>& inputs = source->results.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_missing = isCaptureInput(inputs[i]) && !locator.find(inputs[i], path);
+    if (is_missing) document.missing_captures.push_back(i);
+    document.outline.push_back(
+        {is_missing ? QStringLiteral("no longer there") : QStringLiteral("of"),
+         toQString(inputs[i].path)});
   }
   document.results = std::move(source);
   return document;
 }
 
-Document openFolder(const fs::path& folder) {
+Document openFolder(const fs::path& folder, const CaptureLocator& locator) {
   if (fs::exists(folder / "config.json")) return openCheckpoint(folder);
   if (fs::exists(folder / "capture.h5")) return openCapture(folder / "capture.h5");
-  if (fs::exists(folder / "training_log.jsonl")) return openResults(folder);
+  if (fs::exists(folder / "training_log.jsonl")) return openResults(folder, locator);
   throw FormatError(
       "'{}': must be a checkpoint folder (config.json and weights) or hold a capture.h5 or a "
       "training_log.jsonl, has none of them",
       folder.string());
 }
 
-Document openJson(const fs::path& path) {
+Document openJson(const fs::path& path, const CaptureLocator& locator) {
   // Lines of a log are JSON too, each on its own.
   if (path.extension() != ".jsonl") {
     const Json json = read_json_file(path);
     if (json.is_object() && json.contains("model_type")) return openCheckpoint(path.parent_path());
   }
-  return openResults(path);
+  return openResults(path, locator);
 }
 
 }  // namespace
@@ -172,7 +177,7 @@ QString kindName(DocumentKind kind) {
 
 bool looksLikeHdf5(const fs::path& path) { return beginningOf(path) == Beginning::kHdf5; }
 
-Document openDocument(const fs::path& path) {
+Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   std::error_code error;
   const fs::path whole = fs::absolute(path, error).lexically_normal();
   const fs::file_status status = fs::status(whole, error);
@@ -180,12 +185,12 @@ Document openDocument(const fs::path& path) {
     throw IoError("'{}': cannot be read: {}", path.string(),
                   error ? error.message() : std::string("No such file or directory"));
   }
-  if (fs::is_directory(status)) return openFolder(whole);
+  if (fs::is_directory(status)) return openFolder(whole, locator);
   switch (beginningOf(whole)) {
     case Beginning::kHdf5:
       return openCapture(whole);
     case Beginning::kJson:
-      return openJson(whole);
+      return openJson(whole, locator);
     case Beginning::kSafetensors:
       return openCheckpoint(whole.parent_path());
     case Beginning::kEmpty:

@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
+
+#include "explorer/models/capture_locator.h"
 
 namespace lime {
 class Checkpoint;
@@ -45,6 +48,8 @@ struct Document {
   int colour = 0;              ///< number of the class palette; equal labels share one
   DocumentState state = DocumentState::kPresent;
   std::vector<Fact> outline;
+  /// Of results: numbers of the inputs that are captures and not where they were.
+  std::vector<std::size_t> missing_captures;
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const CaptureReader> capture;
   std::shared_ptr<const FigureSource> results;
@@ -54,7 +59,7 @@ struct Document {
 /// in one (config.json, weights), a capture, results of lime-metrics, or a training log. Reads only
 /// what the outline needs; of results, which are small, all. May be called from any thread.
 /// @throws IoError, FormatError  with one line that says what is there instead.
-Document openDocument(const std::filesystem::path& path);
+Document openDocument(const std::filesystem::path& path, const CaptureLocator& locator = {});
 
 /// True where the file at `path` begins as HDF5 does.
 bool looksLikeHdf5(const std::filesystem::path& path);

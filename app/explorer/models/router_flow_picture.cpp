@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "explorer/models/router_figures.h"
 #include "viz/recipes/recipes.h"
@@ -24,8 +25,10 @@ struct Place {
   double y = 0.0;
 };
 
-/// A line that leaves and arrives level.
-Curve bent(const Place& from, const Place& to, double strength, const SeriesLook& look) {
+/// A line that leaves and arrives level. From left to right, as curves are: else parts of it would
+/// be missing where the figure is seen from near.
+Curve bent(Place from, Place to, double strength, const SeriesLook& look) {
+  if (to.x < from.x) std::swap(from, to);
   Curve curve;
   curve.look = look;
   curve.look.marker = MarkerShape::kNone;

@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/text.h"
+#include "viz/figure_source.h"
 
 namespace lime::explorer {
 namespace {
@@ -26,9 +27,9 @@ struct Refused {
 
 using Opened = std::variant<Document, Refused>;
 
-Opened openOrRefuse(const QString& path) {
+Opened openOrRefuse(const QString& path, const CaptureLocator& locator) {
   try {
-    return openDocument(toPath(path));
+    return openDocument(toPath(path), locator);
   } catch (const std::exception& error) {
     return Refused{path, toQString(std::string_view(error.what()))};
   }
@@ -76,9 +77,9 @@ void Workspace::open(const QStringList& paths) {
                             : QStringLiteral("Opening %1 files").arg(unopened.size());
   jobs_.start<std::vector<Opened>>(
       this, {.title = title},
-      [unopened](const JobContext&) {
+      [unopened, locator = locator_](const JobContext&) {
         std::vector<Opened> opened;
-        for (const QString& path : unopened) opened.push_back(openOrRefuse(path));
+        for (const QString& path : unopened) opened.push_back(openOrRefuse(path, locator));
         return opened;
       },
       [this](std::vector<Opened> opened) {
@@ -149,7 +150,7 @@ void Workspace::reload(int id) {
   const QString path = toQString(document->path);
   jobs_.start<Opened>(
       this, {.title = QStringLiteral("Opening %1").arg(path)},
-      [path](const JobContext&) { return openOrRefuse(path); },
+      [path, locator = locator_](const JobContext&) { return openOrRefuse(path, locator); },
       [this, id](Opened opened) {
         if (const auto* const refused = std::get_if<Refused>(&opened)) {
           Q_EMIT openFailed(refused->path, refused->message);
@@ -167,6 +168,24 @@ void Workspace::reload(int id) {
         watch(old);
         Q_EMIT documentChanged(id);
       });
+}
+
+void Workspace::locateCapture(int id, const QString& path) {
+  const Document* const document = find(id);
+  if (document == nullptr || document->missing_captures.empty()) return;
+  const ResultsInput input =
+      document->results->results.inputs.at(document->missing_captures.front());
+  jobs_.start<bool>(
+      this, {.title = QStringLiteral("Opening %1").arg(path), .is_shown = false},
+      [input, path](const JobContext&) {
+        checkIsCaptureOf(input, toPath(path));
+        return true;
+      },
+      [this, id, input, path, results = document->path](bool) {
+        locator_.add(input, results, toPath(path));
+        reload(id);
+      },
+      [this, path](const QString& problem) { Q_EMIT openFailed(path, problem); });
 }
 
 void Workspace::rename(int id, const QString& label) {

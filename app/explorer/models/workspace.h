@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "explorer/models/capture_locator.h"
 #include "explorer/models/document.h"
 #include "explorer/models/selection.h"
 
@@ -38,6 +39,12 @@ class Workspace : public QObject {
   void closeAll();
   /// Opens the document's path anew, e.g. after it was rewritten; keeps id and colour.
   void reload(int id);
+  /// Takes the capture at `path` for the first one that the results `id` miss, if it can be that,
+  /// and remembers it; then reads the results anew.
+  void locateCapture(int id, const QString& path);
+  const CaptureLocator& locator() const { return locator_; }
+  /// What was located in earlier sessions.
+  void setMoves(CaptureLocator::Moves moves) { locator_.setMoves(std::move(moves)); }
   void rename(int id, const QString& label);
 
   /// In the order in which they were opened.
@@ -93,6 +100,7 @@ class Workspace : public QObject {
   static std::optional<Stamp> stampOf(const Document& document);
 
   JobRunner& jobs_;
+  CaptureLocator locator_;
   QFileSystemWatcher* watcher_;
   QTimer* check_;
   std::vector<Document> documents_;

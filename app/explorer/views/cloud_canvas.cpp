@@ -7,6 +7,9 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "explorer/views/arrow_keys.h"
 
 namespace lime::explorer {
 namespace {
@@ -91,6 +94,7 @@ void CloudCanvas::setPoints(std::vector<float> x, std::vector<float> y, const QR
   is_chosen_.assign(x_.size(), 0);
   centre_ = -1;
   neighbours_.clear();
+  cursor_ = -1;
   extent_ = extent;
   showAll();
 }
@@ -224,6 +228,11 @@ void CloudCanvas::paintEvent(QPaintEvent*) {
   }
   painter.setPen(ink);
   painter.drawText(QPointF(12.0, 8.0 + painter.fontMetrics().ascent()), title_);
+  if (hasFocus() && cursor_ >= 0) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 2.0));
+    painter.drawEllipse(toPixel(cursor_), 7.0, 7.0);
+  }
   if (hasFocus()) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(palette().color(QPalette::Highlight), 1.0));
@@ -279,6 +288,52 @@ void CloudCanvas::wheelEvent(QWheelEvent* event) {
   const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
   zoom(std::pow(kWheelFactor, notches), event->position());
   event->accept();
+}
+
+void CloudCanvas::walk(const QPointF& direction) {
+  const QPointF from = cursor_ < 0 ? QRectF(rect()).center() : toPixel(cursor_);
+  int nearest = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < size(); ++i) {
+    const QPointF way = toPixel(i) - from;
+    const double along = QPointF::dotProduct(way, direction);
+    const double distance = QPointF::dotProduct(way, way);
+    const bool is_that_way = along > 0.0 && 2.0 * along * along >= distance;
+    if ((cursor_ >= 0 && !is_that_way) || !(distance < least)) continue;
+    nearest = i;
+    least = distance;
+  }
+  if (nearest < 0) return;
+  cursor_ = nearest;
+  Q_EMIT hovered(cursor_);
+  update();
+}
+
+void CloudCanvas::keyPressEvent(QKeyEvent* event) {
+  const QPointF direction = arrowOf(*event);
+  if (!direction.isNull() && event->modifiers() == Qt::NoModifier) {
+    walk(direction);
+  } else if (!direction.isNull() && event->modifiers() == Qt::ControlModifier) {
+    const double step = kKeyStep * std::min(width(), height()) / map().scale;
+    middle_ += QPointF(step * direction.x(), -step * direction.y());
+    update();
+  } else if (cursor_ >= 0 && event->key() == Qt::Key_Space) {
+    Q_EMIT lassoed({cursor_}, Qt::ControlModifier);
+  } else if (cursor_ >= 0 && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+    Q_EMIT clicked(cursor_, event->modifiers());
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+void CloudCanvas::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void CloudCanvas::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  update();
 }
 
 void CloudCanvas::leaveEvent(QEvent*) { Q_EMIT hovered(-1); }

@@ -11,7 +11,9 @@
 namespace lime::explorer {
 
 /// Points in the plane, drawn fast enough that 60,000 of them can move: a lasso chooses some, the
-/// wheel zooms, the right or middle button moves, a double click shows all.
+/// wheel zooms, the right or middle button moves, a double click shows all. By keys, arrows walk
+/// from point to point, Space chooses the one that is reached and Enter is a click on it; with Ctrl
+/// the arrows move.
 ///
 /// Points are discs with soft edges, put into an image pixel by pixel; what is chosen is drawn last
 /// and larger, the rest is pale then.
@@ -34,6 +36,7 @@ class CloudCanvas : public QWidget {
   void setCentre(int point, std::vector<int> neighbours);
 
   int size() const { return static_cast<int>(x_.size()); }
+  int cursor() const { return cursor_; }
   QPointF toPixel(int point) const;
   /// The nearest point within reach of a pixel, or -1.
   int pointAt(const QPointF& position) const;
@@ -53,6 +56,9 @@ class CloudCanvas : public QWidget {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   QSize sizeHint() const override { return {420, 420}; }
   QSize minimumSizeHint() const override { return {120, 120}; }
 
@@ -66,6 +72,7 @@ class CloudCanvas : public QWidget {
   Map map() const;
   void drawPoints(QImage& image, double ratio) const;
   std::vector<int> pointsInside(const QPolygonF& polygon) const;
+  void walk(const QPointF& direction);
 
   QString title_;
   std::vector<float> x_;
@@ -75,6 +82,7 @@ class CloudCanvas : public QWidget {
   std::vector<char> is_chosen_;
   int centre_ = -1;
   std::vector<int> neighbours_;
+  int cursor_ = -1;  ///< point that the keys have reached; -1: none
   QRectF extent_ = QRectF(-1.0, -1.0, 2.0, 2.0);
   double zoom_ = 1.0;
   QPointF middle_;  ///< of what is shown, in coordinates

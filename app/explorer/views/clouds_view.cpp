@@ -27,10 +27,6 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kStepsPerLayer = 100;  // of the slider
-constexpr int kMoveMs = 500;         // from layer to layer
-constexpr int kComputed = -1;
-
 const QString kNothing = QStringLiteral(
     "No clouds yet.\n\nOpen results of lime-metrics tsne (NAME.json beside NAME.embeddings.h5), or "
     "open captures and press Compute.");
@@ -103,6 +99,7 @@ CloudsView::CloudsView(const ViewContext& context, QWidget* parent)
       goToLayer(*selection.layer);
     }
     showSelection();
+    rememberState();
   });
   connect(&jobs(), &JobRunner::jobRemoved, this, [this](JobId id) {
     if (id != job_) return;
@@ -158,12 +155,21 @@ QWidget* CloudsView::makeBar() {
   slider_->setPageStep(kStepsPerLayer);
   bar->addWidget(layer_label_);
   bar->addWidget(slider_, 1);
-  connect(source_, &QComboBox::activated, this, [this] { loadSource(); });
+  connect(source_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Choose clouds"));
+    loadSource();
+  });
   connect(compute_, &QPushButton::clicked, this, &CloudsView::compute);
-  connect(site_, &QComboBox::activated, this, [this] { makeCanvases(); });
-  connect(colour_, &QComboBox::activated, this, [this] { colourPoints(); });
-  connect(slider_, &QSlider::valueChanged, this, [this] { layerMoved(); });
-  connect(slider_, &QSlider::sliderReleased, this, [this] { goToLayer(currentLayer()); });
+  connect(site_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Choose a site"));
+    makeCanvases();
+  });
+  connect(colour_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Choose colours"));
+    colourPoints();
+  });
+  connect(slider_, &QSlider::valueChanged, this, &CloudsView::sliderMoved);
+  connect(slider_, &QSlider::sliderReleased, this, [this] { selectLayer(currentLayer()); });
   return widget;
 }
 
@@ -186,6 +192,7 @@ CloudSurroundings CloudsView::surroundings() const {
     if (document.capture) around.captures[document.path] = document.capture;
     if (document.checkpoint) around.checkpoints.push_back(document.path);
   }
+  around.locator = workspace().locator();
   return around;
 }
 
@@ -200,7 +207,12 @@ void CloudsView::listSources() {
   if (loaded_ == kComputed) source_->addItem(QStringLiteral("computed here"), kComputed);
   chooseData(*source_, wanted);
   compute_->setEnabled(job_ == 0 && !workspace().documentsOf(DocumentKind::kCapture).empty());
-  if (source_->currentData() != QVariant(loaded_)) loadSource();
+  if (loaded_ == kComputed && isOutdated() && isVisible()) {
+    compute();
+  } else if (source_->currentData() != QVariant(loaded_) || isOutdated()) {
+    loadSource();
+  }
+  rememberState();
 }
 
 void CloudsView::loadSource() {
@@ -214,10 +226,12 @@ void CloudsView::loadSource() {
     return;
   }
   loaded_ = id;
+  loaded_results_ = document->results;
+  loaded_with_ = surroundings();
   message_->setText(QStringLiteral("Reading ..."));
   job_ = jobs().start<CloudSet>(
       this, {.title = QStringLiteral("Clouds of %1").arg(document->label), .key = "clouds/load"},
-      [results = document->results, around = surroundings()](const JobContext&) {
+      [results = document->results, around = loaded_with_](const JobContext&) {
         return loadClouds(*results, around);
       },
       [this](CloudSet set) { take(std::move(set)); }, [this](const QString& e) { fail(e); });
@@ -239,6 +253,7 @@ void CloudsView::compute() {
   }
   if (request.captures.empty()) return;
   request.threads = preferences().threads;
+  loaded_with_ = surroundings();
   compute_->setEnabled(false);
   message_->setText(QStringLiteral("Computing t-SNE ..."));
   job_ = jobs().start<CloudSet>(
@@ -246,7 +261,7 @@ void CloudsView::compute() {
       {.title = QStringLiteral("t-SNE of %1").arg(names.join(QStringLiteral(", "))),
        .key = QStringLiteral("clouds/compute"),
        .lane = JobLane::kLong},
-      [request, around = surroundings()](const JobContext& context) {
+      [request, around = loaded_with_](const JobContext& context) {
         return computeClouds(request, around, context.on_progress, context.stop);
       },
       [this](CloudSet set) {
@@ -288,6 +303,7 @@ void CloudsView::listSites() {
 }
 
 void CloudsView::makeCanvases() {
+  animation_->stop();
   qDeleteAll(canvases_);
   canvases_.clear();
   layers_ = set_.layers(site());
@@ -327,6 +343,7 @@ void CloudsView::makeCanvases() {
   colourPoints();
   layerMoved();
   showSelection();
+  rememberState();
 }
 
 void CloudsView::placePoints() {
@@ -384,71 +401,10 @@ void CloudsView::colourPoints() {
   Q_EMIT figureChanged();
 }
 
-void CloudsView::layerMoved() {
-  placePoints();
-  layer_label_->setText(
-      layers_.empty() ? QString()
-                      : QStringLiteral("Layer %1").arg(currentLayer() + preferences().layer_base));
-  Q_EMIT figureChanged();
-}
-
-void CloudsView::goToLayer(int layer) {
-  const auto at = std::find(layers_.begin(), layers_.end(), layer);
-  if (at == layers_.end()) return;
-  animation_->stop();
-  animation_->setDuration(kMoveMs);
-  animation_->setStartValue(slider_->value());
-  animation_->setEndValue(kStepsPerLayer * static_cast<int>(at - layers_.begin()));
-  animation_->start();
-  Selection selection = workspace().selection();
-  selection.layer = layer;
-  workspace().setSelection(selection);
-}
-
-void CloudsView::walkLayers(int step) {
-  if (layers_.empty()) return;
-  const auto at =
-      static_cast<int>(std::find(layers_.begin(), layers_.end(), currentLayer()) - layers_.begin());
-  goToLayer(layers_[static_cast<std::size_t>(
-      std::clamp(at + step, 0, static_cast<int>(layers_.size()) - 1))]);
-}
-
 std::optional<Figure> CloudsView::figure() const {
   if (layers_.empty()) return std::nullopt;
   Figure figure = cloudsFigure(set_, groups_, site(), currentLayer(), preferences().layer_base);
   return figure.panels.empty() ? std::nullopt : std::optional(std::move(figure));
-}
-
-QStringList CloudsView::commandLines() const {
-  if (layers_.empty()) return {};
-  QStringList lines;
-  QString results = QStringLiteral("clouds.json");
-  if (const Document* const document = workspace().find(loaded_)) {
-    results = quotedForShell(toQString(document->path));
-  } else {
-    QString line = QStringLiteral("lime-metrics tsne");
-    for (const Document* const capture : workspace().documentsOf(DocumentKind::kCapture)) {
-      line += QLatin1Char(' ') + quotedForShell(toQString(capture->path));
-    }
-    lines << line + QStringLiteral(" --site %1 --max-points 2000 --align -o clouds.json")
-                        .arg(site_->currentText());
-  }
-  lines << QStringLiteral("lime-figure %1 --site %2 --layer %3%4 -o clouds.pdf")
-               .arg(results, site_->currentText())
-               .arg(currentLayer())
-               .arg(preferences().layer_base != 0 ? QStringLiteral(" --layer-base 1") : QString());
-  return lines;
-}
-
-Json CloudsView::state() const {
-  return {{"site", site()}, {"colour", colour_->currentText().toStdString()}};
-}
-
-void CloudsView::setState(const Json& state) {
-  chooseData(*site_, toQString(state.value("site", std::string())));
-  const int at = colour_->findText(toQString(state.value("colour", std::string())));
-  if (at >= 0) colour_->setCurrentIndex(at);
-  makeCanvases();
 }
 
 void CloudsView::zoom(double factor) {

@@ -37,6 +37,7 @@ class CloudsView : public View {
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
   Json state() const override;
+  std::vector<Habit> habits() const override;
   void setState(const Json& state) override;
   void zoom(double factor) override;
   void showAll() override;
@@ -53,6 +54,7 @@ class CloudsView : public View {
   QWidget* makeBar();
   QWidget* makeList();
   void listSources();
+  bool isOutdated() const;
   void loadSource();
   void compute();
   void take(CloudSet set);
@@ -63,6 +65,8 @@ class CloudsView : public View {
   void colourPoints();
   void layerMoved();
   void goToLayer(int layer);
+  void selectLayer(int layer);
+  void sliderMoved();
   void walkLayers(int step);
   void choose(std::size_t model, const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
   void showSelection();
@@ -78,6 +82,10 @@ class CloudsView : public View {
   int currentLayer() const;
   bool isOneText() const;
   CloudColour colour() const;
+
+  static constexpr int kStepsPerLayer = 100;  // of the slider
+  static constexpr int kMoveMs = 500;         // from layer to layer
+  static constexpr int kComputed = -1;
 
   QComboBox* source_;
   QComboBox* site_;
@@ -99,7 +107,9 @@ class CloudsView : public View {
   CloudGroups groups_;
   std::vector<int> layers_;
   std::vector<CloudCanvas*> canvases_;
-  int loaded_ = 0;              ///< document that the set is of; 0: none, -1: computed here
+  int loaded_ = 0;  ///< document that the set is of; 0: none; or kComputed
+  std::shared_ptr<const FigureSource> loaded_results_;  ///< of that document
+  CloudSurroundings loaded_with_;
   std::size_t list_model_ = 0;  ///< that the list's points are of
   bool shows_neighbours_ = false;
   std::optional<int> heard_layer_;  ///< of the workspace, when it last changed

@@ -72,7 +72,7 @@ void CloudsView::choose(std::size_t model, const std::vector<int>& points,
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   selection.rows = std::move(rows);
   const bool is_new = !(selection == workspace().selection());
-  workspace().setSelection(selection);
+  changeState(QStringLiteral("Choose tokens"), [&] { workspace().setSelection(selection); });
   if (!is_new) showSelection();
 }
 

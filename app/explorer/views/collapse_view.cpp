@@ -83,9 +83,7 @@ CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
           [this](const FigureHit& hit) { Q_EMIT status(describe(hit)); });
   connect(plot_, &FigureView::unhovered, this, [this] { Q_EMIT status({}); });
   connect(plot_, &FigureView::clicked, this, [this](const FigureHit& hit) {
-    Selection selection = workspace().selection();
-    selection.layer = static_cast<int>(std::lround(hit.x)) - preferences().layer_base;
-    workspace().setSelection(selection);
+    selectLayer(static_cast<int>(std::lround(hit.x)) - preferences().layer_base);
   });
   for (const auto signal :
        {&Workspace::documentAdded, &Workspace::documentRemoved, &Workspace::documentChanged}) {
@@ -128,9 +126,15 @@ QWidget* CollapseView::makeBar() {
   sequences_->addItem(QStringLiteral("first 1000"), 1000);
   sequences_->addItem(QStringLiteral("all"), 0);
   bar->addStretch();
-  for (QComboBox* const box : {measure_, site_, sequences_}) {
-    connect(box, &QComboBox::activated, this, &CollapseView::measure);
-  }
+  const auto step = [this](QComboBox* box, const QString& what) {
+    connect(box, &QComboBox::activated, this, [this, what] {
+      recordChange(what);
+      measure();
+    });
+  };
+  step(measure_, QStringLiteral("Choose a measure"));
+  step(site_, QStringLiteral("Choose a site"));
+  step(sequences_, QStringLiteral("Choose how many sequences"));
   return widget;
 }
 
@@ -164,6 +168,7 @@ void CollapseView::listSites() {
 }
 
 void CollapseView::measure() {
+  rememberState();
   // Nothing is computed for a view that nobody looks at.
   if (!isVisible()) return;
   measurements_.setThreads(preferences().threads);
@@ -248,7 +253,16 @@ void CollapseView::markLayer() {
 
 void CollapseView::listProblems() {
   QStringList lines;
+  const Document* first = nullptr;
   for (const Document* const document : measurements_.captures()) {
+    const std::string& text = document->capture->info().input_sha256;
+    if (!text.empty() && first == nullptr) first = document;
+    if (!text.empty() && text != first->capture->info().input_sha256) {
+      lines << QStringLiteral(
+                   "%1 and %2 were captured of different texts: their curves do not "
+                   "compare")
+                   .arg(measurements_.labelOf(*first), measurements_.labelOf(*document));
+    }
     const QString& problem = measurements_.curves(document->id, kind()).problem;
     if (!problem.isEmpty())
       lines << QStringLiteral("%1: %2").arg(measurements_.labelOf(*document), problem);
@@ -266,13 +280,17 @@ void CollapseView::walkLayers(int step) {
     for (const int layer : document->capture->layers(site)) layers.insert(layer);
   }
   if (layers.empty()) return;
-  Selection selection = workspace().selection();
-  if (!selection.layer) {
-    selection.layer = step > 0 ? *layers.begin() : *layers.rbegin();
-  } else {
-    selection.layer = std::clamp(*selection.layer + step, *layers.begin(), *layers.rbegin());
-  }
-  workspace().setSelection(selection);
+  const int end = step > 0 ? *layers.begin() : *layers.rbegin();
+  const std::optional<int> layer = workspace().selection().layer;
+  selectLayer(layer ? std::clamp(*layer + step, *layers.begin(), *layers.rbegin()) : end);
+}
+
+void CollapseView::selectLayer(int layer) {
+  changeState(QStringLiteral("Select a layer"), [&] {
+    Selection selection = workspace().selection();
+    selection.layer = layer;
+    workspace().setSelection(selection);
+  });
 }
 
 QString CollapseView::describe(const FigureHit& hit) const {
@@ -329,15 +347,23 @@ QStringList CollapseView::commandLines() const {
 }
 
 Json CollapseView::state() const {
+  const std::optional<int> layer = workspace().selection().layer;
   return {{"site", site_->currentData().toString().toStdString()},
           {"measure", measure_->currentData().toString().toStdString()},
-          {"sequences", sequences_->currentData().toInt()}};
+          {"sequences", sequences_->currentData().toInt()},
+          {"layer", layer ? Json(*layer) : Json(nullptr)}};
 }
 
 void CollapseView::setState(const Json& state) {
   chooseData(*site_, toQString(state.value("site", std::string())));
   chooseData(*measure_, toQString(state.value("measure", std::string())));
   chooseData(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
+  if (state.contains("layer")) {
+    Selection selection = workspace().selection();
+    selection.layer =
+        state["layer"].is_null() ? std::nullopt : std::optional(state["layer"].get<int>());
+    workspace().setSelection(selection);
+  }
   measure();
 }
 

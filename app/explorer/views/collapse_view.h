@@ -51,6 +51,7 @@ class CollapseView : public View {
   void listProblems();
   void markLayer();
   void walkLayers(int step);
+  void selectLayer(int layer);
   void selectSequence();
   Figure curves() const;
   std::optional<FigurePanel> spectrumPanel() const;

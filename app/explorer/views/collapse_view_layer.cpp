@@ -56,6 +56,7 @@ QWidget* CollapseView::makeDetail() {
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
   table_->horizontalHeader()->setStretchLastSection(true);
+  table_->resizeColumnsToContents();
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this] { selectSequence(); });
   split->addWidget(table_);

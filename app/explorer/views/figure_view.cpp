@@ -10,6 +10,7 @@
 #include "core/errors.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
+#include "explorer/views/arrow_keys.h"
 #include "viz/plot_theme.h"
 
 namespace lime::explorer {
@@ -325,15 +326,14 @@ void FigureView::mousePressEvent(QMouseEvent* event) {
   lasso_.clear();
 }
 
-void FigureView::moveBy(const QPointF& from, const QPointF& to) {
-  const QPointF moved = scene_->to_axes(*pressed_panel_, toUnits(from)) -
-                        scene_->to_axes(*pressed_panel_, toUnits(to));
-  PanelRange range = rangeOf(*pressed_panel_);
+void FigureView::moveBy(std::size_t panel, const QPointF& from, const QPointF& to) {
+  const QPointF moved = scene_->to_axes(panel, toUnits(from)) - scene_->to_axes(panel, toUnits(to));
+  PanelRange range = rangeOf(panel);
   range.x_low += moved.x();
   range.x_high += moved.x();
   range.y_low += moved.y();
   range.y_high += moved.y();
-  setRange(*pressed_panel_, range);
+  setRange(panel, range);
 }
 
 void FigureView::mouseMoveEvent(QMouseEvent* event) {
@@ -353,7 +353,7 @@ void FigureView::mouseMoveEvent(QMouseEvent* event) {
     lasso_ << position;
     update();
   } else {
-    moveBy(last_, position);
+    moveBy(*pressed_panel_, last_, position);
   }
   last_ = position;
 }
@@ -392,6 +392,20 @@ void FigureView::wheelEvent(QWheelEvent* event) {
   const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
   zoomAbout(*hit, std::pow(kWheelFactor, notches), event->modifiers());
   event->accept();
+}
+
+void FigureView::keyPressEvent(QKeyEvent* event) {
+  const QPointF step = arrowOf(*event);
+  if (step.isNull() || event->modifiers() != Qt::ControlModifier || scene() == nullptr) {
+    QWidget::keyPressEvent(event);
+    return;
+  }
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
+    if (!scene_->has_axes(p)) continue;
+    const QRectF area = panelArea(p);
+    const QPointF moved(kKeyStep * step.x() * area.width(), kKeyStep * step.y() * area.height());
+    moveBy(p, area.center() + moved, area.center());
+  }
 }
 
 void FigureView::leaveEvent(QEvent*) { Q_EMIT unhovered(); }

@@ -39,7 +39,8 @@ struct FigureMark {
 /// A figure that answers to the mouse, drawn by the same code that writes PDFs.
 ///
 /// The wheel zooms about the pointer (with Ctrl only along x, with Shift only along y), dragging
-/// moves, a double click shows all again. Maps and clouds move along both axes, curves too.
+/// and Ctrl with the arrows move, a double click shows all again. Maps and clouds move along both
+/// axes, curves too.
 class FigureView : public QWidget {
   Q_OBJECT
 
@@ -54,6 +55,7 @@ class FigureView : public QWidget {
   const Figure* figure() const { return figure_ ? &*figure_ : nullptr; }
   /// What stands in place of a figure: what to do to see one.
   void setMessage(const QString& message);
+  QString message() const { return message_; }
 
   void setFigureStyle(const FigureStyle& style);
   /// Draws panels with the aspect that the figure asks for, as large as fits; else they fill the
@@ -93,6 +95,7 @@ class FigureView : public QWidget {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
   QSize sizeHint() const override { return {480, 360}; }
   QSize minimumSizeHint() const override { return {160, 120}; }
@@ -109,7 +112,7 @@ class FigureView : public QWidget {
   void setRange(std::size_t panel, PanelRange range);
   void applyRange(std::size_t panel);
   void zoomAbout(const FigureHit& hit, double factor, Qt::KeyboardModifiers modifiers);
-  void moveBy(const QPointF& from, const QPointF& to);
+  void moveBy(std::size_t panel, const QPointF& from, const QPointF& to);
   void tellLinks(std::size_t panel);
   void hearLink(const QString& quantity);
 

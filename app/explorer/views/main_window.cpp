@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QEventLoop>
 #include <QLabel>
 #include <QListWidget>
 #include <QMimeData>
@@ -25,6 +26,7 @@
 #include "explorer/views/session.h"
 #include "explorer/views/start_page.h"
 #include "explorer/views/theme.h"
+#include "viz/figure_source.h"
 
 namespace lime::explorer {
 namespace {
@@ -64,6 +66,7 @@ MainWindow::MainWindow()
   setWindowTitle(QStringLiteral("lime explorer"));
   setAcceptDrops(true);
   loadPreferences(preferences_);
+  workspace_.setMoves(loadMoves());
   makeCentre();
   makeSideBar();
   makeViews();
@@ -161,6 +164,7 @@ void MainWindow::makeViews() {
     item->setToolTip(QStringLiteral("%1 (Ctrl+%2)").arg(kind.question).arg(number));
     item->setSizeHint(QSize(0, fontMetrics().height() + 12));
     connect(view, &View::status, hover_, &QLabel::setText);
+    connect(view, &View::stateRestored, this, [this, index = number - 1] { showIndex(index); });
     connect(view, &View::figureChanged, this, [this, view] {
       if (view == currentView()) updateViewMenu();
     });
@@ -179,7 +183,12 @@ void MainWindow::connectWorkspace() {
     // The first document opened chooses the view.
     if (workspace_.documents().size() == 1) showViewFor(*workspace_.find(id));
   });
-  connect(&workspace_, &Workspace::documentRemoved, this, update);
+  connect(&workspace_, &Workspace::documentAdded, this,
+          [this](int id) { offerToLocate(*workspace_.find(id)); });
+  connect(&workspace_, &Workspace::documentRemoved, this, [this, update] {
+    update();
+    updateFileMenu();
+  });
   connect(&workspace_, &Workspace::currentChanged, this, [this](int id) {
     const QModelIndex index = navigator_.indexOfDocument(id);
     const int shown = tree_->currentIndex().data(NavigatorModel::IdRole).toInt();
@@ -187,7 +196,11 @@ void MainWindow::connectWorkspace() {
   });
   connect(&workspace_, &Workspace::documentChanged, this, [this](int id) {
     const Document* const document = workspace_.find(id);
-    if (document == nullptr || document->state == DocumentState::kPresent) return;
+    if (document == nullptr) return;
+    if (document->state == DocumentState::kPresent) {
+      offerToLocate(*document);
+      return;
+    }
     const QString path = toQString(document->path);
     notice(document->state == DocumentState::kMissing
                ? QStringLiteral("'%1' is no longer there; what is shown was read before").arg(path)
@@ -251,6 +264,18 @@ void MainWindow::updateCentre() {
   updateViewMenu();
 }
 
+void MainWindow::offerToLocate(const Document& document) {
+  updateFileMenu();
+  if (document.missing_captures.empty()) return;
+  const ResultsInput& input =
+      document.results->results.inputs.at(document.missing_captures.front());
+  notice_->showText(
+      QStringLiteral("'%1', of which %2 was measured, is no longer there; its sentences and "
+                     "neighbours are shown once it is located")
+          .arg(toQString(input.path), document.label),
+      QStringLiteral("&Locate..."), [this, id = document.id] { locateCapture(id); });
+}
+
 void MainWindow::notice(const QString& text) { notice_->showText(text); }
 
 void MainWindow::setTheme(ThemeChoice theme) {
@@ -298,11 +323,29 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::setStates(const Json& states) {
+  if (states.contains("selection")) {
+    const Json& selected = states.at("selection");
+    Selection selection = workspace_.selection();
+    if (selected.contains("layer")) selection.layer = selected.at("layer").get<int>();
+    if (selected.contains("rows")) selected.at("rows").get_to(selection.rows);
+    workspace_.setSelection(selection);
+  }
   const std::vector<ViewKind>& kinds = allViews();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string id = kinds[i].id.toStdString();
     if (states.contains(id)) views_[i]->setState(states.at(id));
   }
+}
+
+void MainWindow::finishJobs() {
+  constexpr int kLookMs = 20;
+  QEventLoop loop;
+  QTimer look;
+  connect(&look, &QTimer::timeout, &loop, [&] {
+    if (jobs_.isIdle()) loop.quit();
+  });
+  look.start(kLookMs);
+  loop.exec();
 }
 
 void MainWindow::saveScreenshots(const QString& folder) {
@@ -316,7 +359,7 @@ void MainWindow::saveScreenshots(const QString& folder) {
   if (workspace_.isEmpty()) save(QStringLiteral("start"));
   for (std::size_t i = 0; !workspace_.isEmpty() && i < views_.size(); ++i) {
     showIndex(static_cast<int>(i));
-    QCoreApplication::processEvents();
+    finishJobs();
     save(allViews()[i].id);
   }
 }

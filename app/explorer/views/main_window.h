@@ -54,8 +54,8 @@ class MainWindow : public QMainWindow {
 
   /// Gives views their states, by their ids. @throws what Json throws on values of other types
   void setStates(const Json& states);
-  /// Writes a picture of the window with each view into `folder`; what is open must be drawn by
-  /// then.
+  /// Writes a picture of the window with each view into `folder`; waits for what views compute when
+  /// they are first shown.
   /// @throws IoError
   void saveScreenshots(const QString& folder);
 
@@ -84,6 +84,9 @@ class MainWindow : public QMainWindow {
   void openFolder();
   void closeCurrent();
   void reloadCurrent();
+  void offerToLocate(const Document& document);
+  void locateCapture(int id);
+  void updateFileMenu();
   void exportFigure();
   void copyCommandLines();
   void copyPicture();
@@ -93,6 +96,7 @@ class MainWindow : public QMainWindow {
   void showAbout();
   void notice(const QString& text);
   void saveSession();
+  void finishJobs();
   int documentUnder() const;
   QAction* addTo(QMenu& menu, const QString& text, const QKeySequence& shortcut,
                  const QString& statusTip, const std::function<void()>& action);
@@ -113,6 +117,7 @@ class MainWindow : public QMainWindow {
   QDockWidget* side_bar_ = nullptr;
   QMenu* view_menu_ = nullptr;
   QMenu* recent_menu_ = nullptr;
+  QAction* locate_ = nullptr;
   QAction* after_view_actions_ = nullptr;
   QList<QAction*> shown_view_actions_;
   QList<QAction*> figure_actions_;  ///< that need a figure

@@ -13,6 +13,7 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QTreeView>
+#include <algorithm>
 
 #include "core/program.h"
 #include "explorer/models/text.h"
@@ -23,6 +24,7 @@
 #include "explorer/views/session.h"
 #include "explorer/views/shortcut_dialog.h"
 #include "explorer/views/start_page.h"
+#include "viz/figure_source.h"
 
 namespace lime::explorer {
 
@@ -59,7 +61,17 @@ void MainWindow::makeFileMenu(QMenu& menu) {
   menu.addSeparator();
   QAction* const reload =
       addTo(menu, QStringLiteral("&Reload"), QKeySequence(Qt::Key_F5),
-            QStringLiteral("Read the current document anew"), [this] { reloadCurrent(); });
+            QStringLiteral("Read the current document anew, and all that were rewritten"),
+            [this] { reloadCurrent(); });
+  locate_ = addTo(menu, QStringLiteral("&Locate capture..."), {},
+                  QStringLiteral("Say where the capture is now that open results were measured on"),
+                  [this] {
+                    for (const Document& document : workspace_.documents()) {
+                      if (document.missing_captures.empty()) continue;
+                      locateCapture(document.id);
+                      return;
+                    }
+                  });
   QAction* const close =
       addTo(menu, QStringLiteral("&Close"), QKeySequence::Close,
             QStringLiteral("Close the current document"), [this] { closeCurrent(); });
@@ -75,6 +87,14 @@ void MainWindow::makeFileMenu(QMenu& menu) {
   addTo(menu, QStringLiteral("&Quit"), QKeySequence::Quit, QStringLiteral("Close the window"),
         [this] { QMainWindow::close(); });
   updateRecentMenu();
+  updateFileMenu();
+}
+
+void MainWindow::updateFileMenu() {
+  const std::vector<Document>& documents = workspace_.documents();
+  locate_->setEnabled(std::any_of(documents.begin(), documents.end(), [](const Document& document) {
+    return !document.missing_captures.empty();
+  }));
 }
 
 void MainWindow::makeEditMenu(QMenu& menu) {
@@ -184,7 +204,25 @@ void MainWindow::openFolder() {
 
 void MainWindow::closeCurrent() { workspace_.close(workspace_.current()); }
 
-void MainWindow::reloadCurrent() { workspace_.reload(workspace_.current()); }
+void MainWindow::reloadCurrent() {
+  std::vector<int> ids;
+  for (const Document& document : workspace_.documents()) {
+    const bool is_rewritten = document.state == DocumentState::kRewritten;
+    if (document.id == workspace_.current() || is_rewritten) ids.push_back(document.id);
+  }
+  for (const int id : ids) workspace_.reload(id);
+}
+
+void MainWindow::locateCapture(int id) {
+  const Document* const document = workspace_.find(id);
+  if (document == nullptr || document->missing_captures.empty()) return;
+  const ResultsInput& input =
+      document->results->results.inputs.at(document->missing_captures.front());
+  const QString path = QFileDialog::getOpenFileName(
+      this, QStringLiteral("Where is %1 now?").arg(QFileInfo(toQString(input.path)).fileName()),
+      toQString(document->path.parent_path()), QStringLiteral("Captures (*.h5 *.hdf5);;All (*)"));
+  if (!path.isEmpty()) workspace_.locateCapture(id, path);
+}
 
 void MainWindow::exportFigure() {
   View* const view = currentView();

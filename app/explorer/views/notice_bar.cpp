@@ -4,11 +4,13 @@
 #include <QAccessible>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QToolButton>
 
 namespace lime::explorer {
 
-NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel) {
+NoticeBar::NoticeBar(QWidget* parent)
+    : QFrame(parent), text_(new QLabel), remedy_(new QPushButton) {
   setFrameShape(QFrame::NoFrame);
   setAutoFillBackground(true);
   setBackgroundRole(QPalette::Midlight);
@@ -19,15 +21,26 @@ NoticeBar::NoticeBar(QWidget* parent) : QFrame(parent), text_(new QLabel) {
   close->setText(QStringLiteral("Dismiss"));
   close->setAutoRaise(true);
   connect(close, &QToolButton::clicked, this, &QWidget::hide);
+  connect(remedy_, &QPushButton::clicked, this, [this] {
+    hide();
+    // The action may show the next line.
+    if (const std::function<void()> action = action_) action();
+  });
   auto* const line = new QHBoxLayout(this);
   line->setContentsMargins(12, 6, 12, 6);
   line->addWidget(text_, 1);
+  line->addWidget(remedy_, 0, Qt::AlignTop);
   line->addWidget(close, 0, Qt::AlignTop);
   hide();
 }
 
-void NoticeBar::showText(const QString& text) {
+void NoticeBar::showText(const QString& text) { showText(text, {}, {}); }
+
+void NoticeBar::showText(const QString& text, const QString& remedy, std::function<void()> action) {
   text_->setText(text);
+  remedy_->setText(remedy);
+  remedy_->setVisible(!remedy.isEmpty());
+  action_ = std::move(action);
   show();
   QAccessibleEvent event(text_, QAccessible::Alert);
   QAccessible::updateAccessibility(&event);

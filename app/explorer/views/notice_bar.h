@@ -2,8 +2,10 @@
 #pragma once
 
 #include <QFrame>
+#include <functional>
 
 class QLabel;
+class QPushButton;
 
 namespace lime::explorer {
 
@@ -16,10 +18,14 @@ class NoticeBar : public QFrame {
   explicit NoticeBar(QWidget* parent = nullptr);
 
   void showText(const QString& text);
+  /// The same with a button that helps.
+  void showText(const QString& text, const QString& remedy, std::function<void()> action);
   QString text() const;
 
  private:
   QLabel* text_;
+  QPushButton* remedy_;
+  std::function<void()> action_;
 };
 
 }  // namespace lime::explorer

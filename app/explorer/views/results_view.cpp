@@ -46,9 +46,13 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
   plot_->setMessage(kNothingOpen);
   connect(metric_, &QComboBox::activated, this, [this] {
     listFigures();
+    recordChange(QStringLiteral("Choose a metric"));
     draw();
   });
-  connect(kind_, &QComboBox::activated, this, [this] { draw(); });
+  connect(kind_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Choose a figure"));
+    draw();
+  });
   connect(plot_, &FigureView::hovered, this, &ResultsView::describe);
   connect(plot_, &FigureView::unhovered, this, [this] { Q_EMIT status({}); });
   for (const auto signal : {&Workspace::documentAdded, &Workspace::documentRemoved,
@@ -98,6 +102,7 @@ std::optional<Figure> ResultsView::figure() const {
 }
 
 void ResultsView::draw() {
+  rememberState();
   const std::vector<const Document*> documents = chosen();
   plot_->setFigureStyle(screenStyle(*this, preferences()));
   if (documents.empty() || kind_->count() == 0) {

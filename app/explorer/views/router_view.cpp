@@ -84,11 +84,14 @@ void RouterView::connectAll() {
             [this, pane](const FigureHit& hit) { chooseCell(pane, hit); });
   }
   connect(controls_, &RouterControls::checkpointChosen, this, [this] {
-    workspace().setCurrent(controls_->checkpoint());
-    controls_->setSeries(library_.seriesOf(controls_->checkpoint()));
+    recordChange(QStringLiteral("Choose a checkpoint"));
+    showCheckpoint(controls_->checkpoint());
     draw();
   });
-  connect(controls_, &RouterControls::otherChosen, this, [this] { draw(); });
+  connect(controls_, &RouterControls::otherChosen, this, [this] {
+    recordChange(QStringLiteral("Choose what to compare with"));
+    draw();
+  });
   connect(controls_, &RouterControls::lookChosen, this, [this](const QString& what) {
     recordChange(what);
     draw();
@@ -116,6 +119,12 @@ void RouterView::listCheckpoints() {
   controls_->setCheckpoints(workspace());
   controls_->setSeries(library_.seriesOf(controls_->checkpoint()));
   draw();
+}
+
+void RouterView::showCheckpoint(int id) {
+  workspace().setCurrent(id);
+  controls_->setCheckpoint(id);
+  controls_->setSeries(library_.seriesOf(id));
 }
 
 bool RouterView::showsFlow() const { return detail_kind_->currentIndex() == 1; }
@@ -307,7 +316,13 @@ QStringList RouterView::commandLines() const {
 Json RouterView::state() const {
   const Selection& selection = workspace().selection();
   const RouterLook shown = controls_->look();
-  Json state = {{"signed", shown.is_signed},
+  const auto path = [this](int id) {
+    const Document* const document = workspace().find(id);
+    return document == nullptr ? std::string() : document->path.string();
+  };
+  Json state = {{"checkpoint", path(controls_->checkpoint())},
+                {"minus", path(controls_->other())},
+                {"signed", shown.is_signed},
                 {"normalised", shown.is_normalised},
                 {"sorted", shown.is_sorted},
                 {"threshold", shown.threshold},
@@ -319,8 +334,20 @@ Json RouterView::state() const {
   return state;
 }
 
+void RouterView::setCheckpoints(const Json& state) {
+  const std::string checkpoint = state.value("checkpoint", std::string());
+  const std::string minus = state.value("minus", std::string());
+  int other = 0;
+  for (const Document* const document : workspace().documentsOf(DocumentKind::kCheckpoint)) {
+    if (document->path.string() == checkpoint) showCheckpoint(document->id);
+    if (document->path.string() == minus) other = document->id;
+  }
+  if (state.contains("minus")) controls_->setOther(other);
+}
+
 void RouterView::setState(const Json& state) {
   is_setting_ = true;
+  setCheckpoints(state);
   RouterLook shown = controls_->look();
   shown.is_signed = state.value("signed", shown.is_signed);
   shown.is_normalised = state.value("normalised", shown.is_normalised);

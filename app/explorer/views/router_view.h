@@ -53,6 +53,8 @@ class RouterView : public View {
   void walk(int layers, int heads, int sources);
   void chooseNode(const FigureHit& hit);
   void describeFlow(const RouterSubject& subject, const FigureHit& hit);
+  void showCheckpoint(int id);
+  void setCheckpoints(const Json& state);
   bool showsFlow() const;
   const RouterMap& mapOf(const FigurePane* pane) const;
   RouterLook look() const;

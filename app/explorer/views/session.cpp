@@ -17,6 +17,7 @@ const QString kViewState = QStringLiteral("session/views/%1");
 const QString kOpen = QStringLiteral("session/open");
 const QString kLabels = QStringLiteral("session/labels");
 const QString kView = QStringLiteral("session/view");
+const QString kMoves = QStringLiteral("moved-captures");
 const QString kRecent = QStringLiteral("recent");
 const QString kGeometry = QStringLiteral("window/geometry");
 const QString kState = QStringLiteral("window/state");
@@ -43,6 +44,15 @@ void loadPreferences(Preferences& preferences) {
   }
 }
 
+CaptureLocator::Moves loadMoves() {
+  CaptureLocator::Moves moves;
+  const QVariantMap stored = QSettings().value(kMoves).toMap();
+  for (auto move = stored.begin(); move != stored.end(); ++move) {
+    moves.insert(move.key(), move.value().toString());
+  }
+  return moves;
+}
+
 void savePreferences(const Preferences& preferences) {
   QSettings settings;
   const Json json = options_to_json(preferences);
@@ -62,6 +72,12 @@ void MainWindow::saveSession() {
   settings.setValue(kGeometry, saveGeometry());
   settings.setValue(kState, saveState());
   settings.setValue(kRecent, workspace_.recent());
+  QVariantMap moves;
+  const CaptureLocator::Moves& located = workspace_.locator().moves();
+  for (auto move = located.begin(); move != located.end(); ++move) {
+    moves.insert(move.key(), move.value());
+  }
+  settings.setValue(kMoves, moves);
   QStringList paths;
   QStringList labels;
   for (const Document& document : workspace_.documents()) {

@@ -13,7 +13,7 @@ namespace {
 std::vector<Habit> habitsOfFigures() {
   return {{QStringLiteral("Zoom about the pointer"), QStringLiteral("Wheel")},
           {QStringLiteral("Zoom across only, up only"), QStringLiteral("Ctrl+Wheel, Shift+Wheel")},
-          {QStringLiteral("Move a figure"), QStringLiteral("Drag")},
+          {QStringLiteral("Move a figure"), QStringLiteral("Drag, Ctrl+Arrows")},
           {QStringLiteral("Show all of a figure again"), QStringLiteral("Double click")},
           {QStringLiteral("Next part of the window"), QStringLiteral("Tab")}};
 }

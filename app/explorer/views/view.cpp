@@ -45,7 +45,9 @@ class StateCommand : public QUndoCommand {
 
  private:
   void apply(const Json& state) {
-    if (view_) view_->setState(state);
+    if (!view_) return;
+    view_->setState(state);
+    Q_EMIT view_->stateRestored();
   }
 
   QPointer<View> view_;
@@ -75,6 +77,7 @@ Json View::provenance() const {
                                        {"label", document.label.toStdString()}});
   }
   provenance["view"] = state();
+  provenance["view"].erase("rows");  // of tokens that are chosen: they may be many
   return provenance;
 }
 

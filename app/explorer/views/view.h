@@ -80,6 +80,8 @@ class View : public QWidget {
   void figureChanged();
   /// What the mouse is over; empty: nothing.
   void status(const QString& text);
+  /// Undo or redo has changed this view, which may be behind another.
+  void stateRestored();
 
  protected:
   Workspace& workspace() const { return context_.workspace; }

@@ -101,17 +101,21 @@ class StrongestEdges {
 };
 
 /// Lets `each` of what every routed head of `layer` holds flow into its buffered heads.
-void pass_on(const MatrixD& shares, Index layer, double each, RouterFlow& flow,
+/// @param passed  [all buffered heads, as the columns of R]
+void pass_on(const MatrixD& router, Index layer, double each, Eigen::RowVectorXd& passed,
              StrongestEdges& strongest) {
-  const Index heads = shares.rows();
+  const Index heads = router.rows();
+  Eigen::RowVectorXd amounts(router.cols());
   for (Index h = 0; h < heads; ++h) {
-    const double* share = shares.row(h).data();
-    for (Index source = 0; source <= layer; ++source) {
-      for (Index k = 0; k < heads; ++k, ++share) {
-        const double amount = each * *share;
-        flow.indirect(k, source) += amount;
-        if (amount > strongest.floor()) strongest.add({layer, h, source, k, amount});
-      }
+    const double sum = router.row(h).cwiseAbs().sum();
+    if (!(sum > 0.0)) continue;
+    amounts = each * (router.row(h).cwiseAbs() / sum);
+    passed.head(amounts.size()) += amounts;
+    // Nearly all heads have no edge that is strong enough: one look at the strongest tells.
+    if (!(amounts.maxCoeff() > strongest.floor())) continue;
+    for (Index j = 0; j < amounts.size(); ++j) {
+      if (!(amounts(j) > strongest.floor())) continue;
+      strongest.add({layer, h, j / heads, j % heads, amounts(j)});
     }
   }
 }
@@ -168,17 +172,18 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
   RouterFlow flow;
   flow.direct = by_head_and_layer(row_shares(router).row(head), heads);
   flow.signs = by_head_and_layer(router.row(head).cwiseSign(), heads);
-  flow.indirect = MatrixD::Zero(heads, layer + 1);
+  Eigen::RowVectorXd passed = Eigen::RowVectorXd::Zero(heads * (layer + 1));
   StrongestEdges strongest(options.max_edges);
   // What the stream before layer m holds that did not arrive there by a buffer.
   double carried = 0.0;
   for (Index m = layer; m > 0; --m) {
-    const double stream = carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum();
+    const double stream =
+        carried + flow.direct.col(m).sum() + passed.segment(m * heads, heads).sum();
     const double each = (1.0 - options.residual_share) * stream / static_cast<double>(heads);
-    pass_on(row_shares(routers.weights[static_cast<std::size_t>(m - 1)]), m - 1, each, flow,
-            strongest);
+    pass_on(routers.weights[static_cast<std::size_t>(m - 1)], m - 1, each, passed, strongest);
     carried = options.residual_share * stream;
   }
+  flow.indirect = by_head_and_layer(passed, heads);
   flow.edges = strongest.take();
   return flow;
 }
