@@ -71,8 +71,12 @@ void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
 }
 
 void print_run(const CaptureOutlook& outlook) {
-  fmt::print("Run       {} sequences per pass, stops after layer {}, {} of {} shards to do\n",
-             outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards);
+  fmt::print(
+      "Run       {} sequences per pass, stops after layer {}, {} of {} shards to do, up to about "
+      "{} "
+      "of memory\n",
+      outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards,
+      human_bytes(static_cast<double>(outlook.memory_bytes)));
   std::fflush(stdout);
 }
 
@@ -112,26 +116,30 @@ void print_result(const CaptureOptions& options, const CaptureResult& result) {
 }
 
 /// Takes over what srun, mpirun, torchrun or a job array say about this process.
-void join_processes(CaptureOptions& options, CaptureTuning& tuning) {
-  if (const auto place = launch_place()) tuning.neighbour = place->local_rank;
+/// @return whether it is the first of those whose output goes to one place.
+bool join_processes(CaptureOptions& options, CaptureTuning& tuning) {
+  const std::optional<LaunchPlace> place = launch_place();
+  if (place) tuning.neighbour = place->local_rank;
+  const bool is_first = !place || place->rank == 0;
   if (options.threads == 0) options.threads = threads_beside_neighbours();
-  if (options.shard) return;
+  if (options.shard) return is_first;
   const std::optional<LaunchedShare> launched = launched_share();
-  if (!launched) return;
+  if (!launched) return is_first;
   options.shard = launched->share;
-  if (options.quiet) return;
+  if (options.quiet) return is_first;
   fmt::print("Share     {} of {} processes, from 0, by {}; --shard 0/1 captures all\n",
              launched->share.index, launched->share.count, launched->source);
+  return is_first;
 }
 
 int capture(CaptureOptions options) {
   CaptureTuning tuning;
-  join_processes(options, tuning);
+  const bool is_first = join_processes(options, tuning);
   ProgressLine line({.label = "capture", .unit = "tokens", .quiet = options.quiet});
   const CaptureCallbacks callbacks{.on_start =
                                        [&](const CaptureOutlook& outlook) {
                                          warn_of_full_disk(outlook);
-                                         if (options.quiet) return;
+                                         if (options.quiet || !is_first) return;
                                          print_input(options, outlook);
                                          print_rows(options, outlook);
                                          print_run(outlook);

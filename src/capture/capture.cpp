@@ -67,12 +67,11 @@ std::int64_t tokens_of(const CaptureInput& input, SequenceRange range) {
 /// Runs the model over the missing shards.
 class CaptureRun {
  public:
-  CaptureRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer,
-             const CaptureTuning& tuning)
+  CaptureRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer)
       : setup_(setup),
         decoder_(decoder),
         writer_(writer),
-        thread_(writer, tuning.queue_bytes),
+        thread_(writer, setup.queue_bytes),
         collector_(setup.sites, setup.plan.activations, setup.config,
                    {.rows = setup.plan.info.rows,
                     .keeps_all_tokens = setup.selection->keeps_all(),
@@ -211,7 +210,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
   const std::unique_ptr<const CaptureSetup> setup_owner =
-      prepare_capture(options, checkpoint, tuning.shard);
+      prepare_capture(options, checkpoint, tuning);
   const CaptureSetup& setup = *setup_owner;
   const Decoder decoder = load_decoder(
       checkpoint,
@@ -228,7 +227,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   }
   CaptureResult result;
   {
-    CaptureRun run(setup, decoder, writer, tuning);
+    CaptureRun run(setup, decoder, writer);
     const bool is_done = run.run(callbacks.on_progress, stop);
     result = run.result();
     result.complete = is_done;

@@ -26,6 +26,7 @@ struct CaptureOutlook {
   std::int64_t free_bytes = 0;      ///< on the disk of the output; -1 where unknown
   std::int64_t last_layer = 0;      ///< the pass stops after it
   std::int64_t batch_size = 0;
+  std::int64_t memory_bytes = 0;  ///< that the process will hold at most, about
   int num_shards = 0;
   int num_shards_left = 0;                ///< to do in this run
   std::string prepended;                  ///< tokens put before each document or sentence, as text

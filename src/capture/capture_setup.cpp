@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "capture/capture_memory.h"
 #include "capture/token_classes.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
@@ -132,10 +133,40 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   return info;
 }
 
+/// Rows of whole sequences wait in memory until their window ends.
+constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
+
+CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup) {
+  CaptureLoad load;
+  load.dtype = options.dtype;
+  load.longest = setup.input.longest();
+  load.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
+  if (options.rows == RowKind::kTokens) {
+    for (const ActivationInfo& info : setup.plan.activations) load.bytes_per_token += info.dim * 4;
+  } else {
+    load.window_bytes = kWindowBytes;
+  }
+  load.keeps_patterns =
+      std::any_of(setup.sites.begin(), setup.sites.end(),
+                  [](const CaptureSite& site) { return site.kind == HookKind::kPattern; });
+  load.smallest_batch = options.pairs.empty() ? 1 : 2;
+  load.asked_batch = options.batch_size;
+  return load;
+}
+
+/// Chooses the batch, and how much waits for the disk, within the memory that may be taken.
+void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning, CaptureSetup& setup) {
+  const std::int64_t usual = choose_batch_size(options.batch_size, setup.input.longest());
+  const MemoryPlan plan = plan_capture_memory(setup.config, load_of(options, setup), usual,
+                                              tuning.queue_bytes, options.memory_limit);
+  setup.batch_size = plan.batch_size;
+  setup.queue_bytes = plan.queue_bytes;
+  setup.outlook.memory_bytes = plan.memory.total();
+}
+
 /// Both sentences of a pair fall into one window, hence an even number per pass. Pooled rows wait
 /// in memory until their window ends.
 WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setup) {
-  constexpr std::int64_t kWaitingBytes = std::int64_t{64} << 20;
   constexpr std::int64_t kMaxSequences = std::int64_t{1} << 14;
   const auto even = [&](std::int64_t count) {
     return options.pairs.empty() ? count : count + count % 2;
@@ -143,7 +174,7 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   WindowLimits limits;
   limits.batch_size = even(setup.batch_size);
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
-  const std::int64_t fitting = kWaitingBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
+  const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
   limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
   if (!options.batch_size) limits.tokens = limits.batch_size * setup.input.longest();
   return limits;
@@ -184,7 +215,7 @@ void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& c
 
 std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
                                                     const Checkpoint& checkpoint,
-                                                    const ShardLimits& limits) {
+                                                    const CaptureTuning& tuning) {
   auto setup = std::make_unique<CaptureSetup>();
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
@@ -210,13 +241,13 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   for (const ActivationInfo& info : setup->plan.activations) {
     setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);
   }
-  setup->batch_size = choose_batch_size(options.batch_size, setup->input.longest());
+  choose_sizes(options, tuning, *setup);
   setup->windows = plan_passes(options, *setup);
   setup->shards = plan_shards({.num_sequences = setup->input.num_sequences(),
                                .num_tokens = setup->input.num_tokens(),
                                .num_rows = setup->selection->num_rows(),
                                .bytes_per_row = setup->bytes_per_row},
-                              setup->windows.batch_size, limits);
+                              setup->windows.batch_size, tuning.shard);
   set_outlook(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
   read_routers(checkpoint, setup->router_edits, setup->plan);

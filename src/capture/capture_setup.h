@@ -27,6 +27,7 @@ struct CaptureSetup {
   std::vector<SequenceRange> shards;
   std::int64_t batch_size = 0;
   std::int64_t bytes_per_row = 0;
+  std::size_t queue_bytes = 0;  ///< of rows that wait for the disk
   bool allow_nan = false;
   bool scores = false;  ///< the log-likelihood of every sequence is asked for
   WindowLimits windows;
@@ -39,6 +40,6 @@ struct CaptureSetup {
 /// @throws InvalidArgument, FormatError, IoError  as run_capture()
 std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
                                                     const Checkpoint& checkpoint,
-                                                    const ShardLimits& limits);
+                                                    const CaptureTuning& tuning);
 
 }  // namespace lime

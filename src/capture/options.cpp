@@ -51,6 +51,9 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("device", device, "auto, cpu, cuda or cuda:I");
   list.add("dtype", dtype, "arithmetic of the forward pass");
   list.add("allow_nan", allow_nan, "run although weights or activations are not finite");
+  list.add("memory_limit", memory_limit,
+           "most memory of the process, e.g. 8GB: takes a smaller batch where needed, and refuses "
+           "what cannot fit");
   list.add("threads", threads, "threads of the forward pass; 0: one per processor");
   list.add("seed", seed, "stored with the capture; nothing in it is random so far");
   list.add("quiet", quiet, "print errors only");
@@ -122,7 +125,7 @@ std::optional<BlimpPreset> CaptureOptions::pair_preset() const {
 Json content_options(const CaptureOptions& options) {
   Json content = options_to_json(options);
   for (const char* const name : {"checkpoint", "text", "lines", "tokens", "pairs", "output",
-                                 "resume", "shard", "threads", "quiet"}) {
+                                 "resume", "shard", "memory_limit", "threads", "quiet"}) {
     content.erase(name);
   }
   content.erase("router_edit");

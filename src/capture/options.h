@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/layer_selection.h"
+#include "core/memory.h"
 #include "core/options.h"
 #include "core/work_share.h"
 #include "model/compute_type.h"
@@ -96,6 +97,9 @@ struct CaptureOptions {
   ComputeType dtype = ComputeType::kFloat32;
   /// Runs although weights or activations are not finite.
   bool allow_nan = false;
+  /// Most memory of the process: a smaller batch or queue is chosen where needed, and what cannot
+  /// fit is refused before anything is computed. Without a value nothing is changed.
+  std::optional<ByteSize> memory_limit = std::nullopt;
   /// Threads of the forward pass; 0: one per processor.
   int threads = 0;
   /// Stored with the capture. Nothing in a capture is random so far.

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "checkpoint/float_reader.h"
 #include "core/errors.h"
+#include "core/mapped_file.h"
 #include "core/sha256.h"
 #include "core/utf8.h"
 
 namespace lime {
 namespace {
+
+/// Bytes of a weight file that are resident while it is hashed.
+constexpr std::size_t kHashedAtOnce = std::size_t{64} << 20;
 
 /// Position of element `index` in a row-major tensor: "[3, 0]".
 std::string position_text(std::size_t index, const Shape& shape) {
@@ -83,6 +88,7 @@ void Checkpoint::read_into(std::string_view name, std::span<T> to) const {
                           name, shape_text(from.info.shape), count, to.size());
   }
   const auto bad = convert_source(from, to);
+  release_pages(from.bytes);
   if (!bad || options_.allow_nan) return;
   throw FormatError(
       "'{}': tensor '{}' must hold finite weights, got {} at {}; --allow-nan reads them as they "
@@ -112,7 +118,12 @@ const std::string& Checkpoint::sha256() const {
   if (weights_.index) lines += hash_line(sha256_of_file(*weights_.index), *weights_.index);
   for (const SafetensorsFile& file : weights_.files) {
     Sha256 hash;
-    hash.update(file.bytes());
+    for (auto rest = file.bytes(); !rest.empty();) {
+      const auto part = rest.first(std::min(rest.size(), kHashedAtOnce));
+      hash.update(part);
+      release_pages(part);
+      rest = rest.subspan(part.size());
+    }
     lines += hash_line(hash.hex_digest(), file.path());
   }
   sha256_ = sha256_of(lines);

@@ -27,4 +27,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Lets the whole pages inside `bytes`, a part of a mapped file, leave this process's resident
+/// memory. They are read again when touched: a large file read in parts need never be resident as
+/// a whole.
+void release_pages(std::span<const std::byte> bytes);
+
 }  // namespace lime

@@ -95,6 +95,26 @@ TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {
   EXPECT_TRUE(CaptureReader(folder_ / "capture.h5").complete());
 }
 
+TEST_F(LimeCaptureTest, StaysWithinTheMemoryLimit) {
+  const std::string command = std::string(kCapture) + " --memory-limit ";
+  const ProgramRun refused = run(command + "20MB");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.errors, HasSubstr("memory_limit: 20MB is too little for weights of "));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "capture.h5"));
+  // What it asks for, it takes as an upper bound.
+  const std::string asked = "give --memory-limit ";
+  const std::size_t at = refused.errors.find(asked);
+  ASSERT_NE(at, std::string::npos) << refused.errors;
+  const std::int64_t named = std::stoll(refused.errors.substr(at + asked.size()));
+  const ProgramRun result = run(command + std::to_string(named) + "MiB");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  const std::string peak = "peak memory ";
+  const std::size_t said = result.output.find(peak);
+  ASSERT_NE(said, std::string::npos) << result.output;
+  EXPECT_THAT(result.output.substr(said), HasSubstr("MiB"));
+  EXPECT_LE(std::stod(result.output.substr(said + peak.size())), static_cast<double>(named));
+}
+
 TEST_F(LimeCaptureTest, TakesASequencePerLine) {
   write_text(folder_ / "lines.txt", "Once upon\n\nThe cat is here.\r\nAnd\n");
   const ProgramRun result = run("--checkpoint model --lines lines.txt");

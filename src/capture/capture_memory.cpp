@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "checkpoint/parameters.h"
+#include "checkpoint/router_layout.h"
+#include "core/errors.h"
+#include "core/progress.h"
+
+namespace lime {
+namespace {
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+/// A queue of less would stop the model at every batch.
+constexpr std::int64_t kSmallestQueue = 32 * kMebibyte;
+/// A chunk of a dataset, at most.
+constexpr std::int64_t kChunkBytes = 4 * kMebibyte;
+/// What allocators, threads and the pieces of matrix products take beside the tensors.
+constexpr std::int64_t kOverhead = 96 * kMebibyte;
+
+std::int64_t element_bytes(ComputeType dtype) {
+  switch (dtype) {
+    case ComputeType::kFloat64:
+      return 8;
+    case ComputeType::kFloat32:
+      return 4;
+    case ComputeType::kBfloat16:
+    case ComputeType::kFloat16:
+      return 2;
+  }
+  return 8;
+}
+
+/// Weights and, while they are read, the largest one as float32.
+std::int64_t weight_bytes(const ModelConfig& config, ComputeType dtype) {
+  std::int64_t elements = 0;
+  std::int64_t largest = 0;
+  for (const ParameterSpec& spec : parameter_specs(config)) {
+    const std::int64_t count = element_count(spec.shape);
+    elements += count;
+    largest = std::max(largest, count);
+  }
+  const bool is_staged = element_bytes(dtype) < 4;
+  return elements * element_bytes(dtype) + (is_staged ? largest * 4 : 0);
+}
+
+std::string size_text(std::int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+std::int64_t elements_per_token(const ModelConfig& config, const CaptureLoad& load) {
+  // Scores, and the pattern that is made of them.
+  const std::int64_t patterns = 2 * config.num_attention_heads * load.longest;
+  return pass_elements_per_token(config) + (load.keeps_patterns ? patterns : 0);
+}
+
+/// The memory of a capture as a function of how it is cut.
+class MemoryModel {
+ public:
+  MemoryModel(const ModelConfig& config, const CaptureLoad& load)
+      : load_(load),
+        program_(resident_memory() + kOverhead),
+        weights_(weight_bytes(config, load.dtype)),
+        pass_per_sequence_(load.longest *
+                           (elements_per_token(config, load) * element_bytes(load.dtype) +
+                            load.bytes_per_token)) {}
+
+  CaptureMemory of(std::int64_t batch_size, std::int64_t queue_bytes) const {
+    CaptureMemory memory;
+    memory.program = program_;
+    memory.weights = weights_;
+    memory.pass = batch_size * pass_per_sequence_;
+    // A batch larger than the queue passes through it alone.
+    memory.waiting = std::max(queue_bytes, batch_size * load_.longest * load_.bytes_per_token) +
+                     load_.window_bytes + load_.num_datasets * kChunkBytes;
+    return memory;
+  }
+
+  /// The largest batch up to `most` that fits with the smallest queue, halving; 0 if none does.
+  std::int64_t largest_batch(std::int64_t most, std::int64_t limit) const {
+    for (std::int64_t batch = most; batch >= load_.smallest_batch; batch /= 2) {
+      const std::int64_t whole = batch / load_.smallest_batch * load_.smallest_batch;
+      if (of(whole, kSmallestQueue).total() <= limit) return whole;
+    }
+    return 0;
+  }
+
+ private:
+  const CaptureLoad& load_;
+  std::int64_t program_;
+  std::int64_t weights_;
+  std::int64_t pass_per_sequence_;
+};
+
+[[noreturn]] void refuse(const CaptureLoad& load, const CaptureMemory& least, ByteSize limit) {
+  throw InvalidArgument(
+      "memory_limit: {} is too little for weights of {}, a pass over {} of up to {} tokens with "
+      "{}, {} waiting for the disk and {} of the program; give --memory-limit {:.0f}MiB or more, a "
+      "narrower --dtype, fewer --layers or shorter sequences",
+      limit.to_string(), size_text(least.weights),
+      load.smallest_batch == 1 ? "one sequence" : "a pair", load.longest, size_text(least.pass),
+      size_text(least.waiting), size_text(least.program),
+      std::ceil(1.02 * static_cast<double>(least.total()) / static_cast<double>(kMebibyte)));
+}
+
+}  // namespace
+
+std::int64_t pass_elements_per_token(const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  const std::int64_t q = config.num_attention_heads * config.head_dim;
+  const std::int64_t kv = config.num_key_value_heads * config.head_dim;
+  const std::int64_t layers = config.num_hidden_layers;
+  // Stream, its normalised form, the branch's output; projections before and after rotation, what
+  // attention read; gate, up and their product.
+  std::int64_t elements = 4 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size;
+  switch (config.decoder) {
+    case DecoderKind::kLime:
+      if (config.lime.router != RouterKind::kNone) elements += (layers + 1) * 2 * kv;
+      break;
+    case DecoderKind::kDenseFormer:
+      elements += (layers + 1) * hidden;
+      break;
+    case DecoderKind::kHyperConnections:
+      elements += 2 * config.hyper_connections.rate * hidden;
+      break;
+    case DecoderKind::kResFormer:
+      elements += 2 * kv;
+      break;
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+      break;
+  }
+  return elements;
+}
+
+MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& load,
+                               std::int64_t batch_size, std::size_t queue_bytes,
+                               std::optional<ByteSize> limit) {
+  const MemoryModel model(config, load);
+  const auto most = static_cast<std::int64_t>(queue_bytes);
+  MemoryPlan plan{batch_size, queue_bytes, model.of(batch_size, most)};
+  if (!limit || plan.memory.total() <= limit->bytes) return plan;
+  plan.batch_size = model.largest_batch(batch_size, limit->bytes);
+  if (plan.batch_size == 0) {
+    refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
+  }
+  if (load.asked_batch && plan.batch_size < batch_size) {
+    throw InvalidArgument(
+        "memory_limit: {} sequences of up to {} tokens per pass need {}, more than {}; "
+        "--batch-size "
+        "{} fits",
+        batch_size, load.longest, size_text(model.of(batch_size, kSmallestQueue).total()),
+        limit->to_string(), plan.batch_size);
+  }
+  const std::int64_t rest =
+      limit->bytes - model.of(plan.batch_size, kSmallestQueue).total() + kSmallestQueue;
+  plan.queue_bytes = static_cast<std::size_t>(std::clamp(rest, kSmallestQueue, most));
+  plan.memory = model.of(plan.batch_size, static_cast<std::int64_t>(plan.queue_bytes));
+  return plan;
+}
+
+}  // namespace lime

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/errors.h"
+#include "core/json.h"
+
+namespace lime {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+constexpr std::size_t kQueue = std::size_t{512} << 20;
+
+ModelConfig small_model(const std::string& decoder = "llama") {
+  Json config = {{"model_type", decoder},   {"hidden_size", 64},
+                 {"num_hidden_layers", 3},  {"num_attention_heads", 4},
+                 {"intermediate_size", 96}, {"num_key_value_heads", 2},
+                 {"vocab_size", 128},       {"max_position_embeddings", 4096},
+                 {"rms_norm_eps", 1e-5}};
+  return parse_model_config(config, "config");
+}
+
+CaptureLoad usual_load() {
+  CaptureLoad load;
+  load.longest = 1024;
+  load.bytes_per_token = 8192;
+  load.num_datasets = 4;
+  return load;
+}
+
+/// The memory of a batch with the smallest queue that is ever chosen, and a little more.
+ByteSize just_enough_for(const CaptureLoad& load, std::int64_t batch) {
+  const MemoryPlan all = plan_capture_memory(small_model(), load, batch, 32 * kMebibyte, {});
+  return {all.memory.total() + 4 * kMebibyte};
+}
+
+std::string refusal(const CaptureLoad& load, std::int64_t batch, ByteSize limit) {
+  try {
+    plan_capture_memory(small_model(), load, batch, kQueue, limit);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CaptureMemoryTest, NothingChangesWithoutALimitOrBelowIt) {
+  for (const std::optional<ByteSize> limit : {std::optional<ByteSize>(), {{1LL << 40}}}) {
+    const MemoryPlan plan = plan_capture_memory(small_model(), usual_load(), 8, kQueue, limit);
+    EXPECT_EQ(plan.batch_size, 8);
+    EXPECT_EQ(plan.queue_bytes, kQueue);
+    EXPECT_GT(plan.memory.total(), static_cast<std::int64_t>(kQueue));
+  }
+}
+
+TEST(CaptureMemoryTest, TakesASmallerQueueThenASmallerBatch) {
+  const CaptureLoad load = usual_load();
+  const ByteSize for_eight = just_enough_for(load, 8);
+  const MemoryPlan eight = plan_capture_memory(small_model(), load, 8, kQueue, for_eight);
+  EXPECT_EQ(eight.batch_size, 8);
+  EXPECT_LT(eight.queue_bytes, kQueue);
+  EXPECT_LE(eight.memory.total(), for_eight.bytes);
+
+  CaptureLoad larger = load;
+  larger.bytes_per_token *= 16;  // a batch outweighs the queue
+  const ByteSize for_two = just_enough_for(larger, 2);
+  const MemoryPlan two = plan_capture_memory(small_model(), larger, 8, kQueue, for_two);
+  EXPECT_EQ(two.batch_size, 2);
+  EXPECT_LE(two.memory.total(), for_two.bytes);
+}
+
+TEST(CaptureMemoryTest, RefusesWhatCannotFit) {
+  EXPECT_THAT(refusal(usual_load(), 8, {10 * kMebibyte}),
+              AllOf(HasSubstr("memory_limit: 10M is too little for weights of "),
+                    HasSubstr("a pass over one sequence of up to 1024 tokens"),
+                    HasSubstr("give --memory-limit ")));
+  CaptureLoad pairs = usual_load();
+  pairs.smallest_batch = 2;
+  EXPECT_THAT(refusal(pairs, 8, {10 * kMebibyte}), HasSubstr("a pass over a pair"));
+  CaptureLoad asked = usual_load();
+  asked.bytes_per_token *= 16;
+  asked.asked_batch = 8;
+  EXPECT_THAT(refusal(asked, 8, just_enough_for(asked, 2)), HasSubstr("--batch-size 2 fits"));
+}
+
+TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {
+  const std::string text = refusal(usual_load(), 8, {10 * kMebibyte});
+  const std::size_t number = text.find("--memory-limit ") + 15;
+  const std::int64_t named = std::stoll(text.substr(number)) * kMebibyte;
+  EXPECT_EQ(plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}}).batch_size, 1);
+}
+
+TEST(CaptureMemoryTest, DecodersThatKeepWhatEarlierLayersLeftTakeMore) {
+  const std::int64_t llama = pass_elements_per_token(small_model());
+  for (const char* const decoder : {"lime", "denseformer", "hyper_connections", "resformer"}) {
+    EXPECT_GT(pass_elements_per_token(small_model(decoder)), llama) << decoder;
+  }
+}
+
+}  // namespace
+}  // namespace lime
