@@ -189,31 +189,6 @@ UnitResult measure(const BlimpShared& shared, std::size_t index, const std::stri
   return result_of(shared, input, probes);
 }
 
-void check_rows(const CaptureReader& capture) {
-  if (capture.sites().empty()) {
-    throw InvalidArgument(
-        "'{}': holds no activations to probe; capture with --rows mean, or ask for --zero-shot",
-        capture.path().string());
-  }
-  if (capture.info().rows == RowKind::kTokens) {
-    throw InvalidArgument(
-        "'{}': holds a row per token, and probes of sentences need one per sentence; capture again "
-        "with --rows mean or --rows last",
-        capture.path().string());
-  }
-}
-
-void check_folds(const BlimpShared::Input& input, int folds) {
-  for (const PairTask& task : input.tasks) {
-    const auto pairs = static_cast<std::int64_t>(task.pairs.size());
-    if (pairs >= folds) continue;
-    throw InvalidArgument(
-        "'{}': task '{}' has {} pair{}, fewer than the {} folds; choose fewer --folds or leave it "
-        "out with --task",
-        input.capture.reader.path().string(), task.name, pairs, pairs == 1 ? "" : "s", folds);
-  }
-}
-
 /// Rows as they are read and as the solver holds them, and a Gram matrix on the smaller side.
 std::int64_t bytes_per_task(const BlimpShared::Input& input, std::int64_t dim) {
   std::int64_t rows = 0;
@@ -227,10 +202,44 @@ std::int64_t bytes_per_task(const BlimpShared::Input& input, std::int64_t dim) {
 
 }  // namespace
 
+ProbeResult probe_pairs(const CaptureReader& capture, const std::string& site, int layer,
+                        const PairTask& task, const BlimpOptions& options,
+                        const std::stop_token& stop) {
+  BlimpOptions real = options;
+  real.control = false;
+  return probe_task(read_task(capture, site, layer, task), real, stop).real;
+}
+
+void require_pooled_rows(const CaptureReader& capture) {
+  if (capture.sites().empty()) {
+    throw InvalidArgument(
+        "'{}': holds no activations to probe; capture with --rows mean, or ask for --zero-shot",
+        capture.path().string());
+  }
+  if (capture.info().rows == RowKind::kTokens) {
+    throw InvalidArgument(
+        "'{}': holds a row per token, and probes of sentences need one per sentence; capture again "
+        "with --rows mean or --rows last",
+        capture.path().string());
+  }
+}
+
+void require_pairs_per_fold(const CaptureReader& capture, const std::vector<PairTask>& tasks,
+                            int folds) {
+  for (const PairTask& task : tasks) {
+    const auto pairs = static_cast<std::int64_t>(task.pairs.size());
+    if (pairs >= folds) continue;
+    throw InvalidArgument(
+        "'{}': task '{}' has {} pair{}, fewer than the {} folds; choose fewer --folds or leave it "
+        "out with --task",
+        capture.path().string(), task.name, pairs, pairs == 1 ? "" : "s", folds);
+  }
+}
+
 std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, std::size_t index) {
   const BlimpShared::Input& input = shared->inputs[index];
-  check_rows(input.capture.reader);
-  check_folds(input, shared->options.folds);
+  require_pooled_rows(input.capture.reader);
+  require_pairs_per_fold(input.capture.reader, input.tasks, shared->options.folds);
   std::vector<Unit> units;
   for (const auto& [site, layers] : input.capture.parts) {
     for (const int layer : layers) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,19 @@ std::int64_t count_pairs(const std::vector<PairTask>& tasks);
 /// Units of the probes, one per site and layer of input `index`. Refuses rows that are not pooled
 /// and tasks with fewer pairs than folds.
 std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, std::size_t index);
+
+/// Probes one task in one layer as the units do: rows 2 i and 2 i + 1 are the good and the bad
+/// sentence of pair i, classes 1 and 0. Seeds are those of `options.probe`.
+/// @throws InvalidArgument  if a value is not finite.
+ProbeResult probe_pairs(const CaptureReader& capture, const std::string& site, int layer,
+                        const PairTask& task, const BlimpOptions& options,
+                        const std::stop_token& stop);
+
+/// @throws InvalidArgument  unless rows are pooled, one per sentence.
+void require_pooled_rows(const CaptureReader& capture);
+/// @throws InvalidArgument  that names the first task with fewer pairs than folds.
+void require_pairs_per_fold(const CaptureReader& capture, const std::vector<PairTask>& tasks,
+                            int folds);
 
 /// Name of the matrix in which a unit of probes keeps what it judged right, [pairs, 2]: 1 where the
 /// good, the bad sentence was told right.

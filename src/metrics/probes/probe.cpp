@@ -139,7 +139,7 @@ double majority_accuracy(const std::vector<int>& labels, const std::vector<std::
 }
 
 ProbeFold evaluate_fold(const Cell& cell, const LogisticFit& fit, const std::vector<int>& labels,
-                        int num_classes, std::vector<int>& predictions) {
+                        int num_classes, ProbeResult& result) {
   // scikit-learn's log_loss clips probabilities at the rounding of a double.
   const double lowest = std::log(std::numeric_limits<double>::epsilon());
   ProbeFold fold;
@@ -153,7 +153,8 @@ ProbeFold evaluate_fold(const Cell& cell, const LogisticFit& fit, const std::vec
     }
     const auto row = static_cast<Eigen::Index>(i);
     const Eigen::Index predicted = best_class(fit.log_probabilities, row);
-    predictions[i] = static_cast<int>(predicted);
+    result.predictions[i] = static_cast<int>(predicted);
+    result.log_probabilities.row(row) = fit.log_probabilities.row(row).cast<float>();
     ++fold.confusion(labels[i], predicted);
     ++fold.num_test;
     if (predicted == labels[i]) ++right;
@@ -268,11 +269,13 @@ std::vector<ProbeResult> cross_validate_labels(const ProbeData& data,
   }
   if (options.c.size() > 1) choose_c(problem, cells, run.stop);
   std::vector<ProbeResult> results(labels.size());
-  for (ProbeResult& result : results) result.predictions.assign(folds.fold_of_row.size(), 0);
+  for (ProbeResult& result : results) {
+    result.predictions.assign(folds.fold_of_row.size(), 0);
+    result.log_probabilities = MatrixF::Zero(data.rows.rows(), data.num_classes);
+  }
   fit_cells(problem, cells, run.stop, [&](const Cell& cell, const LogisticFit& fit) {
     ProbeResult& result = results[cell.labels];
-    result.folds.push_back(
-        evaluate_fold(cell, fit, labels[cell.labels], data.num_classes, result.predictions));
+    result.folds.push_back(evaluate_fold(cell, fit, labels[cell.labels], data.num_classes, result));
   });
   return results;
 }

@@ -64,6 +64,7 @@ struct ProbeRun {
 struct ProbeResult {
   std::vector<ProbeFold> folds;
   std::vector<int> predictions;  ///< [num_rows], each by the fold that did not train on it
+  MatrixF log_probabilities;     ///< [num_rows, num_classes], nats, by the same folds
 
   /// Accuracies of the folds, for means, deviations and comparisons.
   std::vector<double> accuracies() const;

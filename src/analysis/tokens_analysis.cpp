@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/tokens_analysis.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "analysis/column_table.h"
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "metrics/entropy/matrix_entropy.h"
+#include "metrics/entropy/standardize.h"
+#include "metrics/entropy/token_contributions.h"
+#include "metrics/geometry/token_profile.h"
+
+namespace lime {
+namespace {
+
+/// What the units of one analysis share.
+struct TokensShared {
+  TokensOptions options;
+  std::vector<ChosenCapture> captures;
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
+};
+
+std::int64_t num_tokens_of(const CaptureReader& capture, std::int64_t sequence) {
+  const auto at = static_cast<std::size_t>(sequence);
+  return capture.offsets()[at + 1] - capture.offsets()[at];
+}
+
+void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
+  const std::string path = capture.path().string();
+  const CaptureInfo& info = capture.info();
+  if (info.rows != RowKind::kTokens || !info.class_names.empty()) {
+    throw InvalidArgument(
+        "'{}': must hold every token of its sequences; capture again with --rows tokens and "
+        "without --only",
+        path);
+  }
+  if (sequence >= capture.num_sequences()) {
+    throw InvalidArgument("sequence: must be below the {} of '{}', got {}",
+                          capture.num_sequences(), path, sequence);
+  }
+  const std::int64_t tokens = num_tokens_of(capture, sequence);
+  if (tokens < 2) {
+    throw InvalidArgument("'{}': sequence {} has {} token{}, and entropy needs at least 2", path,
+                          sequence, tokens, tokens == 1 ? "" : "s");
+  }
+}
+
+UnitResult measure_tokens(const TokensShared& shared, const CaptureReader& capture,
+                          const std::string& site, int layer, const UnitContext& context) {
+  const std::int64_t sequence = shared.options.sequence;
+  const MatrixF rows = capture.read_sequence(site, layer, sequence);
+  const RunningStatistics statistics = capture.statistics(site, layer);
+  const MatrixD z = standardize(
+      rows, make_standardization({statistics.count, statistics.mean, statistics.m2}));
+  const TokenProfile profile = token_profile(rows);
+  const TokenContributions entropy =
+      token_contributions(z, shared.options.alpha, context.pool, context.stop);
+  UnitResult result;
+  const std::int64_t first = capture.offsets()[static_cast<std::size_t>(sequence)];
+  for (Eigen::Index t = 0; t < rows.rows(); ++t) {
+    const auto at = static_cast<std::size_t>(first + t);
+    const std::int32_t token = capture.rows().token[at];
+    Json row = Json::object();
+    row["sequence"] = sequence;
+    row["position"] = capture.rows().position[at];
+    row["token"] = token;
+    if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
+    row["norm"] = profile.norm(t);
+    row["relative_norm"] = profile.relative_norm(t);
+    row["next_cosine"] = t + 1 < rows.rows() ? Json(profile.next_cosine(t)) : Json(nullptr);
+    row["entropy_contribution"] = entropy.contributions(t);
+    result.rows.push_back(std::move(row));
+  }
+  return result;
+}
+
+std::vector<TableColumn> token_columns(bool has_texts) {
+  std::vector<TableColumn> columns = {
+      {.header = "label", .cell = text_cell("label"), .to_the_right = false},
+      {.header = "site", .cell = text_cell("site"), .to_the_right = false},
+      {.header = "layer", .cell = text_cell("layer")},
+      {.header = "position", .cell = text_cell("position")}};
+  if (has_texts) {
+    columns.push_back({.header = "text", .cell = text_cell("text"), .to_the_right = false});
+  } else {
+    columns.push_back({.header = "token", .cell = text_cell("token")});
+  }
+  columns.push_back({.header = "norm", .cell = number_cell("norm", 3)});
+  columns.push_back({.header = "relative", .cell = number_cell("relative_norm", 3)});
+  columns.push_back({.header = "next cosine", .cell = number_cell("next_cosine", 3)});
+  columns.push_back({.header = "entropy", .cell = number_cell("entropy_contribution", 4)});
+  return columns;
+}
+
+std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
+  std::vector<const Json*> pointers;
+  for (const Json& row : rows) pointers.push_back(&row);
+  return pointers;
+}
+
+Report tokens_report(Results results, const TokensShared& shared) {
+  Report report;
+  report.results = std::move(results);
+  report.notes = {
+      fmt::format("tokens of sequence {}: norm, norm over the median, cosine with the next token,",
+                  shared.options.sequence),
+      fmt::format("and by how much the entropy of order {} falls where the token is left out (nats)",
+                  shared.options.alpha)};
+  const std::vector<TableColumn> columns = token_columns(shared.tokenizer != nullptr);
+  report.text = [columns](const Results& all, const TextStyle& style) {
+    return columns_to_text(pointers_to(all.rows), columns, style);
+  };
+  report.latex = [columns](const Results& all, const std::vector<std::string>& notes) {
+    return columns_to_latex(pointers_to(all.rows), columns, notes);
+  };
+  return report;
+}
+
+}  // namespace
+
+void TokensOptions::describe(OptionList& list) {
+  captures.describe(list);
+  list.add("sequence", sequence, "number of the sequence in the captures, >= 0");
+  list.add("alpha", alpha, "order of the entropy that tokens contribute to, > 0; inf is allowed");
+  list.add("checkpoint", checkpoint,
+           "checkpoint folder whose tokenizer gives the tokens' texts; ids alone if not given");
+}
+
+void TokensOptions::validate() const {
+  captures.validate();
+  if (sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", sequence);
+  check_entropy_order(alpha);
+}
+
+Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
+  options.validate();
+  const auto shared = std::make_shared<TokensShared>();
+  shared->options = options;
+  shared->captures = open_captures(options.captures);
+  if (!options.checkpoint.empty()) shared->tokenizer = load_tokenizer(options.checkpoint);
+  Analysis analysis;
+  analysis.metric = "tokens";
+  analysis.options = stored_options(options);
+  analysis.inputs = capture_inputs(shared->captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    check_sequence(capture.reader, options.sequence);
+    for (const auto& [site, layers] : capture.parts) {
+      for (const int layer : layers) {
+        Unit unit = layer_unit(capture, site, layer);
+        const std::int64_t tokens = num_tokens_of(capture.reader, options.sequence);
+        const std::int64_t dim = capture.reader.dim(site, layer);
+        const std::int64_t smaller = std::min(tokens, dim);
+        unit.bytes = tokens * dim * 12 + 3 * smaller * smaller * 8 + tokens * smaller * 8;
+        unit.measure = [shared, &capture, site = site, layer](const UnitContext& context) {
+          return measure_tokens(*shared, capture.reader, site, layer, context);
+        };
+        analysis.units.push_back(std::move(unit));
+      }
+    }
+  }
+  const bool many = analysis.units.size() >= static_cast<std::size_t>(run.num_threads());
+  analysis.threads = many ? UnitThreads::kAcross : UnitThreads::kInside;
+  analysis.lacks_items = "tokens of one sequence are no samples; leave --compare out";
+  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+    return tokens_report(std::move(results), *shared);
+  };
+  return analysis;
+}
+
+}  // namespace lime

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/probe_exploration.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "analysis/run_analysis.h"
+#include "analysis/write_capture.h"
+#include "analysis/write_pairs.h"
+#include "core/errors.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int kRows = 120;
+
+/// Three words that the first dimensions tell apart, more or less.
+testing::SmallCapture words_capture() {
+  testing::SmallCapture capture;
+  capture.lengths.assign(kRows / 4, 4);
+  capture.class_names = {" is", " are", " was"};
+  MatrixF rows = testing::random_matrix(kRows, 5, 1);
+  for (int i = 0; i < kRows; ++i) {
+    capture.class_id.push_back(static_cast<std::int16_t>(i % 3));
+    rows(i, i % 3) += 1.5F;
+  }
+  capture.activations = {{"values", 0, rows}};
+  return capture;
+}
+
+class ProbeExplorationTest : public ::testing::Test {
+ protected:
+  CaptureReader words() const {
+    testing::write_capture(folder_ / "words.h5", words_capture());
+    return CaptureReader(folder_ / "words.h5");
+  }
+  CaptureReader pairs() const {
+    testing::write_pairs(folder_ / "pairs.h5", testing::example_pairs());
+    return CaptureReader(folder_ / "pairs.h5");
+  }
+
+  testing::TemporaryFolder folder_;
+  ThreadPool pool_{2};
+};
+
+TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
+  const CaptureReader reader = words();
+  SeparabilityOptions options;
+  options.captures.captures = {reader.path()};
+  options.control = {ProbeControl::kShuffled};
+  for (const ProbeGroup group : {ProbeGroup::kNone, ProbeGroup::kSequence}) {
+    options.group = group;
+    const Report report = run_analysis(prepare_separability(options, {}), {});
+    const Json& row = report.results.rows.at(0);
+    const SeparabilityExploration layer = explore_separability(reader, "values", 0, options, pool_);
+    std::string confusion;
+    for (Eigen::Index r = 0; r < 3; ++r) {
+      confusion += fmt::format("{}{} {} {}", r > 0 ? "; " : "", layer.confusion(r, 0),
+                               layer.confusion(r, 1), layer.confusion(r, 2));
+    }
+    EXPECT_EQ(row.at("confusion"), confusion);
+    double mean = 0.0;
+    for (const double accuracy : layer.accuracies) mean += accuracy / 5.0;
+    EXPECT_NEAR(row.at("mean").get<double>(), mean, 1e-12);
+  }
+}
+
+TEST_F(ProbeExplorationTest, EveryTokenIsJudgedOnce) {
+  const SeparabilityExploration layer = explore_separability(words(), "values", 0, {}, pool_);
+  EXPECT_THAT(layer.class_names, ElementsAre(" is", " are", " was"));
+  ASSERT_EQ(layer.judgements.size(), static_cast<std::size_t>(kRows));
+  Eigen::MatrixXi confusion = Eigen::MatrixXi::Zero(3, 3);
+  std::set<std::int64_t> rows;
+  for (const TokenJudgement& one : layer.judgements) {
+    rows.insert(one.row);
+    EXPECT_EQ(one.truth, one.row % 3);
+    ++confusion(one.truth, one.predicted);
+    EXPECT_GE(one.predicted_probability, one.truth_probability);
+    EXPECT_LE(one.predicted_probability, 1.0 + 1e-6);
+    EXPECT_GE(one.predicted_probability, 1.0 / 3.0 - 1e-6);
+  }
+  EXPECT_EQ(rows.size(), static_cast<std::size_t>(kRows));
+  EXPECT_EQ(confusion, layer.confusion);
+  EXPECT_GT(confusion.sum(), confusion.trace());
+}
+
+TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
+  const CaptureReader reader = pairs();
+  BlimpOptions options;
+  options.captures.captures = {reader.path()};
+  options.control = true;
+  const RunOptions run{.threads = 1, .seed = 7};
+  const Report report = run_analysis(prepare_blimp(options, run), run);
+  options.probe.seed = 7;
+  for (const int layer : {0, 1}) {
+    const BlimpExploration explored = explore_blimp(reader, "hidden", layer, options, pool_);
+    ASSERT_EQ(explored.tasks.size(), 3U);
+    for (std::size_t t = 0; t < 3; ++t) {
+      for (const Json& row : report.results.rows) {
+        if (row.at("layer") != layer || row.at("level") != "task") continue;
+        if (row.at("name") != explored.tasks[t]) continue;
+        EXPECT_NEAR(row.at("mean").get<double>(), explored.accuracies[t], 1e-12);
+      }
+    }
+    EXPECT_EQ(explored.judgements.size(), 32U);
+    int right = 0;
+    for (const PairJudgement& one : explored.judgements) {
+      right += (one.good_right ? 1 : 0) + (one.bad_right ? 1 : 0);
+      EXPECT_EQ(one.good_right, one.good_probability > 0.5);
+    }
+    EXPECT_EQ(right, explored.confusion.trace());
+    EXPECT_EQ(explored.confusion.sum(), 64);
+  }
+}
+
+TEST_F(ProbeExplorationTest, OneTaskIsTheSameAloneAndAmongOthers) {
+  const CaptureReader reader = pairs();
+  BlimpOptions one;
+  one.task = {explore_blimp(reader, "hidden", 1, {}, pool_).tasks.at(1)};
+  EXPECT_EQ(explore_blimp(reader, "hidden", 1, one, pool_).accuracies.at(0),
+            explore_blimp(reader, "hidden", 1, {}, pool_).accuracies.at(1));
+}
+
+TEST_F(ProbeExplorationTest, StoredOptionsComeBack) {
+  SeparabilityOptions before;
+  before.words = {" is", " was"};
+  before.folds = 3;
+  before.random_state = 9;
+  before.probe.c = {0.1, 1.0};
+  before.max_per_class = 20;
+  before.group = ProbeGroup::kSequence;
+  Json stored = stored_options(before);
+  stored["of_a_later_version"] = 1;
+  SeparabilityOptions after;
+  assign_stored_options(after, stored);
+  stored.erase("of_a_later_version");
+  stored["captures"] = Json::array({"capture.h5"});
+  EXPECT_EQ(stored_options(after), stored);
+}
+
+TEST_F(ProbeExplorationTest, RefusesWhatItCannotProbe) {
+  testing::write_capture(folder_ / "plain.h5", testing::example_capture());
+  const CaptureReader plain(folder_ / "plain.h5");
+  const auto refusal = [&](const auto& explore) -> std::string {
+    try {
+      explore();
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal([&] { explore_separability(plain, "values", 0, {}, pool_); }),
+              HasSubstr("has no classes to tell apart"));
+  EXPECT_THAT(refusal([&] { explore_blimp(plain, "values", 0, {}, pool_); }),
+              HasSubstr("need one per sentence"));
+}
+
+TEST_F(ProbeExplorationTest, CanBeStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(explore_separability(words(), "values", 0, {}, pool_, stop.get_token()),
+               Interrupted);
+  EXPECT_THROW(explore_blimp(pairs(), "hidden", 0, {}, pool_, {}, stop.get_token()), Interrupted);
+}
+
+}  // namespace
+}  // namespace lime

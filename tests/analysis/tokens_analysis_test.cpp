@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/tokens_analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "analysis/attention_exploration.h"
+#include "analysis/run_analysis.h"
+#include "analysis/write_capture.h"
+#include "core/errors.h"
+#include "metrics/entropy/matrix_entropy.h"
+#include "metrics/entropy/standardize.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TokensAnalysisTest : public ::testing::Test {
+ protected:
+  void use(const testing::SmallCapture& capture, const std::string& name = "run.h5") {
+    testing::write_capture(folder_ / name, capture);
+    options_.captures.captures = {folder_ / name};
+  }
+  Report analyze(int threads = 2) {
+    const RunOptions run{.threads = threads};
+    return run_analysis(prepare_tokens(options_, run), run);
+  }
+  std::string refusal() {
+    try {
+      analyze();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  testing::TemporaryFolder folder_;
+  TokensOptions options_;
+};
+
+TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
+  use(testing::example_capture());
+  options_.sequence = 1;
+  options_.captures.site = {"hidden"};
+  const Report report = analyze();
+  ASSERT_EQ(report.results.rows.size(), 2U * 8U);
+  const CaptureReader reader(folder_ / "run.h5");
+  const MatrixF rows = reader.read_sequence("hidden", 1, 1);
+  const MatrixF all = reader.read_all("hidden", 1);
+  const MatrixD z = standardize(rows, make_standardization(feature_statistics(all)));
+  const Json& third = report.results.rows.at(8 + 2);
+  EXPECT_EQ(third.at("layer"), 1);
+  EXPECT_EQ(third.at("position"), 2);
+  EXPECT_EQ(third.at("token"), reader.rows().token.at(5 + 2));
+  EXPECT_FALSE(third.contains("text"));
+  EXPECT_NEAR(third.at("norm").get<double>(), rows.row(2).cast<double>().norm(), 1e-12);
+  const double dot = rows.row(2).cast<double>().dot(rows.row(3).cast<double>());
+  EXPECT_NEAR(third.at("next_cosine").get<double>(),
+              dot / rows.row(2).cast<double>().norm() / rows.row(3).cast<double>().norm(), 1e-12);
+  MatrixD rest(7, 6);
+  rest << z.topRows(2), z.bottomRows(5);
+  EXPECT_NEAR(third.at("entropy_contribution").get<double>(),
+              matrix_renyi_entropy(ConstMatrixRefD(z), 0.5) -
+                  matrix_renyi_entropy(ConstMatrixRefD(rest), 0.5),
+              1e-7);
+  EXPECT_TRUE(report.results.rows.at(7).at("next_cosine").is_null()) << "nothing follows";
+}
+
+TEST_F(TokensAnalysisTest, TablesShowEveryToken) {
+  use(testing::example_capture());
+  const Report report = analyze();
+  const std::string table = format_report(report, ResultsFormat::kTable);
+  EXPECT_THAT(table, HasSubstr("next cosine"));
+  EXPECT_THAT(table, HasSubstr("sequence 0"));
+  EXPECT_THAT(format_report(report, ResultsFormat::kLatex), HasSubstr("toprule"));
+}
+
+TEST_F(TokensAnalysisTest, NumbersDoNotDependOnThreads) {
+  use(testing::example_capture());
+  EXPECT_EQ(analyze(1).results.rows, analyze(3).results.rows);
+}
+
+TEST_F(TokensAnalysisTest, RefusesWhatItCannotMeasure) {
+  use(testing::example_capture());
+  options_.sequence = 3;
+  EXPECT_THAT(refusal(), HasSubstr("sequence: must be below the 3 of"));
+  options_.sequence = -1;
+  EXPECT_EQ(refusal(), "sequence: must be >= 0, got -1");
+  options_.sequence = 0;
+  testing::SmallCapture words = testing::example_capture();
+  words.class_names = {" is"};
+  use(words, "words.h5");
+  EXPECT_THAT(refusal(), HasSubstr("must hold every token of its sequences"));
+}
+
+TEST_F(TokensAnalysisTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {
+  use(testing::example_capture());
+  const CaptureReader reader(folder_ / "run.h5");
+  try {
+    explore_attention(reader, 1, 0);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("capture again with --sites values,hidden,attn.hook_pattern"));
+  }
+}
+
+}  // namespace
+}  // namespace lime
