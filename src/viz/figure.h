@@ -83,12 +83,21 @@ struct CurvePanel {
 
 /// A matrix as coloured cells. Row 0 is drawn at the bottom.
 struct MapPanel {
+  /// A cell that somebody has changed: crossed out, or with a corner where only its value differs.
+  struct Mark {
+    int row = 0;
+    int col = 0;
+    bool is_crossed = false;
+  };
+
   MatrixD values;  ///< [rows, cols]; NaN: no cell
   bool is_signed = false;
   bool shows_numbers = false;  ///< writes each value into its cell
+  int decimals = 2;            ///< of those numbers
   /// Heavier lines before these rows and columns, e.g. between layers.
   std::vector<int> row_borders = {};
   std::vector<int> col_borders = {};
+  std::vector<Mark> marks = {};
 };
 
 /// Points in the plane with a class each.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/map_plottable.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lime {
@@ -9,6 +10,10 @@ namespace {
 /// More cells than this are drawn as a picture.
 constexpr Eigen::Index kMaxVectorCells = 40'000;
 constexpr double kOverlap = 6.0;          // of neighbouring cells, units
+constexpr float kCrossAlpha = 0.55F;      // numbers stay readable below
+constexpr double kCornerShare = 0.4;      // of the cell that a mark in its corner takes
+constexpr double kSmallestMarked = 2.5;   // side of a cell that can have a mark, points
+constexpr double kLargestCorner = 6.0;    // of such a mark, points
 constexpr double kSmallestNumbers = 0.6;  // of the font's size
 
 }  // namespace
@@ -48,6 +53,7 @@ void MapPlottable::draw(QCPPainter* painter) {
     draw_cells(painter);
   }
   if (number_font_) draw_numbers(painter);
+  draw_marks(painter);
 }
 
 void MapPlottable::draw_cells(QCPPainter* painter) const {
@@ -92,10 +98,48 @@ void MapPlottable::draw_picture(QCPPainter* painter) {
   painter->drawImage(target, picture_);
 }
 
+QColor MapPlottable::ink_on(double value) const {
+  const bool is_dark = luma(scale_.colour(value)) < 0.5;
+  return is_dark ? QColor(255, 255, 255) : QColor(20, 20, 20);
+}
+
+void MapPlottable::draw_marks(QCPPainter* painter) const {
+  if (marks_.empty()) return;
+  const QSizeF size = cell_rect(0, 0).size();
+  if (std::min(size.width(), size.height()) < units(kSmallestMarked)) return;
+  painter->setRenderHint(QPainter::Antialiasing, true);
+  for (const MapPanel::Mark& mark : marks_) {
+    if (mark.row >= cells_.rows() || mark.col >= cells_.cols()) continue;
+    const double value = cells_(mark.row, mark.col);
+    const QRectF cell = cell_rect(mark.row, mark.col);
+    QColor ink = ink_on(std::isfinite(value) ? value : 0.5 * (scale_.low + scale_.high));
+    if (mark.is_crossed) {
+      ink.setAlphaF(kCrossAlpha);
+      painter->setPen(QPen(ink, units(0.7), Qt::SolidLine, Qt::FlatCap));
+      const QRectF inner = cell.adjusted(0.14 * cell.width(), 0.14 * cell.height(),
+                                         -0.14 * cell.width(), -0.14 * cell.height());
+      painter->drawLine(inner.topLeft(), inner.bottomRight());
+      painter->drawLine(inner.bottomLeft(), inner.topRight());
+      continue;
+    }
+    const double side = std::min({kCornerShare * cell.width(), kCornerShare * cell.height(),
+                                  static_cast<double>(units(kLargestCorner))});
+    const QPointF corner = cell.topRight();
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(ink);
+    painter->drawPolygon(
+        QPolygonF{corner, corner - QPointF(side, 0.0), corner + QPointF(0.0, side)});
+    painter->setBrush(Qt::NoBrush);
+  }
+}
+
 void MapPlottable::draw_numbers(QCPPainter* painter) const {
   // As large as the cells allow; where that is too small to read, colours must do.
   const QSizeF cell = cell_rect(0, 0).size();
-  const QRectF text = QFontMetricsF(*number_font_).boundingRect(QStringLiteral("0.00"));
+  const QRectF text =
+      QFontMetricsF(*number_font_)
+          .boundingRect(QString::number(std::max(std::abs(scale_.low), std::abs(scale_.high)), 'f',
+                                        decimals_));
   const double share =
       std::min({1.0, 0.85 * cell.width() / text.width(), 0.9 * cell.height() / text.height()});
   if (share < kSmallestNumbers) return;
@@ -106,10 +150,9 @@ void MapPlottable::draw_numbers(QCPPainter* painter) const {
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
       const double value = cells_(r, c);
       if (!std::isfinite(value)) continue;
-      const bool is_dark = luma(scale_.colour(value)) < 0.5;
-      painter->setPen(is_dark ? QColor(255, 255, 255) : QColor(20, 20, 20));
+      painter->setPen(ink_on(value));
       painter->drawText(cell_rect(r, c), Qt::AlignCenter,
-                        QString::number(value, 'f', 2).replace('-', QChar(0x2212)));
+                        QString::number(value, 'f', decimals_).replace('-', QChar(0x2212)));
     }
   }
 }

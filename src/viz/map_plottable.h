@@ -6,9 +6,11 @@
 #include <QImage>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/matrix.h"
 #include "viz/colour.h"
+#include "viz/figure.h"
 #include "viz/plot_theme.h"
 
 namespace lime {
@@ -31,7 +33,11 @@ class MapPlottable : public QCPAbstractPlottable {
   MapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, MapScale scale);
 
   /// Writes each value into its cell.
-  void show_numbers(const QFont& font) { number_font_ = font; }
+  void show_numbers(const QFont& font, int decimals) {
+    number_font_ = font;
+    decimals_ = decimals;
+  }
+  void show_marks(std::vector<MapPanel::Mark> marks) { marks_ = std::move(marks); }
   /// Draws one picture however few cells there are: on a screen, which is redrawn often.
   void draw_as_picture() { always_picture_ = true; }
 
@@ -49,10 +55,15 @@ class MapPlottable : public QCPAbstractPlottable {
   void draw_picture(QCPPainter* painter);
   QImage picture() const;
   void draw_numbers(QCPPainter* painter) const;
+  void draw_marks(QCPPainter* painter) const;
+  /// What can be read on a cell of this value.
+  QColor ink_on(double value) const;
 
   MatrixD cells_;
   MapScale scale_;
   std::optional<QFont> number_font_;
+  int decimals_ = 2;
+  std::vector<MapPanel::Mark> marks_;
   bool always_picture_ = false;
   QImage picture_;  ///< made when it is first drawn
 };

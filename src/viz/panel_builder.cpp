@@ -180,7 +180,8 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
 
 void add_map(const PanelPlace& place, const MapPanel& panel) {
   auto* const map = new MapPlottable(place.x(), place.y(), panel.values, place.scale);
-  if (panel.shows_numbers) map->show_numbers(place.theme->tick_font());
+  if (panel.shows_numbers) map->show_numbers(place.theme->tick_font(), panel.decimals);
+  map->show_marks(panel.marks);
   const auto border = [&](double x1, double y1, double x2, double y2) {
     auto* const line = new QCPItemLine(place.plot);
     line->setPen(QPen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap));
