@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// bin/NAME of a package: becomes ../lib/lime/LEVEL/bin/NAME, built for the highest level of x86-64
+// that this processor has. LIME_PROCESSOR_LEVEL=baseline (or x86-64-v3, x86-64-v4) in the
+// environment chooses another. Compiled for any processor.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Level {
+  const char* name;
+  bool is_supported;
+};
+
+std::array<Level, 3> levels() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return {{{"x86-64-v4", __builtin_cpu_supports("x86-64-v4") != 0},
+           {"x86-64-v3", __builtin_cpu_supports("x86-64-v3") != 0},
+           {"baseline", true}}};
+#else
+  return {{{"x86-64-v4", false}, {"x86-64-v3", false}, {"baseline", true}}};
+#endif
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path home = self.parent_path().parent_path() / "lib" / "lime";
+  const char* const wanted = std::getenv("LIME_PROCESSOR_LEVEL");
+  for (const Level& level : levels()) {
+    const bool is_wanted = wanted == nullptr || std::strcmp(wanted, level.name) == 0;
+    if (!is_wanted || !level.is_supported) continue;
+    const fs::path program = home / level.name / "bin" / self.filename();
+    if (!fs::exists(program, error)) continue;
+    ::execv(program.c_str(), argv);
+    std::fprintf(stderr, "%s: '%s': cannot be started: %s\n", self.filename().c_str(),
+                 program.c_str(), std::strerror(errno));
+    return 1;
+  }
+  std::fprintf(stderr, "%s: '%s': must hold the program for %s; install the package again\n",
+               self.filename().c_str(), home.c_str(),
+               wanted == nullptr ? "this processor" : wanted);
+  return 1;
+}

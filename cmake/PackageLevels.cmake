@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Read by cpack: -D LIME_LEVEL_BUILDS="FOLDER;..." adds the programs of further builds.
+foreach(build IN LISTS LIME_LEVEL_BUILDS)
+  list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${build} lime programs /)
+endforeach()
