@@ -21,6 +21,16 @@ bool file_exists(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+/// Whether what `file` leads to through symbolic links lies in `folder`. Hugging Face's cache links
+/// the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
+bool stays_inside(const fs::path& folder, const fs::path& file) {
+  const fs::path home = fs::canonical(folder);
+  const fs::path target = fs::canonical(file).parent_path();
+  const fs::path revisions = home.parent_path();
+  return target == home ||
+         (revisions.filename() == "snapshots" && target == revisions.parent_path() / "blobs");
+}
+
 /// Names of the tensors of each shard, by the shard's file name.
 using ShardMap = std::map<std::string, std::vector<std::string>>;
 
@@ -53,6 +63,12 @@ WeightFiles open_shards(const fs::path& folder) {
     if (!file_exists(folder / name)) {
       throw IoError("'{}': the shard '{}' named by {} is missing; copy it into the folder",
                     folder.string(), printable(name, 120), kIndexFile);
+    }
+    if (!stays_inside(folder, folder / name)) {
+      throw FormatError(
+          "'{}': the shard '{}' named by {} is a link that leads out of the folder; copy the file "
+          "into it",
+          folder.string(), printable(name, 120), kIndexFile);
     }
   }
   for (const auto& [name, tensors] : shards) {

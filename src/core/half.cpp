@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/half.h"
 
+#include <Eigen/Core>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -13,7 +14,11 @@
 namespace lime {
 namespace {
 
+#if defined(__FLT16_MANT_DIG__)
 __extension__ using Half = _Float16;
+#else
+using Half = Eigen::half;  // Clang 14 knows _Float16 on x86 only with AVX512-FP16
+#endif
 
 // GCC 12 turns these two loops into scalar conversions or, without F16C, into calls.
 void float_to_half_plain(const float* from, HalfBits* to, std::size_t count) {

@@ -93,6 +93,32 @@ TEST_F(ShardedCheckpointTest, RefusesShardsOutsideTheFolder) {
   }
 }
 
+TEST_F(ShardedCheckpointTest, RefusesShardsThatAreLinksOutOfTheFolder) {
+  const TemporaryFolder elsewhere;
+  const std::filesystem::path target = elsewhere / "weights";
+  std::filesystem::rename(file(kSecond), target);
+  std::filesystem::create_symlink(target, file(kSecond));
+  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+            "'" + folder_.path().string() +
+                "': the shard 'model-00002-of-00002.safetensors' named by "
+                "model.safetensors.index.json is a link that leads out of the folder; copy the "
+                "file into it");
+}
+
+TEST_F(ShardedCheckpointTest, ReadsTheLinksOfHuggingFacesCache) {
+  const TemporaryFolder repository;
+  std::filesystem::create_directories(repository / "snapshots");
+  std::filesystem::create_directories(repository / "blobs");
+  const std::filesystem::path snapshot = repository / "snapshots/c0ffee";
+  std::filesystem::copy(folder_.path(), snapshot);
+  for (const char* const shard : {kFirst, kSecond}) {
+    std::filesystem::rename(snapshot / shard, repository.path() / "blobs" / shard);
+    std::filesystem::create_symlink(std::filesystem::path("../../blobs") / shard, snapshot / shard);
+  }
+  EXPECT_EQ(Checkpoint::open(snapshot).config().num_hidden_layers,
+            open().config().num_hidden_layers);
+}
+
 TEST_F(ShardedCheckpointTest, RefusesAnIndexWithoutAMap) {
   write_text(file(kIndex), "{\"weight_map\": 3}");
   EXPECT_EQ(message_of<FormatError>([&] { open(); }),

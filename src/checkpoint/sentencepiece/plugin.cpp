@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,8 +24,12 @@ class LoadedModel : public SentencePieceModel {
  public:
   /// False if `serialized` is not a SentencePiece model.
   bool parse(std::string_view serialized) {
-    return processor_.LoadFromSerializedProto({serialized.data(), serialized.size()}).ok() &&
-           processor_.GetPieceSize() > 0;
+    try {
+      return processor_.LoadFromSerializedProto({serialized.data(), serialized.size()}).ok() &&
+             processor_.GetPieceSize() > 0;
+    } catch (const std::exception&) {
+      return false;  // its Darts throws where pieces are empty or hold NUL
+    }
   }
 
   std::vector<std::int32_t> encode(std::string_view text) const override {

@@ -22,12 +22,12 @@ struct Plugin {
   void (*train)(std::int32_t vocab_size, const NextLine& next_line, std::string& model);
 };
 
-// The sanitizers' runtimes do not allow RTLD_DEEPBIND.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kLoadFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kLoadFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
+/// The sanitizers' runtimes do not allow RTLD_DEEPBIND.
+int load_flags() {
+  const bool is_sanitized = ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr ||
+                            ::dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr;
+  return RTLD_NOW | RTLD_LOCAL | (is_sanitized ? 0 : RTLD_DEEPBIND);
+}
 
 /// `../lib/lime` seen from the running program, in the build folder and when installed.
 fs::path plugin_path() {
@@ -38,7 +38,7 @@ fs::path plugin_path() {
 
 Plugin load_plugin() {
   const fs::path path = plugin_path();
-  void* const library = ::dlopen(path.c_str(), kLoadFlags);
+  void* const library = ::dlopen(path.c_str(), load_flags());
   const auto find = [&](const char* name) {
     void* const symbol = library == nullptr ? nullptr : ::dlsym(library, name);
     if (symbol != nullptr) return symbol;

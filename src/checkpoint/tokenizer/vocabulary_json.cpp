@@ -28,6 +28,9 @@ class VocabularyFilter {
       keys_[level - 1] = name;
       return !is_member(level);
     }
+    if (event == Event::array_start && is_vocabulary(level)) {
+      throw FormatError("{} must be an object", where_);
+    }
     if (!is_member(level)) return true;
     const std::string& token = keys_[level - 1];
     if (event == Event::object_start || event == Event::array_start) {
@@ -45,8 +48,16 @@ class VocabularyFilter {
  private:
   /// Whether a key or value at this depth is a member of the vocabulary.
   bool is_member(std::size_t level) const {
-    return level == member_path_.size() + 1 && keys_.size() + 1 >= level &&
-           std::equal(member_path_.begin(), member_path_.end(), keys_.begin());
+    return level == member_path_.size() + 1 && keys_.size() >= level && keys_match();
+  }
+
+  /// Whether a value at this depth is the vocabulary itself.
+  bool is_vocabulary(std::size_t level) const {
+    return level == member_path_.size() && keys_.size() >= level && keys_match();
+  }
+
+  bool keys_match() const {
+    return std::equal(member_path_.begin(), member_path_.end(), keys_.begin());
   }
 
   std::vector<std::string_view> member_path_;
