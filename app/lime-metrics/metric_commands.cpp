@@ -73,16 +73,17 @@ bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run)
 }
 
 void check_output(const HowToRun& how, const WorkShare& share) {
-  if (!how.output.output.empty()) return;
-  if (how.resume) {
+  const std::vector<fs::path>& outputs = how.output.output;
+  if (outputs.empty() && how.resume) {
     throw InvalidArgument("resume: needs the output file of the interrupted run, give it with -o");
   }
-  if (!share.is_whole()) {
-    throw InvalidArgument(
-        "shard: {} processes that share a measurement need an output file, got none; give it with "
-        "-o, or measure all in each with --shard 0/1",
-        share.count);
-  }
+  // From it a process that comes late sees that the others are done.
+  const bool can_share = !outputs.empty() && outputs.front().extension() == ".json";
+  if (share.is_whole() || can_share) return;
+  throw InvalidArgument(
+      "shard: {} processes that share a measurement need a .json file as first output, got {}; "
+      "give it with -o, or measure all in each with --shard 0/1",
+      share.count, outputs.empty() ? "none" : outputs.front().string());
 }
 
 int run_metric(const MetricCommand& command, const HowToRun& how) {

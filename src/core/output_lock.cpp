@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
@@ -42,6 +43,20 @@ void write_holder(int descriptor, bool is_shared) {
   if (::ftruncate(descriptor, 0) != 0 || is_shared) return;
   const std::string text = fmt::format("process {} on '{}'\n", ::getpid(), host_name());
   [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
+}
+
+/// Removes what killed processes that shared the work left; for whom nobody shares it with.
+void remove_locks_of_shares(const fs::path& whole) {
+  const std::string prefix = whole.stem().string() + ".";
+  std::error_code ignored;
+  std::vector<fs::path> locks;
+  for (const auto& entry : fs::directory_iterator(whole.parent_path() / ".", ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_share = name.starts_with(prefix) && name.ends_with(".lock") &&
+                          name.find("-of-", prefix.size()) != name.npos;
+    if (is_share) locks.push_back(entry.path());
+  }
+  for (const fs::path& lock : locks) fs::remove(lock, ignored);
 }
 
 }  // namespace
@@ -104,6 +119,7 @@ void OutputLock::release(File& file) {
   if (file.descriptor < 0) return;
   // The last of those that share it removes it.
   if (::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(file.descriptor, file.path)) {
+    remove_locks_of_shares(file.path);
     ::unlink(file.path.c_str());
   }
   ::close(file.descriptor);

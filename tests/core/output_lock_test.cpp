@@ -76,6 +76,19 @@ TEST_F(OutputLockTest, LockOfAKilledProcessIsTakenOver) {
   EXPECT_EQ(num_files(), 0U);
 }
 
+TEST_F(OutputLockTest, LocksOfKilledSharesGoWithTheLast) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OutputLock lock(output_, {2, 4});
+    ::raise(SIGKILL);
+  }
+  ::waitpid(child, nullptr, 0);
+  testing::write_text(folder_ / ".run.json.old-of-mine.txt", "not a lock");
+  EXPECT_EQ(num_files(), 3U);
+  EXPECT_EQ(refusal({0, 2}), "");
+  EXPECT_EQ(num_files(), 1U);
+}
+
 TEST_F(OutputLockTest, FolderThatTakesNoFilesIsNotLocked) {
   const OutputLock lock(folder_ / "missing/run.json");
 }
