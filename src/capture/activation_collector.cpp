@@ -44,6 +44,9 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
     const ActivationInfo& info = activations[i];
     Target target = target_of(kind_of(info.site, sites), info.site, info.layer);
     target.activation = i;
+    if (target.point.kind == HookKind::kPattern) {
+      target.num_keys = info.dim / config.num_attention_heads;
+    }
     targets_.push_back(std::move(target));
   }
   for (const auto& [kind, site] :
@@ -102,7 +105,8 @@ std::vector<ShardStatistics> ActivationCollector::take_statistics() {
 }
 
 void ActivationCollector::receive(Target& target, const at::Tensor& activation) {
-  const ActivationRows rows(activation);
+  const ActivationRows rows(target.num_keys > 0 ? pattern_by_query(activation, target.num_keys)
+                                                : activation);
   const bool keeps_tokens = target.activation && !pools() && rows_.size() > 0;
   RowBuffers::Buffer buffer;
   if (keeps_tokens) {

@@ -70,6 +70,7 @@ class ActivationCollector {
     std::optional<std::size_t> activation =
         std::nullopt;  ///< index in the plan; none: statistics only
     std::int64_t dim = 0;
+    std::int64_t num_keys = 0;       ///< of patterns, those of the longest sequence
     RowBuffers::Buffer pooled = {};  ///< of the window, [sequences, dim]
   };
 

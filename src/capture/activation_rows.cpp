@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/activation_rows.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -96,6 +98,15 @@ ActivationRows::ActivationRows(const at::Tensor& activation)
   sequence_stride_ = tensor_.stride(0);
   row_stride_ = tensor_.stride(1);
   data_ = tensor_.data_ptr<float>();
+}
+
+at::Tensor pattern_by_query(const at::Tensor& pattern, std::int64_t num_keys) {
+  const std::int64_t missing = num_keys - pattern.size(3);
+  if (missing < 0) {
+    throw InvalidArgument("capture: a pattern must have at most {} keys, got {}", num_keys,
+                          pattern.size(3));
+  }
+  return at::constant_pad_nd(pattern.detach().transpose(1, 2), {0, missing});
 }
 
 void RowAccumulator::add(const ActivationRows& rows, std::span<const std::int64_t> lengths,

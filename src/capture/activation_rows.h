@@ -36,6 +36,10 @@ class ActivationRows {
   std::int64_t row_stride_ = 0;
 };
 
+/// A pattern [batch, heads, queries, keys] with a row per query, [batch, queries, heads, num_keys]:
+/// keys from `keys` on are 0.
+at::Tensor pattern_by_query(const at::Tensor& pattern, std::int64_t num_keys);
+
 /// Adds rows to running statistics and copies them, in one pass over memory.
 ///
 /// The rows are cut into tiles of at most 128 rows of one sequence. Per tile, with the first row

@@ -237,6 +237,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                            .bos_token_id = bos_token_of(setup->config)});
   setup->selection = select_rows(options, setup->input, classes);
   setup->input.truncate(setup->selection->num_sequences());
+  widen_patterns(setup->plan.activations, setup->sites, setup->input.longest());
 
   for (const ActivationInfo& info : setup->plan.activations) {
     setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);

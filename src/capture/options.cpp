@@ -25,8 +25,8 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("max_sequences", max_sequences, "take the first so many sequences");
   list.group("What to keep");
   list.add("sites", sites,
-           "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z; "
-           "values,hidden if not given");
+           "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z, or "
+           "attn.hook_pattern for what tokens attend to; values,hidden if not given");
   list.add("layers", layers, "all, or layers and ranges from 0, e.g. 0,3,8-15");
   list.add("rows", rows, "a row per token, or one per sequence: the mean or the last token");
   list.add("only", only,

@@ -21,8 +21,7 @@ std::vector<CaptureSite> all_sites() {
   sites.push_back({kKeysSite, HookKind::kK});
   for (int k = 0; k < kNumHookKinds; ++k) {
     const auto kind = static_cast<HookKind>(k);
-    if (!is_per_layer(kind) || kind == HookKind::kAttnScores || kind == HookKind::kPattern)
-      continue;
+    if (!is_per_layer(kind) || kind == HookKind::kAttnScores) continue;
     sites.push_back({hook_name({kind, 0}).substr(kBlockPrefix.size()), kind});
   }
   return sites;
@@ -70,6 +69,8 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config) {
     case HookKind::kMlpPreLinear:
     case HookKind::kMlpPost:
       return config.intermediate_size;
+    case HookKind::kPattern:
+      return config.num_attention_heads;
     default:
       return config.hidden_size;
   }
@@ -91,6 +92,16 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
     }
   }
   return activations;
+}
+
+void widen_patterns(std::vector<ActivationInfo>& activations, const std::vector<CaptureSite>& sites,
+                    std::int64_t longest) {
+  for (ActivationInfo& activation : activations) {
+    const bool is_pattern = std::any_of(sites.begin(), sites.end(), [&](const CaptureSite& site) {
+      return site.kind == HookKind::kPattern && site.name == activation.site;
+    });
+    if (is_pattern) activation.dim *= longest;
+  }
 }
 
 }  // namespace lime

@@ -26,11 +26,11 @@ inline constexpr const char* kValuesSite = "values";
 
 /// The sites that `names` ask for, in that order: a short word of hook_sites(), `keys`, or a hook
 /// of every layer without its `blocks.{l}.`, e.g. `attn.hook_z`. A hook that has a short word gets
-/// it. Attention scores and patterns have no row per token and are no sites.
+/// it. Attention scores, of which most are -inf, are no site.
 /// @throws InvalidArgument  for an unknown or repeated name; lists what there is.
 std::vector<CaptureSite> find_sites(const std::vector<std::string>& names);
 
-/// Numbers per row of a site.
+/// Numbers per row of a site; of attn.hook_pattern for each key, see widen_patterns().
 std::int64_t site_dim(HookKind kind, const ModelConfig& config);
 
 /// One dataset per site and chosen layer, by site, then layer.
@@ -38,5 +38,11 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config);
 std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sites,
                                              const LayerSelection& layers,
                                              const ModelConfig& config);
+
+/// Makes room for patterns of `longest` keys. The row of a token is its query's part of the
+/// pattern, [num_attention_heads, longest]: head by head, the keys in the order of the sequence, 0
+/// where there is none.
+void widen_patterns(std::vector<ActivationInfo>& activations, const std::vector<CaptureSite>& sites,
+                    std::int64_t longest);
 
 }  // namespace lime

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -82,6 +83,37 @@ TEST_F(CaptureTest, PaddingChangesNothing) {
   // Products of other shapes may round differently.
   EXPECT_LT((together.read_all("hidden", 2) - alone.read_all("hidden", 2)).cwiseAbs().maxCoeff(),
             1e-5);
+}
+
+TEST_F(CaptureTest, PatternsAreWhatEachQueryGivesToEachKey) {
+  testing::write_text(folder_ / "lines.txt", "The cat is here.\nNo\nOnce upon a time\n");
+  options_.text.clear();
+  options_.seq_len = std::nullopt;
+  options_.lines = {folder_ / "lines.txt"};
+  options_.sites = {"attn.hook_pattern", "routed_values", "attn.hook_z"};
+  const CaptureReader reader = capture();
+  const auto heads = reader.config().at("num_attention_heads").get<Eigen::Index>();
+  const auto kv_heads = reader.config().at("num_key_value_heads").get<Eigen::Index>();
+  const Eigen::Index keys = reader.dim("attn.hook_pattern", 1) / heads;
+  const Eigen::Index head_dim = reader.dim("attn.hook_z", 1) / heads;
+  std::int64_t longest = 0;
+  for (std::int64_t s = 0; s < 3; ++s) {
+    const MatrixF pattern = reader.read_sequence("attn.hook_pattern", 1, s);
+    const MatrixF values = reader.read_sequence("routed_values", 1, s);
+    const MatrixF z = reader.read_sequence("attn.hook_z", 1, s);
+    longest = std::max<std::int64_t>(longest, pattern.rows());
+    for (Eigen::Index h = 0; h < heads; ++h) {
+      const MatrixF own = pattern.middleCols(h * keys, keys);
+      for (Eigen::Index q = 0; q < own.rows(); ++q) {
+        EXPECT_NEAR(own.row(q).sum(), 1.0F, 1e-5F);
+        EXPECT_TRUE((own.row(q).tail(keys - 1 - q).array() == 0.0F).all()) << "sees what comes";
+      }
+      const MatrixF read =
+          own.leftCols(own.rows()) * values.middleCols(h / (heads / kv_heads) * head_dim, head_dim);
+      EXPECT_LT((read - z.middleCols(h * head_dim, head_dim)).cwiseAbs().maxCoeff(), 1e-5F);
+    }
+  }
+  EXPECT_EQ(keys, longest);
 }
 
 TEST_F(CaptureTest, LinesOfUnequalLengthAreEachASequence) {

@@ -44,7 +44,7 @@ TEST(SitesTest, KnowsShortWordsAndHooks) {
 TEST(SitesTest, ListsWhatThereIsForAnUnknownName) {
   EXPECT_THAT(refusal({"vals"}), HasSubstr("sites: there is no 'vals'; there are values, "
                                            "routed_values, hidden, keys, "));
-  EXPECT_THAT(refusal({"attn.hook_pattern"}), HasSubstr("there is no 'attn.hook_pattern'"));
+  EXPECT_THAT(refusal({"attn.hook_attn_scores"}), HasSubstr("there is no 'attn.hook_attn_scores'"));
   EXPECT_EQ(refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
 }
 
@@ -58,6 +58,17 @@ TEST(SitesTest, PlansOneDatasetPerSiteAndLayer) {
   EXPECT_EQ(activations[1].hook, "blocks.2.attn.hook_v");
   EXPECT_EQ(activations[3].hook, "blocks.2.hook_resid_post");
   EXPECT_EQ(activations[3].dim, 48);
+}
+
+TEST(SitesTest, PatternsHaveRoomForEveryHeadAndKey) {
+  const std::vector<CaptureSite> sites = find_sites({"hidden", "attn.hook_pattern"});
+  auto activations = plan_activations(sites, LayerSelection::parse("1"), grouped_query_config());
+  widen_patterns(activations, sites, 20);
+  ASSERT_EQ(activations.size(), 2U);
+  EXPECT_EQ(activations[0].dim, 48);
+  EXPECT_EQ(activations[1].site, "attn.hook_pattern");
+  EXPECT_EQ(activations[1].dim, 6 * 20);
+  EXPECT_EQ(activations[1].hook, "blocks.1.attn.hook_pattern");
 }
 
 TEST(SitesTest, RefusesALayerThatTheModelLacks) {
