@@ -3,6 +3,7 @@
 
 #include <QProcess>
 #include <QThread>
+#include <QTimer>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -243,7 +244,12 @@ void JobRunner::cancel(JobId id) {
   Job& job = *found->second;
   job.stop.request_stop();
   job.info.is_stopping = true;
-  if (job.process) job.process->terminate();
+  if (job.process) {
+    job.process->terminate();
+    // One that does not listen, e.g. while it loads a model, must not hold up what comes next.
+    QTimer::singleShot(kKillAfterMs, job.process,
+                       [process = job.process.data()] { process->kill(); });
+  }
   Q_EMIT jobChanged(id);
 }
 

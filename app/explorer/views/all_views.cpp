@@ -5,6 +5,7 @@
 #include "explorer/views/collapse_view.h"
 #include "explorer/views/results_view.h"
 #include "explorer/views/router_view.h"
+#include "explorer/views/surgery_view.h"
 
 namespace lime::explorer {
 
@@ -13,6 +14,7 @@ const std::vector<ViewKind>& allViews() {
       routerViewKind(),
       collapseViewKind(),
       cloudsViewKind(),
+      surgeryViewKind(),
       resultsViewKind(),
   };
   return views;

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/surgery_run.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <algorithm>
+#include <fstream>
+
+#include "analysis/entropy_analysis.h"
+#include "analysis/run_analysis.h"
+#include "core/errors.h"
+#include "core/json.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kListedTokens = 40;         // that each model expects behind every token
+constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
+const QString kSites = QStringLiteral("values,routed_values,hidden");
+const std::vector<RouterEdit> kNoEdits;
+
+QString programNamed(const QString& name) {
+  const QFileInfo beside(QDir(QCoreApplication::applicationDirPath()).filePath(name));
+  if (beside.isExecutable()) return beside.filePath();
+  const QString found = QStandardPaths::findExecutable(name);
+  return found.isEmpty() ? name : found;
+}
+
+/// @throws IoError
+void writeFile(const QTemporaryDir& folder, const QString& name, const QByteArray& bytes) {
+  const std::string path = folder.filePath(name).toStdString();
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.constData(), bytes.size());
+  file.close();
+  if (!file) throw IoError("'{}': cannot be written; is there room for temporary files?", path);
+}
+
+/// @throws IoError
+std::shared_ptr<QTemporaryDir> newFolder() {
+  auto folder =
+      std::make_shared<QTemporaryDir>(QDir::temp().filePath(QStringLiteral("lime-surgery-XXXXXX")));
+  if (!folder->isValid()) {
+    throw IoError("'{}': a temporary folder cannot be made: {}", folder->path().toStdString(),
+                  folder->errorString().toStdString());
+  }
+  return folder;
+}
+
+}  // namespace
+
+SurgeryPrograms SurgeryPrograms::find() {
+  return {programNamed(QStringLiteral("lime-generate")),
+          programNamed(QStringLiteral("lime-capture"))};
+}
+
+bool SurgeryQuestion::isSameBut(const SurgeryQuestion& other) const {
+  return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
+}
+
+SurgeryRun::SurgeryRun(JobRunner& jobs, QObject* parent)
+    : QObject(parent), jobs_(jobs), programs_(SurgeryPrograms::find()) {
+  connect(&jobs_, &JobRunner::jobRemoved, this, &SurgeryRun::jobRemoved);
+}
+
+SurgeryRun::~SurgeryRun() = default;
+
+void SurgeryRun::forget() {
+  cancel();
+  readings_.clear();
+  question_.reset();
+  trained_.reset();
+  edited_.reset();
+  score_.reset();
+  entropies_.reset();
+  problem_.clear();
+  Q_EMIT changed();
+}
+
+void SurgeryRun::start(const SurgeryQuestion& question) {
+  cancel();
+  const bool is_same_text = question_ && question_->checkpoint == question.checkpoint &&
+                            question_->lines == question.lines;
+  if (!is_same_text) trained_.reset();
+  edited_.reset();
+  score_.reset();
+  entropies_.reset();
+  problem_.clear();
+  question_ = question;
+  waiting_ = {Step::kReadTrained, Step::kReadEdited, Step::kCaptureTrained, Step::kCaptureEdited,
+              Step::kCompare};
+  std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
+  num_steps_ = static_cast<int>(waiting_.size());
+  next();
+}
+
+void SurgeryRun::lookAt(int line) {
+  if (!question_ || line == question_->line || line < 0 || line >= question_->lines.size()) return;
+  question_->line = line;
+  std::erase_if(waiting_, isReading);
+  if (job_ != 0 && isReading(current_)) {
+    const JobId outdated = job_;
+    job_ = 0;
+    jobs_.cancel(outdated);
+  }
+  for (const Step step : {Step::kReadEdited, Step::kReadTrained}) {
+    if (!isKnown(step)) waiting_.push_front(step);
+  }
+  num_steps_ = static_cast<int>(waiting_.size()) + (job_ != 0 ? 1 : 0);
+  if (job_ == 0) {
+    next();
+  } else {
+    Q_EMIT changed();
+  }
+}
+
+void SurgeryRun::cancel() {
+  waiting_.clear();
+  if (job_ == 0) return;
+  const JobId stopped = job_;
+  job_ = 0;
+  problem_ = QStringLiteral("stopped");
+  jobs_.cancel(stopped);
+  Q_EMIT changed();
+}
+
+void SurgeryRun::jobRemoved(JobId id) {
+  if (id != job_) return;
+  // What it gave, or why it failed, is told right after this; where nothing is told, it was
+  // cancelled in the list of jobs.
+  QTimer::singleShot(0, this, [this, id] {
+    if (job_ != id) return;
+    job_ = 0;
+    failed(QStringLiteral("stopped"));
+  });
+}
+
+QString SurgeryRun::nameOf(Step step) {
+  switch (step) {
+    case Step::kReadTrained:
+      return QStringLiteral("Reading the line as trained");
+    case Step::kReadEdited:
+      return QStringLiteral("Reading the line with the edits");
+    case Step::kCaptureTrained:
+      return QStringLiteral("Capturing the text as trained");
+    case Step::kCaptureEdited:
+      return QStringLiteral("Capturing the text with the edits");
+    case Step::kCompare:
+      return QStringLiteral("Entropies as trained and with the edits");
+  }
+  return {};
+}
+
+QString SurgeryRun::stepText() const {
+  if (job_ == 0) return {};
+  const int done = num_steps_ - static_cast<int>(waiting_.size());
+  return QStringLiteral("%1 of %2: %3").arg(done).arg(num_steps_).arg(nameOf(current_));
+}
+
+double SurgeryRun::share() const {
+  if (job_ == 0 || num_steps_ == 0) return 0.0;
+  return static_cast<double>(num_steps_ - static_cast<int>(waiting_.size()) - 1) / num_steps_;
+}
+
+QByteArray SurgeryRun::readingKey(const std::vector<RouterEdit>& edits) const {
+  return QByteArray::fromStdString(question_->checkpoint.string() + '\n' +
+                                   router_edits_to_json(edits).dump() + '\n') +
+         question_->lines[question_->line].toUtf8();
+}
+
+const LineReading* SurgeryRun::readingOf(const std::vector<RouterEdit>& edits) const {
+  if (!question_ || question_->line >= question_->lines.size()) return nullptr;
+  const auto found = readings_.constFind(readingKey(edits));
+  return found == readings_.constEnd() ? nullptr : &*found;
+}
+
+const LineReading* SurgeryRun::trainedReading() const { return readingOf(kNoEdits); }
+const LineReading* SurgeryRun::editedReading() const {
+  return question_ ? readingOf(question_->edits) : nullptr;
+}
+
+bool SurgeryRun::isKnown(Step step) const {
+  switch (step) {
+    case Step::kReadTrained:
+      return trainedReading() != nullptr;
+    case Step::kReadEdited:
+      return editedReading() != nullptr || question_->edits.empty();
+    case Step::kCaptureTrained:
+      return trained_.has_value();
+    case Step::kCaptureEdited:
+      return edited_.has_value() || question_->edits.empty();
+    case Step::kCompare:
+      return entropies_.has_value();
+  }
+  return false;
+}
+
+void SurgeryRun::next() {
+  if (waiting_.empty()) {
+    Q_EMIT changed();
+    return;
+  }
+  current_ = waiting_.front();
+  waiting_.pop_front();
+  try {
+    begin(current_);
+  } catch (const Error& error) {
+    failed(toQString(std::string_view(error.what())));
+    return;
+  }
+  Q_EMIT changed();
+}
+
+void SurgeryRun::begin(Step step) {
+  switch (step) {
+    case Step::kReadTrained:
+      return read(step, kNoEdits);
+    case Step::kReadEdited:
+      return read(step, question_->edits);
+    case Step::kCaptureTrained:
+      return capture(step, kNoEdits);
+    case Step::kCaptureEdited:
+      return capture(step, question_->edits);
+    case Step::kCompare:
+      return compare();
+  }
+}
+
+QStringList SurgeryRun::editArguments(const QTemporaryDir& folder,
+                                      const std::vector<RouterEdit>& edits) {
+  if (edits.empty()) return {};
+  const QString name = QStringLiteral("edit.json");
+  writeFile(folder, name, QByteArray::fromStdString(router_edits_to_json(edits).dump(1) + '\n'));
+  return {QStringLiteral("--router-edit"), folder.filePath(name)};
+}
+
+QStringList SurgeryRun::commonArguments() const {
+  return {QStringLiteral("--checkpoint"), toQString(question_->checkpoint),
+          QStringLiteral("--threads"), QString::number(question_->threads)};
+}
+
+void SurgeryRun::read(Step step, const std::vector<RouterEdit>& edits) {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  // With "=", or a line that begins with a minus would be taken for an option.
+  const QStringList arguments =
+      commonArguments() +
+      QStringList{QStringLiteral("--prompt=") + question_->lines[question_->line],
+                  QStringLiteral("--next-tokens"), QString::number(kListedTokens),
+                  QStringLiteral("--each-token")} +
+      editArguments(*folder, edits);
+  job_ = jobs_.startProcess(
+      this, {.title = nameOf(step)}, programs_.generate, arguments,
+      [this, step, folder, key = readingKey(edits)](const QByteArray& output) {
+        try {
+          if (readings_.size() >= kMostReadings) readings_.clear();
+          readings_.insert(key, parseReading(output));
+          finished(step);
+        } catch (const Error& error) {
+          failed(toQString(std::string_view(error.what())));
+        }
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void SurgeryRun::capture(Step step, const std::vector<RouterEdit>& edits) {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  const QString text = QStringLiteral("text.txt");
+  writeFile(*folder, text, (question_->lines.join(QLatin1Char('\n')) + QLatin1Char('\n')).toUtf8());
+  const QString output = folder->filePath(QStringLiteral("capture.h5"));
+  const QStringList arguments = commonArguments() +
+                                QStringList{QStringLiteral("--lines"),
+                                            folder->filePath(text),
+                                            QStringLiteral("--sites"),
+                                            kSites,
+                                            QStringLiteral("--log-likelihood"),
+                                            QStringLiteral("--output"),
+                                            output} +
+                                editArguments(*folder, edits);
+  job_ = jobs_.startProcess(
+      this, {.title = nameOf(step)}, programs_.capture, arguments,
+      [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
+        (step == Step::kCaptureTrained ? trained_ : edited_) = captured;
+        finished(step);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void SurgeryRun::compare() {
+  const Captured before = *trained_;
+  const Captured after = question_->edits.empty() ? before : *edited_;
+  try {
+    score_ = compareScores(CaptureReader(before.path), CaptureReader(after.path));
+  } catch (const Error& error) {
+    failed(toQString(std::string_view(error.what())));
+    return;
+  }
+  EntropyAnalysisOptions options;
+  options.captures.captures = {before.path, after.path};
+  options.captures.label = {kTrained.toStdString(), kEdited.toStdString()};
+  RunOptions run;
+  run.threads = question_->threads;
+  job_ = jobs_.startAnalysis(
+      this, {.title = nameOf(Step::kCompare)},
+      // The folders stay until it has read them.
+      [options, run, before, after] { return prepare_entropy(options, run); }, run,
+      [this](Report report) {
+        entropies_ = std::move(report.results);
+        finished(Step::kCompare);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void SurgeryRun::finished(Step step) {
+  if (step != current_) return;
+  job_ = 0;
+  next();
+}
+
+void SurgeryRun::failed(const QString& problem) {
+  job_ = 0;
+  waiting_.clear();
+  problem_ = problem;
+  Q_EMIT changed();
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the right side of route surgery shows of a run.
+#include <QComboBox>
+#include <QItemSelectionModel>
+#include <QLabel>
+#include <QListView>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QTableView>
+#include <QToolButton>
+#include <cmath>
+
+#include "core/errors.h"
+#include "explorer/models/surgery_run.h"
+#include "explorer/models/text.h"
+#include "explorer/views/figure_pane.h"
+#include "explorer/views/figure_view.h"
+#include "explorer/views/surgery_effect.h"
+#include "explorer/views/theme.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr std::size_t kShownTokens = 7;
+const QChar kArrow(0x2192);
+
+/// "0.003 → 0.412".
+QString beforeAfter(double before, double after, char format, int digits) {
+  return QStringLiteral("%1 %2 %3")
+      .arg(QString::number(before, format, digits), kArrow, QString::number(after, format, digits));
+}
+
+/// With a true minus, and a plus.
+QString change(double value, char format, int digits) {
+  QString number = QString::number(std::abs(value), format, digits);
+  return (value < 0.0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + number;
+}
+
+}  // namespace
+
+void SurgeryEffect::showRun(const SurgeryRun& run, const QString& note,
+                            const Preferences& preferences) {
+  preferences_ = preferences;
+  is_running_ = run.isRunning();
+  run_->setText(is_running_ ? QStringLiteral("S&top") : QStringLiteral("R&un"));
+  step_->setText(run.stepText());
+  progress_->setVisible(is_running_);
+  progress_->setValue(static_cast<int>(100.0 * run.share()));
+  note_->setText(note);
+  note_->setVisible(!note.isEmpty());
+  const FigureStyle style = screenStyle(*this, preferences_);
+  next_->plot().setFigureStyle(style);
+  entropies_->plot().setFigureStyle(style);
+  showScore(run);
+  showReadings(run);
+  showEntropies(run);
+}
+
+void SurgeryEffect::showScore(const SurgeryRun& run) {
+  const QString nothing(QChar(0x2013));
+  for (const Card& card : {loss_, perplexity_, likelihood_}) {
+    card.values->setText(nothing);
+    card.change->setText(QStringLiteral(" "));
+  }
+  if (!run.score() || run.score()->tokens == 0) {
+    lines_.setScores({});
+    return;
+  }
+  const TextScore& score = *run.score();
+  const double before = score.lossBefore();
+  const double after = score.lossAfter();
+  loss_.values->setText(beforeAfter(before, after, 'f', 4));
+  loss_.change->setText(change(after - before, 'f', 4));
+  perplexity_.values->setText(beforeAfter(std::exp(before), std::exp(after), 'g', 4));
+  perplexity_.change->setText(QStringLiteral("× %1").arg(std::exp(after - before), 0, 'g', 4));
+  likelihood_.values->setText(beforeAfter(score.before, score.after, 'f', 2));
+  likelihood_.change->setText(QStringLiteral("%1; %2 tokens in %3 lines")
+                                  .arg(change(score.after - score.before, 'f', 2))
+                                  .arg(score.tokens)
+                                  .arg(score.lines.size()));
+  lines_.setScores(score.lines);
+  const int row = lines_.rowOfLine(run.question()->line);
+  if (row >= 0) table_->selectRow(row);
+}
+
+void SurgeryEffect::showReadings(const SurgeryRun& run) {
+  const LineReading* const before = run.trainedReading();
+  const LineReading* const after = run.editedReading();
+  LineReading trained = before == nullptr ? LineReading() : *before;
+  LineReading edited = after == nullptr ? LineReading() : *after;
+  line_ = run.question() ? run.question()->line : 0;
+  num_lines_ = run.question() ? static_cast<int>(run.question()->lines.size()) : 0;
+  line_before_->setEnabled(line_ > 0);
+  line_after_->setEnabled(line_ + 1 < num_lines_);
+  line_title_->setText(num_lines_ == 0 ? QStringLiteral("Tokens")
+                                       : QStringLiteral("Tokens of line %1 of %2, coloured by what "
+                                                        "the edits cost")
+                                             .arg(line_ + 1)
+                                             .arg(num_lines_));
+  const bool is_same = trained == before_ && edited == after_;
+  before_ = std::move(trained);
+  after_ = std::move(edited);
+  if (!is_same) {
+    const QSignalBlocker quiet(token_list_->selectionModel());
+    const int place = token_list_->currentIndex().row();
+    const bool was_last = place < 0 || place + 1 >= tokens_.rowCount();
+    tokens_.setReadings(before_, after_);
+    // What comes next is the question, unless somebody asked about another place.
+    const int last = tokens_.rowCount() - 1;
+    token_list_->setCurrentIndex(tokens_.index(was_last ? last : std::min(place, last)));
+    token_list_->scrollTo(token_list_->currentIndex());
+  }
+  showNext();
+}
+
+void SurgeryEffect::showNext() {
+  const int place = token_list_->currentIndex().row();
+  const auto behind = static_cast<std::size_t>(std::max(place - 1, 0));
+  next_->plot().setMessage(
+      before_.empty() ? QStringLiteral("What the model expects next, before and after the edits.")
+                      : QStringLiteral("Reading ..."));
+  if (place < 1 || behind >= before_.size() || behind >= after_.size()) {
+    next_->setCaption(place == 0 && !before_.empty()
+                          ? QStringLiteral("The first token is given, not expected")
+                          : QStringLiteral("Next tokens"));
+    if (place == 0) next_->plot().setMessage(QStringLiteral("Choose a later token."));
+    next_->plot().setFigure(std::nullopt);
+    return;
+  }
+  const bool is_end = place == static_cast<int>(before_.size());
+  next_->setCaption(is_end ? QStringLiteral("Expected next")
+                           : QStringLiteral("Expected in place of '%1'")
+                                 .arg(visibleToken(before_[behind + 1].token)));
+  next_->plot().setFigure(nextTokensFigure(before_[behind], after_[behind], kShownTokens));
+}
+
+void SurgeryEffect::showEntropies(const SurgeryRun& run) {
+  entropies_->setCaption(QStringLiteral("Entropy over layers"));
+  entropies_->plot().setMessage(
+      run.isRunning() ? QStringLiteral("Measuring ...")
+                      : QStringLiteral("Entropies per layer, before and after the edits."));
+  std::optional<Figure> figure;
+  if (run.entropies()) {
+    try {
+      figure = entropiesFigure(*run.entropies(), site(), preferences_.layer_base);
+    } catch (const Error& error) {
+      entropies_->plot().setMessage(toQString(std::string_view(error.what())));
+    }
+  }
+  entropies_->plot().setFigure(std::move(figure));
+}
+
+void SurgeryEffect::describeNext(const FigureHit& hit) {
+  const Figure* const figure = next_->plot().figure();
+  QString text;
+  if (figure != nullptr && hit.point) {
+    const auto& bars = std::get<BarPanel>(figure->panels.front().content);
+    const auto value = [&](std::size_t series) {
+      return toQString(bars.series[series].stars[hit.point->index]);
+    };
+    text = QStringLiteral("'%1': %2 as trained, %3 edited")
+               .arg(toQString(bars.groups[hit.point->index]), value(0), value(1));
+  }
+  Q_EMIT status(text);
+}
+
+void SurgeryEffect::describeEntropies(const FigureHit& hit) {
+  const Figure* const figure = entropies_->plot().figure();
+  QString text;
+  if (figure != nullptr && hit.point) {
+    const auto& panel = std::get<CurvePanel>(figure->panels[hit.panel].content);
+    const Curve& curve = panel.curves[hit.point->series];
+    text = QStringLiteral("%1, layer %2: entropy %3 nats")
+               .arg(toQString(curve.label))
+               .arg(curve.x[hit.point->index])
+               .arg(curve.y[hit.point->index], 0, 'f', 4);
+  }
+  Q_EMIT status(text);
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/views/surgery_view.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QDir>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QListView>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <filesystem>
+
+#include "checkpoint/model_config.h"
+#include "core/json.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/views/export_dialog.h"
+#include "explorer/views/figure_pane.h"
+#include "explorer/views/figure_view.h"
+#include "explorer/views/surgery_effect.h"
+#include "explorer/views/surgery_routes.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The view of a workspace of its own, over a LIMe of three layers and two heads.
+class SurgeryViewTest : public WorkspaceTest {
+ protected:
+  SurgeryViewTest() {
+    view_.resize(1040, 640);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  template <typename Widget>
+  Widget& named(const QString& accessible_name) {
+    for (Widget* const widget : view_.findChildren<Widget*>()) {
+      if (widget->accessibleName() == accessible_name) return *widget;
+    }
+    throw std::runtime_error("no widget " + accessible_name.toStdString());
+  }
+  FigureView& layers() { return named<FigureView>("edited weights between layers"); }
+  FigureView& weights() { return named<FigureView>("edited weights of a layer"); }
+  QPlainTextEdit& text() { return named<QPlainTextEdit>("text that the models read"); }
+  QString note() {
+    const auto& label = named<QLabel>("what to know about the results");
+    return label.isVisible() ? label.text() : QString();
+  }
+  QPushButton& button(const QString& text) {
+    for (QPushButton* const each : view_.findChildren<QPushButton*>()) {
+      if (each->text().remove('&') == text) return *each;
+    }
+    throw std::runtime_error("no button " + text.toStdString());
+  }
+  QAction& action(const QString& text) {
+    for (QAction* const each : view_.actions()) {
+      if (each->text() == text) return *each;
+    }
+    throw std::runtime_error("no action " + text.toStdString());
+  }
+  /// Rows count from the bottom.
+  void click(FigureView& plot, int row, int col) {
+    QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.toPixel(0, QPointF(col, row)).toPoint());
+  }
+  const std::vector<RouterEdit>& edits() const { return view_.edits().edits(); }
+  Json lastEdit() const { return view_.state()["edits"].back(); }
+  bool finishes() {
+    return waitUntil([this] { return jobs_.isIdle() && !view_.surgery().isRunning(); }, 60.0);
+  }
+  /// A program that is called with the arguments of the real one.
+  QString script(const std::string& body) {
+    const fs::path path = folder_ / ("child-" + std::to_string(++scripts_) + ".sh");
+    lime::testing::write_text(path, "#!/bin/sh\n" + body + "\n");
+    fs::permissions(path, fs::perms::owner_all);
+    return toQString(path);
+  }
+  static QStringList temporaryFolders() {
+    return QDir::temp().entryList({"lime-surgery-*"}, QDir::Dirs);
+  }
+
+  Preferences preferences_{.threads = 1};
+  QUndoStack undo_;
+  SurgeryView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+  int scripts_ = 0;
+};
+
+TEST_F(SurgeryViewTest, SaysWhatToDoWithoutALime) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  EXPECT_TRUE(layers().message().contains("Open the folder of a LIMe"));
+  QTest::keyClick(&layers(), Qt::Key_0);
+  lime::testing::write_tiny_checkpoint(folder_ / "llama");
+  open({toQString(folder_ / "llama")});
+  EXPECT_TRUE(layers().message().contains("a plain transformer has none"));
+  EXPECT_FALSE(view_.figure());
+  EXPECT_FALSE(button("Run").isEnabled());
+}
+
+TEST_F(SurgeryViewTest, ClicksChooseRoutesAndButtonsEditThem) {
+  open({checkpointFolder()});
+  ASSERT_TRUE(view_.figure());
+  click(layers(), 0, 1);  // of layers 2 (at the bottom) and 1
+  button("Switch off").click();
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 2}, {"source", 1}, {"scale", 0.0}}));
+  const auto& map = std::get<MapPanel>(layers().figure()->panels[0].content);
+  EXPECT_EQ(map.values(0, 1), 0.0);
+  ASSERT_EQ(map.marks.size(), 1U);
+  EXPECT_TRUE(map.marks[0].is_crossed);
+  click(weights(), 0, 3);  // head 1 (at the bottom) reads head 1 of layer 1
+  named<QDoubleSpinBox>("scale of the routes").setValue(-0.5);
+  EXPECT_EQ(lastEdit(),
+            (Json{{"layer", 2}, {"head", 1}, {"source", 1}, {"source_head", 1}, {"scale", -0.5}}));
+  EXPECT_EQ(edits().size(), 2U);
+  button("As trained").click();
+  EXPECT_EQ(edits().size(), 1U);
+}
+
+TEST_F(SurgeryViewTest, EveryEditIsAStepOfUndo) {
+  open({checkpointFolder()});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  click(layers(), 1, 0);
+  button("Switch off").click();
+  ASSERT_EQ(edits().size(), 2U);
+  EXPECT_EQ(undo_.undoText(), "Switch off what layer 1 reads of layer 0");
+  undo_.undo();
+  EXPECT_EQ(edits().size(), 1U);
+  undo_.undo();
+  EXPECT_TRUE(edits().empty());
+  EXPECT_TRUE(std::get<MapPanel>(layers().figure()->panels[0].content).marks.empty());
+  undo_.redo();
+  undo_.redo();
+  EXPECT_EQ(edits().size(), 2U);
+  action("Reset").trigger();
+  EXPECT_TRUE(edits().empty());
+  undo_.undo();
+  EXPECT_EQ(edits().size(), 2U);
+}
+
+TEST_F(SurgeryViewTest, KeysChooseAndEditRoutes) {
+  open({checkpointFolder()});
+  layers().setFocus();
+  QTest::keyClick(&layers(), Qt::Key_Up);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  QTest::keyClick(&layers(), Qt::Key_Up);
+  EXPECT_EQ(workspace_.selection().layer, 1) << "layer 0 has no router";
+  QTest::keyClick(&layers(), Qt::Key_Left);
+  QTest::keyClick(&layers(), Qt::Key_Left);
+  EXPECT_EQ(workspace_.selection().source_layer, 0);
+  QTest::keyClick(&layers(), Qt::Key_0);
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"source", 0}, {"scale", 0.0}}));
+  QTest::keyClick(&layers(), Qt::Key_BracketRight);
+  EXPECT_EQ(lastEdit()["scale"], 0.25);
+  auto& scope = named<QComboBox>("routes that are edited");
+  QTest::keyClick(&layers(), Qt::Key_Space);
+  EXPECT_EQ(scope.currentText(), "all that layer 1 reads");
+  QTest::keyClick(&layers(), Qt::Key_Delete);
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"scale", 0.0}}));
+  weights().setFocus();
+  QTest::keyClick(&weights(), Qt::Key_Down);
+  QTest::keyClick(&weights(), Qt::Key_Right);
+  EXPECT_EQ(workspace_.selection().head, 1);
+  EXPECT_EQ(workspace_.selection().source_head, 1);
+  EXPECT_TRUE(status_.startsWith("head 1 of layer 1 reads head 1 of layer 0: weight"))
+      << status_.toStdString();
+  QTest::keyClick(&weights(), Qt::Key_2);
+  EXPECT_EQ(lastEdit(),
+            (Json{{"layer", 1}, {"head", 1}, {"source", 0}, {"source_head", 1}, {"scale", 2.0}}));
+  auto& list = named<QTableView>("edits");
+  list.selectRow(0);
+  QTest::keyClick(&list, Qt::Key_Delete);
+  EXPECT_EQ(edits().size(), 2U);
+}
+
+TEST_F(SurgeryViewTest, RunsATextBeforeAndAfterInChildren) {
+  open({checkpointFolder()});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  text().setPlainText("the cat is here\n\nthe dogs were there");
+  text().setFocus();
+  QTest::keyClick(&text(), Qt::Key_Return, Qt::ControlModifier);
+  ASSERT_TRUE(view_.surgery().isRunning() || finishes());
+  EXPECT_EQ(button("Stop").text(), "S&top");
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "") << note().toStdString();
+  const SurgeryRun& run = view_.surgery();
+  ASSERT_TRUE(run.score());
+  EXPECT_EQ(run.score()->lines.size(), 2U);
+  EXPECT_NE(run.score()->before, run.score()->after);
+  ASSERT_NE(run.trainedReading(), nullptr);
+  ASSERT_NE(run.editedReading(), nullptr);
+  EXPECT_EQ(run.trainedReading()->size(), run.editedReading()->size());
+  EXPECT_NE((*run.trainedReading())[3].next, (*run.editedReading())[3].next);
+  // The likelihood of the line is the sum over what was read of it token by token.
+  double sum = 0.0;
+  for (const TokenReading& token : *run.editedReading()) sum += token.log_probability.value_or(0.0);
+  EXPECT_NEAR(sum, run.score()->lines[0].after, 1e-3);
+  ASSERT_TRUE(run.entropies());
+  EXPECT_EQ(run.entropies()->rows.size(), 2U * 3U * 3U) << "two models, three sites and layers";
+  EXPECT_TRUE(named<QLabel>("Loss, nats per token").text().contains(QChar(0x2192)));
+  ASSERT_NE(named<FigureView>("tokens that the models expect").figure(), nullptr);
+  ASSERT_NE(named<FigureView>("entropies over layers").figure(), nullptr);
+}
+
+TEST_F(SurgeryViewTest, ReadsTheLineAndTheTokenThatAreChosen) {
+  open({checkpointFolder()});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  text().setPlainText("the cat is here\nthe dogs were there");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  auto& tokens = named<QListView>("tokens of the line, coloured by what the edits cost");
+  FigurePane& next = *view_.findChild<FigurePane*>("tokens that the models expect");
+  EXPECT_EQ(next.caption(), "Expected next");
+  tokens.setCurrentIndex(tokens.model()->index(2, 0));
+  EXPECT_TRUE(next.caption().startsWith("Expected in place of '")) << next.caption().toStdString();
+  EXPECT_TRUE(status_.contains("as trained")) << status_.toStdString();
+  auto& table = named<QTableView>("lines with their losses");
+  const int other = view_.surgery().question()->line == 0 ? 1 : 0;
+  for (int row = 0; row < 2; ++row) {
+    if (table.model()->index(row, 0).data().toInt() != other + 1) continue;
+    Q_EMIT table.clicked(table.model()->index(row, 0));
+  }
+  EXPECT_EQ(view_.surgery().question()->line, other);
+  ASSERT_TRUE(finishes());
+  EXPECT_NE(view_.surgery().editedReading(), nullptr);
+}
+
+TEST_F(SurgeryViewTest, KeepsWhatTheTrainedModelGaveAndSaysWhatIsOutdated) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("before and after are the same")) << note().toStdString();
+  EXPECT_EQ(view_.surgery().score()->before, view_.surgery().score()->after);
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  EXPECT_TRUE(note().contains("other edits")) << note().toStdString();
+  QStringList started;
+  QObject::connect(&jobs_, &JobRunner::jobAdded,
+                   [&](JobId) { started << jobs_.jobs().back().spec.title; });
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(started,
+            (QStringList{"Reading the line with the edits", "Capturing the text with the edits",
+                         "Entropies as trained and with the edits"}));
+  EXPECT_EQ(note(), "");
+}
+
+TEST_F(SurgeryViewTest, ShowsTheLastLinesOfAChildThatDies) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const QString dying = script("echo loading >&2; echo 'no memory for this' >&2; kill -9 $$");
+  view_.surgery().setPrograms({dying, dying});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(
+      note().contains("was killed or crashed; its last lines:\nloading\nno memory for this"))
+      << note().toStdString();
+  EXPECT_FALSE(view_.surgery().score());
+  view_.surgery().setPrograms({"/absent/lime-generate", "/absent/lime-capture"});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("cannot be started")) << note().toStdString();
+  view_.surgery().setPrograms({script("echo '{}'"), dying});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("lime-generate --each-token: the output must hold tokens"))
+      << note().toStdString();
+}
+
+TEST_F(SurgeryViewTest, StopEndsTheChildAndLeavesNoFiles) {
+  const QStringList before = temporaryFolders();
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const QString slow = script("exec sleep 60");
+  view_.surgery().setPrograms({slow, slow});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.jobs().front().is_running; }));
+  EXPECT_GT(temporaryFolders().size(), before.size());
+  button("Stop").click();
+  EXPECT_FALSE(view_.surgery().isRunning());
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_EQ(temporaryFolders(), before);
+  // The same from the list of jobs.
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return !jobs_.isIdle() && jobs_.jobs().front().is_running; }));
+  jobs_.cancel(jobs_.jobs().front().id);
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_FALSE(view_.surgery().score());
+}
+
+TEST_F(SurgeryViewTest, DropsTheAnswerToAnOutdatedQuestion) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const SurgeryPrograms real = SurgeryPrograms::find();
+  const QString slow =
+      script("trap '' TERM; sleep 1; exec '" + real.generate.toStdString() + "' \"$@\"");
+  view_.surgery().setPrograms({slow, real.capture});
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.jobs().front().is_running; }));
+  view_.surgery().setPrograms(real);
+  text().setPlainText("the dogs were there");
+  button("Stop").click();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.surgery().score());
+  EXPECT_EQ(view_.surgery().score()->lines[0].text, "the dogs were there");
+  EXPECT_EQ(view_.surgery().question()->lines, QStringList{"the dogs were there"});
+}
+
+TEST_F(SurgeryViewTest, LoadsAndSavesEditsAndSaysWhatIsWrongWithAFile) {
+  open({checkpointFolder()});
+  click(layers(), 0, 1);
+  button("Switch off").click();
+  const QString path = toQString(folder_ / "edit.json");
+  view_.saveEdits(path);
+  action("Reset").trigger();
+  EXPECT_TRUE(edits().empty());
+  view_.loadEdits(path);
+  ASSERT_EQ(edits().size(), 1U);
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 2}, {"source", 1}, {"scale", 0.0}}));
+
+  const auto refuses = [&](const std::string& content, const QString& what) {
+    lime::testing::write_text(folder_ / "bad.json", content);
+    view_.loadEdits(toQString(folder_ / "bad.json"));
+    EXPECT_TRUE(note().contains(what)) << note().toStdString();
+    EXPECT_EQ(edits().size(), 1U);
+  };
+  refuses("no JSON", "bad.json");
+  refuses("{}", "must be an object with \"format\"");
+  refuses(R"({"format": "lime-router-edit/1", "edits": [{"layer": 9, "scale": 0}]})",
+          "layer must lie in 1 to 2, for layer 0 has no router, got 9");
+  view_.loadEdits("/absent.json");
+  EXPECT_TRUE(note().contains("/absent.json"));
+  view_.saveEdits("/absent/edit.json");
+  EXPECT_TRUE(note().contains("/absent")) << note().toStdString();
+  action("Reset").trigger();
+  view_.saveEdits(path);
+  EXPECT_TRUE(note().contains("there must be an edit")) << note().toStdString();
+}
+
+TEST_F(SurgeryViewTest, TakesATextFromAFileAndCommandLinesRepeatTheRun) {
+  const QString folder = checkpointFolder();
+  open({folder});
+  lime::testing::write_text(folder_ / "t.txt", "the cat is here\nit's there\n");
+  view_.loadText(toQString(folder_ / "t.txt"));
+  EXPECT_EQ(text().toPlainText(), "the cat is here\nit's there\n");
+  view_.loadText("/absent.txt");
+  EXPECT_TRUE(note().contains("'/absent.txt': cannot be read")) << note().toStdString();
+  click(layers(), 0, 1);
+  button("Switch off").click();
+  QStringList lines = view_.commandLines();
+  ASSERT_EQ(lines.size(), 7);
+  EXPECT_EQ(lines[0],
+            R"(printf '%s\n' '{"format":"lime-router-edit/1","edits":[{"layer":2,"source":1,)"
+            R"("scale":0.0}]}' > edit.json)");
+  EXPECT_TRUE(lines[2].contains("--router-edit edit.json")) << lines[2].toStdString();
+  EXPECT_TRUE(lines[3].contains("--lines " + toQString(folder_ / "t.txt")));
+  text().setPlainText("it's there");
+  lines = view_.commandLines();
+  EXPECT_EQ(lines[1], R"(printf '%s\n' 'it'\''s there' > text.txt)");
+  EXPECT_TRUE(lines[2].contains(R"(--prompt='it'\''s there')")) << lines[2].toStdString();
+}
+
+TEST_F(SurgeryViewTest, ExportsThePaneThatWasUsedLast) {
+  open({checkpointFolder()});
+  click(layers(), 0, 1);
+  button("Switch off").click();
+  EXPECT_EQ(view_.figure()->name, "router-edited");
+  click(weights(), 0, 1);
+  EXPECT_EQ(view_.figure()->name, "router-edited-layer");
+  for (const std::string name : {"e.pdf", "e.svg", "e.png", "e.csv"}) {
+    ExportDialog dialog(*view_.figure(), view_.provenance());
+    dialog.setPath(toQString(folder_ / name));
+    dialog.accept();
+    EXPECT_TRUE(fs::exists(folder_ / name)) << dialog.problem().toStdString();
+  }
+}
+
+TEST_F(SurgeryViewTest, StateReadsItselfBackAndForgetsEditsOfAnotherModel) {
+  open({checkpointFolder()});
+  const Json state = {{"edits", {{{"layer", 2}, {"head", 0}, {"scale", 0.5}}}},
+                      {"scope", "head"},
+                      {"text", "the cat"},
+                      {"site", "hidden"},
+                      {"live", true}};
+  view_.setState(state);
+  EXPECT_EQ(view_.state(), state);
+  EXPECT_EQ(edits().size(), 1U);
+  view_.setState(Json{{"unknown", 1}});
+  EXPECT_EQ(view_.state(), state);
+  view_.setState(Json{{"edits", {{{"layer", 9}, {"scale", 0.0}}}}});
+  EXPECT_TRUE(edits().empty());
+  EXPECT_TRUE(note().contains("the edits were left out")) << note().toStdString();
+}
+
+TEST_F(SurgeryViewTest, RunsAtEveryEditWhereThatIsWanted) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  view_.setState(Json{{"live", true}});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  EXPECT_TRUE(waitUntil([this] { return view_.surgery().isRunning(); }, 5.0));
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.surgery().score());
+}
+
+TEST_F(SurgeryViewTest, SurvivesClosingWhatItShowsWhileItRuns) {
+  open({checkpointFolder("a")});
+  text().setPlainText("the cat is here");
+  button("Run").click();
+  workspace_.closeAll();
+  ASSERT_TRUE(finishes());
+  EXPECT_FALSE(view_.figure());
+  EXPECT_FALSE(view_.surgery().score());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
