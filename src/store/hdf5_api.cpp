@@ -159,12 +159,15 @@ Id open_file(const fs::path& path) {
   throw FormatError("store: '{}' is damaged: {}", path.string(), detail.text);
 }
 
-Id create_file(const fs::path& path) {
+Id create_file(const fs::path& path, const fs::path& shown) {
   const Lock lock;
   const Id access = access_properties();
   const Id creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
-  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose};
+  Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+  // Here, because closing the properties would clear HDF5's reason.
+  if (!file) fail_writing(shown, "cannot be written");
+  return file;
 }
 
 void discard_file(Id& file) {

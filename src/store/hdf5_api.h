@@ -57,7 +57,8 @@ class Id {
 Id open_file(const std::filesystem::path& path);
 /// Creates a file in the format of HDF5 1.10, whose structures carry checksums of their own.
 /// Equal calls give equal bytes: no times are stored.
-Id create_file(const std::filesystem::path& path);
+/// @param shown  its name in errors: what the file is to become. @throws IoError
+Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
 /// Closes a file that could not be written, without writing any further: HDF5 would otherwise try
 /// again for ever to flush what did not fit.
 void discard_file(Id& file);

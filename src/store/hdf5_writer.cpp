@@ -28,10 +28,8 @@ struct Hdf5Writer::Impl {
   std::uint64_t given = 0;    // bytes of the file that the system was asked to write to disk
   std::uint64_t dropped = 0;  // bytes that are on disk and no longer in memory
 
-  explicit Impl(const std::filesystem::path& path) : target(path) {
-    file = hdf5::create_file(target.temporary());
-    if (!file) hdf5::fail_writing(path, "cannot be written");
-  }
+  explicit Impl(const std::filesystem::path& path)
+      : target(path), file(hdf5::create_file(target.temporary(), path)) {}
   ~Impl() { hdf5::discard_file(file); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
