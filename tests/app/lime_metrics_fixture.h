@@ -32,6 +32,15 @@ class LimeMetricsTest : public ::testing::Test {
     return parse_json(result.output, "output").at("rows");
   }
 
+  /// The first rows that differ between two results, in a message that can be read; or nothing.
+  static std::string difference(const Json& a, const Json& b) {
+    if (a.size() != b.size()) return std::to_string(a.size()) + ", " + std::to_string(b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i]) return a[i].dump() + "\n" + b[i].dump();
+    }
+    return "";
+  }
+
   /// The one line of an unsuccessful run, which must leave nothing behind.
   std::string refusal(const std::string& arguments, int status) const {
     const std::size_t files = count_files();
