@@ -26,7 +26,7 @@ endif()
 
 foreach(program IN LISTS LIME_PROGRAMS)
   set(docs ${PROJECT_BINARY_DIR}/docs)
-  install(FILES ${docs}/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT shared)
+  install(FILES ${docs}/${program}.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT shared)
   install(FILES ${docs}/${program}.bash RENAME ${program}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT shared)
   install(FILES ${docs}/${program}.zsh RENAME _${program}

@@ -3,8 +3,8 @@
 # programs for each level of processors and packs them together.
 set(CPACK_PACKAGE_NAME lime)
 set(CPACK_PACKAGE_VENDOR "the lime authors")
-set(CPACK_PACKAGE_CONTACT "the lime authors <lime@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_CONTACT "the lime authors <lime@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "representation collapse in transformers, measured and seen")
 set(CPACK_PACKAGE_INSTALL_DIRECTORY lime)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -24,10 +24,14 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_LIME_PACKAGE_NAME lime)
-# LibTorch and the metrics are many times slower on the reference BLAS.
-set(CPACK_DEBIAN_LIME_PACKAGE_DEPENDS "libopenblas0-openmp")
-set(CPACK_DEBIAN_LIME_PACKAGE_RECOMMENDS "fonts-liberation")
+set(CPACK_DEBIAN_LIME_DESCRIPTION
+  "Runs decoder-only language models, keeps what every layer thought of every token in HDF5, and turns
+that into entropies, ranks, probes, drawings and router maps with error bars, for papers or in a window.")
+# LibTorch and the metrics are many times slower on the reference BLAS; figures need their font.
+set(CPACK_DEBIAN_LIME_PACKAGE_DEPENDS "libopenblas0-openmp, fonts-liberation")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME lime-dev)
+set(CPACK_DEBIAN_DEV_DESCRIPTION
+  "Headers, static libraries and the CMake package of lime's metrics and files, without LibTorch.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS

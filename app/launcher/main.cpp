@@ -2,6 +2,7 @@
 // bin/NAME of a package: becomes ../lib/lime/LEVEL/bin/NAME, built for the highest level of x86-64
 // that this processor has. LIME_PROCESSOR_LEVEL=baseline (or x86-64-v3, x86-64-v4) in the
 // environment chooses another. Compiled for any processor.
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,11 +34,20 @@ std::array<Level, 3> levels() {
 #endif
 }
 
+/// The file that was started. Where /proc is not mounted, by the name under which it was found.
+fs::path own_path() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) return self;
+  const auto* const name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return name == nullptr ? fs::path() : fs::canonical(name, error);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path self = own_path();
   const fs::path home = self.parent_path().parent_path() / "lib" / "lime";
   const char* const wanted = std::getenv("LIME_PROCESSOR_LEVEL");
   for (const Level& level : levels()) {

@@ -86,7 +86,9 @@ TEST_F(FigureViewTest, ManyDotsAreDrawnWhereTheirPointsAre) {
   }
   Figure figure;
   figure.name = "dots";
-  figure.panels.push_back({.content = CurvePanel{{dots}, {}}});
+  FigurePanel panel;
+  panel.content = CurvePanel{{dots}, {}};
+  figure.panels = {panel};
   view_.setFigure(figure);
   const auto is_dark = [this](double x, double y) {
     return view_.grab().toImage().pixelColor(at(x, y)).lightness() < 200;

@@ -68,7 +68,6 @@ void expectTabReachesAll(QWidget& window, const QString& where) {
     QWidget* const focused = QApplication::focusWidget();
     ASSERT_NE(focused, nullptr) << where.toStdString() << ": the focus is lost";
     reached.insert(focused);
-    if (qEnvironmentVariableIsSet("SHOW_TAB")) qInfo("%s", qPrintable(describe(*focused)));
     QTest::keyClick(focused, Qt::Key_Tab);
   }
   for (QWidget* const control : controls) {
@@ -148,7 +147,7 @@ TEST_F(KeyboardTest, FocusIsNotLostWhenDocumentsAreClosed) {
   for (const ViewKind& kind : allViews()) {
     if (window.workspace().isEmpty()) break;
     window.showView(kind.id);
-    window.currentView()->setFocus();
+    window.currentView()->takeFocus();
     ASSERT_NO_FATAL_FAILURE(idle(window));
     window.workspace().close(window.workspace().documents().back().id);
     ASSERT_NO_FATAL_FAILURE(idle(window));
@@ -164,9 +163,12 @@ TEST_F(KeyboardTest, FiguresMoveByKeys) {
   view.show();
   Figure figure;
   figure.name = "line";
-  CurvePanel panel;
-  panel.curves.push_back({.label = "a", .x = {0.0, 1.0, 2.0}, .y = {0.0, 1.0, 2.0}});
-  figure.panels.push_back({.content = panel});
+  Curve curve;
+  curve.x = {0.0, 1.0, 2.0};
+  curve.y = {0.0, 1.0, 2.0};
+  FigurePanel panel;
+  panel.content = CurvePanel{{curve}, {}};
+  figure.panels = {panel};
   view.setFigure(figure);
   view.zoom(4.0);
   const QPointF before = view.toPixel(0, {1.0, 1.0});

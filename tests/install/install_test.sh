@@ -21,10 +21,10 @@ mkdir -p "$prefix"
 for program in "${programs[@]}"; do
   version=$("$prefix/bin/$program" --version)
   [[ $version == lime\ [0-9]* ]] || fail "$program --version says '$version'"
-  page=$prefix/share/man/man1/$program.1
-  grep -q "^.SH SYNOPSIS" "$page" || fail "there is no manual page $page"
+  page=$prefix/share/man/man1/$program.1.gz
+  zgrep -q "^.SH SYNOPSIS" "$page" || fail "there is no manual page $page"
   if command -v groff >/dev/null; then
-    warnings=$(groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null)
+    warnings=$(zcat "$page" | groff -man -Tutf8 -ww 2>&1 >/dev/null)
     [ -z "$warnings" ] || fail "$page: $warnings"
   fi
   bash -n "$prefix/share/bash-completion/completions/$program"

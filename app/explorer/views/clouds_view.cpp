@@ -325,6 +325,7 @@ void CloudsView::makeCanvases() {
     clouds_row_->addWidget(canvas, 1);
     canvases_.push_back(canvas);
   }
+  setFirstFocus(canvases_.empty() ? static_cast<QWidget*>(compute_) : canvases_.front());
   {
     const QSignalBlocker quiet(slider_);
     slider_->setRange(0, kStepsPerLayer * std::max(0, static_cast<int>(layers_.size()) - 1));

@@ -78,6 +78,7 @@ CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
   split->setStretchFactor(0, 3);
   split->setStretchFactor(1, 2);
   column->addWidget(split, 1);
+  setFirstFocus(plot_);
 
   connect(plot_, &FigureView::hovered, this,
           [this](const FigureHit& hit) { Q_EMIT status(describe(hit)); });

@@ -259,9 +259,17 @@ void MainWindow::updateCentre() {
     const bool had_focus = centre_->isAncestorOf(QApplication::focusWidget());
     centre_->setCurrentWidget(wanted);
     hover_->clear();
-    if (had_focus) wanted->setFocus();
+    if (had_focus) focusCentre();
   }
   updateViewMenu();
+}
+
+void MainWindow::focusCentre() {
+  if (showsStartPage()) {
+    start_->setFocus();
+  } else {
+    currentView()->takeFocus();
+  }
 }
 
 void MainWindow::offerToLocate(const Document& document) {

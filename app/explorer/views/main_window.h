@@ -78,6 +78,7 @@ class MainWindow : public QMainWindow {
   void showIndex(int index);
   void showViewFor(const Document& document);
   void updateCentre();
+  void focusCentre();
   void updateViewMenu();
   void updateRecentMenu();
   void openFiles();

@@ -126,7 +126,7 @@ void MainWindow::makeViewMenu(QMenu& menu) {
         i < 9 ? QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)) : QKeySequence();
     addTo(menu, kinds[i].title, shortcut, kinds[i].question, [this, index] {
       showIndex(index);
-      if (!showsStartPage()) currentView()->setFocus();
+      focusCentre();
     });
   }
   after_view_actions_ = menu.addSeparator();

@@ -44,6 +44,7 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
   column->addWidget(plot_, 1);
   plot_->setAccessibleName(QStringLiteral("figure of results"));
   plot_->setMessage(kNothingOpen);
+  setFirstFocus(plot_);
   connect(metric_, &QComboBox::activated, this, [this] {
     listFigures();
     recordChange(QStringLiteral("Choose a metric"));

@@ -71,7 +71,7 @@ void RouterView::layOut() {
   page->setSpacing(0);
   page->addWidget(controls_);
   page->addWidget(body, 1);
-  setFocusProxy(&layers_->plot());
+  setFirstFocus(&layers_->plot());
 }
 
 void RouterView::connectAll() {

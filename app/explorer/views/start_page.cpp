@@ -95,6 +95,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   auto* const open = addLink(*column, QStringLiteral("Open a capture or results (Ctrl+O)"),
                              QStringLiteral("A file that lime-capture or lime-metrics wrote"));
   connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
+  setFocusProxy(open);
   auto* const folder =
       addLink(*column, QStringLiteral("Open a checkpoint folder (Ctrl+Shift+O)"),
               QStringLiteral("A folder with config.json and weights, as Hugging Face writes it"));

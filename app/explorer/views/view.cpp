@@ -83,6 +83,14 @@ Json View::provenance() const {
 
 void View::setState(const Json&) {}
 
+void View::takeFocus() {
+  if (first_focus_) {
+    first_focus_->setFocus();
+  } else {
+    setFocus();
+  }
+}
+
 void View::changeState(const QString& text, const std::function<void()>& change) {
   Json before = state();
   change();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QPointer>
 #include <QString>
 #include <QStringList>
 #include <QWidget>
@@ -68,6 +69,9 @@ class View : public QWidget {
   /// Keys and mouse of this view that are no actions, for the overview of shortcuts.
   virtual std::vector<Habit> habits() const { return {}; }
 
+  /// Gives the focus to what setFirstFocus() named.
+  void takeFocus();
+
   virtual void zoom(double factor) { static_cast<void>(factor); }
   virtual void showAll() {}
 
@@ -91,12 +95,16 @@ class View : public QWidget {
   /// the step leads from the state at the last rememberState() to the present one.
   void recordChange(const QString& text);
   void rememberState();
+  /// What has the focus when the view is shown by its shortcut. Not a focus proxy: Tab would go on
+  /// behind it and never reach the controls before it.
+  void setFirstFocus(QWidget* widget) { first_focus_ = widget; }
   /// Adds an action of this view. @param shortcut  may be empty.
   QAction* addViewAction(const QString& text, const QKeySequence& shortcut, const QString& toolTip);
 
  private:
   QString title_;
   ViewContext context_;
+  QPointer<QWidget> first_focus_;
   Json remembered_;
 };
 
