@@ -82,13 +82,32 @@ ShardRecord shard_record_from_json(const Json& json, const std::string& where) {
   record.num_sequences = member<std::int64_t>(json, "num_sequences", where);
   record.num_rows = member<std::int64_t>(json, "num_rows", where);
   record.bytes = member<std::int64_t>(json, "bytes", where);
-  constexpr std::int64_t kLimit = std::int64_t{1} << 60;
+  constexpr std::int64_t kLimit = std::int64_t{1}
+                                  << 40;  // of one shard: 2^20 of them fit in 63 bits
   for (const std::int64_t number : {record.first_sequence, record.num_sequences, record.num_rows}) {
     if (number < 0 || number > kLimit) {
       throw FormatError("{}: shard {} has an impossible size, {}", where, record.shard, number);
     }
   }
   return record;
+}
+
+std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
+                           const std::filesystem::path& path) {
+  std::int64_t values = 0;
+  std::int64_t bytes = 0;
+  bool overflow = false;
+  for (const ActivationInfo& one : tables.activations) {
+    std::int64_t more = 0;
+    overflow |= __builtin_mul_overflow(num_rows, one.dim, &more);
+    overflow |= __builtin_add_overflow(values, more, &values);
+  }
+  const auto size = static_cast<std::int64_t>(bytes_per_value(tables.info.storage));
+  if (overflow || __builtin_mul_overflow(values, size, &bytes)) {
+    throw FormatError("store: '{}' claims {} rows, more than any file holds", path.string(),
+                      num_rows);
+  }
+  return bytes;
 }
 
 Json capture_identity(const CapturePlan& plan) {

@@ -62,6 +62,12 @@ struct CaptureTables {
   std::vector<ShardRecord> shards;  ///< empty in a packed file
 };
 
+/// Bytes of the activations of so many rows.
+/// @param path  of the capture, for errors.
+/// @throws FormatError  if no file can hold them.
+std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
+                           const std::filesystem::path& path);
+
 /// What two runs must share for their shards to belong together: options, inputs, datasets.
 Json capture_identity(const CapturePlan& plan);
 /// The same as it stands in files, and its SHA-256.

@@ -122,7 +122,7 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
   tables.offsets = {0};
   for (const ShardRecord& record : records) {
     check_trailer(capture.parent_path() / record.file);
-    const Hdf5File file(capture.parent_path() / record.file);
+    const Hdf5File file(capture.parent_path() / record.file, Hdf5Trial::kDone);
     check_shard(file, record, tables.identity_sha256);
     append_sequences(tables, file, record);
     for (const auto& [site, layer] : list_statistics(file)) {

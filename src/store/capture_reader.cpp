@@ -53,6 +53,7 @@ struct CaptureReader::Impl {
       throw FormatError("store: '{}': 'sequences/offset' must ascend from 0 to the {} rows",
                         path.string(), data.num_rows());
     }
+    bytes_of_rows(tables, data.num_rows(), path);
   }
 
   /// The parts with rows of [first, first + count), each opened and its shape tested.

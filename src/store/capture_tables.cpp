@@ -89,6 +89,9 @@ std::vector<std::string> texts_of(const Hdf5File& file, const std::string& datas
   return file.strings_attribute(attribute, dataset);
 }
 
+/// Of a row; far above what models have, and products with it do not overflow.
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 31;
+
 /// Sites in the order of the capture, each with its layers ascending.
 std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
   std::vector<ActivationInfo> activations;
@@ -98,7 +101,7 @@ std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
       const std::optional<int> layer = layer_of_name(name);
       const std::string path = "activations/" + site + "/" + name;
       const std::vector<std::int64_t> shape = file.shape(path);
-      if (!layer || shape.size() != 2) {
+      if (!layer || shape.size() != 2 || shape[1] < 1 || shape[1] > kMaxDim) {
         throw FormatError("store: '{}': '{}' must be [rows, dim] and named after its layer",
                           file.path().string(), path);
       }
@@ -190,7 +193,10 @@ CaptureTables read_attributes(const Hdf5File& file) {
   tables.activations = list_activations(file);
   tables.identity_sha256 = file.string_attribute("identity_sha256");
   const Json shards = parse_json(file.string_attribute("shards"), where + ": attribute 'shards'");
-  if (!shards.is_array()) throw FormatError("{}: attribute 'shards' must be a list", where);
+  constexpr std::size_t kMaxShards = std::size_t{1} << 20;
+  if (!shards.is_array() || shards.size() > kMaxShards) {
+    throw FormatError("{}: attribute 'shards' must be a list of at most {}", where, kMaxShards);
+  }
   for (const Json& record : shards) {
     tables.shards.push_back(shard_record_from_json(record, where + ": attribute 'shards'"));
   }
@@ -327,7 +333,7 @@ SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, in
       Eigen::Map<const VectorD>(mean.data(), static_cast<Eigen::Index>(mean.size()));
   statistics.running.m2 =
       Eigen::Map<const VectorD>(m2.data(), static_cast<Eigen::Index>(m2.size()));
-  if (file.has(path + "/rms")) statistics.num_heads = file.shape(path + "/rms").at(0);
+  if (file.has(path + "/rms")) statistics.num_heads = file.num_rows(path + "/rms");
   return statistics;
 }
 

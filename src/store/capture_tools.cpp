@@ -60,7 +60,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
                           path.string());
   }
   const OutputLock lock(out);
-  CaptureTables tables = read_tables(Hdf5File(path), reader);
+  CaptureTables tables = read_tables(Hdf5File(path, Hdf5Trial::kDone), reader);
   tables.shards.clear();
   Hdf5Writer file(out);
   Hdf5Access::want_trailer(file);
@@ -92,7 +92,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
 
 CaptureSummary summarize_capture(const fs::path& path) {
   const CaptureReader reader(path);
-  const CaptureTables tables = read_attributes(Hdf5File(path));
+  const CaptureTables tables = read_attributes(Hdf5File(path, Hdf5Trial::kDone));
   CaptureSummary summary;
   summary.info = reader.info();
   summary.activations = tables.activations;

@@ -38,9 +38,11 @@ class Verification {
     attempt([&] { check_statistics(file); });
     attempt([&] { check_router(file); });
     if (tables_.shards.empty()) {
-      attempt([&] { check_data(file, file.shape("rows/sequence").at(0)); });
+      attempt([&] { check_data(file, file.num_rows("rows/sequence")); });
     }
-    for (const ShardRecord& shard : tables_.shards) progress_.total += bytes_of(shard.num_rows);
+    std::int64_t num_rows = 0;
+    for (const ShardRecord& shard : tables_.shards) num_rows += shard.num_rows;
+    progress_.total = bytes_of_rows(tables_, num_rows, path_);
     for (const ShardRecord& shard : tables_.shards) attempt([&] { check_shard_file(shard); });
     return std::move(problems_);
   }
@@ -60,12 +62,6 @@ class Verification {
     problems_.push_back("store: '" + path.string() +
                         "' has no digest, as another program has written or cut it; its texts and "
                         "attributes cannot be tested");
-  }
-
-  std::int64_t bytes_of(std::int64_t num_rows) const {
-    std::int64_t values = 0;
-    for (const ActivationInfo& one : tables_.activations) values += num_rows * one.dim;
-    return values * static_cast<std::int64_t>(bytes_per_value(tables_.info.storage));
   }
 
   static void check_sequences(const Hdf5File& file) {
@@ -107,7 +103,7 @@ class Verification {
 
   /// Rows and activations of a plain file.
   void check_data(const Hdf5File& file, std::int64_t num_rows) {
-    if (progress_.total == 0) progress_.total = bytes_of(num_rows);
+    if (progress_.total == 0) progress_.total = bytes_of_rows(tables_, num_rows, path_);
     attempt([&] { check_rows(file, num_rows); });
     for (const ActivationInfo& one : tables_.activations) {
       attempt([&] { check_activation(file, one, num_rows); });

@@ -93,12 +93,13 @@ ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset)
   if (known_type && has_known_layout(dataset_.get())) index_chunks(dataset_.get());
 }
 
-/// A file cannot hold more than its size, nor (compressed by deflate) 1032 times that.
+/// A file cannot hold more than its size, or than deflate makes of it.
 void ChunkReader::check_size() const {
   std::error_code ignored;
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(file_.path(), ignored)) &
                      ((1LL << 50) - 1);
-  const std::int64_t limit = bytes * 1032 / static_cast<std::int64_t>(bytes_per_value(storage_));
+  const std::int64_t limit =
+      bytes * hdf5::kMaxCompression / static_cast<std::int64_t>(bytes_per_value(storage_));
   if (dim_ < 1 || num_rows_ < 0 || dim_ > limit || num_rows_ > limit / dim_) {
     throw FormatError("store: '{}': '{}' claims [{}, {}] values, more than its file can hold",
                       file_.path().string(), name_, num_rows_, dim_);
@@ -126,14 +127,22 @@ void ChunkReader::index_chunks(hid_t dataset) {
   H5Pget_chunk(properties.get(), 2, chunk.data());
   has_plain_filters(properties.get(), has_checksum_);
   chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
-  const auto expected = static_cast<hsize_t>((num_rows_ + chunk_rows_ - 1) / chunk_rows_);
-  constexpr std::int64_t kMaxChunkValues = std::int64_t{1} << 32;
-  if (chunk_rows_ < 1 || chunk_rows_ > kMaxChunkValues / dim_) {
-    throw FormatError("store: '{}': the chunks of '{}' are too large", file_.path().string(),
-                      name_);
+  if (chunk_rows_ < 1) {
+    throw FormatError("store: '{}': the chunks of '{}' have no rows", file_.path().string(), name_);
   }
-  stored_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_) +
-                  (has_checksum_ ? kChecksumBytes : 0);
+  const auto expected = static_cast<hsize_t>((num_rows_ + chunk_rows_ - 1) / chunk_rows_);
+  std::error_code ignored;
+  const auto file_values =
+      static_cast<std::int64_t>(std::filesystem::file_size(file_.path(), ignored)) /
+      static_cast<std::int64_t>(bytes_per_value(storage_));
+  if (expected > 0 && chunk_rows_ > file_values / dim_) {
+    throw FormatError("store: '{}': the chunks of '{}' are larger than the file",
+                      file_.path().string(), name_);
+  }
+  if (expected > 0) {
+    stored_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_) +
+                    (has_checksum_ ? kChecksumBytes : 0);
+  }
   hsize_t count = 0;
   if (H5Dget_num_chunks(dataset, space.get(), &count) < 0 || count != expected) {
     throw FormatError("store: '{}': '{}' must have {} chunks, got {}", file_.path().string(), name_,

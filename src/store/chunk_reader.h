@@ -43,6 +43,8 @@ class ChunkReader {
   /// `on_bytes` is told the bytes of each chunk that was read.
   void verify(std::vector<std::string>& problems,
               const std::function<void(std::int64_t)>& on_bytes) const;
+  /// Whether chunks are read past HDF5, which has only listed them.
+  bool is_direct() const { return is_direct_; }
 
  private:
   void check_size() const;

@@ -30,7 +30,7 @@ DataFiles::DataFiles(const fs::path& path, const CaptureTables& tables)
     row += shard.num_rows;
   }
   if (!shards_.empty()) return;
-  auto whole = std::make_shared<DataFile>(path);
+  auto whole = std::make_shared<DataFile>(path, Hdf5Trial::kDone);
   const std::vector<std::int64_t> shape = whole->file().shape("rows/sequence");
   parts_.push_back({path, 0, shape.empty() ? 0 : shape.front()});
   open_.emplace_front(0, std::move(whole));

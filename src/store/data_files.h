@@ -22,7 +22,8 @@ namespace lime {
 /// A plain file that holds rows: a shard, or a packed capture. Thread-safe.
 class DataFile {
  public:
-  explicit DataFile(const std::filesystem::path& path) : file_(path) {}
+  explicit DataFile(const std::filesystem::path& path, Hdf5Trial trial = Hdf5Trial::kFirst)
+      : file_(path, trial) {}
 
   const Hdf5File& file() const { return file_; }
   /// The reader of one dataset, made at the first call. @throws FormatError

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <new>
 #include <utility>
 
 #include "core/atomic_file.h"
@@ -94,17 +95,41 @@ std::string list_members(const Hdf5File& file, const std::string& name) {
   return names.empty() ? where + " is empty" : where + " holds " + list;
 }
 
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+/// HDF5 reads a chunk whole, and asks for its memory before it looks for its bytes.
+void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t dataset,
+                      hid_t properties) {
+  if (H5Pget_layout(properties) != H5D_CHUNKED) return;
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  const int rank = H5Pget_chunk(properties, H5S_MAX_RANK, chunk.data());
+  const Id type(H5Dget_type(dataset), H5Tclose);
+  std::error_code ignored;
+  const hsize_t limit = fs::file_size(file.path(), ignored) * static_cast<hsize_t>(kMaxCompression);
+  hsize_t bytes = H5Tget_size(type.get());
+  for (int i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(bytes, chunk[static_cast<std::size_t>(i)], &bytes))
+      bytes = limit + 1;
+    if (bytes <= limit) continue;
+    throw FormatError("store: '{}': the chunks of '{}' are larger than the file",
+                      file.path().string(), name);
+  }
+}
+
 }  // namespace
 
-Lock::Lock() {
-  static std::recursive_mutex mutex;
-  lock_ = std::unique_lock(mutex);
+Lock::Lock() : lock_(library_mutex()) {
   static const bool ready = (set_up_library(), true);
   (void)ready;
   // Debian's HDF5 keeps an error stack, and whether it prints, per thread.
   thread_local const bool quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   (void)quiet;
 }
+
+void Lock::renew_after_fork() { new (&library_mutex()) std::recursive_mutex; }
 
 Id::Id(Id&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
 
@@ -236,6 +261,7 @@ Id open_plain_dataset(const Hdf5File& file, const std::string& name) {
     throw FormatError("store: '{}': '{}' keeps its data in other files, which is not allowed",
                       file.path().string(), name);
   }
+  check_chunk_size(file, name, dataset.get(), properties.get());
   return dataset;
 }
 

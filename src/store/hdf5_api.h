@@ -17,12 +17,18 @@
 
 namespace lime::hdf5 {
 
+/// Deflate shrinks by at most 1032; a dataset that claims more than that of its file was not
+/// written by anyone honest.
+inline constexpr std::int64_t kMaxCompression = 1032;
+
 /// Held around every call into HDF5, which Debian builds without thread safety. Recursive, so that
 /// functions that hold it may call each other. The first one made sets the library up: no error
 /// printing, no filter plug-ins, no work at exit.
 class Lock {
  public:
   Lock();
+  /// To be called in the child where this thread has forked under the lock: it is another's there.
+  static void renew_after_fork();
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;

@@ -10,10 +10,12 @@
 #include "core/half.h"
 #include "store/hdf5_api.h"
 #include "store/hdf5_text.h"
+#include "store/trial_read.h"
 
 namespace lime {
 
 using hdf5::Id;
+using hdf5::kMaxCompression;
 using hdf5::Lock;
 
 struct Hdf5File::Impl {
@@ -22,10 +24,6 @@ struct Hdf5File::Impl {
 };
 
 namespace {
-
-/// Deflate shrinks by at most 1032; a dataset that claims more than that of its file was not
-/// written by anyone honest.
-constexpr std::int64_t kMaxCompression = 1032;
 
 struct MemberList {
   hid_t group;
@@ -63,15 +61,18 @@ std::vector<std::string> members(const Hdf5File& file, const std::string& group,
   return list.names;
 }
 
+std::int64_t size_of(const Hdf5File& file) {
+  std::error_code ignored;
+  return static_cast<std::int64_t>(std::filesystem::file_size(file.path(), ignored));
+}
+
 /// Number of values, after a check that the file can hold them.
 std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
                          const std::vector<std::int64_t>& shape, std::size_t bytes_per_value) {
-  std::error_code ignored;
-  const auto file_size =
-      static_cast<std::int64_t>(std::filesystem::file_size(file.path(), ignored));
+  const std::int64_t file_size = size_of(file);
   const std::int64_t limit =
       std::min(file_size, std::numeric_limits<std::int64_t>::max() / kMaxCompression / 2) *
-      kMaxCompression / static_cast<std::int64_t>(bytes_per_value);
+      kMaxCompression / static_cast<std::int64_t>(std::max<std::size_t>(bytes_per_value, 1));
   std::int64_t size = 1;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   for (const std::int64_t dim : shape) {
@@ -128,8 +129,10 @@ T numeric_attribute(const Hdf5File& file, const std::string& name, const std::st
 
 hid_t Hdf5Access::id(const Hdf5File& file) { return file.impl_->file.get(); }
 
-Hdf5File::Hdf5File(const std::filesystem::path& path)
-    : impl_(std::make_unique<Impl>(Impl{path, hdf5::open_file(path)})) {}
+Hdf5File::Hdf5File(const std::filesystem::path& path, Hdf5Trial trial) {
+  if (trial == Hdf5Trial::kFirst) try_reading(path);
+  impl_ = std::make_unique<Impl>(Impl{path, hdf5::open_file(path)});
+}
 Hdf5File::~Hdf5File() = default;
 Hdf5File::Hdf5File(Hdf5File&&) noexcept = default;
 Hdf5File& Hdf5File::operator=(Hdf5File&&) noexcept = default;
@@ -157,6 +160,11 @@ std::vector<std::string> Hdf5File::attributes(const std::string& object) const {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::int64_t Hdf5File::num_rows(const std::string& dataset) const {
+  const std::vector<std::int64_t> sizes = shape(dataset);
+  return sizes.empty() ? 0 : sizes.front();
 }
 
 std::vector<std::int64_t> Hdf5File::shape(const std::string& dataset) const {
@@ -253,8 +261,14 @@ std::vector<std::string> Hdf5File::strings_attribute(const std::string& name,
   const Id id = open_attribute(*this, name, object);
   const Id type(H5Aget_type(id.get()), H5Tclose);
   const Id space(H5Aget_space(id.get()), H5Sclose);
-  const auto count =
-      static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.get())));
+  const hssize_t points = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.get()));
+  const auto size =
+      static_cast<std::int64_t>(std::max<std::size_t>(H5Tget_size(type.get()), std::size_t{1}));
+  if (points > size_of(*this) / size) {  // attributes are never compressed
+    throw FormatError("store: '{}': attribute '{}' claims more data than the file can hold",
+                      path().string(), name);
+  }
+  const auto count = static_cast<std::size_t>(points);
   const auto read = [&](hid_t memory_type, void* target) {
     return H5Aread(id.get(), memory_type, target);
   };

@@ -14,6 +14,12 @@
 
 namespace lime {
 
+/// Whether a file is first read in a child process, where HDF5 may crash without harm.
+enum class Hdf5Trial {
+  kFirst,  ///< it may come from anywhere
+  kDone    ///< this process has written it, or has opened it before
+};
+
 /// Reads any HDF5 file: small files, golden data of tests, embeddings.
 ///
 /// Objects are named by their path in the file ("logits", "activations/values/003"). Every method
@@ -23,8 +29,8 @@ namespace lime {
 class Hdf5File {
  public:
   /// @throws IoError      if the file is missing or cannot be read.
-  /// @throws FormatError  if it is not HDF5, or cut short.
-  explicit Hdf5File(const std::filesystem::path& path);
+  /// @throws FormatError  if it is not HDF5, cut short, or made so that HDF5 crashes at it.
+  explicit Hdf5File(const std::filesystem::path& path, Hdf5Trial trial = Hdf5Trial::kFirst);
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
   Hdf5File& operator=(Hdf5File&&) noexcept;
@@ -40,6 +46,8 @@ class Hdf5File {
 
   /// Sizes of the dimensions; empty for a scalar.
   std::vector<std::int64_t> shape(const std::string& dataset) const;
+  /// The first of the dimensions; 0 for a scalar.
+  std::int64_t num_rows(const std::string& dataset) const;
   /// True for floating-point data, false for integers and text.
   bool is_float(const std::string& dataset) const;
 

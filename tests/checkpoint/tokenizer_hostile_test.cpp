@@ -128,6 +128,10 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
             "tokenizer.json': model must be an object, got 3");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }),
             "tokenizer.json': model.vocab must be an object");
+  EXPECT_EQ(error_after([](Json& json) {
+              json["model"]["vocab"] = {1, "b", {{"id", 3}}};
+            }),
+            "tokenizer.json': model.vocab must be an object");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["byte_fallback"] = "yes"; }),
             R"(tokenizer.json': model.byte_fallback must be true or false, got "yes")");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["unk_token"] = "<unk>"; }),

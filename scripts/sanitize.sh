@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests under a tool that finds errors of memory and threads:
+#   scripts/sanitize.sh asan [OPTION]       address and undefined-behaviour sanitizers, build/asan
+#   scripts/sanitize.sh tsan [OPTION]       thread sanitizer, build/tsan
+#   scripts/sanitize.sh valgrind [OPTION]   memcheck over what needs no LibTorch, build/valgrind
+#   scripts/sanitize.sh fuzz [SECONDS]      every harness of tests/fuzz under libFuzzer, one after
+#                                           the other (1800 s each); needs Clang; build/fuzz
+# --readers builds and tests only what reads files (core, checkpoint, store, tests/fuzz with 20 s of
+# random changes each), in a minute or two; other options go to ctest. Suppressions, each with its
+# reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+
+tool=${1:-}
+[ $# -gt 0 ] && shift
+jobs=${LIME_JOBS:-$(nproc)}
+build=build/$tool
+suppressions=$PWD/tests/sanitizers
+fuzzers=(capture config merges npy pairs results safetensors sentencepiece shards tokenizer_json)
+readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
+# What memcheck runs: it knows neither LibTorch's processors nor enough of its tricks.
+torch_free=("${readers[@]}" lime_metrics_tests lime_framework_tests lime_metrics_program_tests)
+
+# configure OPTION...
+configure() {
+  mkdir -p "$build"
+  cmake --preset "$tool" "$@" >"$build/cmake.log" 2>&1 || {
+    echo "sanitize: CMake could not configure; see $build/cmake.log" >&2
+    exit 1
+  }
+}
+
+# compile TARGET...: all of them where none is named
+compile() {
+  ninja -C "$build" -j "$jobs" "$@" >"$build/build.log" 2>&1 || {
+    grep -nE 'error|FAILED' "$build/build.log" | head -n 10 >&2
+    echo "sanitize: the build failed; see $build/build.log" >&2
+    exit 1
+  }
+}
+
+# run_tests CTEST_ARGUMENT...: of the programs that were built
+run_tests() {
+  ctest --test-dir "$build" --output-on-failure -j "$jobs" -E 'NOT_BUILT$' "$@"
+}
+
+export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+export UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
+
+only=()
+if [ "${1:-}" = --readers ]; then
+  shift
+  only=("${readers[@]}" "${fuzzers[@]/#/lime_fuzz_}")
+fi
+
+case "$tool" in
+  asan)
+    configure -DLIME_FUZZ_SECONDS=20
+    compile "${only[@]}"
+    run_tests "$@"
+    ;;
+  tsan)
+    # GNU's OpenMP runtime is not instrumented, so its barriers look like none; the threads under
+    # test are those of our own pools.
+    export OMP_NUM_THREADS=1
+    export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1
+    configure
+    compile "${only[@]}"
+    run_tests "$@"
+    ;;
+  valgrind)
+    configure
+    [ ${#only[@]} -gt 0 ] && torch_free=("${readers[@]}")
+    compile "${torch_free[@]}"
+    export OMP_NUM_THREADS=1
+    printf '%s\n' "${torch_free[@]}" | xargs -P "$jobs" -I{} bash -c '
+      valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        --trace-children=yes --suppressions="$0/valgrind.supp" "$1/bin/$2" --gtest_brief=1 "${@:3}" \
+        >"$1/$2.log" 2>&1 || { echo "sanitize: $2 failed, see $1/$2.log" >&2; exit 255; }
+      tail -n 2 "$1/$2.log"' "$suppressions" "$build" {} "$@"
+    ;;
+  fuzz)
+    seconds=${1:-1800}
+    configure
+    compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece
+    for name in "${fuzzers[@]}"; do
+      mkdir -p "$build/found/$name"
+      echo "$name"
+      (cd "$build/found/$name" && mkdir -p corpus && "../../bin/lime_fuzz_$name" \
+        -max_total_time="$seconds" -timeout=5 -malloc_limit_mb=256 -rss_limit_mb=2048 \
+        -print_final_stats=1 corpus "../../../../tests/fuzz/corpus/$name" 2>&1 | tail -n 12)
+    done
+    ;;
+  *) usage ;;
+esac

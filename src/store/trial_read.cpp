@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/trial_read.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/errors.h"
+#include "store/chunk_reader.h"
+#include "store/hdf5_api.h"
+#include "store/hdf5_file.h"
+
+namespace lime {
+namespace {
+
+constexpr int kMaxDepth = 8;
+constexpr int kMaxObjects = 100'000;
+constexpr unsigned kMostSeconds = 300;  // of waiting for anything but the processor
+constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
+constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes
+
+constexpr int kOutOfMemory = 3;
+
+/// Walks through a file in the child. What HDF5 reports as an error is passed over.
+class TrialWalk {
+ public:
+  explicit TrialWalk(const Hdf5File& file) : file_(file) {}
+
+  void visit_group(const std::string& group, int depth) {
+    visit_attributes(group);
+    if (depth == kMaxDepth) return;
+    const std::string prefix = group == "/" ? "" : group + "/";
+    attempt([&] {
+      for (const std::string& name : file_.datasets(group)) visit_dataset(prefix + name);
+    });
+    attempt([&] {
+      for (const std::string& name : file_.groups(group)) {
+        if (++num_objects_ < kMaxObjects) visit_group(prefix + name, depth + 1);
+      }
+    });
+  }
+
+ private:
+  /// Ends the child where memory has run out: whoever read on would ask for it again.
+  static void attempt(const std::function<void()>& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find("alloc") != std::string_view::npos) {
+        ::_exit(kOutOfMemory);
+      }
+    }
+  }
+
+  void visit_attributes(const std::string& object) {
+    attempt([&] {
+      for (const std::string& name : file_.attributes(object)) {
+        attempt([&] { file_.strings_attribute(name, object); });
+        attempt([&] { file_.int_attribute(name, object); });
+      }
+    });
+  }
+
+  void visit_dataset(const std::string& name) {
+    visit_attributes(name);
+    attempt([&] { file_.read_strings(name); });
+    attempt([&] {
+      const bool is_ours = name.starts_with("activations/") && ChunkReader(file_, name).is_direct();
+      if (!is_ours) read_numbers(name);
+    });
+  }
+
+  /// Piece by piece along the first dimension.
+  void read_numbers(const std::string& name) {
+    const hdf5::Id dataset = hdf5::open_plain_dataset(file_, name);
+    const std::vector<std::int64_t> shape = hdf5::shape_of(dataset.get());
+    const hdf5::Id space(H5Dget_space(dataset.get()), H5Sclose);
+    std::int64_t row = 1;  // values of an entry of the first dimension
+    for (std::size_t i = 1; i < shape.size(); ++i) {
+      if (shape[i] < 0 || shape[i] > kMostValues / row) return;
+      row = std::max<std::int64_t>(row * shape[i], 1);
+    }
+    const std::int64_t num_rows = shape.empty() ? 1 : std::min(shape[0], kMostValues / row);
+    const std::int64_t step = std::max<std::int64_t>(1, kPieceValues / row);
+    std::vector<double> values(static_cast<std::size_t>(std::min(step, num_rows) * row));
+    for (std::int64_t first = 0; first < num_rows; first += step) {
+      std::vector<hsize_t> start(std::max<std::size_t>(shape.size(), 1), 0);
+      std::vector<hsize_t> count(shape.begin(), shape.end());
+      if (!shape.empty()) {
+        start[0] = static_cast<hsize_t>(first);
+        count[0] = static_cast<hsize_t>(std::min(step, num_rows - first));
+        H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                            nullptr);
+      }
+      const hsize_t points = count.empty() ? 1 : count[0] * static_cast<hsize_t>(row);
+      const hdf5::Id memory(H5Screate_simple(1, &points, nullptr), H5Sclose);
+      if (H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
+                  values.data()) < 0) {
+        hdf5::fail_reading(file_.path(), name);
+      }
+    }
+  }
+
+  const Hdf5File& file_;
+  int num_objects_ = 0;
+};
+
+/// Bytes of private memory that this process has mapped; 0 where the system does not say.
+rlim_t data_size() {
+  std::ifstream status("/proc/self/statm");
+  rlim_t pages = 0;
+  for (int i = 0; i < 6; ++i) status >> pages;
+  return status ? pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+void limit(decltype(RLIMIT_CPU) resource, rlim_t most) {
+  const rlimit value = {most, most + 1};
+  ::setrlimit(resource, &value);
+}
+
+/// Processor time and memory that an honest file of this size leaves far behind.
+void limit_resources(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, 2 + (size >> 25U));
+  const rlim_t before = data_size();
+  if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
+  ::alarm(kMostSeconds);
+}
+
+/// One state of one file: changing what it holds changes its ctime.
+using FileState = std::array<std::int64_t, 6>;
+
+std::optional<FileState> state_of(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileState{static_cast<std::int64_t>(status.st_dev),
+                   static_cast<std::int64_t>(status.st_ino),
+                   status.st_size,
+                   status.st_mtim.tv_sec,
+                   status.st_ctim.tv_sec,
+                   status.st_ctim.tv_nsec};
+}
+
+/// What this process knows of files that it has tried.
+class TriedFiles {
+ public:
+  /// What became of the child, empty where nothing did; no value if the file was not tried.
+  std::optional<std::string> find(const FileState& file) {
+    const std::lock_guard guard(mutex_);
+    const auto found = outcomes_.find(file);
+    return found == outcomes_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void insert(const FileState& file, const std::string& outcome) {
+    const std::lock_guard guard(mutex_);
+    outcomes_[file] = outcome;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<FileState, std::string> outcomes_;
+};
+
+TriedFiles& tried_files() {
+  static TriedFiles files;
+  return files;
+}
+
+[[noreturn]] void read_in_child(const std::filesystem::path& path) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM}) {
+    std::signal(signal, SIG_DFL);
+  }
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, STDERR_FILENO);
+  limit_resources(path);
+  try {
+    const Hdf5File file(path, Hdf5Trial::kDone);
+    TrialWalk(file).visit_group("/", 0);
+  } catch (const Error&) {
+    // Whoever opens it next says the same.
+  } catch (const std::exception&) {
+    ::_exit(kOutOfMemory);
+  }
+  ::_exit(0);
+}
+
+/// What became of the child that read the file; empty where it came to its end.
+std::string outcome_in_child(const std::filesystem::path& path) {
+  pid_t child = 0;
+  {
+    const hdf5::Lock lock;
+    child = ::fork();
+    if (child == 0) {
+      hdf5::Lock::renew_after_fork();
+      read_in_child(path);
+    }
+  }
+  if (child < 0) return "";
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return "";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
+    return "asks for more memory than such a file needs";
+  }
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const bool out_of_time = signal == SIGXCPU || signal == SIGALRM;
+  return out_of_time ? "does not come to an end with it" : "would crash";
+}
+
+}  // namespace
+
+void try_reading(const std::filesystem::path& path) {
+  const std::optional<FileState> file = state_of(path);
+  if (!file) return;
+  std::optional<std::string> outcome = tried_files().find(*file);
+  if (!outcome) {
+    outcome = outcome_in_child(path);
+    tried_files().insert(*file, *outcome);
+  }
+  if (outcome->empty()) return;
+  throw FormatError("store: '{}' is damaged or made to do harm: HDF5 {}", path.string(), *outcome);
+}
+
+}  // namespace lime

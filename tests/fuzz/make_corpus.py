@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the seeds of the fuzzing corpora: small sound files of every kind that our readers take,
+and some that are nearly sound. Files named found-* are what fuzzers have found, and stay.
+
+    tests/fuzz/make_corpus.py        (needs numpy and h5py)
+"""
+import hashlib
+import io
+import json
+import pathlib
+import struct
+
+import h5py
+import numpy as np
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def save(folder, name, content):
+    path = CORPUS / folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+# --- safetensors -------------------------------------------------------------------------------
+
+
+def safetensors(tensors, metadata=None):
+    header, offset = {}, 0
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    for name, (dtype, shape, size) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + size]}
+        offset += size
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(offset)
+
+
+def make_safetensors():
+    save("safetensors", "empty", safetensors({}))
+    save("safetensors", "one", safetensors({"a.weight": ("F32", [2, 3], 24)}))
+    save("safetensors", "types", safetensors(
+        {"a": ("F64", [1], 8), "b": ("BF16", [2, 2], 8), "c": ("F16", [], 2), "d": ("I64", [0, 3], 0),
+         "e": ("F8_E4M3", [3], 3), "f": ("BOOL", [1, 1, 1], 1)}, {"format": "pt", "note": "\u00e9"}))
+
+
+# --- config.json and the index ------------------------------------------------------------------
+
+LLAMA = {
+    "model_type": "llama", "vocab_size": 280, "hidden_size": 24, "intermediate_size": 40,
+    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6,
+    "max_position_embeddings": 64, "bos_token_id": 256, "eos_token_id": [257],
+    "rms_norm_eps": 1e-6, "torch_dtype": "float32", "tie_word_embeddings": False,
+}
+
+
+def make_config():
+    save("config", "llama", json.dumps(LLAMA))
+    save("config", "lime", json.dumps(LLAMA | {
+        "model_type": "lime", "lime": {"router": "first", "j": 2, "head_mixing": False,
+                                       "per_dimension": True, "dynamic": False}}))
+    save("config", "denseformer", json.dumps(LLAMA | {
+        "model_type": "denseformer", "denseformer": {"dilation": 2, "period": 1}}))
+    save("config", "hyper", json.dumps(LLAMA | {
+        "model_type": "hyper_connections", "hyper_connections": {"rate": 2, "dynamic": True}}))
+    save("config", "resformer", json.dumps(LLAMA | {
+        "model_type": "resformer", "resformer": {"first_layer_only": True}}))
+    save("config", "mistral", json.dumps(LLAMA | {"model_type": "mistral", "sliding_window": 5}))
+    save("config", "qwen2", json.dumps(LLAMA | {
+        "model_type": "qwen2", "use_sliding_window": True, "max_window_layers": 1}))
+    save("config", "rope", json.dumps(LLAMA | {"rope_scaling": {
+        "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32}}))
+    save("config", "large", json.dumps(LLAMA | {"num_hidden_layers": 2**40, "vocab_size": 2**62}))
+    tensors = {"model.embed_tokens.weight": "part.safetensors", "lm_head.weight": "part.safetensors"}
+    save("config", "index", json.dumps(LLAMA) + "\0" + json.dumps({"weight_map": tensors}))
+    save("config", "index-outside", json.dumps(LLAMA) + "\0" + json.dumps(
+        {"weight_map": {"lm_head.weight": "../part.safetensors"}}))
+
+
+# --- tokenizers -----------------------------------------------------------------------------------
+
+
+def tokenizer(**changes):
+    return {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [{"id": 3, "content": "<s>", "special": True, "single_word": False,
+                          "lstrip": False, "rstrip": False, "normalized": False}],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+        "post_processor": None,
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]},
+    } | changes
+
+
+def make_tokenizer_json():
+    def put(name, text="", **changes):
+        save("tokenizer_json", name, json.dumps(tokenizer(**changes)) + ("\0" + text if text else ""))
+
+    put("bytes", "abba <s>ab")
+    put("split", "don't 12", pre_tokenizer={"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|\\p{L}+|\\p{N}{1,3}|\\s+(?!\\S)|\\s+"},
+         "behavior": "Isolated", "invert": False},
+        {"type": "Digits", "individual_digits": True},
+        {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]})
+    put("nested-regex", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", pre_tokenizer={
+        "type": "Split", "pattern": {"Regex": "(a*)*b"}, "behavior": "Removed", "invert": False})
+    put("metaspace", "a b\u2581", pre_tokenizer={
+        "type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True},
+        decoder={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True})
+    put("normalizers", "\u00c5 e\u0301", normalizer={"type": "Sequence", "normalizers": [
+        {"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Prepend", "prepend": "\u2581"},
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}, {"type": "StripAccents"}]})
+    put("fallback", "\u00e9", decoder={"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+        {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+        pre_tokenizer=None, added_tokens=[],
+        model={"type": "BPE", "unk_token": "a", "byte_fallback": True, "fuse_unk": True,
+               "vocab": {"a": 0, "b": 1, "<0xC3>": 2}, "merges": []})
+    put("words", "a b c", added_tokens=[], pre_tokenizer={"type": "Whitespace"}, decoder=None,
+        model={"type": "WordLevel", "vocab": {"a": 0, "b": 1, "[UNK]": 2}, "unk_token": "[UNK]"})
+    put("template", "ab", post_processor={
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}})
+
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def field(number, kind, content):
+    return varint(number << 3 | kind) + content
+
+
+def message(number, content):
+    return field(number, 2, varint(len(content)) + content)
+
+
+def piece(text, score, kind):
+    return message(1, message(1, text.encode()) + field(2, 5, struct.pack("<f", score)) +
+                   field(3, 0, varint(kind)))
+
+
+def sentencepiece_model(kind, byte_fallback):
+    """A ModelProto of SentencePiece; kind 1: unigram, 2: BPE."""
+    normal, unknown, control, byte = 1, 2, 3, 6
+    pieces = piece("<unk>", 0, unknown) + piece("<s>", 0, control) + piece("</s>", 0, control)
+    if byte_fallback:
+        pieces += b"".join(piece(f"<0x{i:02X}>", 0, byte) for i in range(256))
+    for i, text in enumerate(["\u2581", "a", "b", "ab", "\u2581ab", "t", "h", "e", "th", "the"]):
+        pieces += piece(text, -float(i), normal)
+    trainer = field(3, 0, varint(kind)) + field(35, 0, varint(int(byte_fallback)))
+    normalizer = message(1, b"identity") + field(3, 0, varint(1)) + field(4, 0, varint(0)) + \
+        field(5, 0, varint(1))
+    return pieces + message(2, trainer) + message(3, normalizer)
+
+
+def make_sentencepiece():
+    save("sentencepiece", "bpe", sentencepiece_model(2, False))
+    save("sentencepiece", "unigram", sentencepiece_model(1, False))
+    save("sentencepiece", "bytes", sentencepiece_model(2, True))
+
+
+def make_merges():
+    vocab = {text: i for i, text in enumerate(["a", "b", "ab", "\u0120", "\u0120ab", "<|endoftext|>"])}
+    merges = "#version: 0.2\na b\n\u0120 ab\n"
+    save("merges", "gpt2", json.dumps(vocab) + "\0" + merges)
+    save("merges", "special", json.dumps(vocab) + "\0" + merges + "\0" + json.dumps(
+        {"bos_token": "<|endoftext|>", "eos_token": {"content": "<|endoftext|>"}, "add_bos_token": True}))
+    save("merges", "no-merges", json.dumps(vocab) + "\0")
+
+
+# --- inputs and results ---------------------------------------------------------------------------
+
+
+def make_npy():
+    def put(name, array, version):
+        out = io.BytesIO()
+        np.lib.format.write_array(out, array, version=version)
+        save("npy", name, out.getvalue())
+
+    put("int32", np.arange(6, dtype="<i4").reshape(2, 3), (1, 0))
+    put("uint64", np.array([1, 2**63], dtype="<u8"), (2, 0))
+    put("big-endian", np.array([-1, 300], dtype=">i2"), (1, 0))
+    put("bytes", np.array([[0], [255]], dtype="u1"), (3, 0))
+    put("none", np.zeros((0, 4), dtype="<i8"), (1, 0))
+    put("structured", np.zeros(2, dtype=[("a", "<i4"), ("b", "<i4")]), (1, 0))
+    put("fortran", np.asfortranarray(np.ones((2, 3), dtype="<i4")), (1, 0))
+
+
+def make_pairs():
+    pair = {"sentence_good": "The cat is old.", "sentence_bad": "The cat are old.",
+            "UID": "agreement", "field": "syntax", "linguistics_term": "agreement"}
+    save("pairs", "two", json.dumps(pair) + "\n\n" + json.dumps(pair | {"UID": "npi"}) + "\r\n")
+    save("pairs", "no-task", '{"sentence_good": "a", "sentence_bad": "b"}')
+    save("pairs", "escapes", '{"sentence_good": "\\u00e9\\ud83d\\udc31", "sentence_bad": "\u00e9"}\n')
+    save("pairs", "at-odds", json.dumps(pair) + "\n" + json.dumps(pair | {"field": "semantics"}))
+
+
+def make_results():
+    results = {"schema": "lime-results/1", "metric": "entropy",
+               "inputs": [{"path": "a.h5", "sha256": "00", "label": "a", "text_sha256": "11"}],
+               "options": {"alpha": [1.0], "nested": {"a": None}}, "provenance": {"tool": "t"},
+               "rows": [{"label": "a", "layer": 0, "mean": 1.5}, {"label": "a", "layer": 1, "mean": "nan"},
+                        {"text": "a, \"b\"\n", "flag": True, "none": None}]}
+    save("results", "rows", json.dumps(results))
+    save("results", "no-rows", json.dumps(results | {"rows": [], "inputs": []}))
+    save("results", "later", json.dumps(results | {"schema": "lime-results/9"}))
+
+
+# --- captures -------------------------------------------------------------------------------------
+
+ROWS = 5
+IDENTITY = "00" * 32
+SITE = "activations/values/000"
+
+
+def put_column(file, name, values, dtype, checksum=True):
+    data = np.asarray(values, dtype=dtype)
+    if checksum:
+        return file.create_dataset(name, data=data, chunks=data.shape, fletcher32=True)
+    return file.create_dataset(name, data=data)
+
+
+def put_tables(file):
+    put_column(file, "sequences/offset", [0, 3, ROWS], "<i8")
+    file.create_dataset("sequences/text", data=["one", "t\u00e9xt"], dtype=h5py.string_dtype())
+    put_column(file, "statistics/values/000/count", ROWS, "<i8", checksum=False)
+    put_column(file, "statistics/values/000/mean", [0.5, 1.0], "<f8")
+    put_column(file, "statistics/values/000/m2", [2.0, 1.0], "<f8")
+    put_column(file, "statistics/values/000/rms", [1.0], "<f8")
+
+
+def put_rows(file, dtype="<f4"):
+    put_column(file, "rows/sequence", [0, 0, 0, 1, 1], "<i4")
+    put_column(file, "rows/position", [0, 1, 2, 0, 1], "<i4")
+    put_column(file, "rows/token", [5, 6, 7, 8, 9], "<i4")
+    values = np.arange(2 * ROWS).reshape(ROWS, 2)
+    file.create_dataset(SITE, data=values.astype(dtype), chunks=(3, 2), fletcher32=True)
+    file[SITE].attrs["hook"] = "blocks.0.attn.hook_v"
+
+
+def put_attributes(file, shards, storage="float32"):
+    text = {"format": "lime-capture", "tool": "lime 0.1", "command": "lime-capture",
+            "created_utc": "2026-01-02T03:04:05Z", "config": "{\"model_type\": \"llama\"}",
+            "options": "{}", "checkpoint_sha256": "", "tokenizer_sha256": "", "input_sha256": "",
+            "compute_dtype": "float32", "storage_dtype": storage, "rows": "tokens", "prepended": "",
+            "first_ids": "[5]", "extra": "{}", "shards": json.dumps(shards),
+            "identity_sha256": IDENTITY}
+    for name, value in text.items():
+        file.attrs[name] = value
+    file.attrs["schema_version"] = np.int64(1)
+    file.attrs["seed"] = np.uint64(1)
+    file.attrs["complete"] = np.int64(1)
+    file.attrs.create("first_tokens", ["a"], dtype=h5py.string_dtype())
+    file.attrs.create("sites", ["values"], dtype=h5py.string_dtype())
+
+
+def hdf5(build, version="v110"):
+    memory = io.BytesIO()
+    with h5py.File(memory, "w", libver=(version, version if version != "earliest" else "v110"),
+                   track_times=False) as file:
+        build(file)
+    return memory.getvalue()
+
+
+def with_trailer(file):
+    body = json.dumps({"data": [[0, 16]], "sha256": hashlib.sha256(file[16:]).hexdigest()}).encode()
+    return file + body + struct.pack("<Q", len(body)) + b"LIMEEND1"
+
+
+def packed(file, dtype="<f4"):
+    put_rows(file, dtype)
+    put_tables(file)
+    put_attributes(file, [], "float16" if dtype == "<f2" else "float32")
+    file.create_dataset("router/000", data=np.ones((1, 1), "<f4"))
+
+
+def shard(file):
+    put_rows(file)
+    put_tables(file)
+    file.attrs["format"] = "lime-capture-shard"
+    file.attrs["schema_version"] = np.int64(1)
+    file.attrs["shard"] = np.int64(0)
+    file.attrs["first_sequence"] = np.int64(0)
+    file.attrs["identity_sha256"] = IDENTITY
+
+
+def master(file, shard_bytes):
+    name = "capture.shards/00000.h5"
+
+    def put_virtual(path, shape, dtype):
+        layout = h5py.VirtualLayout(shape=shape, dtype=dtype)
+        layout[:] = h5py.VirtualSource(name, "/" + path, shape=shape)
+        file.create_virtual_dataset(path, layout)
+
+    for column in ("sequence", "position", "token"):
+        put_virtual(f"rows/{column}", (ROWS,), "<i4")
+    put_virtual(SITE, (ROWS, 2), "<f4")
+    file[SITE].attrs["hook"] = "blocks.0.attn.hook_v"
+    put_tables(file)
+    put_attributes(file, [{"shard": 0, "file": name, "first_sequence": 0, "num_sequences": 2,
+                           "num_rows": ROWS, "bytes": shard_bytes}])
+
+
+def put_filtered(file):
+    """Activations behind a filter that HDF5 would look for among its plug-ins."""
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_chunk((ROWS, 2))
+    properties.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, ())
+    space = h5py.h5s.create_simple((ROWS, 2))
+    data = h5py.h5d.create(file["activations/values"].id, b"000", h5py.h5t.IEEE_F32LE, space,
+                           properties)
+    data.write_direct_chunk((0, 0), bytes(8 * ROWS), 0)
+    file[SITE].attrs["hook"] = "blocks.0.attn.hook_v"
+
+
+def put_virtual_mean(file):
+    layout = h5py.VirtualLayout(shape=(2,), dtype="<f8")
+    layout[:] = h5py.VirtualSource("../outside.h5", "/mean", shape=(2,))
+    file.create_virtual_dataset("statistics/values/000/mean", layout)
+
+
+def put_external_mean(file):
+    file.create_dataset("statistics/values/000/mean", (2,), "<f8", external=[("../outside.h5", 0, 16)])
+
+
+def hostile(names, put):
+    """A packed capture in which the objects `names` are replaced."""
+    def build(file):
+        packed(file)
+        for name in names:
+            del file[name]
+        put(file)
+    return hdf5(build)
+
+
+def make_hostile_captures():
+    """Captures that point out of themselves; tests/store/hostile_file_test.cpp reads them, too."""
+    mean = "statistics/values/000/mean"
+
+    def link(name, target):
+        def put(file):
+            file[name] = target
+        return put
+
+    save("capture", "hostile-external-link",
+         hostile(["router/000"], link("router/000", h5py.ExternalLink("../outside.h5", "/mean"))))
+    save("capture", "hostile-external-group",
+         hostile(["statistics"], link("statistics", h5py.ExternalLink("../outside.h5", "/"))))
+    save("capture", "hostile-soft-link",
+         hostile(["router/000"], link("router/000", h5py.SoftLink("/" + mean))))
+    save("capture", "hostile-virtual", hostile([mean], put_virtual_mean))
+    save("capture", "hostile-external-data", hostile([mean], put_external_mean))
+    save("capture", "hostile-filter", hostile([SITE], put_filtered))
+
+
+def make_captures():
+    make_hostile_captures()
+    whole = hdf5(packed)
+    save("capture", "packed", whole)
+    save("capture", "half", hdf5(lambda file: packed(file, "<f2")))
+    save("capture", "trailer", with_trailer(whole))
+    save("capture", "wrong-trailer", with_trailer(whole)[:-100] + b"0" + with_trailer(whole)[-99:])
+    save("capture", "early-format", hdf5(packed, "earliest"))
+    part = hdf5(shard)
+    over = hdf5(lambda file: master(file, len(part)))
+    save("shards", "plain", struct.pack("<I", len(over)) + over + part)
+    sealed = with_trailer(part)
+    over = with_trailer(hdf5(lambda file: master(file, len(sealed))))
+    save("shards", "trailers", struct.pack("<I", len(over)) + over + sealed)
+
+
+if __name__ == "__main__":
+    make_safetensors()
+    make_config()
+    make_tokenizer_json()
+    make_sentencepiece()
+    make_merges()
+    make_npy()
+    make_pairs()
+    make_results()
+    make_captures()

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Minimal pairs in BLiMP's form, one JSON object per line.
+#include <memory>
+
+#include "capture/input_pairs.h"
+#include "checkpoint/tokenizer.h"
+#include "fuzz/fuzz_target.h"
+#include "support/tiny_checkpoint.h"
+
+using namespace lime;
+
+namespace {
+
+const Tokenizer& tiny_tokenizer() {
+  static const std::unique_ptr<Tokenizer> tokenizer = [] {
+    testing::write_tiny_checkpoint(fuzz::scratch_folder());
+    return load_tokenizer(fuzz::scratch_folder());
+  }();
+  return *tokenizer;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Tokenizer& tokenizer = tiny_tokenizer();
+  const auto path = fuzz::scratch_file("pairs.jsonl", fuzz::text_of(data, size));
+  fuzz::reads_or_refuses([&] {
+    const CaptureInput input = read_pair_input({path}, tokenizer, {});
+    fuzz::require(input.num_sequences() % 2 == 0, "pairs are two sentences each");
+    fuzz::require(input.offsets.back() == input.num_tokens(), "sequences cover all tokens");
+    for (const Sequence& sequence : input.sequences) {
+      const auto task = static_cast<std::size_t>(sequence.task);
+      fuzz::require(task < input.task_names.size(), "every sentence has a task");
+    }
+  });
+  return 0;
+}

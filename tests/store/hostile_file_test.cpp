@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures that point out of themselves: tests/fuzz/make_corpus.py has made them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/errors.h"
+#include "fuzz/hdf5_checksums.h"
+#include "store/capture_reader.h"
+#include "store/capture_tools.h"
+#include "store/hdf5_file.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace fs = std::filesystem;
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "no exception";
+}
+
+class HostileFileTest : public ::testing::Test {
+ protected:
+  HostileFileTest() {
+    fs::create_directory(folder_ / "inside");
+    Hdf5Writer outside(folder_ / "outside.h5");
+    outside.write<double>("mean", std::vector<double>{7.0, 7.0}, {2});
+    outside.write<std::int64_t>("values/000/count", std::vector<std::int64_t>{7}, {1});
+    outside.commit();
+  }
+
+  /// The capture of that name, beside whose folder lies what it points to.
+  fs::path place(const std::string& name) const {
+    fs::path path = folder_ / "inside" / "capture.h5";
+    fs::copy_file(testing::source_file("tests/fuzz/corpus/capture/" + name), path,
+                  fs::copy_options::overwrite_existing);
+    return path;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(HostileFileTest, CaptureItselfIsSound) {
+  const CaptureReader reader(place("packed"));
+  EXPECT_EQ(reader.read_all("values", 0)(4, 1), 9.0F);
+  EXPECT_EQ(reader.statistics("values", 0).mean(1), 1.0);
+  EXPECT_EQ(reader.router(0)(0, 0), 1.0F);
+}
+
+TEST_F(HostileFileTest, ExternalLinkIsNotFollowed) {
+  const CaptureReader reader(place("hostile-external-link"));
+  EXPECT_THAT(reader.router_layers(), IsEmpty());
+  EXPECT_THAT(message_of([&] { reader.router(0); }), HasSubstr("has no router of layer 0"));
+}
+
+TEST_F(HostileFileTest, ExternalGroupIsNotFollowed) {
+  const CaptureReader reader(place("hostile-external-group"));
+  EXPECT_FALSE(reader.has_statistics("values", 0));
+  EXPECT_THAT(message_of([&] { reader.statistics("values", 0); }), HasSubstr("has no statistics"));
+}
+
+TEST_F(HostileFileTest, SoftLinkIsNotFollowed) {
+  const CaptureReader reader(place("hostile-soft-link"));
+  EXPECT_THAT(reader.router_layers(), IsEmpty());
+  EXPECT_THAT(message_of([&] { reader.router(0); }), HasSubstr("has no router of layer 0"));
+}
+
+TEST_F(HostileFileTest, VirtualDatasetOfAnotherFileIsRefused) {
+  const fs::path path = place("hostile-virtual");
+  const std::string reason =
+      "'statistics/values/000/mean' is a virtual dataset, expected data in the file itself";
+  EXPECT_THAT(message_of([&] { CaptureReader(path).statistics("values", 0); }), HasSubstr(reason));
+  EXPECT_THAT(message_of([&] { pack_capture(path, folder_ / "inside" / "packed.h5"); }),
+              HasSubstr(reason));
+}
+
+TEST_F(HostileFileTest, DataInAnotherFileIsRefused) {
+  const fs::path path = place("hostile-external-data");
+  const std::string reason =
+      "'statistics/values/000/mean' keeps its data in other files, which is not allowed";
+  EXPECT_THAT(message_of([&] { CaptureReader(path).statistics("values", 0); }), HasSubstr(reason));
+  EXPECT_THAT(verify_capture(path), Contains(HasSubstr(reason)));
+}
+
+TEST_F(HostileFileTest, FilterPluginIsNotLoaded) {
+  // HDF5 reads the path when it starts: effective where ctest gives this test its own process.
+  const fs::path mark = folder_ / "mark";
+  ASSERT_EQ(::setenv("HDF5_PLUGIN_PATH", LIME_HOSTILE_FILTER_FOLDER, 1), 0);
+  ASSERT_EQ(::setenv("LIME_HOSTILE_MARK", mark.c_str(), 1), 0);
+  const fs::path path = place("hostile-filter");
+  EXPECT_THAT(message_of([&] { CaptureReader(path).read_all("values", 0); }),
+              HasSubstr("'activations/values/000'"));
+  EXPECT_THAT(message_of([&] { Hdf5File(path).read<float>("activations/values/000"); }),
+              HasSubstr("'activations/values/000'"));
+  EXPECT_FALSE(fs::exists(mark)) << "a file has made HDF5 load and run a plug-in";
+}
+
+TEST_F(HostileFileTest, FilesAtWhichHdf5CrashesAreRefused) {
+  // Found by fuzzing, as they are or with their checksums put right; what HDF5 does with the others
+  // depends on what lies in memory.
+  for (const char* const name :
+       {"found-link-table", "found-null-read", "found-heap-attribute", "found-heap-size"}) {
+    std::string file = testing::read_text(place(name));
+    fuzz::repair_checksums({reinterpret_cast<std::uint8_t*>(file.data()), file.size()});
+    const fs::path path = folder_ / "inside" / "capture.h5";
+    testing::write_text(path, file);
+    EXPECT_NE(message_of([&] { verify_capture(path); }), "") << name;
+    EXPECT_NE(message_of([&] { CaptureReader(path).rows(); }), "") << name;
+  }
+}
+
+TEST_F(HostileFileTest, NothingIsWrittenBesideThem) {
+  for (const char* const name : {"hostile-external-link", "hostile-external-group",
+                                 "hostile-soft-link", "hostile-virtual", "hostile-external-data"}) {
+    const fs::path path = place(name);
+    message_of([&] { verify_capture(path); });
+    message_of([&] { pack_capture(path, folder_ / "inside" / "packed.h5"); });
+    fs::remove(folder_ / "inside" / "packed.h5");
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) found.push_back(entry.path().filename());
+    }
+    EXPECT_THAT(found, ::testing::UnorderedElementsAre("capture.h5", "outside.h5")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lime
