@@ -76,7 +76,7 @@ function(lime_precompile target kind)
   # GCC instantiates what inline functions of LibTorch, fmt, nlohmann and gmock need anew in every
   # file: with LibTorch 3 s of an empty one.
   if(LIME_PRECOMPILE AND (kind MATCHES "^(torch|torch_test|quick)$"
-      OR target MATCHES "^lime_(core|checkpoint|store|checkpoint_tests|store_tests)$"))
+      OR target MATCHES "^lime_(store|store_tests|checkpoint_tests)$"))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
   if(kind MATCHES "^(quick|test|torch_test)$")
