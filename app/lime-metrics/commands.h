@@ -17,6 +17,7 @@ void add_geometry_command(MetricCommands& commands);
 void add_router_command(MetricCommands& commands);
 void add_separability_command(MetricCommands& commands);
 void add_similarity_command(MetricCommands& commands);
+void add_tokens_command(MetricCommands& commands);
 void add_tsne_command(MetricCommands& commands);
 
 }  // namespace lime

@@ -245,6 +245,44 @@ TEST(RecipesTest, SimilarityHasAMapPerPairOfModels) {
   EXPECT_EQ(make_figure(sources, {.measure = {"procrustes"}}).colour_label, "Procrustes distance");
 }
 
+TEST(RecipesTest, TokensHaveAMapPerModel) {
+  FigureSource source;
+  source.results.metric = "tokens";
+  for (const char* const label : {"LLaMA", "LIMe"}) {
+    for (int layer = 0; layer < 2; ++layer) {
+      for (int position = 0; position < 40; ++position) {
+        const bool is_massive = layer == 1 && position == 2 && label == std::string("LIMe");
+        source.results.rows.push_back(
+            {{"label", label},
+             {"site", "hidden"},
+             {"layer", layer},
+             {"position", position},
+             {"text", std::string(1, static_cast<char>('a' + position % 26))},
+             {"norm", 1.0 + position % 3 + (is_massive ? 100.0 : 0.0)},
+             {"next_cosine", position == 39 ? Json(nullptr) : Json(-0.5)},
+             {"entropy_contribution", 0.1 * position}});
+      }
+    }
+  }
+  const std::vector<FigureSource> sources = {source};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[0].title, "LLaMA");
+  EXPECT_EQ(figure.panels[0].x.ticks.at(1).label, "b");
+  EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "2");
+  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  EXPECT_TRUE(map.is_signed);
+  EXPECT_DOUBLE_EQ(map.values(1, 2), 0.2);
+  EXPECT_EQ(figure.colour_label, "contribution (nats)");
+  const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
+  EXPECT_TRUE(std::isnan(std::get<MapPanel>(cosines.panels[0].content).values(0, 39)));
+  const Figure norms = make_figure(sources, {.measure = {"norm"}});
+  EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
+  EXPECT_THAT(refusal(sources, {.measure = {"curvature"}}),
+              HasSubstr("measure: tokens have norm, relative_norm, next_cosine, "
+                        "entropy_contribution, got 'curvature'"));
+}
+
 TEST(RecipesTest, BlimpIsCurvesBarsOrATable) {
   const Figure curves = make_figure(std::vector<FigureSource>{testing::sample_blimp(4)}, {});
   const auto& panel = std::get<CurvePanel>(curves.panels.at(0).content);

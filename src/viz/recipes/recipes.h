@@ -27,6 +27,8 @@ Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
                                  const FigureOptions& options);
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options);
+/// Layers with the tokens of one sequence, a panel per model and site.
+Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "viz/recipes/measures.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+/// Letters that stand side by side below a panel; where the tokens' texts need more, they have
+/// positions.
+constexpr std::size_t kLettersBelow = 110;
+/// Part of the values of a norm that the colours tell apart: few tokens are far above all others.
+constexpr double kTokenColours = 0.97;
+
+struct TokenMeasure {
+  const char* key;
+  const char* label;
+  bool is_signed;
+};
+
+constexpr std::array kTokenMeasures = {
+    TokenMeasure{"norm", "norm", false},
+    TokenMeasure{"relative_norm", "norm / median", false},
+    TokenMeasure{"next_cosine", "cosine with next", true},
+    TokenMeasure{"entropy_contribution", "contribution (nats)", true},
+};
+
+const TokenMeasure& token_measure(const FigureOptions& options) {
+  const std::string wanted =
+      options.measure.empty() ? "entropy_contribution" : options.measure.front();
+  std::vector<std::string> known;
+  for (const TokenMeasure& measure : kTokenMeasures) {
+    if (wanted == measure.key) return measure;
+    known.emplace_back(measure.key);
+  }
+  throw InvalidArgument("measure: tokens have {}, got '{}'", fmt::join(known, ", "), wanted);
+}
+
+/// A panel's rows: one capture and site.
+struct TokenModel {
+  std::string label;
+  std::string site;
+  bool operator==(const TokenModel&) const = default;
+};
+
+std::vector<TokenModel> token_models(const std::vector<FigureRow>& rows) {
+  std::vector<TokenModel> models;
+  for (const FigureRow& row : rows) {
+    TokenModel model{row.text("label"), row.text("site")};
+    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
+/// Whether all tokens have texts that leave room for each other.
+bool texts_fit(const std::map<int, std::string>& positions) {
+  std::size_t longest = 0;
+  for (const auto& [position, text] : positions) {
+    if (text.empty()) return false;
+    longest = std::max(longest, text.size() + 1);
+  }
+  return longest * positions.size() <= kLettersBelow;
+}
+
+FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& measure,
+                        int layer_base) {
+  std::set<int> layers;
+  std::map<int, std::string> positions;  // with texts
+  for (const FigureRow& row : rows) {
+    layers.insert(static_cast<int>(row.number("layer")));
+    positions[static_cast<int>(row.number("position"))] = row.text("text");
+  }
+  FigurePanel panel{.title = {}, .x = {.label = "token"}, .y = {.label = "layer"}, .content = {}};
+  std::map<int, Eigen::Index> row_of, column_of;
+  for (const int layer : layers) {
+    const auto at = static_cast<Eigen::Index>(row_of.size());
+    row_of[layer] = at;
+    panel.y.ticks.push_back({static_cast<double>(at), std::to_string(layer + layer_base)});
+  }
+  const bool has_texts = texts_fit(positions);
+  if (!has_texts) panel.x.label = "position of the token";
+  const std::size_t step = has_texts ? 1 : std::max<std::size_t>(1, positions.size() / 10);
+  for (const auto& [position, text] : positions) {
+    const std::size_t at = column_of.size();
+    column_of[position] = static_cast<Eigen::Index>(at);
+    if (at % step != 0) continue;
+    panel.x.ticks.push_back({static_cast<double>(at), has_texts ? text : std::to_string(position)});
+  }
+  MapPanel map;
+  map.values = MatrixD::Constant(static_cast<Eigen::Index>(layers.size()),
+                                 static_cast<Eigen::Index>(positions.size()),
+                                 std::numeric_limits<double>::quiet_NaN());
+  map.is_signed = measure.is_signed;
+  for (const FigureRow& row : rows) {
+    map.values(row_of[static_cast<int>(row.number("layer"))],
+               column_of[static_cast<int>(row.number("position"))]) = row.number(measure.key);
+  }
+  panel.content = std::move(map);
+  return panel;
+}
+
+/// 0 to where most values lie; what is above has the last colour.
+std::pair<double, double> norm_range(const Figure& figure) {
+  std::vector<double> values;
+  for (const FigurePanel& panel : figure.panels) {
+    for (const double value : std::get<MapPanel>(panel.content).values.reshaped()) {
+      if (std::isfinite(value)) values.push_back(value);
+    }
+  }
+  if (values.empty()) return {0.0, 1.0};
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(
+                                       kTokenColours * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return {0.0, *at > 0.0 ? *at : 1.0};
+}
+
+}  // namespace
+
+Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const TokenMeasure& measure = token_measure(options);
+  const std::vector<FigureRow> rows =
+      rows_where(rows_of(sources, options), [&](const FigureRow& row) {
+        const auto layer = static_cast<int>(row.number("layer"));
+        return options.layer.empty() ||
+               std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
+      });
+  // The last token has no next one: its cell stays empty.
+  if (std::none_of(rows.begin(), rows.end(),
+                   [&](const FigureRow& row) { return row.has(measure.key); })) {
+    throw NothingToShow("figure: no row holds the {} of a token", measure.key);
+  }
+  Figure figure;
+  const std::vector<TokenModel> models = token_models(rows);
+  const std::size_t num_sites = distinct(rows, "site").size();
+  const std::size_t num_labels = distinct(rows, "label").size();
+  for (const TokenModel& model : models) {
+    const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
+      return TokenModel{row.text("label"), row.text("site")} == model;
+    });
+    figure.panels.push_back(token_panel(own, measure, options.layer_base));
+    std::string& title = figure.panels.back().title;
+    if (num_labels > 1) title = model.label;
+    if (num_sites > 1) title += (title.empty() ? "" : ", ") + model.site;
+  }
+  figure.colour_label = measure.label;
+  if (!measure.is_signed) {
+    figure.colour_range = norm_range(figure);
+    figure.note = "norms above the scale have its last colour";
+  }
+  figure.is_wide = true;
+  figure.columns = options.columns > 0 ? options.columns : 1;
+  figure.panel_aspect = 0.3;
+  return figure;
+}
+
+}  // namespace lime
