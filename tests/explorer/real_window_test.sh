@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Opens the checkpoints of data/ in a real window on a display of its own (Xvfb), walks every view and
-# looks at the pictures: real_window_test.sh LIME_EXPLORER DATA OUTPUT
+# looks at the pictures: real_window_test.sh LIME_EXPLORER DATA OUTPUT [LIME_CAPTURE]
+# With lime-capture also the views of captures: of expressions, of some numbers in them, of pairs.
 # Exits with 77, which ctest counts as skipped, where there is no Xvfb.
 set -euo pipefail
 explorer=$1
 data=$2
 output=$3
+capture=${4:-}
 
 command -v Xvfb >/dev/null || { echo "skipped: needs Xvfb (scripts/install-deps.sh --tests)"; exit 77; }
 rm -rf "$output"
@@ -20,10 +22,32 @@ for _ in $(seq 100); do [ -s "$number" ] && break; sleep 0.1; done
 [ -s "$number" ] || { echo "Xvfb did not start:"; cat "$output/xvfb.log"; exit 1; }
 
 export DISPLAY=:$(head -n 1 "$number") QT_QPA_PLATFORM=xcb
-"$explorer" --no-session --screenshot "$output/views" "$data/aet-llama" "$data/aet-lime"
+surgery='{"surgery": {"edits": [{"layer": 2, "source": 0, "scale": 0}], "text": "11 + 91 - 91 =", "run": true}}'
+"$explorer" --no-session --screenshot "$output/views" --state "$surgery" "$data/aet-llama" "$data/aet-lime"
 "$explorer" --no-session --screenshot "$output/start"
 
-for view in views/router views/results start/start; do
+views=""
+if [ -x "$capture" ]; then
+  scripts=$(dirname "$0")/../../scripts
+  for i in $(seq 60); do
+    echo "$((i % 7 + 2)) + $((i % 5 + 1)) - $((i % 3 + 1)) = $((i % 7 + i % 5 + 3)) - $((i % 3 + 1)) = $((i % 7 + i % 5 - i % 3 + 2))"
+  done >"$output/expressions.txt"
+  "$scripts/arithmetic_pairs.sh" "$output/expressions.txt" 60 >"$output/pairs.jsonl"
+  for model in llama lime; do
+    take() { "$capture" --checkpoint "$data/aet-$model" --quiet --threads 2 "$@"; }
+    take --lines "$output/expressions.txt" --sites values,hidden,attn.hook_pattern -o "$output/$model.h5"
+    take --lines "$output/expressions.txt" --only ' 1, 2, 3' --sites hidden -o "$output/words-$model.h5"
+    take --pairs "$output/pairs.jsonl" --rows mean --sites hidden -o "$output/pairs-$model.h5"
+  done
+  "$explorer" --no-session --screenshot "$output/captures" \
+    --state '{"selection": {"layer": 1, "rows": [25]}, "text": {"sequence": 1, "attention": true}}' \
+    "$output"/{llama,lime,words-llama,words-lime,pairs-llama,pairs-lime}.h5 "$data/aet-lime"
+  "$explorer" --no-session --screenshot "$output/pairs" --state '{"selection": {"layer": 1}}' \
+    "$output"/{pairs-llama,pairs-lime}.h5
+  views="captures/collapse captures/probes captures/text pairs/probes"
+fi
+
+for view in $views views/router views/surgery views/results start/start; do
   picture=$output/$view.png
   [ -s "$picture" ] || { echo "there is no $picture"; exit 1; }
   # An empty window of this size takes some 6 kB.

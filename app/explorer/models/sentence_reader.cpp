@@ -83,18 +83,23 @@ TokenInSentence SentenceReader::at(std::int32_t sequence, std::int32_t position,
 
 std::shared_ptr<const Tokenizer> tokenizerOf(const CaptureReader& capture,
                                              const std::vector<std::filesystem::path>& folders) {
+  return findTokenizer(capture, folders).tokenizer;
+}
+
+FoundTokenizer findTokenizer(const CaptureReader& capture,
+                             const std::vector<std::filesystem::path>& folders) {
   std::vector<std::filesystem::path> candidates = folders;
   candidates.push_back(checkpointOf(capture.info().command));
   for (const std::filesystem::path& folder : candidates) {
     if (folder.empty() || capture.info().tokenizer_sha256.empty()) continue;
     try {
       std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(folder);
-      if (tokenizer->sha256() == capture.info().tokenizer_sha256) return tokenizer;
+      if (tokenizer->sha256() == capture.info().tokenizer_sha256) return {folder, tokenizer};
     } catch (const Error&) {
       // A checkpoint that has moved: sentences are shown without the token.
     }
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace lime::explorer

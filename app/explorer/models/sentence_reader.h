@@ -41,6 +41,16 @@ class SentenceReader {
   std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
+/// A tokenizer, and the folder that it is from.
+struct FoundTokenizer {
+  std::filesystem::path folder;
+  std::shared_ptr<const Tokenizer> tokenizer;
+};
+
+/// The tokenizer that `capture` was made with, as tokenizerOf(); both empty where there is none.
+FoundTokenizer findTokenizer(const CaptureReader& capture,
+                             const std::vector<std::filesystem::path>& folders);
+
 /// The tokenizer that `capture` was made with: of those in `folders`, and in the folder that its
 /// command line names, the one whose hash is the capture's. Null where there is none.
 std::shared_ptr<const Tokenizer> tokenizerOf(const CaptureReader& capture,

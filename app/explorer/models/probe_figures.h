@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "explorer/models/probe_sources.h"
+#include "viz/figure.h"
+
+namespace lime::explorer {
+
+/// Accuracies over layers, a curve per source: of separability with its controls, of minimal pairs
+/// the mean over tasks, or one task.
+/// @param task  of minimal pairs; empty: the mean.
+/// @throws InvalidArgument  if there is nothing to draw, as make_figure().
+Figure probeCurves(std::span<const FigureSource> sources, const std::string& site,
+                   const std::string& task, int layer_base);
+
+/// What the results of one model say of one task of minimal pairs.
+struct TaskAccuracy {
+  std::string name;                ///< empty: the mean over tasks
+  std::string term;                ///< linguistics_term
+  std::map<int, double> by_layer;  ///< accuracy
+
+  double mean() const;  ///< over layers
+};
+
+/// The mean over tasks first, then the tasks in the order of the results; empty where these have
+/// none.
+std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::string& site);
+
+/// Tasks from top to bottom, layers from left to right.
+Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base);
+
+}  // namespace lime::explorer

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "explorer/models/capture_locator.h"
+#include "store/results_file.h"
+#include "viz/figure_source.h"
+
+namespace lime {
+class CaptureReader;
+}  // namespace lime
+
+namespace lime::explorer {
+
+class Workspace;
+
+/// What probes are asked: which word a token is, or which sentence of a minimal pair is good.
+enum class ProbeQuestion { kSeparability, kBlimp };
+
+/// "separability", "blimp": the metric of lime-metrics.
+std::string metricOf(ProbeQuestion question);
+
+/// A model whose probes there are, or can be: one of open results, or an open capture.
+struct ProbeSource {
+  int document = 0;  ///< in the workspace
+  QString label;     ///< that no other source has
+  int colour = 0;
+  bool is_capture = false;        ///< its probes must be computed
+  std::string own_label;          ///< in the results
+  std::filesystem::path capture;  ///< where its rows lie, as far as is known
+  ResultsInput input = {};        ///< of results: what they say of the capture
+  Json options = Json::object();  ///< stored with the results; else those by default
+  std::vector<std::string> sites;
+};
+
+/// The sources there are: results first, then captures that none of them is about.
+std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion question);
+
+/// What figures are made of: the rows of `results` that are of this source, under its label.
+FigureSource probeFigureSource(const ProbeSource& source, const Results& results);
+
+/// Opens the capture of `source`, or takes the open one. Not for the GUI thread.
+/// @return null where it is not there. @throws IoError, FormatError
+std::shared_ptr<const CaptureReader> openProbeCapture(
+    const ProbeSource& source, const std::filesystem::path& results, const CaptureLocator& locator,
+    const std::vector<std::shared_ptr<const CaptureReader>>& open);
+
+}  // namespace lime::explorer

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "analysis/attention_exploration.h"
+#include "core/progress.h"
+#include "store/results_file.h"
+#include "viz/figure.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+
+/// What can be said of a token, as lime-metrics tokens calls it.
+struct TokenMeasureName {
+  const char* key;
+  const char* title;
+  const char* unit;
+  const char* help;
+  bool is_signed;
+};
+const std::vector<TokenMeasureName>& tokenMeasures();
+
+/// One sequence of one capture, measured token by token.
+struct SequenceTokens {
+  Results results;                   ///< of lime-metrics tokens
+  std::vector<QString> texts;        ///< of the tokens; "#17" without a tokenizer
+  std::int64_t first_row = 0;        ///< of the capture
+  std::filesystem::path checkpoint;  ///< whose tokenizer it is; empty: none was found
+};
+
+/// What is to be measured.
+struct SequenceRequest {
+  std::shared_ptr<const CaptureReader> capture;
+  std::string label;
+  std::string site;
+  std::int64_t sequence = 0;
+  int threads = 0;
+  std::vector<std::filesystem::path> checkpoints;  ///< open ones
+};
+
+/// Measures the tokens of a sequence in all layers. Runs in a job. @throws as prepare_tokens()
+SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn& on_progress,
+                               std::stop_token stop);
+
+/// The values of one layer, a number per token; nothing where `tokens` has none of it.
+std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
+                                                 const std::string& measure, int layer);
+
+/// A pattern as a map: queries from top to bottom, keys from left to right.
+Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
+                     const std::vector<QString>& texts);
+
+/// Shares of the buffered layers, the oldest at the bottom, and the keys.
+Figure routedAttentionFigure(const RoutedAttention& routed, const std::vector<QString>& texts,
+                             int layer_base);
+
+}  // namespace lime::explorer
