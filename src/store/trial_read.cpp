@@ -138,7 +138,7 @@ void limit_resources(const std::filesystem::path& path) {
   std::error_code ignored;
   const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, 2 + (size >> 25U));
+  limit(RLIMIT_CPU, 1 + (size >> 25U));
   const rlim_t before = data_size();
   if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
   ::alarm(kMostSeconds);
