@@ -368,11 +368,21 @@ TEST_F(SurgeryViewTest, TakesATextFromAFileAndCommandLinesRepeatTheRun) {
             R"(printf '%s\n' '{"format":"lime-router-edit/1","edits":[{"layer":2,"source":1,)"
             R"("scale":0.0}]}' > edit.json)");
   EXPECT_TRUE(lines[2].contains("--router-edit edit.json")) << lines[2].toStdString();
-  EXPECT_TRUE(lines[3].contains("--lines " + toQString(folder_ / "t.txt")));
+  EXPECT_TRUE(lines[3].contains("--lines " + toQString(folder_ / "t.txt") + " --max-sequences 2"));
   text().setPlainText("it's there");
   lines = view_.commandLines();
   EXPECT_EQ(lines[1], R"(printf '%s\n' 'it'\''s there' > text.txt)");
   EXPECT_TRUE(lines[2].contains(R"(--prompt='it'\''s there')")) << lines[2].toStdString();
+}
+
+TEST_F(SurgeryViewTest, RunsAsManyLinesAsAreChosen) {
+  const auto& effect = *view_.findChild<SurgeryEffect*>();
+  QString many;
+  for (int i = 0; i < 150; ++i) many += QStringLiteral("line\n\n");
+  text().setPlainText(many);
+  EXPECT_EQ(effect.lines().size(), 100);
+  view_.setState(Json{{"lines", 0}});
+  EXPECT_EQ(effect.lines().size(), 150);
 }
 
 TEST_F(SurgeryViewTest, ExportsThePaneThatWasUsedLast) {
@@ -395,6 +405,7 @@ TEST_F(SurgeryViewTest, StateReadsItselfBackAndForgetsEditsOfAnotherModel) {
   const Json state = {{"edits", {{{"layer", 2}, {"head", 0}, {"scale", 0.5}}}},
                       {"scope", "head"},
                       {"text", "the cat"},
+                      {"lines", 1000},
                       {"site", "hidden"},
                       {"live", true}};
   view_.setState(state);

@@ -14,6 +14,8 @@
 namespace lime::explorer {
 namespace {
 
+constexpr std::size_t kLeastShown = 3;       // tokens, however unlikely they are
+constexpr double kShownProbability = 0.001;  // of further ones, in one of the models
 constexpr const char* kWhere = "lime-generate --each-token";
 
 std::vector<Guess> guessesOf(const Json& list) {
@@ -42,14 +44,13 @@ double likelier(const GuessPair& pair) {
   return std::max(pair.before.value_or(0.0), pair.after.value_or(0.0));
 }
 
-/// "84.1 %", "< 0.02 %".
+/// "84.1 %", "0.02 %", "< 0.01 %".
 std::string percent(const std::optional<double>& probability, double below) {
+  constexpr double kLeast = 0.01;
   const double shown = 100.0 * probability.value_or(below);
-  const int digits = shown >= 0.995 ? 1 : 2;
-  const QString number =
-      shown >= 0.01 ? QString::number(shown, 'f', digits) : QString::number(shown, 'e', 0);
-  return (probability ? QString() : QStringLiteral("< ")).toStdString() + number.toStdString() +
-         " %";
+  const bool is_bound = !probability || shown < kLeast;
+  const QString number = QString::number(std::max(shown, kLeast), 'f', shown >= 0.995 ? 1 : 2);
+  return (is_bound ? "< " : "") + number.toStdString() + " %";
 }
 
 }  // namespace
@@ -142,6 +143,7 @@ Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, s
   BarPanel::Series edited{
       .label = kEdited.toStdString(), .values = {}, .low = {}, .high = {}, .look = {.colour = 0}};
   for (const GuessPair& pair : compareGuesses(before, after, count)) {
+    if (bars.groups.size() >= kLeastShown && likelier(pair) < kShownProbability) break;
     bars.groups.push_back(visibleToken(pair.token).toStdString());
     trained.values.push_back(pair.before.value_or(0.0));
     edited.values.push_back(pair.after.value_or(0.0));

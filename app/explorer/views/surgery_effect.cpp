@@ -19,6 +19,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
 
@@ -124,6 +125,13 @@ QWidget* SurgeryEffect::makeRunBar() {
   run_ = new QPushButton(QStringLiteral("R&un"));
   run_->setToolTip(
       QStringLiteral("Runs the text through the model as trained and edited (Ctrl+Return)"));
+  max_lines_ = new QComboBox;
+  max_lines_->addItem(QStringLiteral("first 100 lines"), 100);
+  max_lines_->addItem(QStringLiteral("first 1000 lines"), 1000);
+  max_lines_->addItem(QStringLiteral("all lines"), 0);
+  max_lines_->setAccessibleName(QStringLiteral("lines that are run"));
+  max_lines_->setToolTip(
+      QStringLiteral("More lines take longer, and room for the activations of their tokens"));
   live_ = new QCheckBox(QStringLiteral("at &every edit"));
   live_->setToolTip(QStringLiteral("Runs again as soon as an edit changes"));
   step_ = new QLabel;
@@ -137,6 +145,7 @@ QWidget* SurgeryEffect::makeRunBar() {
   auto* const line = new QHBoxLayout(bar);
   line->setContentsMargins(kMargin, 6, kMargin, 6);
   line->addWidget(file_);
+  line->addWidget(max_lines_);
   line->addWidget(run_);
   line->addWidget(live_);
   line->addStretch();
@@ -262,6 +271,8 @@ void SurgeryEffect::connectAll() {
   });
   connect(live_, &QCheckBox::toggled, this,
           [this] { Q_EMIT choiceChanged(QStringLiteral("Run at every edit")); });
+  connect(max_lines_, &QComboBox::activated, this,
+          [this] { Q_EMIT choiceChanged(QStringLiteral("Choose how many lines")); });
   connect(site_, &QComboBox::activated, this,
           [this] { Q_EMIT choiceChanged(QStringLiteral("Choose the activations")); });
   connect(line_before_, &QToolButton::clicked, this, [this] { Q_EMIT lineWanted(line_ - 1); });
@@ -295,8 +306,12 @@ QStringList SurgeryEffect::lines() const {
   for (const QString& line : text().split(QLatin1Char('\n'))) {
     if (!line.trimmed().isEmpty()) lines << line;
   }
+  if (maxLines() > 0) lines = lines.mid(0, maxLines());
   return lines;
 }
+
+int SurgeryEffect::maxLines() const { return max_lines_->currentData().toInt(); }
+void SurgeryEffect::setMaxLines(int count) { chooseData(*max_lines_, count); }
 
 int SurgeryEffect::cursorLine() const {
   int line = -1;
@@ -315,10 +330,7 @@ void SurgeryEffect::setRunsLive(bool live) {
 }
 
 QString SurgeryEffect::site() const { return site_->currentData().toString(); }
-void SurgeryEffect::setSite(const QString& site) {
-  const int at = site_->findData(site);
-  if (at >= 0) site_->setCurrentIndex(at);
-}
+void SurgeryEffect::setSite(const QString& site) { chooseData(*site_, site); }
 
 void SurgeryEffect::setRunnable(bool runnable) { run_->setEnabled(runnable); }
 

@@ -38,10 +38,14 @@ class SurgeryEffect : public QWidget {
 
   QString text() const;
   void setText(const QString& text);
-  /// The lines of the text that are no blanks, and which of them the cursor is in.
+  /// The lines of the text that are no blanks, as many as are to be run, and which of them the
+  /// cursor is in.
   QStringList lines() const;
   int cursorLine() const;
 
+  /// How many lines are run at most; 0: all.
+  int maxLines() const;
+  void setMaxLines(int count);
   bool runsLive() const;
   void setRunsLive(bool live);
   QString site() const;
@@ -103,6 +107,7 @@ class SurgeryEffect : public QWidget {
   QTableView* table_ = nullptr;
   QPushButton* run_ = nullptr;
   QPushButton* file_ = nullptr;
+  QComboBox* max_lines_ = nullptr;
   QCheckBox* live_ = nullptr;
   QLabel* step_ = nullptr;
   QProgressBar* progress_ = nullptr;

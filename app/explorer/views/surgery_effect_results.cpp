@@ -25,16 +25,20 @@ namespace {
 constexpr std::size_t kShownTokens = 7;
 const QChar kArrow(0x2192);
 
+/// With a true minus.
+QString number(double value, char format, int digits) {
+  return QString::number(value, format, digits).replace(QLatin1Char('-'), QChar(0x2212));
+}
+
 /// "0.003 → 0.412".
 QString beforeAfter(double before, double after, char format, int digits) {
   return QStringLiteral("%1 %2 %3")
-      .arg(QString::number(before, format, digits), kArrow, QString::number(after, format, digits));
+      .arg(number(before, format, digits), kArrow, number(after, format, digits));
 }
 
-/// With a true minus, and a plus.
+/// With a plus as well.
 QString change(double value, char format, int digits) {
-  QString number = QString::number(std::abs(value), format, digits);
-  return (value < 0.0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + number;
+  return (value < 0.0 ? QString() : QStringLiteral("+")) + number(value, format, digits);
 }
 
 }  // namespace

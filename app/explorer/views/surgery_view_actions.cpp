@@ -6,6 +6,7 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QTimer>
 #include <array>
 
 #include "checkpoint/checkpoint.h"
@@ -167,6 +168,7 @@ Json SurgeryView::state() const {
   Json state = {{"edits", editsJson(edits_.edits())},
                 {"scope", kScopeNames[static_cast<std::size_t>(routes_->scope())]},
                 {"text", effect_->text().toStdString()},
+                {"lines", effect_->maxLines()},
                 {"site", effect_->site().toStdString()},
                 {"live", effect_->runsLive()}};
   return state;
@@ -187,6 +189,7 @@ void SurgeryView::setState(const Json& state) {
     if (scope == kScopeNames[i]) routes_->setScope(static_cast<RouteScope>(i));
   }
   effect_->setText(toQString(state.value("text", effect_->text().toStdString())));
+  effect_->setMaxLines(state.value("lines", effect_->maxLines()));
   effect_->setSite(toQString(state.value("site", std::string())));
   effect_->setRunsLive(state.value("live", effect_->runsLive()));
   rememberState();
@@ -201,8 +204,11 @@ QStringList SurgeryView::textLines(QStringList* before) const {
   QFile file(file_);
   const bool is_file = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
                        QString::fromUtf8(file.readAll()) == effect_->text();
-  if (is_file) return {QStringLiteral("--lines"), quotedForShell(file_)};
   const QStringList lines = effect_->lines();
+  if (is_file) {
+    return {QStringLiteral("--lines"), quotedForShell(file_), QStringLiteral("--max-sequences"),
+            QString::number(lines.size())};
+  }
   if (lines.size() > kMostTypedLines) {
     *before << QStringLiteral("# save the window's text as text.txt");
   } else {
