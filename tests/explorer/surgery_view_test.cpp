@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QDir>
 #include <QDoubleSpinBox>
 #include <QLabel>
@@ -305,7 +306,7 @@ TEST_F(SurgeryViewTest, StopEndsTheChildAndLeavesNoFiles) {
 TEST_F(SurgeryViewTest, DropsTheAnswerToAnOutdatedQuestion) {
   open({checkpointFolder()});
   text().setPlainText("the cat is here");
-  const SurgeryPrograms real = SurgeryPrograms::find();
+  const SurgeryPrograms real = SurgeryPrograms::find(QCoreApplication::applicationDirPath());
   const QString slow =
       script("trap '' TERM; sleep 1; exec '" + real.generate.toStdString() + "' \"$@\"");
   view_.surgery().setPrograms({slow, real.capture});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/surgery_run.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
 #include <QStandardPaths>
@@ -25,8 +24,8 @@ constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was r
 const QString kSites = QStringLiteral("values,routed_values,hidden");
 const std::vector<RouterEdit> kNoEdits;
 
-QString programNamed(const QString& name) {
-  const QFileInfo beside(QDir(QCoreApplication::applicationDirPath()).filePath(name));
+QString programNamed(const QString& name, const QString& folder) {
+  const QFileInfo beside(QDir(folder).filePath(name));
   if (beside.isExecutable()) return beside.filePath();
   const QString found = QStandardPaths::findExecutable(name);
   return found.isEmpty() ? name : found;
@@ -54,17 +53,16 @@ std::shared_ptr<QTemporaryDir> newFolder() {
 
 }  // namespace
 
-SurgeryPrograms SurgeryPrograms::find() {
-  return {programNamed(QStringLiteral("lime-generate")),
-          programNamed(QStringLiteral("lime-capture"))};
+SurgeryPrograms SurgeryPrograms::find(const QString& folder) {
+  return {programNamed(QStringLiteral("lime-generate"), folder),
+          programNamed(QStringLiteral("lime-capture"), folder)};
 }
 
 bool SurgeryQuestion::isSameBut(const SurgeryQuestion& other) const {
   return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
 }
 
-SurgeryRun::SurgeryRun(JobRunner& jobs, QObject* parent)
-    : QObject(parent), jobs_(jobs), programs_(SurgeryPrograms::find()) {
+SurgeryRun::SurgeryRun(JobRunner& jobs, QObject* parent) : QObject(parent), jobs_(jobs) {
   connect(&jobs_, &JobRunner::jobRemoved, this, &SurgeryRun::jobRemoved);
 }
 

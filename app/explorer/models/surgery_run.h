@@ -25,8 +25,8 @@ struct SurgeryPrograms {
   QString generate;
   QString capture;
 
-  /// Those beside this program, else those of the search path.
-  static SurgeryPrograms find();
+  /// Those in `folder`, that of the window, else those of the search path.
+  static SurgeryPrograms find(const QString& folder);
 };
 
 /// A text, a model and its edits.

@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QComboBox>
+#include <QCoreApplication>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -49,6 +50,7 @@ SurgeryView::SurgeryView(const ViewContext& context, QWidget* parent)
       effect_(new SurgeryEffect),
       active_(&routes_->layers()),
       live_(new QTimer(this)) {
+  run_.setPrograms(SurgeryPrograms::find(QCoreApplication::applicationDirPath()));
   live_->setSingleShot(true);
   live_->setInterval(kLivePauseMs);
   layOut();
