@@ -121,7 +121,7 @@ class TrialWalk {
 };
 
 /// Bytes of private memory that this process has mapped; 0 where the system does not say.
-rlim_t data_size() {
+[[maybe_unused]] rlim_t data_size() {
   std::ifstream status("/proc/self/statm");
   rlim_t pages = 0;
   for (int i = 0; i < 6; ++i) status >> pages;
@@ -139,8 +139,10 @@ void limit_resources(const std::filesystem::path& path) {
   const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, 1 + (size >> 25U));
+#if !defined(__SANITIZE_THREAD__)  // which maps memory of its own for every access
   const rlim_t before = data_size();
   if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
+#endif
   ::alarm(kMostSeconds);
 }
 
@@ -187,6 +189,7 @@ TriedFiles& tried_files() {
     std::signal(signal, SIG_DFL);
   }
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
   limit_resources(path);
   try {
