@@ -23,6 +23,13 @@ class SilentPlot : public QCustomPlot {
   SilentPlot() { mReplotting = true; }
 };
 
+/// Round joins of many bent lines take more time than all else, and cannot be seen on a screen.
+void draw_fast(QCPGraph& graph) {
+  QPen pen = graph.pen();
+  pen.setJoinStyle(Qt::BevelJoin);
+  graph.setPen(pen);
+}
+
 }  // namespace
 
 struct FigureScene::Impl {
@@ -72,6 +79,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
     QCPAbstractPlottable* const drawn = impl_->plot->plottable(i);
     if (auto* const map = dynamic_cast<MapPlottable*>(drawn)) map->draw_as_picture();
     if (auto* const dots = dynamic_cast<DotsPlottable*>(drawn)) dots->draw_as_stamps();
+    if (auto* const graph = dynamic_cast<QCPGraph*>(drawn)) draw_fast(*graph);
   }
 }
 
@@ -113,7 +121,8 @@ std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) co
   return hit_at(*impl_->layout, impl_->figure, place, reach);
 }
 
-void FigureScene::paint(QPaintDevice& device, const QPointF& origin, double scale) {
+void FigureScene::paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick) {
+  impl_->plot->setNotAntialiasedElements(is_quick ? QCP::aePlottables : QCP::aeNone);
   QCPPainter painter;
   if (!painter.begin(&device)) throw IoError("figure: cannot be drawn");
   painter.setMode(QCPPainter::pmVectorized);

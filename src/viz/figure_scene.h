@@ -58,7 +58,8 @@ class FigureScene {
   std::optional<FigureHit> hit(const QPointF& place, double reach) const;
 
   /// Paints into `device`: first moved by `origin` of its pixels, then scaled.
-  void paint(QPaintDevice& device, const QPointF& origin, double scale);
+  /// @param is_quick  with rough edges: for what moves
+  void paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick = false);
 
  private:
   struct Impl;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/figure_view.h"
 
+#include <QElapsedTimer>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QTimer>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -19,6 +21,8 @@ namespace {
 constexpr double kWheelFactor = 1.2;  // per notch
 constexpr double kNearest = 1e-4;     // the part of an axis that is still shown
 constexpr double kReachPx = 8.0;      // of the mouse around points
+constexpr int kRestMs = 150;          // after which a figure does not move any more
+constexpr qint64 kSlowMs = 10;        // to draw: more is not smooth
 
 /// `wanted` moved and cut so that it stays within `all`.
 AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
@@ -41,7 +45,14 @@ void setWindow(PanelRange& range, Qt::Orientation axis, const AxisWindow& window
 
 }  // namespace
 
-FigureView::FigureView(QWidget* parent) : QWidget(parent) {
+FigureView::FigureView(QWidget* parent) : QWidget(parent), rest_(new QTimer(this)) {
+  rest_->setSingleShot(true);
+  rest_->setInterval(kRestMs);
+  connect(rest_, &QTimer::timeout, this, [this] {
+    if (!is_rough_) return;
+    is_stale_ = true;
+    update();
+  });
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAttribute(Qt::WA_OpaquePaintEvent);
@@ -141,6 +152,7 @@ void FigureView::setRange(std::size_t panel, PanelRange range) {
     setWindow(range, axis, within(windowOf(range, axis), windowOf(all_[panel], axis)));
   }
   zoom_[panel] = range == all_[panel] ? std::nullopt : std::optional(range);
+  rest_->start();
   applyRange(panel);
   tellLinks(panel);
   Q_EMIT zoomed();
@@ -254,7 +266,12 @@ void FigureView::paintScene() {
   if (image_.size() != pixels) image_ = QImage(pixels, QImage::Format_RGB32);
   image_.setDevicePixelRatio(1.0);
   image_.fill(scene_->ground());
-  scene_->paint(image_, origin_ * ratio, scale_ * ratio);
+  // What is slow to draw gets rough edges while it moves, and is drawn well when it rests.
+  is_rough_ = is_slow_ && rest_->isActive();
+  QElapsedTimer timer;
+  timer.start();
+  scene_->paint(image_, origin_ * ratio, scale_ * ratio, is_rough_);
+  if (!is_rough_) is_slow_ = timer.elapsed() > kSlowMs;
   image_.setDevicePixelRatio(ratio);
   is_stale_ = false;
 }

@@ -15,6 +15,8 @@
 #include "viz/figure_scene.h"
 #include "viz/figure_style.h"
 
+class QTimer;
+
 namespace lime::explorer {
 
 class Workspace;
@@ -134,6 +136,9 @@ class FigureView : public QWidget {
   std::vector<std::optional<PanelRange>> zoom_;  ///< of each panel; unset: all
   QImage image_;                                 ///< the scene in the screen's pixels
   bool is_stale_ = true;                         ///< the image
+  bool is_slow_ = false;                         ///< the image took long to draw
+  bool is_rough_ = false;                        ///< the image was drawn quickly
+  QTimer* rest_;                                 ///< runs while the figure moves
   QString problem_;                              ///< why there is no scene
 
   std::optional<QPointF> pressed_;
