@@ -100,7 +100,7 @@ void ProbesView::listTasks() {
     const int digit = tasks_table_->fontMetrics().averageCharWidth();
     tasks_table_->setColumnWidth(TasksModel::kTask, 26 * digit);
     for (int column = TasksModel::kMean; column < tasks_.columnCount(); ++column) {
-      tasks_table_->setColumnWidth(column, 7 * digit);
+      tasks_table_->setColumnWidth(column, (column == TasksModel::kMean ? 10 : 7) * digit);
     }
   }
 }

@@ -50,6 +50,8 @@ class TextView : public View {
   QWidget* makeText();
   QWidget* makeLower();
   void connectAll();
+  void connectControls();
+  void connectPanes();
   void addActions();
   void documentsChanged();
   void listCaptures();
@@ -111,7 +113,7 @@ class TextView : public View {
   FigurePane* pattern_;
   FigurePane* routed_;
   FigurePane* active_;
-  std::vector<int> map_documents_;         ///< of the map's panels
+  std::vector<int> map_documents_;        ///< of the map's panels
   std::vector<std::int64_t> heard_rows_;  ///< selected when the selection last changed
 };
 

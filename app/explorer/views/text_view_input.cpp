@@ -45,6 +45,11 @@ void TextView::connectAll() {
     drawRouted();
     Q_EMIT figureChanged();
   });
+  connectControls();
+  connectPanes();
+}
+
+void TextView::connectControls() {
   const auto onChoice = [this](QComboBox* box, const QString& text, auto list) {
     connect(box, &QComboBox::activated, this, [this, text, list] {
       (this->*list)();
@@ -90,6 +95,9 @@ void TextView::connectAll() {
     chooseToken(token);
     Q_EMIT status(describeToken(token));
   });
+}
+
+void TextView::connectPanes() {
   for (FigurePane* const pane : {map_, pattern_, routed_}) {
     connect(pane, &FigurePane::activated, this, [this, pane] { activate(pane); });
     connect(&pane->plot(), &FigureView::unhovered, this, [this] { Q_EMIT status({}); });
