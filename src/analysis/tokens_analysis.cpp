@@ -38,8 +38,8 @@ void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
         path);
   }
   if (sequence >= capture.num_sequences()) {
-    throw InvalidArgument("sequence: must be below the {} of '{}', got {}",
-                          capture.num_sequences(), path, sequence);
+    throw InvalidArgument("sequence: must be below the {} of '{}', got {}", capture.num_sequences(),
+                          path, sequence);
   }
   const std::int64_t tokens = num_tokens_of(capture, sequence);
   if (tokens < 2) {
@@ -53,8 +53,8 @@ UnitResult measure_tokens(const TokensShared& shared, const CaptureReader& captu
   const std::int64_t sequence = shared.options.sequence;
   const MatrixF rows = capture.read_sequence(site, layer, sequence);
   const RunningStatistics statistics = capture.statistics(site, layer);
-  const MatrixD z = standardize(
-      rows, make_standardization({statistics.count, statistics.mean, statistics.m2}));
+  const MatrixD z =
+      standardize(rows, make_standardization({statistics.count, statistics.mean, statistics.m2}));
   const TokenProfile profile = token_profile(rows);
   const TokenContributions entropy =
       token_contributions(z, shared.options.alpha, context.pool, context.stop);
@@ -107,8 +107,9 @@ Report tokens_report(Results results, const TokensShared& shared) {
   report.notes = {
       fmt::format("tokens of sequence {}: norm, norm over the median, cosine with the next token,",
                   shared.options.sequence),
-      fmt::format("and by how much the entropy of order {} falls where the token is left out (nats)",
-                  shared.options.alpha)};
+      fmt::format(
+          "and by how much the entropy of order {} falls where the token is left out (nats)",
+          shared.options.alpha)};
   const std::vector<TableColumn> columns = token_columns(shared.tokenizer != nullptr);
   report.text = [columns](const Results& all, const TextStyle& style) {
     return columns_to_text(pointers_to(all.rows), columns, style);

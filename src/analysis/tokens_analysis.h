@@ -27,8 +27,8 @@ struct TokensOptions {
 
 /// Prepares what each token of one sequence is like in each layer.
 ///
-/// One unit per capture, site and layer, and in it a row per token: `position`, `token`, `text` where
-/// a tokenizer is given, `norm`, `relative_norm`, `next_cosine` (null at the last token) and
+/// One unit per capture, site and layer, and in it a row per token: `position`, `token`, `text`
+/// where a tokenizer is given, `norm`, `relative_norm`, `next_cosine` (null at the last token) and
 /// `entropy_contribution`, the fall of the sequence's entropy where the token is left out, with
 /// dimensions standardised over all rows of the capture as the preset lime-code does.
 ///

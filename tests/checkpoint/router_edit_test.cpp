@@ -22,9 +22,8 @@ TEST(RouterEditFileTest, ReadsWhatItWrites) {
   const std::vector<RouterEdit> some = edits(
       R"([{"layer": 2, "scale": 0}, {"head": 1, "source": 0, "source_head": 1, "scale": -0.5}])");
   const Json json = router_edits_to_json(some);
-  EXPECT_EQ(json.dump(),
-            R"({"format":"lime-router-edit/1","edits":[{"layer":2,"scale":0.0},)"
-            R"({"head":1,"source":0,"source_head":1,"scale":-0.5}]})");
+  EXPECT_EQ(json.dump(), R"({"format":"lime-router-edit/1","edits":[{"layer":2,"scale":0.0},)"
+                         R"({"head":1,"source":0,"source_head":1,"scale":-0.5}]})");
   EXPECT_EQ(parse_router_edits(json, "edit"), some);
 }
 

@@ -19,8 +19,8 @@ TokenProfile token_profile(const ConstMatrixRef& rows) {
   std::vector<double> sorted(profile.norm.begin(), profile.norm.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
-  profile.relative_norm = *middle > 0.0 ? VectorD(profile.norm / *middle)
-                                        : VectorD(VectorD::Zero(x.rows()));
+  profile.relative_norm =
+      *middle > 0.0 ? VectorD(profile.norm / *middle) : VectorD(VectorD::Zero(x.rows()));
   profile.next_cosine = VectorD::Zero(x.rows() - 1);
   for (Eigen::Index t = 0; t + 1 < x.rows(); ++t) {
     const double lengths = profile.norm(t) * profile.norm(t + 1);
