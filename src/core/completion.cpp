@@ -31,6 +31,16 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return fmt::format("{}", fmt::join(words, between));
 }
 
+/// The words that an option takes, joined: its choices, or what its type lists where it may be left
+/// out, "desktop|light|dark". Empty where it takes anything.
+std::string words_of(const OptionField& field) {
+  if (!field.choices.empty()) return joined(field.choices, " ");
+  if (field.type.find('|') == std::string::npos) return "";
+  std::string words = field.type;
+  std::replace(words.begin(), words.end(), '|', ' ');
+  return words;
+}
+
 std::vector<std::string> command_names(const CommandTree& program) {
   std::vector<std::string> names;
   for (const Completed& command : commands_of(program)) {
@@ -79,9 +89,8 @@ std::string bash_values(const Completed& command) {
       pattern += fmt::format(" | {}:-{}", command.name, field.short_name);
     }
     std::string reply = "COMPREPLY=()";
-    if (!field.choices.empty()) {
-      reply = fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")",
-                          as_word(joined(field.choices, " ")));
+    if (const std::string words = words_of(field); !words.empty()) {
+      reply = fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")", as_word(words));
     } else if (field.type == "PATH") {
       reply = "_lime_files";
     }
@@ -156,8 +165,11 @@ std::string zsh_options(const CommandHelp& help) {
     std::string value;
     if (!field.is_flag) {
       std::string what = " ";
-      if (!field.choices.empty()) what = "(" + joined(field.choices, " ") + ")";
-      if (field.choices.empty() && field.type == "PATH") what = "_files";
+      if (const std::string words = words_of(field); !words.empty()) {
+        what = fmt::format("({})", words);
+      } else if (field.type == "PATH") {
+        what = "_files";
+      }
       value = fmt::format(":{}:{}", zsh_text(field.name), what);
     }
     const auto line = [&](const std::string& spelled) {
@@ -214,7 +226,9 @@ std::string fish(const CommandTree& program) {
       text += fmt::format("complete -c {}{} -l {}", name, when, option_name(field).substr(2));
       if (field.short_name != '\0') text += fmt::format(" -s {}", field.short_name);
       if (!field.is_flag) text += field.type == "PATH" ? " -r" : " -x";
-      if (!field.choices.empty()) text += " -a " + as_word(joined(field.choices, " "));
+      if (const std::string words = words_of(field); !words.empty()) {
+        text += fmt::format(" -a {}", as_word(words));
+      }
       text += " -d " + as_word(field.help) + "\n";
     }
   }
