@@ -9,13 +9,14 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/control_group.h"
 #include "core/errors.h"
+#include "core/proc_file.h"
 
 namespace lime {
 namespace {
@@ -48,35 +49,6 @@ std::optional<double> unit_of(std::string_view text) {
     if (unit == name) return bytes;
   }
   return std::nullopt;
-}
-
-/// The number behind `key` in a file of lines as /proc has them; of the first line without a key.
-std::optional<std::int64_t> number_in_file(const char* path, std::string_view key) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t digits = line.find_first_of("0123456789");
-    std::int64_t value = 0;
-    if (digits == std::string::npos) return std::nullopt;
-    std::from_chars(line.data() + digits, line.data() + line.size(), value);
-    return value;
-  }
-  return std::nullopt;
-}
-
-/// What the control group of this process may still take, where it has a limit.
-std::optional<std::int64_t> left_in_control_group() {
-  auto limit = number_in_file("/sys/fs/cgroup/memory.max", "");
-  auto used = number_in_file("/sys/fs/cgroup/memory.current", "");
-  auto cached = number_in_file("/sys/fs/cgroup/memory.stat", "file ");
-  if (!limit) {
-    limit = number_in_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "");
-    used = number_in_file("/sys/fs/cgroup/memory/memory.usage_in_bytes", "");
-    cached = number_in_file("/sys/fs/cgroup/memory/memory.stat", "total_cache ");
-  }
-  if (!limit || !used) return std::nullopt;
-  return *limit - *used + cached.value_or(0);
 }
 
 }  // namespace
@@ -115,11 +87,10 @@ std::int64_t peak_resident_memory() {
 }
 
 std::int64_t available_memory() {
-  const std::int64_t machine = number_in_file("/proc/meminfo", "MemAvailable:").value_or(0) * 1024;
-  const std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t available = machine > 0 ? machine : unlimited;
-  return std::max<std::int64_t>(0,
-                                std::min(available, left_in_control_group().value_or(unlimited)));
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  const std::optional<std::int64_t> kibibytes = number_in_file("/proc/meminfo", "MemAvailable:");
+  const std::int64_t of_machine = kibibytes ? *kibibytes * 1024 : kUnknown;
+  return std::min(of_machine, left_in_control_groups().value_or(kUnknown));
 }
 
 }  // namespace lime

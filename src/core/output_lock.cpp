@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,6 +47,39 @@ void write_holder(int descriptor, bool is_shared) {
   const std::string text = fmt::format("process {} on '{}'\n", ::getpid(), host_name());
   [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
 }
+
+/// Open files that are locked. A forked child does not keep them: the lock of a process that is
+/// killed would live on in a child that outlives it.
+class LockedFiles {
+ public:
+  static LockedFiles& all() {
+    static LockedFiles files;
+    return files;
+  }
+  void insert(int descriptor) {
+    const std::lock_guard guard(mutex_);
+    descriptors_.insert(descriptor);
+  }
+  void close(int descriptor) {
+    const std::lock_guard guard(mutex_);
+    descriptors_.erase(descriptor);
+    ::close(descriptor);
+  }
+
+ private:
+  LockedFiles() {
+    ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                     [] { all().close_in_child(); });
+  }
+  void close_in_child() {
+    for (const int descriptor : descriptors_) ::close(descriptor);
+    descriptors_.clear();
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::set<int> descriptors_;
+};
 
 /// Removes what killed processes that shared the work left; for whom nobody shares it with.
 void remove_locks_of_shares(const fs::path& whole) {
@@ -100,6 +136,7 @@ void OutputLock::take(File& file, const fs::path& output, bool is_shared) {
         continue;
       }
       file.descriptor = descriptor;
+      LockedFiles::all().insert(descriptor);
       write_holder(descriptor, is_shared);
       return;
     }
@@ -122,7 +159,7 @@ void OutputLock::release(File& file) {
     remove_locks_of_shares(file.path);
     ::unlink(file.path.c_str());
   }
-  ::close(file.descriptor);
+  LockedFiles::all().close(file.descriptor);
   file.descriptor = -1;
 }
 
