@@ -74,9 +74,15 @@ class Bench:
         return json.loads(text)
 
 
+def make_checkpoint(folder, sequences, hidden, inner, layers, heads):
+    run([sys.executable, ROOT / "bench" / "make_checkpoint.py", folder, "--hidden", hidden,
+         "--inner", inner, "--layers", layers, "--heads", heads, "--kv-heads", heads,
+         "--dtype", "float32", "--ids", sequences, 512])
+
+
 def compare_speed(arguments, folder):
     model = folder / "model"
-    run([sys.executable, HERE / "make_checkpoint.py", model, "--sequences", arguments.sequences])
+    make_checkpoint(model, arguments.sequences, hidden=768, inner=2048, layers=12, heads=12)
     bench = Bench(arguments, folder, model)
     print("| threads | what | bare forward | capture | hooks + h5py | capture / forward | "
           "capture / hooks |")
@@ -97,8 +103,7 @@ def compare_memory(arguments, folder):
     print("| sequences | peak memory of lime-capture |")
     print("|---|---|")
     model = folder / "model"
-    run([sys.executable, HERE / "make_checkpoint.py", model, "--layers", 4, "--hidden", 256,
-         "--sequences", 1000])
+    make_checkpoint(model, 1000, hidden=256, inner=682, layers=4, heads=4)
     bench = Bench(arguments, folder, model)
     for sequences in (100, 1000):
         result = bench.capture(arguments.threads[0], "--max-sequences", sequences)

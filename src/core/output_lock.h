@@ -12,9 +12,9 @@ namespace lime {
 ///
 /// Takes a lock (flock) on `.NAME.lock` beside the output, which names its holder, and removes that
 /// file in the end. The system drops the lock of a process that dies, so that there are no stale
-/// ones; a lock file that it left behind is taken over. A forked child does not hold it. Processes that share the work lock it
-/// together, each its share alone. Where the file system has no locks, or the folder takes no
-/// files, nothing is locked: whoever writes finds out.
+/// ones; a lock file that it left behind is taken over. A forked child does not hold it. Processes
+/// that share the work lock it together, each its share alone. Where the file system has no locks,
+/// or the folder takes no files, nothing is locked: whoever writes finds out.
 class OutputLock {
  public:
   /// Locks at once or not at all.

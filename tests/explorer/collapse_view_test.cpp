@@ -27,21 +27,12 @@ class CollapseViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  FigureView& named(const QString& name) {
-    for (FigureView* const one : view_.findChildren<FigureView*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no figure " + name.toStdString());
+  FigureView& plot() { return childCalled<FigureView>(view_, "curves over layers"); }
+  FigureView& spectrum() {
+    return childCalled<FigureView>(view_, "spectrum of the selected layer");
   }
-  FigureView& plot() { return named("curves over layers"); }
-  FigureView& spectrum() { return named("spectrum of the selected layer"); }
   QTableView& table() { return *view_.findChild<QTableView*>(); }
-  QComboBox& box(const QString& name) {
-    for (QComboBox* const one : view_.findChildren<QComboBox*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no box " + name.toStdString());
-  }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
   /// Where a curve is at `layer`.
   QPoint place(int layer, std::size_t curve = 0) {
     const auto& panel = std::get<CurvePanel>(plot().figure()->panels[0].content);

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <QObject>
 #include <QString>
 #include <QStringList>
 #include <functional>
+#include <stdexcept>
 
 #include "explorer/models/job_runner.h"
 #include "explorer/models/workspace.h"
@@ -14,7 +16,17 @@
 namespace lime::explorer::testing {
 
 /// Lets the event loop run until `is_so` holds; false after `seconds`.
-bool waitUntil(const std::function<bool()>& is_so, double seconds = 20.0);
+bool waitUntil(const std::function<bool()>& is_so, double seconds = 120.0);
+
+/// The widget of this kind below `parent` with this accessible name.
+/// @throws std::runtime_error  if there is none.
+template <typename Widget>
+Widget& childCalled(const QObject& parent, const QString& name) {
+  for (Widget* const child : parent.findChildren<Widget*>()) {
+    if (child->accessibleName() == name) return *child;
+  }
+  throw std::runtime_error("there is no '" + name.toStdString() + "'");
+}
 
 /// A workspace with files of each kind in a folder of its own.
 class WorkspaceTest : public ::testing::Test {

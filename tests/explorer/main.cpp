@@ -2,13 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QFile>
 #include <QHashSeed>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QStyleFactory>
 #include <QTemporaryDir>
 
-// Tests of the window need an application, no display, and settings of their own.
+// Tests of the window need an application, no display, and settings and temporary files of their
+// own: others run beside them.
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
@@ -18,8 +20,9 @@ int main(int argc, char** argv) {
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setOrganizationName(QStringLiteral("lime-tests"));
   QApplication::setApplicationName(QStringLiteral("lime-explorer-tests"));
-  const QTemporaryDir settings;
+  const QTemporaryDir own;
   QSettings::setDefaultFormat(QSettings::IniFormat);
-  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, own.path());
+  qputenv("TMPDIR", QFile::encodeName(own.path()));
   return RUN_ALL_TESTS();
 }

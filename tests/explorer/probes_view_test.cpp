@@ -52,31 +52,14 @@ class ProbesViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  FigureView& named(const QString& name) {
-    for (FigureView* const one : view_.findChildren<FigureView*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no figure " + name.toStdString());
-  }
-  FigureView& curves() { return named("accuracy over layers"); }
-  FigureView& confusion() { return named("confusion matrix"); }
-  QTableView& listCalled(const QString& name) {
-    for (QTableView* const one : view_.findChildren<QTableView*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no list " + name.toStdString());
-  }
-  QTableView& table() { return listCalled("judgements of the probe"); }
-  QTableView& tasks() { return listCalled("accuracy of tasks and layers"); }
+  FigureView& curves() { return childCalled<FigureView>(view_, "accuracy over layers"); }
+  FigureView& confusion() { return childCalled<FigureView>(view_, "confusion matrix"); }
+  QTableView& table() { return childCalled<QTableView>(view_, "judgements of the probe"); }
+  QTableView& tasks() { return childCalled<QTableView>(view_, "accuracy of tasks and layers"); }
   double accuracyAt(int row, int column) {
     return tasks().model()->index(row, column).data(TasksModel::kSort).toDouble();
   }
-  QComboBox& box(const QString& name) {
-    for (QComboBox* const one : view_.findChildren<QComboBox*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no box " + name.toStdString());
-  }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
   void choose(const QString& name, const QString& entry) {
     QComboBox& one = box(name);
     one.setCurrentIndex(one.findText(entry));
@@ -86,7 +69,8 @@ class ProbesViewTest : public WorkspaceTest {
   }
   void openAndWait(const QStringList& paths) {
     open(paths);
-    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && curves().figure() != nullptr; }));
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && curves().figure() != nullptr; }))
+        << labels().toStdString();
   }
   QString wordsFile(const std::string& name = "words.h5", std::uint64_t seed = 1) {
     lime::testing::write_capture(folder_ / name, words(seed));

@@ -37,12 +37,7 @@ class ResultsViewTest : public WorkspaceTest {
     write_results(folder_ / (name + ".json"), results);
     return toQString(folder_ / (name + ".json"));
   }
-  QComboBox& box(const QString& name) {
-    for (QComboBox* const one : view_.findChildren<QComboBox*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no box " + name.toStdString());
-  }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
 
   Preferences preferences_;
   QUndoStack undo_;

@@ -230,12 +230,20 @@ TEST_F(RouterViewTest, ExportsThePaneThatWasUsedLastAndNamesItsCommands) {
 }
 
 TEST_F(RouterViewTest, StateReadsItselfBack) {
-  open({checkpointFolder()});
-  const Json state = {{"signed", true},   {"normalised", false}, {"sorted", true},
-                      {"threshold", 0.2}, {"detail", 1},         {"layer", 1},
-                      {"head", 1},        {"source_layer", 0}};
+  const QString folder = checkpointFolder();
+  open({folder});
+  const Json state = {{"checkpoint", folder.toStdString()},
+                      {"minus", ""},
+                      {"signed", true},
+                      {"normalised", false},
+                      {"sorted", true},
+                      {"threshold", 0.2},
+                      {"detail", 1},
+                      {"layer", 1},
+                      {"head", 1},
+                      {"source_layer", 0}};
   view_.setState(state);
-  for (const auto& [name, value] : state.items()) EXPECT_EQ(view_.state()[name], value) << name;
+  EXPECT_EQ(view_.state(), state);
   view_.setState(Json{{"unknown", 1}});
 }
 

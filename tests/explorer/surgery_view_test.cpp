@@ -40,18 +40,11 @@ class SurgeryViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  template <typename Widget>
-  Widget& named(const QString& accessible_name) {
-    for (Widget* const widget : view_.findChildren<Widget*>()) {
-      if (widget->accessibleName() == accessible_name) return *widget;
-    }
-    throw std::runtime_error("no widget " + accessible_name.toStdString());
-  }
-  FigureView& layers() { return named<FigureView>("edited weights between layers"); }
-  FigureView& weights() { return named<FigureView>("edited weights of a layer"); }
-  QPlainTextEdit& text() { return named<QPlainTextEdit>("text that the models read"); }
+  FigureView& layers() { return childCalled<FigureView>(view_, "edited weights between layers"); }
+  FigureView& weights() { return childCalled<FigureView>(view_, "edited weights of a layer"); }
+  QPlainTextEdit& text() { return childCalled<QPlainTextEdit>(view_, "text that the models read"); }
   QString note() {
-    const auto& label = named<QLabel>("what to know about the results");
+    const auto& label = childCalled<QLabel>(view_, "what to know about the results");
     return label.isVisible() ? label.text() : QString();
   }
   QPushButton& button(const QString& text) {
@@ -116,7 +109,7 @@ TEST_F(SurgeryViewTest, ClicksChooseRoutesAndButtonsEditThem) {
   ASSERT_EQ(map.marks.size(), 1U);
   EXPECT_TRUE(map.marks[0].is_crossed);
   click(weights(), 0, 3);  // head 1 (at the bottom) reads head 1 of layer 1
-  named<QDoubleSpinBox>("scale of the routes").setValue(-0.5);
+  childCalled<QDoubleSpinBox>(view_, "scale of the routes").setValue(-0.5);
   EXPECT_EQ(lastEdit(),
             (Json{{"layer", 2}, {"head", 1}, {"source", 1}, {"source_head", 1}, {"scale", -0.5}}));
   EXPECT_EQ(edits().size(), 2U);
@@ -160,7 +153,7 @@ TEST_F(SurgeryViewTest, KeysChooseAndEditRoutes) {
   EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"source", 0}, {"scale", 0.0}}));
   QTest::keyClick(&layers(), Qt::Key_BracketRight);
   EXPECT_EQ(lastEdit()["scale"], 0.25);
-  auto& scope = named<QComboBox>("routes that are edited");
+  auto& scope = childCalled<QComboBox>(view_, "routes that are edited");
   QTest::keyClick(&layers(), Qt::Key_Space);
   EXPECT_EQ(scope.currentText(), "all that layer 1 reads");
   QTest::keyClick(&layers(), Qt::Key_Delete);
@@ -175,7 +168,7 @@ TEST_F(SurgeryViewTest, KeysChooseAndEditRoutes) {
   QTest::keyClick(&weights(), Qt::Key_2);
   EXPECT_EQ(lastEdit(),
             (Json{{"layer", 1}, {"head", 1}, {"source", 0}, {"source_head", 1}, {"scale", 2.0}}));
-  auto& list = named<QTableView>("edits");
+  auto& list = childCalled<QTableView>(view_, "edits");
   list.selectRow(0);
   QTest::keyClick(&list, Qt::Key_Delete);
   EXPECT_EQ(edits().size(), 2U);
@@ -206,9 +199,9 @@ TEST_F(SurgeryViewTest, RunsATextBeforeAndAfterInChildren) {
   EXPECT_NEAR(sum, run.score()->lines[0].after, 1e-3);
   ASSERT_TRUE(run.entropies());
   EXPECT_EQ(run.entropies()->rows.size(), 2U * 3U * 3U) << "two models, three sites and layers";
-  EXPECT_TRUE(named<QLabel>("Loss, nats per token").text().contains(QChar(0x2192)));
-  ASSERT_NE(named<FigureView>("tokens that the models expect").figure(), nullptr);
-  ASSERT_NE(named<FigureView>("entropies over layers").figure(), nullptr);
+  EXPECT_TRUE(childCalled<QLabel>(view_, "Loss, nats per token").text().contains(QChar(0x2192)));
+  ASSERT_NE(childCalled<FigureView>(view_, "tokens that the models expect").figure(), nullptr);
+  ASSERT_NE(childCalled<FigureView>(view_, "entropies over layers").figure(), nullptr);
 }
 
 TEST_F(SurgeryViewTest, ReadsTheLineAndTheTokenThatAreChosen) {
@@ -218,13 +211,14 @@ TEST_F(SurgeryViewTest, ReadsTheLineAndTheTokenThatAreChosen) {
   text().setPlainText("the cat is here\nthe dogs were there");
   button("Run").click();
   ASSERT_TRUE(finishes());
-  auto& tokens = named<QListView>("tokens of the line, coloured by what the edits cost");
+  auto& tokens =
+      childCalled<QListView>(view_, "tokens of the line, coloured by what the edits cost");
   FigurePane& next = *view_.findChild<FigurePane*>("tokens that the models expect");
   EXPECT_EQ(next.caption(), "Expected next");
   tokens.setCurrentIndex(tokens.model()->index(2, 0));
   EXPECT_TRUE(next.caption().startsWith("Expected in place of '")) << next.caption().toStdString();
   EXPECT_TRUE(status_.contains("as trained")) << status_.toStdString();
-  auto& table = named<QTableView>("lines with their losses");
+  auto& table = childCalled<QTableView>(view_, "lines with their losses");
   const int other = view_.surgery().question()->line == 0 ? 1 : 0;
   for (int row = 0; row < 2; ++row) {
     if (table.model()->index(row, 0).data().toInt() != other + 1) continue;

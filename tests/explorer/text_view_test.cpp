@@ -65,24 +65,13 @@ class TextViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  FigureView& named(const QString& name) {
-    for (FigureView* const one : view_.findChildren<FigureView*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no figure " + name.toStdString());
-  }
-  FigureView& map() { return named("tokens in all layers"); }
-  FigureView& pattern() { return named("attention pattern"); }
-  FigureView& routed() { return named("routed attention"); }
+  FigureView& map() { return childCalled<FigureView>(view_, "tokens in all layers"); }
+  FigureView& pattern() { return childCalled<FigureView>(view_, "attention pattern"); }
+  FigureView& routed() { return childCalled<FigureView>(view_, "routed attention"); }
   TokenText& text() { return *view_.findChild<TokenText*>(); }
   QTableView& list() { return *view_.findChild<QTableView*>(); }
   QSlider& slider() { return *view_.findChild<QSlider*>(); }
-  QComboBox& box(const QString& name) {
-    for (QComboBox* const one : view_.findChildren<QComboBox*>()) {
-      if (one->accessibleName() == name) return *one;
-    }
-    throw std::runtime_error("no box " + name.toStdString());
-  }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
   void settle() {
     ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   }

@@ -20,6 +20,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/cloud_canvas.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
 #include "viz/figure_source.h"
@@ -30,15 +31,6 @@ namespace {
 const QString kNothing = QStringLiteral(
     "No clouds yet.\n\nOpen results of lime-metrics tsne (NAME.json beside NAME.embeddings.h5), or "
     "open captures and press Compute.");
-
-QLabel* note(const QString& name) {
-  auto* const label = new QLabel;
-  label->setWordWrap(true);
-  label->setContentsMargins(12, 0, 12, 4);
-  label->setAccessibleName(name);
-  label->hide();
-  return label;
-}
 
 /// What all layers of all models take up, so that nothing jumps between layers.
 QRectF extentOf(const CloudSet& set, const std::string& site) {
@@ -60,12 +52,10 @@ QRectF extentOf(const CloudSet& set, const std::string& site) {
 
 CloudsView::CloudsView(const ViewContext& context, QWidget* parent)
     : View(QStringLiteral("Clouds"), context, parent) {
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeBar());
-  problems_ = note(QStringLiteral("what could not be read"));
-  legend_ = note(QStringLiteral("colours"));
+  problems_ = makeNote(QStringLiteral("what could not be read"));
+  legend_ = makeNote(QStringLiteral("colours"));
   legend_->setTextFormat(Qt::RichText);
   column->addWidget(problems_);
   column->addWidget(legend_);

@@ -18,6 +18,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/recipe.h"
@@ -59,16 +60,9 @@ CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
       measurements_(context.workspace, context.jobs),
       plot_(new FigureView),
       spectrum_(new FigureView) {
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeBar());
-  problems_ = new QLabel;
-  problems_->setWordWrap(true);
-  problems_->setContentsMargins(12, 0, 12, 6);
-  problems_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  problems_->setAccessibleName(QStringLiteral("what could not be measured"));
-  problems_->hide();
+  problems_ = makeNote(QStringLiteral("what could not be measured"));
   column->addWidget(problems_);
   auto* const split = new QSplitter(Qt::Vertical);
   split->setChildrenCollapsible(false);

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 
 namespace lime::explorer {
 
@@ -17,9 +18,7 @@ FigurePane::FigurePane(const QString& accessibleName, QWidget* parent)
   caption_->setContentsMargins(12, 6, 12, 2);
   caption_->setTextFormat(Qt::PlainText);
   caption_->setMinimumWidth(40);
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(caption_);
   column->addWidget(plot_, 1);
   setActive(false);

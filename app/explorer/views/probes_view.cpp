@@ -22,6 +22,7 @@
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
 
@@ -33,30 +34,12 @@ ProbesView::ProbesView(const ViewContext& context, QWidget* parent)
       curves_(new FigurePane(QStringLiteral("accuracy over layers"))),
       confusion_(new FigurePane(QStringLiteral("confusion matrix"))),
       active_(curves_) {
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeBar());
-  problems_ = new QLabel;
-  problems_->setWordWrap(true);
-  problems_->setContentsMargins(12, 0, 12, 6);
-  problems_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  problems_->setAccessibleName(QStringLiteral("what could not be probed"));
-  problems_->hide();
+  problems_ = makeNote(QStringLiteral("what could not be probed"));
   column->addWidget(problems_);
-  auto* const top = new QSplitter(Qt::Horizontal);
-  top->addWidget(curves_);
-  top->addWidget(makeTasks());
-  top->setSizes({1000, 1000});
-  auto* const split = new QSplitter(Qt::Vertical);
-  split->addWidget(top);
-  split->addWidget(makeDetail());
-  split->setSizes({1150, 1000});
-  for (QSplitter* const one : {top, split}) {
-    one->setChildrenCollapsible(false);
-    one->setHandleWidth(1);
-  }
-  column->addWidget(split, 1);
+  QSplitter* const top = makeSplitter(Qt::Horizontal, {curves_, makeTasks()}, {1000, 1000});
+  column->addWidget(makeSplitter(Qt::Vertical, {top, makeDetail()}, {1150, 1000}), 1);
   setFirstFocus(&curves_->plot());
   connectPanes();
   addActions();

@@ -19,6 +19,7 @@
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/probes_view.h"
 #include "explorer/views/sentence_delegate.h"
 #include "store/capture_reader.h"
@@ -107,12 +108,7 @@ QWidget* ProbesView::makeDetail() {
   table_->horizontalHeader()->setStretchLastSection(true);
   column->addWidget(table_, 1);
   confusion_->plot().setKeepsAspect(true);
-  auto* const split = new QSplitter(Qt::Horizontal);
-  split->setChildrenCollapsible(false);
-  split->setHandleWidth(1);
-  split->addWidget(confusion_);
-  split->addWidget(list);
-  split->setSizes({1000, 2000});
+  QSplitter* const split = makeSplitter(Qt::Horizontal, {confusion_, list}, {1000, 2000});
   connect(wrong_only_, &QCheckBox::toggled, this, [this](bool is_on) {
     recordChange(QStringLiteral("Wrong only"));
     filter_.setWrongOnly(is_on);

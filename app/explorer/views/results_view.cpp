@@ -12,6 +12,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 
 namespace lime::explorer {
@@ -37,9 +38,7 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
   bar->addSpacing(8);
   kind_ = addChoiceBox(*bar, QStringLiteral("&Figure"), QStringLiteral("What is drawn of it"));
   bar->addStretch();
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addLayout(bar);
   column->addWidget(plot_, 1);
   plot_->setAccessibleName(QStringLiteral("figure of results"));

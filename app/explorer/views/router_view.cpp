@@ -13,6 +13,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/router_controls.h"
 #include "explorer/views/theme.h"
 
@@ -54,23 +55,10 @@ void RouterView::layOut() {
   column->setSpacing(0);
   column->addWidget(detail_kind_);
   column->addWidget(detail_, 1);
-  auto* const right = new QSplitter(Qt::Vertical);
-  right->addWidget(heads_);
-  right->addWidget(below);
-  right->setSizes({280, 340});
-  auto* const body = new QSplitter(Qt::Horizontal);
-  body->addWidget(layers_);
-  body->addWidget(right);
-  body->setSizes({500, 540});
-  for (QSplitter* const splitter : {right, body}) {
-    splitter->setChildrenCollapsible(false);
-    splitter->setHandleWidth(1);
-  }
-  auto* const page = new QVBoxLayout(this);
-  page->setContentsMargins(0, 0, 0, 0);
-  page->setSpacing(0);
+  QSplitter* const right = makeSplitter(Qt::Vertical, {heads_, below}, {280, 340});
+  QVBoxLayout* const page = fillWithColumn(*this);
   page->addWidget(controls_);
-  page->addWidget(body, 1);
+  page->addWidget(makeSplitter(Qt::Horizontal, {layers_, right}, {500, 540}), 1);
   setFirstFocus(&layers_->plot());
 }
 

@@ -22,6 +22,7 @@
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 
 namespace lime::explorer {
 namespace {
@@ -62,12 +63,7 @@ SurgeryEffect::SurgeryEffect(QWidget* parent) : QWidget(parent) {
   results->addWidget(makeScores());
   results->addWidget(makeLine());
   results->addWidget(makeFigures(), 1);
-  auto* const split = new QSplitter(Qt::Vertical);
-  split->setChildrenCollapsible(false);
-  split->setHandleWidth(1);
-  split->addWidget(upper);
-  split->addWidget(lower);
-  split->setSizes({170, 450});
+  QSplitter* const split = makeSplitter(Qt::Vertical, {upper, lower}, {170, 450});
   auto* const page = new QVBoxLayout(this);
   page->setContentsMargins(0, 0, 0, 0);
   page->addWidget(split);
@@ -250,12 +246,7 @@ QWidget* SurgeryEffect::makeFigures() {
   bar->addWidget(site_);
   column->addWidget(entropies_, 1);
   column->addLayout(bar);
-  auto* const split = new QSplitter(Qt::Horizontal);
-  split->setChildrenCollapsible(false);
-  split->setHandleWidth(1);
-  split->addWidget(next_);
-  split->addWidget(right);
-  split->setSizes({300, 300});
+  QSplitter* const split = makeSplitter(Qt::Horizontal, {next_, right}, {300, 300});
   return split;
 }
 

@@ -16,6 +16,7 @@
 
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 
 namespace lime::explorer {
@@ -64,15 +65,8 @@ void SurgeryRoutes::layOut() {
     pane->plot().installEventFilter(this);
   }
   weights_->plot().setKeepsAspect(false);
-  auto* const maps = new QSplitter(Qt::Vertical);
-  maps->addWidget(layers_);
-  maps->addWidget(weights_);
-  maps->setSizes({300, 180});
-  maps->setChildrenCollapsible(false);
-  maps->setHandleWidth(1);
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QSplitter* const maps = makeSplitter(Qt::Vertical, {layers_, weights_}, {300, 180});
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(maps, 1);
   column->addWidget(makeControls());
   column->addWidget(makeList());

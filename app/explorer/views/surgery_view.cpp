@@ -25,6 +25,7 @@
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/surgery_effect.h"
 #include "explorer/views/surgery_routes.h"
 
@@ -83,15 +84,8 @@ void SurgeryView::layOut() {
     button->setFocusPolicy(Qt::TabFocus);
     bar->addWidget(button);
   }
-  auto* const body = new QSplitter(Qt::Horizontal);
-  body->setChildrenCollapsible(false);
-  body->setHandleWidth(1);
-  body->addWidget(routes_);
-  body->addWidget(effect_);
-  body->setSizes({460, 580});
-  auto* const page = new QVBoxLayout(this);
-  page->setContentsMargins(0, 0, 0, 0);
-  page->setSpacing(0);
+  QSplitter* const body = makeSplitter(Qt::Horizontal, {routes_, effect_}, {460, 580});
+  QVBoxLayout* const page = fillWithColumn(*this);
   page->addLayout(bar);
   page->addWidget(body, 1);
   setFirstFocus(&routes_->layers().plot());

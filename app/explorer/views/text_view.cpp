@@ -24,6 +24,7 @@
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/token_text.h"
 #include "store/capture_reader.h"
 
@@ -45,30 +46,12 @@ TextView::TextView(const ViewContext& context, QWidget* parent)
       pattern_(new FigurePane(QStringLiteral("attention pattern"))),
       routed_(new FigurePane(QStringLiteral("routed attention"))),
       active_(map_) {
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeBar());
-  problems_ = new QLabel;
-  problems_->setWordWrap(true);
-  problems_->setContentsMargins(12, 0, 12, 6);
-  problems_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  problems_->setAccessibleName(QStringLiteral("what could not be measured"));
-  problems_->hide();
+  problems_ = makeNote(QStringLiteral("what could not be measured"));
   column->addWidget(problems_);
-  auto* const right = new QSplitter(Qt::Vertical);
-  right->addWidget(makeText());
-  right->addWidget(makeLower());
-  right->setSizes({160, 490});
-  auto* const body = new QSplitter(Qt::Horizontal);
-  body->addWidget(makeSentences());
-  body->addWidget(right);
-  body->setSizes({250, 760});
-  for (QSplitter* const one : {right, body}) {
-    one->setChildrenCollapsible(false);
-    one->setHandleWidth(1);
-  }
-  column->addWidget(body, 1);
+  QSplitter* const right = makeSplitter(Qt::Vertical, {makeText(), makeLower()}, {160, 490});
+  column->addWidget(makeSplitter(Qt::Horizontal, {makeSentences(), right}, {250, 760}), 1);
   setFirstFocus(text_);
   connectAll();
   addActions();
@@ -173,12 +156,7 @@ QWidget* TextView::makeLower() {
   heads_ = addChoiceBox(*heads, QStringLiteral("&Head"), QStringLiteral("Of the attention"));
   bar->addWidget(heads_bar_);
   column->addLayout(bar);
-  auto* const panes = new QSplitter(Qt::Horizontal);
-  panes->addWidget(pattern_);
-  panes->addWidget(routed_);
-  panes->setSizes({400, 440});
-  panes->setChildrenCollapsible(false);
-  panes->setHandleWidth(1);
+  QSplitter* const panes = makeSplitter(Qt::Horizontal, {pattern_, routed_}, {400, 440});
   attention_panes_ = panes;
   column->addWidget(map_, 1);
   column->addWidget(panes, 1);

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a random checkpoint of the paper's large size, to measure memory and speed with.
+"""Writes a random checkpoint, to measure speed and memory with. Needs NumPy only.
 
-By default 1.1 billion parameters: width 2048, 16 layers, feed-forward 8192, 32 heads, 8 key-value
-heads, vocabulary 50257, tied embeddings, bfloat16, in shards of at most 1 GiB. Needs NumPy only.
+By default 1.1 billion parameters, as the paper's large model: width 2048, 16 layers, feed-forward
+8192, 32 heads, 8 key-value heads, vocabulary 50257, tied embeddings, bfloat16, in shards of at most
+1 GiB. --ids writes random token ids beside it. The same arguments give the same bytes.
 
-    python3 bench/scale/make_checkpoint.py out/scale/llama
-    python3 bench/scale/make_checkpoint.py out/scale/lime --decoder lime
-    python3 bench/scale/make_checkpoint.py out/scale/first-4 --decoder lime --router first-4
+    python3 bench/make_checkpoint.py out/scale/llama
+    python3 bench/make_checkpoint.py out/scale/first-4 --decoder lime --router first-4
+    python3 bench/make_checkpoint.py out/small --hidden 768 --inner 2048 --layers 12 --heads 12 \\
+        --kv-heads 12 --dtype float32 --ids 48 512
 """
 import argparse
 import json
@@ -17,10 +19,15 @@ import struct
 import numpy
 
 
-def bfloat16_bits(values):
-    """Round to nearest even, as 16-bit integers."""
-    bits = values.astype(numpy.float32).view(numpy.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+DTYPES = {"bfloat16": ("BF16", 2), "float32": ("F32", 4)}
+
+
+def encode(values, dtype):
+    """float32 as the file's little-endian numbers; bfloat16 rounds to nearest even."""
+    if dtype == "float32":
+        return values.astype("<f4").tobytes()
+    bits = values.view(numpy.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
 
 
 def tensor_shapes(args):
@@ -63,25 +70,27 @@ def draw(name, shape, random):
     return random.standard_normal(shape, numpy.float32) * numpy.float32(0.02)
 
 
-def write_shard(path, tensors, random):
+def write_shard(path, tensors, dtype, random):
+    name_in_file, width = DTYPES[dtype]
     header, offset = {}, 0
     for name, shape in tensors:
-        size = 2 * int(numpy.prod(shape))
-        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [offset, offset + size]}
+        size = width * int(numpy.prod(shape))
+        header[name] = {"dtype": name_in_file, "shape": list(shape),
+                        "data_offsets": [offset, offset + size]}
         offset += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name, shape in tensors:
-            file.write(bfloat16_bits(draw(name, shape, random)).tobytes())
+            file.write(encode(draw(name, shape, random), dtype))
     return offset
 
 
-def split(tensors, limit):
+def split(tensors, width, limit):
     shards, size = [[]], 0
     for name, shape in tensors:
-        bytes_ = 2 * int(numpy.prod(shape))
+        bytes_ = width * int(numpy.prod(shape))
         if shards[-1] and size + bytes_ > limit:
             shards.append([])
             size = 0
@@ -97,7 +106,7 @@ def write_config(args):
         "num_hidden_layers": args.layers, "num_attention_heads": args.heads,
         "num_key_value_heads": args.kv_heads, "vocab_size": args.vocab,
         "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
-        "tie_word_embeddings": True, "torch_dtype": "bfloat16"}
+        "tie_word_embeddings": True, "torch_dtype": args.dtype}
     if args.decoder == "lime":
         kind, _, number = args.router.partition("-")
         config["lime"] = {"router": kind, "j": int(number or 0)}
@@ -113,20 +122,29 @@ def main():
     for name, default in (("hidden", 2048), ("inner", 8192), ("layers", 16), ("heads", 32),
                           ("kv-heads", 8), ("vocab", 50257), ("seed", 0)):
         parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--dtype", choices=sorted(DTYPES), default="bfloat16")
     parser.add_argument("--shard-bytes", type=int, default=1 << 30)
+    parser.add_argument("--ids", type=int, nargs=2, metavar=("SEQUENCES", "LENGTH"),
+                        help="write ids.npy of this shape")
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
     write_config(args)
     random = numpy.random.default_rng(args.seed)
-    shards = split(list(tensor_shapes(args)), args.shard_bytes)
+    width = DTYPES[args.dtype][1]
+    shards = split(list(tensor_shapes(args)), width, args.shard_bytes)
     index, total = {}, 0
     for i, tensors in enumerate(shards):
-        file = f"model-{i + 1:05d}-of-{len(shards):05d}.safetensors"
-        total += write_shard(os.path.join(args.folder, file), tensors, random)
+        whole = len(shards) == 1
+        file = f"model{'' if whole else f'-{i + 1:05d}-of-{len(shards):05d}'}.safetensors"
+        total += write_shard(os.path.join(args.folder, file), tensors, args.dtype, random)
         index.update({name: file for name, _ in tensors})
-    with open(os.path.join(args.folder, "model.safetensors.index.json"), "w") as file:
-        json.dump({"metadata": {"total_size": total}, "weight_map": index}, file)
-    print(f"{args.folder}: {total // 2:,} parameters in {len(shards)} files, {total / 1e9:.2f} GB")
+    if len(shards) > 1:
+        with open(os.path.join(args.folder, "model.safetensors.index.json"), "w") as file:
+            json.dump({"metadata": {"total_size": total}, "weight_map": index}, file)
+    if args.ids:
+        ids = numpy.random.default_rng(args.seed + 1).integers(0, args.vocab, args.ids, numpy.int32)
+        numpy.save(os.path.join(args.folder, "ids.npy"), ids)
+    print(f"{args.folder}: {total // width:,} parameters in {len(shards)} files, {total / 1e9:.2f} GB")
 
 
 if __name__ == "__main__":
