@@ -16,6 +16,10 @@ function(lime_probe_back_end name call library)
   endif()
   string(TOUPPER ${name} upper)
   set(CMAKE_REQUIRED_DEFINITIONS -DUSE_C10D_${upper})
+  get_target_property(CMAKE_REQUIRED_LINK_OPTIONS lime_torch INTERFACE_LINK_OPTIONS)
+  if(NOT CMAKE_REQUIRED_LINK_OPTIONS)
+    set(CMAKE_REQUIRED_LINK_OPTIONS)
+  endif()
   set(CMAKE_REQUIRED_QUIET ON)
   check_cxx_source_compiles("
     #include <torch/csrc/distributed/c10d/ProcessGroup${name}.hpp>

@@ -24,6 +24,13 @@ endif()
 find_package(Torch REQUIRED)
 set(CMAKE_PREFIX_PATH "${LIME_SAVED_PREFIX_PATH}")
 
+# The targets of newer wheels ask for protobuf, which their libraries carry and we do not use.
+get_target_property(LIME_TORCH_LINKS torch_cpu INTERFACE_LINK_LIBRARIES)
+if(LIME_TORCH_LINKS)
+  list(REMOVE_ITEM LIME_TORCH_LINKS protobuf::libprotobuf)
+  set_property(TARGET torch_cpu PROPERTY INTERFACE_LINK_LIBRARIES ${LIME_TORCH_LINKS})
+endif()
+
 add_library(lime_torch INTERFACE)
 # Wheels bring headers of another fmt than the one we link: ours must be found first.
 get_target_property(LIME_FMT_INCLUDE fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
