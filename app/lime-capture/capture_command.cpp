@@ -135,9 +135,12 @@ bool join_processes(CaptureOptions& options, CaptureTuning& tuning) {
 int capture(CaptureOptions options) {
   CaptureTuning tuning;
   const bool is_first = join_processes(options, tuning);
+  ProgressLine loading({.label = "load", .unit = "bytes", .quiet = options.quiet});
   ProgressLine line({.label = "capture", .unit = "tokens", .quiet = options.quiet});
-  const CaptureCallbacks callbacks{.on_start =
+  const CaptureCallbacks callbacks{.on_load = loading.callback(),
+                                   .on_start =
                                        [&](const CaptureOutlook& outlook) {
+                                         loading.finish();
                                          warn_of_full_disk(outlook);
                                          if (options.quiet || !is_first) return;
                                          print_input(options, outlook);

@@ -13,6 +13,7 @@
 #include "core/command_line.h"
 #include "core/json.h"
 #include "core/program.h"
+#include "core/progress.h"
 #include "model/generate.h"
 #include "model/next_tokens.h"
 #include "model/router_edit.h"
@@ -109,17 +110,23 @@ void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
                        const Tokenizer& tokenizer) {
   const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
   const TokenJson json(tokenizer);
-  const NextTokens next = next_tokens(decoder, ids, command.next_tokens);
+  ProgressLine line({.label = "read", .unit = "layers"});
+  std::vector<ReadToken> tokens;
+  NextTokens next;
+  if (command.each_token) {
+    tokens = read_tokens(decoder, ids, command.next_tokens, line.callback());
+    next = tokens.back().next;
+    next.prompt_loss = loss_of(tokens);
+  } else {
+    next = next_tokens(decoder, ids, command.next_tokens, line.callback());
+  }
+  line.finish();
   Json result = {{"prompt", command.prompt},
                  {"ids", ids},
                  {"prompt_loss", next.prompt_loss ? Json(*next.prompt_loss) : Json()},
                  {"entropy", next.entropy},
                  {"next_tokens", json.list(next.tokens)}};
-  if (command.each_token) {
-    for (const ReadToken& token : read_tokens(decoder, ids, command.next_tokens)) {
-      result["tokens"].push_back(json.read(token));
-    }
-  }
+  for (const ReadToken& token : tokens) result["tokens"].push_back(json.read(token));
   fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -130,7 +137,9 @@ int run_generate(GenerateCommand command) {
   DecoderOptions options;
   options.device = parse_device(command.device);
   options.dtype = command.dtype;
-  const Decoder decoder = load_decoder(checkpoint, options);
+  ProgressLine loading({.label = "load", .unit = "bytes"});
+  const Decoder decoder = load_decoder(checkpoint, options, loading.callback());
+  loading.finish();
   if (!command.router_edit.empty()) {
     apply_router_edits(read_router_edits(command.router_edit), decoder);
   }

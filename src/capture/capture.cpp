@@ -3,6 +3,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -10,10 +12,12 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "capture/activation_collector.h"
+#include "capture/batch_probe.h"
 #include "capture/capture_setup.h"
 #include "capture/capture_window.h"
 #include "capture/log_likelihood.h"
@@ -30,19 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-/// Ids of the batch's sequences, padded with 0 to the longest: causal attention lets no token see
-/// what stands behind it.
-at::Tensor batch_ids(const CaptureInput& input, const CaptureBatch& batch) {
-  const std::int64_t longest = *std::max_element(batch.lengths.begin(), batch.lengths.end());
-  const auto count = static_cast<std::int64_t>(batch.lengths.size());
-  at::Tensor ids = at::zeros({count, longest}, at::kLong);
-  for (std::int64_t s = 0; s < count; ++s) {
-    const auto from = input.ids_of(batch.sequences[static_cast<std::size_t>(s)]);
-    std::copy(from.begin(), from.end(), ids.data_ptr<std::int64_t>() + s * longest);
-  }
-  return ids;
-}
 
 CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_t>& sequences) {
   CaptureBatch batch;
@@ -86,6 +77,7 @@ class CaptureRun {
     const Clock::time_point start = Clock::now();
     const std::vector<int> shards = writer_.missing_shards();
     for (const int shard : shards) progress_.total += tokens_of(setup_.input, range_of(shard));
+    if (on_progress) on_progress(progress_);
     for (const int shard : shards) {
       if (run_shard(shard, on_progress, stop)) continue;
       thread_.finish();  // whole shards that wait are written; the one under way is dropped
@@ -128,7 +120,7 @@ class CaptureRun {
 
   void run_batch(const CaptureWindow& window, const CaptureBatch& batch) {
     collector_.begin_batch(batch);
-    const at::Tensor ids = batch_ids(setup_.input, batch).to(decoder_.options().device);
+    const at::Tensor ids = batch_ids(setup_.input, batch.sequences).to(decoder_.options().device);
     const ForwardResult result = decoder_.forward(ids, {.hooks = &collector_.hooks(),
                                                         .stop_after_layer = collector_.last_layer(),
                                                         .logits = LogitsFor::kNone,
@@ -200,6 +192,59 @@ OutputLock claim_output(const CaptureOptions& options) {
       left, writer.plan().num_shards, is_alone ? "with --resume " : "");
 }
 
+/// The decoder, loaded when it is first needed: what is wrong with the input is said before.
+class LoadedModel {
+ public:
+  LoadedModel(const CaptureOptions& options, const Checkpoint& checkpoint,
+              const CaptureTuning& tuning)
+      : checkpoint_(checkpoint),
+        options_{.device = parse_device(options.device, tuning.neighbour), .dtype = options.dtype},
+        tries_batches_(!options_.device.is_cpu() || tuning.tries_batches) {}
+
+  const Decoder& decoder(const CaptureSetup& setup) {
+    if (decoder_) return *decoder_;
+    try {
+      decoder_.emplace(load_decoder(checkpoint_, options_));
+    } catch (const c10::OutOfMemoryError&) {
+      throw InvalidArgument(
+          "device: '{}' has no memory for the weights in {}; choose a narrower --dtype or another "
+          "--device",
+          options_.device.str(), enum_name(options_.dtype));
+    }
+    apply_router_edits(setup.router_edits, *decoder_);
+    return *decoder_;
+  }
+
+  CapturePlace place() {
+    CapturePlace place{.is_on_host = options_.device.is_cpu()};
+    if (tries_batches_) {
+      place.largest_batch = [this](const CaptureSetup& setup, std::int64_t most) {
+        return BatchProbe(setup, decoder(setup)).largest(most);
+      };
+    }
+    return place;
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const DecoderOptions options_;
+  const bool tries_batches_;
+  std::optional<Decoder> decoder_;
+};
+
+/// Says which batch would fit; to be called when the memory of the failed pass is free again.
+[[noreturn]] void fail_out_of_memory(const CaptureSetup& setup, const Decoder& decoder) {
+  const std::int64_t fitting =
+      BatchProbe(setup, decoder).largest(setup.batch_size - setup.smallest_batch);
+  const std::string remedy =
+      fitting > 0 ? fmt::format("{} would fit: give --batch-size {}, or auto", fitting, fitting)
+                  : "fewer do not fit either: choose a narrower --dtype, fewer --layers or shorter "
+                    "sequences";
+  throw InvalidArgument(
+      "device: '{}' has no memory for passes of {} sequences of up to {} tokens; {}",
+      decoder.options().device.str(), setup.batch_size, setup.input.longest(), remedy);
+}
+
 }  // namespace
 
 CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks,
@@ -209,13 +254,11 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   const OutputLock lock = claim_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
+  LoadedModel model(options, checkpoint, tuning);
   const std::unique_ptr<const CaptureSetup> setup_owner =
-      prepare_capture(options, checkpoint, tuning);
+      prepare_capture(options, checkpoint, tuning, model.place());
   const CaptureSetup& setup = *setup_owner;
-  const Decoder decoder = load_decoder(
-      checkpoint,
-      {.device = parse_device(options.device, tuning.neighbour), .dtype = options.dtype});
-  apply_router_edits(setup.router_edits, decoder);
+  const Decoder& decoder = model.decoder(setup);
   CaptureWriter writer(options.output, setup.plan,
                        {.if_exists = options.goes_on() ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.share().index,
@@ -226,11 +269,13 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
     callbacks.on_start(outlook);
   }
   CaptureResult result;
-  {
+  try {
     CaptureRun run(setup, decoder, writer);
     const bool is_done = run.run(callbacks.on_progress, stop);
     result = run.result();
     result.complete = is_done;
+  } catch (const c10::OutOfMemoryError&) {
+    fail_out_of_memory(setup, decoder);
   }
   if (!result.complete) interrupted(options, writer);
   result.complete = writer.finish();

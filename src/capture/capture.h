@@ -60,9 +60,12 @@ struct CaptureTuning {
   /// Number of this process among those of its machine that share the capture, as parse_device()
   /// takes it.
   int neighbour = 0;
+  /// Finds an automatic batch size by trying on the CPU too, as on a GPU.
+  bool tries_batches = false;
 };
 
 struct CaptureCallbacks {
+  ProgressFn on_load = {};                                   ///< of the weights, in bytes
   std::function<void(const CaptureOutlook&)> on_start = {};  ///< before the first pass
   ProgressFn on_progress = {};                               ///< in tokens
 };

@@ -7,8 +7,12 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <span>
+#include <string_view>
 #include <utility>
+
+#include "core/progress_report.h"
 
 namespace lime {
 namespace {
@@ -24,23 +28,38 @@ std::string scaled(double value, double base, std::span<const char* const> suffi
                : fmt::format("{:.3g}{}", value, suffixes[index]);
 }
 
+constexpr std::chrono::milliseconds kRedrawInterval{100};
+
+/// Whether another program reads the progress.
+bool is_for_program() {
+  const char* const wanted = std::getenv(kProgressVariable);
+  return wanted != nullptr && std::string_view(wanted) == "json";
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine(Options options)
     : options_(std::move(options)),
       on_terminal_(isatty(STDERR_FILENO) == 1),
       start_(std::chrono::steady_clock::now()),
-      last_(start_) {}
+      // A reader wants to know at once what has begun; a person wants to know what takes long.
+      last_(is_for_program() ? start_ - kRedrawInterval : start_) {}
 
 ProgressLine::~ProgressLine() { finish(); }
 
 void ProgressLine::update(const Progress& progress) {
   if (options_.quiet) return;
+  const bool for_program = is_for_program();
   const auto now = std::chrono::steady_clock::now();
-  const auto interval = on_terminal_ ? std::chrono::milliseconds(100)
-                                     : std::chrono::milliseconds(options_.log_interval);
+  const auto interval = on_terminal_ || for_program
+                            ? kRedrawInterval
+                            : std::chrono::milliseconds(options_.log_interval);
   if (now - last_ < interval) return;
   last_ = now;
+  if (for_program) {
+    fmt::print(stderr, "{}\n", to_json_line({options_.label, options_.unit, progress}));
+    return;
+  }
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const std::string line = format(progress, seconds);
   if (on_terminal_) {

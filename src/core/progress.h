@@ -19,7 +19,7 @@ struct Progress {
 using ProgressFn = std::function<void(const Progress&)>;
 
 /// Shows progress on standard error: one line that is redrawn on a terminal (count, rate, time
-/// left), a plain line every `log_interval` otherwise, nothing with `quiet`.
+/// left), else a plain line every `log_interval`, or JSON (progress_report.h); nothing if `quiet`.
 class ProgressLine {
  public:
   struct Options {

@@ -132,11 +132,21 @@ at::Tensor Decoder::logits_of(const at::Tensor& hidden) const {
   return apply_linear(normalized, impl_->weights.lm_head);
 }
 
-Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options) {
+Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options,
+                     const ProgressFn& on_progress) {
   auto impl = std::make_unique<Decoder::Impl>(checkpoint.config(), options);
   const at::NoGradGuard no_grad;
+  Progress progress;
+  const auto size_of = [](const NamedTensor& parameter) {
+    return static_cast<std::int64_t>(parameter.tensor.nbytes());
+  };
   for (const NamedTensor& parameter : impl->weights.parameters) {
+    progress.total += size_of(parameter);
+  }
+  for (const NamedTensor& parameter : impl->weights.parameters) {
+    if (on_progress) on_progress(progress);
     load_parameter(checkpoint, parameter);
+    progress.done += size_of(parameter);
   }
   return Decoder(std::move(impl));
 }

@@ -12,6 +12,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_config.h"
+#include "core/progress.h"
 #include "model/compute_type.h"
 #include "model/decoder_weights.h"
 #include "model/hooks.h"
@@ -108,14 +109,17 @@ class Decoder {
  private:
   struct Impl;
   explicit Decoder(std::unique_ptr<Impl> impl);
-  friend Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options);
+  friend Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options,
+                              const ProgressFn& on_progress);
 
   std::unique_ptr<Impl> impl_;
 };
 
 /// Loads the weights of a checkpoint: each tensor is converted and moved on its own, so the whole
 /// model is never in memory twice.
+/// @param on_progress  in bytes of the decoder's weights.
 /// @throws FormatError  if a tensor is missing, left over, or has a shape at odds with the config.
-Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {});
+Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {},
+                     const ProgressFn& on_progress = {});
 
 }  // namespace lime

@@ -14,11 +14,21 @@ namespace lime {
 namespace {
 
 /// Logits of all tokens of a prompt, [tokens, vocab], of the compute type.
-at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt) {
+at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt,
+                            const ProgressFn& on_progress) {
   if (prompt.empty()) throw InvalidArgument("next tokens: the prompt must hold a token, got none");
   const at::Tensor ids =
       at::tensor(at::ArrayRef<std::int64_t>(prompt.data(), prompt.size()), at::kLong).view({1, -1});
-  return decoder.forward(ids).logits[0].to(at::kCPU);
+  HookSet hooks;
+  std::vector<ScopedHook> listeners;
+  const int layers = on_progress ? static_cast<int>(decoder.config().num_hidden_layers) : 0;
+  for (int layer = 0; layer < layers; ++layer) {
+    listeners.push_back(hooks.read({HookKind::kResidPost, layer}, [&, layer](const auto&, auto&) {
+      on_progress({.done = layer + 1, .total = layers, .note = ""});
+    }));
+  }
+  if (on_progress) on_progress({.done = 0, .total = layers, .note = ""});
+  return decoder.forward(ids, {.hooks = &hooks}).logits[0].to(at::kCPU);
 }
 
 /// Log-probabilities behind the token at `position`, as doubles.
@@ -56,9 +66,9 @@ NextTokens likeliest(const std::vector<double>& log_probabilities, std::int64_t 
 }  // namespace
 
 NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                       std::int64_t count) {
+                       std::int64_t count, const ProgressFn& on_progress) {
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = logits_of_prompt(decoder, prompt);
+  const at::Tensor logits = logits_of_prompt(decoder, prompt, on_progress);
   const auto length = static_cast<std::int64_t>(prompt.size());
   NextTokens next = likeliest(log_probabilities_behind(logits, length - 1), count);
   if (length == 1) return next;
@@ -72,9 +82,9 @@ NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> pro
 }
 
 std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                                   std::int64_t count) {
+                                   std::int64_t count, const ProgressFn& on_progress) {
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = logits_of_prompt(decoder, prompt);
+  const at::Tensor logits = logits_of_prompt(decoder, prompt, on_progress);
   std::vector<ReadToken> tokens(prompt.size());
   for (std::size_t t = 0; t < prompt.size(); ++t) {
     const std::vector<double> behind =
@@ -86,6 +96,13 @@ std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::
     }
   }
   return tokens;
+}
+
+std::optional<double> loss_of(std::span<const ReadToken> tokens) {
+  if (tokens.size() < 2) return std::nullopt;
+  double loss = 0.0;
+  for (const ReadToken& token : tokens) loss -= token.log_probability.value_or(0.0);
+  return loss / static_cast<double>(tokens.size() - 1);
 }
 
 }  // namespace lime

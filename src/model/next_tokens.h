@@ -23,9 +23,10 @@ struct NextTokens {
 
 /// @param prompt  token ids, at least one.
 /// @param count   how many of the likeliest tokens, >= 1; at most the vocabulary.
+/// @param on_progress  in layers of the one pass.
 /// @throws InvalidArgument  for an empty prompt; NumericalError where the logits are not finite.
 NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                       std::int64_t count);
+                       std::int64_t count, const ProgressFn& on_progress = {});
 
 /// A token of a prompt, and what the decoder expects behind it.
 struct ReadToken {
@@ -38,6 +39,9 @@ struct ReadToken {
 /// The same behind every token of a prompt: the last one's `next` is that of next_tokens().
 /// Parameters and exceptions as there. One pass; one row of logits is widened at a time.
 std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                                   std::int64_t count);
+                                   std::int64_t count, const ProgressFn& on_progress = {});
+
+/// prompt_loss of NextTokens, of a prompt that was read. @return nothing for a single token.
+std::optional<double> loss_of(std::span<const ReadToken> tokens);
 
 }  // namespace lime

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "core/progress_report.h"
+
 namespace lime {
 namespace {
 
@@ -36,6 +40,54 @@ TEST(ProgressLineTest, QuietPrintsNothing) {
     line.callback()({.done = 5, .total = 10, .note = ""});
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+/// Asks for progress that a program reads.
+class ProgressReportTest : public ::testing::Test {
+ protected:
+  ProgressReportTest() { ::setenv(kProgressVariable, "json", 1); }
+  ~ProgressReportTest() override { ::unsetenv(kProgressVariable); }
+};
+
+TEST_F(ProgressReportTest, IsALineOfJsonThatIsReadBack) {
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressLine line({.label = "capture", .unit = "tokens"});
+    line.update({.done = 512, .total = 4096, .note = "layer 7"});
+    line.update({.done = 513, .total = 4096, .note = "comes too soon to be told"});
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text,
+            R"({"progress":"capture","unit":"tokens","done":512,"total":4096,"note":"layer 7"})"
+            "\n");
+  const std::optional<ProgressReport> report = parse_progress_report(text);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->stage, "capture");
+  EXPECT_EQ(report->unit, "tokens");
+  EXPECT_EQ(report->progress.done, 512);
+  EXPECT_EQ(report->progress.total, 4096);
+  EXPECT_EQ(report->progress.note, "layer 7");
+}
+
+TEST_F(ProgressReportTest, QuietPrintsNothing) {
+  ::testing::internal::CaptureStderr();
+  ProgressLine({.label = "work", .unit = "items", .quiet = true})
+      .update({.done = 1, .total = 2, .note = ""});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(ProgressReportTest, OtherLinesAreNoReports) {
+  for (const char* const line :
+       {"", "lime-capture: no such file", "{", "{}", "[1]", R"({"progress": 7})",
+        R"({"progress":"load","unit":"bytes","done":"x","total":1,"note":""})"}) {
+    EXPECT_FALSE(parse_progress_report(line)) << line;
+  }
+}
+
+TEST_F(ProgressReportTest, AnyNoteGoesOnOneLine) {
+  const std::string line = to_json_line({"load", "bytes", {1, 2, "a\nb \xff \"c\""}});
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_TRUE(parse_progress_report(line));
 }
 
 }  // namespace
