@@ -196,15 +196,16 @@ OutputLock claim_output(const CaptureOptions& options) {
 class LoadedModel {
  public:
   LoadedModel(const CaptureOptions& options, const Checkpoint& checkpoint,
-              const CaptureTuning& tuning)
+              const CaptureTuning& tuning, ProgressFn on_load)
       : checkpoint_(checkpoint),
+        on_load_(std::move(on_load)),
         options_{.device = parse_device(options.device, tuning.neighbour), .dtype = options.dtype},
         tries_batches_(!options_.device.is_cpu() || tuning.tries_batches) {}
 
   const Decoder& decoder(const CaptureSetup& setup) {
     if (decoder_) return *decoder_;
     try {
-      decoder_.emplace(load_decoder(checkpoint_, options_));
+      decoder_.emplace(load_decoder(checkpoint_, options_, on_load_));
     } catch (const c10::OutOfMemoryError&) {
       throw InvalidArgument(
           "device: '{}' has no memory for the weights in {}; choose a narrower --dtype or another "
@@ -227,6 +228,7 @@ class LoadedModel {
 
  private:
   const Checkpoint& checkpoint_;
+  const ProgressFn on_load_;
   const DecoderOptions options_;
   const bool tries_batches_;
   std::optional<Decoder> decoder_;
@@ -254,7 +256,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   const OutputLock lock = claim_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
-  LoadedModel model(options, checkpoint, tuning);
+  LoadedModel model(options, checkpoint, tuning, callbacks.on_load);
   const std::unique_ptr<const CaptureSetup> setup_owner =
       prepare_capture(options, checkpoint, tuning, model.place());
   const CaptureSetup& setup = *setup_owner;

@@ -100,8 +100,14 @@ TEST(NextTokensTest, AreTheLikeliestOfTheForwardPass) {
   EXPECT_EQ(next_tokens(decoder, prompt, 1000).tokens.size(), 31U);
   EXPECT_THROW(next_tokens(decoder, {}, 1), InvalidArgument);
 
-  const std::vector<ReadToken> read = read_tokens(decoder, prompt, 3);
+  std::vector<std::int64_t> layers;
+  const std::vector<ReadToken> read = read_tokens(
+      decoder, prompt, 3, [&](const Progress& progress) { layers.push_back(progress.done); });
   ASSERT_EQ(read.size(), 5U);
+  EXPECT_EQ(layers.size(), static_cast<std::size_t>(decoder.config().num_hidden_layers) + 1U);
+  EXPECT_EQ(layers.back(), decoder.config().num_hidden_layers);
+  EXPECT_EQ(loss_of(read), next.prompt_loss);
+  EXPECT_FALSE(loss_of({read.data(), 1}));
   EXPECT_FALSE(read[0].log_probability);
   for (std::size_t t = 0; t < 5; ++t) {
     const auto place = static_cast<std::int64_t>(t);
