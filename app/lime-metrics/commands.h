@@ -9,6 +9,7 @@ namespace lime {
 // src/analysis/NAME_analysis.{h,cpp}, which prepares an Analysis, NAME_command.cpp here, and its
 // line in main.cpp; docs/architecture.md ("Analyses") has the recipe.
 
+void add_attention_command(MetricCommands& commands);
 void add_blimp_command(MetricCommands& commands);
 void add_cost_command(MetricCommands& commands);
 void add_counterfactual_command(MetricCommands& commands);

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   lime::add_geometry_command(commands);
   lime::add_similarity_command(commands);
   lime::add_tokens_command(commands);
+  lime::add_attention_command(commands);
   lime::add_router_command(commands);
   lime::add_counterfactual_command(commands);
   lime::add_cost_command(commands);

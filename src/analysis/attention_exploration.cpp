@@ -7,12 +7,14 @@
 #include "analysis/routers_of.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
+#include "core/layer_selection.h"
+#include "core/suggest.h"
+#include "metrics/attention/attention_profile.h"
 #include "metrics/router/routed_attention.h"
 
 namespace lime {
-namespace {
 
-void check_has_pattern(const CaptureReader& capture, int layer, std::int64_t sequence) {
+PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) {
   const std::string path = capture.path().string();
   if (capture.info().rows != RowKind::kTokens || !capture.info().class_names.empty()) {
     throw InvalidArgument(
@@ -20,40 +22,61 @@ void check_has_pattern(const CaptureReader& capture, int layer, std::int64_t seq
         "without --only",
         path);
   }
-  if (!capture.has(kPatternSite, layer)) {
+  const std::vector<std::string>& sites = capture.sites();
+  if (std::find(sites.begin(), sites.end(), kPatternSite) == sites.end()) {
     throw InvalidArgument(
-        "'{}': holds no attention pattern of layer {}; capture again with --sites "
-        "values,hidden,{}",
-        path, layer, kPatternSite);
+        "'{}': holds no attention patterns, it has {}; capture again with --sites values,hidden,{}",
+        path, join_words(sites), kPatternSite);
   }
-  if (sequence < 0 || sequence >= capture.num_sequences()) {
-    throw InvalidArgument("sequence: must be in [0, {}), got {}", capture.num_sequences(),
-                          sequence);
-  }
+  const ModelConfig config = parse_model_config(capture.config(), "'" + path + "': config");
+  num_heads_ = config.num_attention_heads;
+  num_key_value_heads_ = config.num_key_value_heads;
 }
 
-}  // namespace
+void PatternReader::check_sequence(std::int64_t sequence) const {
+  const std::int64_t count = capture_->num_sequences();
+  if (sequence >= 0 && sequence < count) return;
+  if (count == 0) throw InvalidArgument("'{}': holds no sequences", capture_->path().string());
+  throw InvalidArgument("sequence: must be in 0 to {}, the sequences of '{}', got {}", count - 1,
+                        capture_->path().string(), sequence);
+}
 
-AttentionExploration explore_attention(const CaptureReader& capture, int layer,
-                                       std::int64_t sequence) {
-  check_has_pattern(capture, layer, sequence);
-  const ModelConfig config =
-      parse_model_config(capture.config(), "'" + capture.path().string() + "': config");
-  const MatrixF rows = capture.read_sequence(kPatternSite, layer, sequence);
-  const std::int64_t heads = config.num_attention_heads;
-  const std::int64_t keys = rows.cols() / heads;
-  if (keys * heads != rows.cols() || keys < rows.rows()) {
+AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {
+  const std::string path = capture_->path().string();
+  if (!capture_->has(kPatternSite, layer)) {
+    throw InvalidArgument("'{}': holds no attention pattern of layer {}; it has layers {}", path,
+                          layer, layers_to_string(capture_->layers(kPatternSite)));
+  }
+  check_sequence(sequence);
+  const MatrixF rows = capture_->read_sequence(kPatternSite, layer, sequence);
+  const std::int64_t keys = rows.cols() / num_heads_;
+  if (keys * num_heads_ != rows.cols() || keys < rows.rows()) {
     throw FormatError("'{}': a pattern of {} heads and {} tokens does not have {} numbers per row",
-                      capture.path().string(), heads, rows.rows(), rows.cols());
+                      path, num_heads_, rows.rows(), rows.cols());
   }
   AttentionExploration attention{.layer = layer,
                                  .sequence = sequence,
-                                 .num_key_value_heads = config.num_key_value_heads,
+                                 .num_key_value_heads = num_key_value_heads_,
                                  .patterns = {}};
-  for (std::int64_t h = 0; h < heads; ++h) {
+  for (std::int64_t h = 0; h < num_heads_; ++h) {
     attention.patterns.emplace_back(rows.middleCols(h * keys, rows.rows()));
   }
   return attention;
+}
+
+AttentionExploration explore_attention(const CaptureReader& capture, int layer,
+                                       std::int64_t sequence) {
+  return PatternReader(capture).read(layer, sequence);
+}
+
+HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head) {
+  if (head < 0 || head >= attention.num_heads()) {
+    throw InvalidArgument("head: must be in [0, {}), got {}", attention.num_heads(), head);
+  }
+  const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
+  const Eigen::Index skipped = profile.rows() > 1 ? 1 : 0;
+  const Eigen::RowVectorXd mean = profile.bottomRows(profile.rows() - skipped).colwise().mean();
+  return {mean(0), mean(1), mean(2), mean(3), mean(4), mean(5)};
 }
 
 RoutedAttention explore_routed_attention(const CaptureReader& capture,

@@ -27,11 +27,47 @@ struct AttentionExploration {
   }
 };
 
-/// Reads the patterns of one sequence.
-/// @throws InvalidArgument  if the capture lacks them: says how to capture them.
-/// @throws IoError, FormatError  as CaptureReader.
+/// Reads attention patterns out of a capture. Refers to it; any number of threads may read.
+class PatternReader {
+ public:
+  /// @throws InvalidArgument  if the capture holds pooled rows, some tokens only or no patterns:
+  ///                          says how to capture them.
+  /// @throws FormatError      if its config is none, or its rows are not those of its heads.
+  explicit PatternReader(const CaptureReader& capture);
+
+  const CaptureReader& capture() const { return *capture_; }
+  std::int64_t num_heads() const { return num_heads_; }
+  /// The patterns of one sequence in one layer.
+  /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence: says which
+  ///                          there are.
+  /// @throws IoError, FormatError  as CaptureReader.
+  AttentionExploration read(int layer, std::int64_t sequence) const;
+  /// What read() refuses, without reading. @throws InvalidArgument
+  void check_sequence(std::int64_t sequence) const;
+
+ private:
+  const CaptureReader* capture_;
+  std::int64_t num_heads_ = 0;
+  std::int64_t num_key_value_heads_ = 0;
+};
+
+/// Reads the patterns of one sequence. @throws as PatternReader
 AttentionExploration explore_attention(const CaptureReader& capture, int layer,
                                        std::int64_t sequence);
+
+/// Where one head of a sequence looks: the means of attention_profile() over its queries.
+struct HeadSummary {
+  double entropy = 0.0;  ///< nats
+  double effective_keys = 1.0;
+  double distance = 0.0;  ///< tokens
+  double first_share = 0.0;
+  double previous_share = 0.0;
+  double own_share = 0.0;
+};
+
+/// Over the queries from the second on, since the first has only itself; of one token, over it.
+/// @throws InvalidArgument  if the head does not exist, or as attention_profile().
+HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head);
 
 /// From which buffered layers the keys come that one query attends to.
 struct RoutedAttention {

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/attention_analysis.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/attention_exploration.h"
+#include "analysis/attention_report.h"
+#include "analysis/row_summaries.h"
+#include "analysis/token_sequences.h"
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "metrics/attention/attention_profile.h"
+
+namespace lime {
+namespace {
+
+constexpr auto kMeasures = static_cast<Eigen::Index>(kAttentionMeasures.size());
+/// A results file of as many weights has some 150 MB.
+constexpr std::int64_t kMostWeights = 1'000'000;
+/// Of a row in memory, while the results are made.
+constexpr std::int64_t kBytesPerWeight = 1200;
+
+/// One capture with what its layers share.
+struct AttentionCapture {
+  explicit AttentionCapture(const CaptureReader& reader) : patterns(reader) {}
+
+  PatternReader patterns;
+  std::vector<int> heads;  ///< chosen
+  std::int64_t num_sequences = 0;
+  std::string identity;  ///< of these sequences
+};
+
+/// What the units of one analysis share.
+struct AttentionShared {
+  AttentionOptions options;  ///< with the seed of the interval
+  std::vector<ChosenCapture> captures;
+  std::vector<AttentionCapture> prepared;
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
+};
+
+std::int64_t tokens_of(const CaptureReader& capture, std::int64_t sequence) {
+  const auto at = static_cast<std::size_t>(sequence);
+  return capture.offsets()[at + 1] - capture.offsets()[at];
+}
+
+std::string quoted_path_of(const CaptureReader& capture) {
+  return "'" + capture.path().string() + "'";
+}
+
+void check_length(const CaptureReader& capture, std::int64_t sequence, std::int64_t skipped) {
+  const std::int64_t tokens = tokens_of(capture, sequence);
+  if (tokens > skipped) return;
+  throw InvalidArgument(
+      "{}: sequence {} has {} token{}, and skip_queries leaves {} out; take a smaller one, or "
+      "capture again without the sequence",
+      quoted_path_of(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
+}
+
+/// Opens the captures with their patterns as the only site.
+std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
+  CaptureSetOptions all = options;
+  all.layer = {};
+  all.site.clear();
+  std::vector<ChosenCapture> captures = open_captures(all);
+  for (ChosenCapture& capture : captures) {
+    static_cast<void>(PatternReader(capture.reader));  // refuses what has none
+    const std::string where = quoted_path_of(capture.reader) + ": " + kPatternSite;
+    capture.parts = {
+        {kPatternSite, options.layer.choose_from(capture.reader.layers(kPatternSite), where)}};
+  }
+  return captures;
+}
+
+std::vector<int> choose_heads(const PatternReader& patterns, const std::vector<int>& wanted) {
+  std::vector<int> all(static_cast<std::size_t>(patterns.num_heads()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const int head : wanted) {
+    if (head < patterns.num_heads()) continue;
+    throw InvalidArgument("head: {} has heads 0 to {}, got {}", quoted_path_of(patterns.capture()),
+                          patterns.num_heads() - 1, head);
+  }
+  const std::set<int> chosen(wanted.begin(), wanted.end());
+  return chosen.empty() ? all : std::vector<int>(chosen.begin(), chosen.end());
+}
+
+void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64_t query) {
+  const std::int64_t tokens = tokens_of(capture, sequence);
+  if (query >= tokens) {
+    throw InvalidArgument("query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
+                          tokens - 1, sequence, quoted_path_of(capture), query);
+  }
+  if (capture.router_layers().empty()) {
+    throw InvalidArgument(
+        "query: {} holds no routers, so that every key is read from its own layer; leave --query "
+        "out",
+        quoted_path_of(capture));
+  }
+}
+
+AttentionCapture prepare_capture_patterns(const ChosenCapture& capture,
+                                          const AttentionOptions& options) {
+  const CaptureReader& reader = capture.reader;
+  AttentionCapture prepared(reader);
+  prepared.heads = choose_heads(prepared.patterns, options.head);
+  if (options.sequence) {
+    prepared.patterns.check_sequence(*options.sequence);
+    check_length(reader, *options.sequence, options.skip_queries);
+    if (options.query) check_query(reader, *options.sequence, *options.query);
+    return prepared;
+  }
+  prepared.num_sequences = num_sequences_used(reader, options.max_sequences);
+  if (prepared.num_sequences == 0) {
+    throw InvalidArgument("{}: holds no sequences", quoted_path_of(reader));
+  }
+  for (std::int64_t i = 0; i < prepared.num_sequences; ++i) {
+    check_length(reader, i, options.skip_queries);
+  }
+  prepared.identity = sequences_identity(reader, prepared.num_sequences);
+  return prepared;
+}
+
+/// A JSON of a million weights is of no use to anyone, and takes gigabytes to make.
+void check_num_weights(const AttentionShared& shared) {
+  if (!shared.options.sequence) return;
+  std::int64_t weights = 0;
+  for (std::size_t i = 0; i < shared.captures.size(); ++i) {
+    const std::int64_t tokens = tokens_of(shared.captures[i].reader, *shared.options.sequence);
+    weights += tokens * (tokens + 1) / 2 * std::ssize(shared.prepared[i].heads) *
+               std::ssize(shared.captures[i].parts.front().layers);
+  }
+  if (weights <= kMostWeights) return;
+  throw InvalidArgument(
+      "attention: sequence {} has {} weights in the chosen layers and heads, at most {} are "
+      "written; choose with --layer and --head",
+      *shared.options.sequence, weights, kMostWeights);
+}
+
+/// Rows of the summaries: of every measure a row per head, and one of the heads' mean.
+class SummaryRows {
+ public:
+  explicit SummaryRows(std::string over, const SummaryOptions& options)
+      : over_(std::move(over)), summaries_(options) {}
+
+  /// @param values, even  of every item, e.g. sequence
+  void add(const Json& key, std::size_t measure, std::vector<double> values,
+           const std::vector<double>& even) {
+    Json row = key;
+    row["measure"] = std::string(kAttentionMeasures[measure]);
+    row["over"] = over_;
+    summaries_.add_mean(row, rows_.size(), std::move(values));
+    row["even"] = std::accumulate(even.begin(), even.end(), 0.0) / static_cast<double>(even.size());
+    rows_.push_back(std::move(row));
+  }
+  std::vector<Json> take() {
+    summaries_.fill(rows_);
+    return std::move(rows_);
+  }
+
+ private:
+  std::string over_;
+  RowSummaries summaries_;
+  std::vector<Json> rows_;
+};
+
+/// Measures of some items (sequences, or queries of one), each [heads, measures], and what even
+/// attention would give, [items, measures].
+struct MeasuredItems {
+  std::vector<MatrixD> values;
+  MatrixD even;
+
+  std::size_t size() const { return values.size(); }
+  std::vector<double> of_head(Eigen::Index head, Eigen::Index measure) const {
+    std::vector<double> all;
+    for (const MatrixD& item : values) all.push_back(item(head, measure));
+    return all;
+  }
+  std::vector<double> of_layer(Eigen::Index measure) const {
+    std::vector<double> all;
+    for (const MatrixD& item : values) all.push_back(item.col(measure).mean());
+    return all;
+  }
+  std::vector<double> even_of(Eigen::Index measure) const {
+    const VectorD column = even.col(measure);
+    return {column.begin(), column.end()};
+  }
+};
+
+void add_summaries(const MeasuredItems& items, const std::vector<int>& heads, SummaryRows& rows) {
+  for (Eigen::Index m = 0; m < kMeasures; ++m) {
+    const std::vector<double> even = items.even_of(m);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      rows.add({{"kind", "head"}, {"head", heads[h]}}, static_cast<std::size_t>(m),
+               items.of_head(static_cast<Eigen::Index>(h), m), even);
+    }
+    rows.add({{"kind", "layer"}, {"heads", heads.size()}}, static_cast<std::size_t>(m),
+             items.of_layer(m), even);
+  }
+}
+
+/// The mean over the queries that count, [measures].
+Eigen::RowVectorXd mean_over_queries(const MatrixD& profile, std::int64_t skipped) {
+  return profile.bottomRows(profile.rows() - skipped).colwise().mean();
+}
+
+UnitResult measure_sequences(const AttentionShared& shared, std::size_t capture, int layer,
+                             const UnitContext& context) {
+  const AttentionCapture& prepared = shared.prepared[capture];
+  const std::int64_t skipped = shared.options.skip_queries;
+  const auto num_heads = static_cast<Eigen::Index>(prepared.heads.size());
+  MeasuredItems items;
+  items.values.assign(static_cast<std::size_t>(prepared.num_sequences),
+                      MatrixD(num_heads, kMeasures));
+  items.even.resize(prepared.num_sequences, kMeasures);
+  std::atomic<std::int64_t> done = 0;
+  context.pool.parallel_for(
+      prepared.num_sequences,
+      [&](std::int64_t i) {
+        const AttentionExploration attention = prepared.patterns.read(layer, i);
+        MatrixD& measured = items.values[static_cast<std::size_t>(i)];
+        for (Eigen::Index h = 0; h < num_heads; ++h) {
+          const auto head = static_cast<std::size_t>(prepared.heads[static_cast<std::size_t>(h)]);
+          measured.row(h) = mean_over_queries(attention_profile(attention.patterns[head]), skipped);
+        }
+        items.even.row(i) =
+            mean_over_queries(even_attention_profile(attention.patterns.front().rows()), skipped);
+        const std::int64_t finished = ++done;
+        if (context.on_progress) context.on_progress({finished, prepared.num_sequences, ""});
+      },
+      context.stop);
+  SummaryRows rows("sequences", shared.options.summary);
+  add_summaries(items, prepared.heads, rows);
+  UnitResult result;
+  result.rows = rows.take();
+  for (Eigen::Index m = 0; m < kMeasures; ++m) {
+    result.samples.push_back(
+        {.quantity = std::string(kAttentionMeasures[static_cast<std::size_t>(m)]),
+         .items = "sequences",
+         .values = items.of_layer(m)});
+  }
+  return result;
+}
+
+/// The summaries over the queries of one sequence.
+std::vector<Json> query_summaries(const AttentionExploration& attention,
+                                  const std::vector<int>& heads, std::int64_t skipped) {
+  const std::int64_t tokens = attention.patterns.front().rows();
+  MeasuredItems items;
+  items.values.assign(static_cast<std::size_t>(tokens - skipped),
+                      MatrixD(static_cast<Eigen::Index>(heads.size()), kMeasures));
+  for (std::size_t h = 0; h < heads.size(); ++h) {
+    const MatrixD profile =
+        attention_profile(attention.patterns[static_cast<std::size_t>(heads[h])]);
+    for (std::int64_t q = skipped; q < tokens; ++q) {
+      items.values[static_cast<std::size_t>(q - skipped)].row(static_cast<Eigen::Index>(h)) =
+          profile.row(q);
+    }
+  }
+  items.even = even_attention_profile(tokens).bottomRows(tokens - skipped);
+  // The queries of one sequence are no sample of anything: their spread, but no interval.
+  SummaryRows rows("queries", {.resamples = 0});
+  add_summaries(items, heads, rows);
+  std::vector<Json> all = rows.take();
+  for (Json& row : all) {
+    row.erase("ci_low");
+    row.erase("ci_high");
+  }
+  return all;
+}
+
+void add_weights(const AttentionExploration& attention, int head, std::vector<Json>& rows) {
+  const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
+  for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
+    for (Eigen::Index k = 0; k <= q; ++k) {
+      rows.push_back({{"kind", "weight"},
+                      {"head", head},
+                      {"query", q},
+                      {"key", k},
+                      {"weight", static_cast<double>(pattern(q, k))}});
+    }
+  }
+}
+
+void add_routed(const CaptureReader& capture, const AttentionExploration& attention, int head,
+                std::int64_t query, std::vector<Json>& rows) {
+  const RoutedAttention routed = explore_routed_attention(capture, attention, head, query);
+  for (Eigen::Index m = 0; m < routed.shares.rows(); ++m) {
+    for (Eigen::Index k = 0; k <= query; ++k) {
+      rows.push_back({{"kind", "routed"},
+                      {"head", head},
+                      {"routed_head", attention.routed_head(head)},
+                      {"query", query},
+                      {"source_layer", m},
+                      {"key", k},
+                      {"share", routed.shares(m, k)},
+                      {"by", routed.of_values ? "values" : "scales"}});
+    }
+  }
+}
+
+UnitResult measure_sequence(const AttentionShared& shared, std::size_t capture, int layer) {
+  const AttentionOptions& options = shared.options;
+  const AttentionCapture& prepared = shared.prepared[capture];
+  const AttentionExploration attention = prepared.patterns.read(layer, *options.sequence);
+  UnitResult result;
+  result.rows = query_summaries(attention, prepared.heads, options.skip_queries);
+  for (const int head : prepared.heads) {
+    add_weights(attention, head, result.rows);
+    if (options.query) {
+      add_routed(prepared.patterns.capture(), attention, head, *options.query, result.rows);
+    }
+  }
+  return result;
+}
+
+/// What the tokens of the sequence are, once per capture.
+std::vector<Json> token_rows(const AttentionShared& shared) {
+  std::vector<Json> rows;
+  const std::int64_t sequence = *shared.options.sequence;
+  for (const ChosenCapture& capture : shared.captures) {
+    const std::int64_t first = capture.reader.offsets()[static_cast<std::size_t>(sequence)];
+    for (std::int64_t t = 0; t < tokens_of(capture.reader, sequence); ++t) {
+      const std::int32_t token = capture.reader.rows().token[static_cast<std::size_t>(first + t)];
+      Json row = {{"kind", "token"}, {"label", capture.label}, {"position", t}, {"token", token}};
+      if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+void set_bytes(Unit& unit, const AttentionShared& shared, std::size_t capture, int layer) {
+  const CaptureReader& reader = shared.captures[capture].reader;
+  const auto num_heads = static_cast<std::int64_t>(shared.prepared[capture].heads.size());
+  const std::int64_t dim = reader.dim(kPatternSite, layer);
+  if (shared.options.sequence) {
+    const std::int64_t tokens = tokens_of(reader, *shared.options.sequence);
+    unit.bytes = tokens * dim * 8 + num_heads * tokens * (tokens + 1) / 2 * kBytesPerWeight;
+    return;
+  }
+  const std::int64_t count = shared.prepared[capture].num_sequences;
+  unit.work = count;
+  unit.bytes = count * num_heads * kMeasures * 24;
+  unit.bytes_per_thread = longest_sequence(reader, count) * dim * 8;
+}
+
+std::vector<Unit> attention_units(const std::shared_ptr<const AttentionShared>& shared) {
+  std::vector<Unit> units;
+  for (std::size_t i = 0; i < shared->captures.size(); ++i) {
+    for (const int layer : shared->captures[i].parts.front().layers) {
+      Unit unit = layer_unit(shared->captures[i], kPatternSite, layer);
+      unit.identity = shared->prepared[i].identity;
+      set_bytes(unit, *shared, i, layer);
+      unit.measure = [shared, i, layer](const UnitContext& context) {
+        return shared->options.sequence ? measure_sequence(*shared, i, layer)
+                                        : measure_sequences(*shared, i, layer, context);
+      };
+      units.push_back(std::move(unit));
+    }
+  }
+  return units;
+}
+
+}  // namespace
+
+void AttentionOptions::describe(OptionList& list) {
+  list.add("layer", captures.layer, "layers, counted from 0: all, or a list as 0,3,8-15");
+  list.add("head", head, "heads, counted from 0, as 0,3; all if not given");
+  list.add("label", captures.label,
+           "names of the captures in tables and results, in their order; from the files' names if "
+           "not given")
+      .takes_several = true;
+  list.add("sequence", sequence,
+           "number of the sequence whose patterns are given, query by key, >= 0; summaries of all "
+           "sequences if not given");
+  list.add("query", query,
+           "position of the token in that sequence whose attention is followed through the "
+           "routers, >= 0");
+  list.add("checkpoint", checkpoint,
+           "checkpoint folder whose tokenizer gives the tokens' texts; ids alone if not given");
+  list.add("max_sequences", max_sequences,
+           "only this many sequences, the first ones, of each capture");
+  list.add(
+      "skip_queries", skip_queries,
+      "queries at the beginning of each sequence that summaries leave out, >= 0; the first one "
+      "has nothing but itself to attend to");
+  list.group("Interval");
+  list.add("bootstrap", summary.resamples,
+           "resamples behind the interval of the mean, >= 100; 0: no interval");
+  list.add("confidence", summary.confidence,
+           "probability that the interval is meant to cover, in (0, 1)");
+}
+
+void AttentionOptions::validate() const {
+  captures.validate();
+  for (const int one : head) {
+    if (one < 0) throw InvalidArgument("head: must be >= 0, got {}", one);
+  }
+  if (sequence && *sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", *sequence);
+  if (query && !sequence) {
+    throw InvalidArgument("query: is a token of a sequence; give --sequence too");
+  }
+  if (query && *query < 0) throw InvalidArgument("query: must be >= 0, got {}", *query);
+  if (max_sequences && *max_sequences < 1) {
+    throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
+  }
+  if (skip_queries < 0) throw InvalidArgument("skip_queries: must be >= 0, got {}", skip_queries);
+  constexpr std::int64_t kFewest =
+      100;  // as summarize() asks, but here the option has its own name
+  if (summary.resamples != 0 && summary.resamples < kFewest) {
+    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}", kFewest,
+                          summary.resamples);
+  }
+  summary.validate();
+}
+
+Analysis prepare_attention(const AttentionOptions& options, const RunOptions& run) {
+  options.validate();
+  const auto shared = std::make_shared<AttentionShared>();
+  shared->options = options;
+  shared->options.summary.seed = run.seed;
+  shared->captures = open_patterns(options.captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    shared->prepared.push_back(prepare_capture_patterns(capture, options));
+  }
+  check_num_weights(*shared);
+  if (!options.checkpoint.empty()) shared->tokenizer = load_tokenizer(options.checkpoint);
+  Analysis analysis;
+  analysis.metric = "attention";
+  analysis.options = stored_options(options);
+  analysis.inputs = capture_inputs(shared->captures);
+  analysis.units = attention_units(shared);
+  analysis.threads = options.sequence ? UnitThreads::kAcross : UnitThreads::kInside;
+  if (options.sequence) {
+    analysis.lacks_items = "the queries of one sequence are no samples; leave --sequence out";
+    analysis.more_rows = [shared](std::span<const UnitResult>) { return token_rows(*shared); };
+  }
+  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+    return make_attention_report(std::move(results), shared->options);
+  };
+  return analysis;
+}
+
+}  // namespace lime
