@@ -2,17 +2,14 @@
 #include "analysis/attention_analysis.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "analysis/attention_exploration.h"
 #include "analysis/attention_report.h"
-#include "analysis/row_summaries.h"
+#include "analysis/attention_rows.h"
 #include "analysis/token_sequences.h"
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
@@ -21,27 +18,17 @@
 namespace lime {
 namespace {
 
-constexpr auto kMeasures = static_cast<Eigen::Index>(kAttentionMeasures.size());
+constexpr auto kNumMeasures = static_cast<std::int64_t>(kAttentionMeasures.size());
 /// A results file of as many weights has some 150 MB.
 constexpr std::int64_t kMostWeights = 1'000'000;
 /// Of a row in memory, while the results are made.
 constexpr std::int64_t kBytesPerWeight = 1200;
 
-/// One capture with what its layers share.
-struct AttentionCapture {
-  explicit AttentionCapture(const CaptureReader& reader) : patterns(reader) {}
-
-  PatternReader patterns;
-  std::vector<int> heads;  ///< chosen
-  std::int64_t num_sequences = 0;
-  std::string identity;  ///< of these sequences
-};
-
 /// What the units of one analysis share.
 struct AttentionShared {
   AttentionOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
-  std::vector<AttentionCapture> prepared;
+  std::vector<ChosenPatterns> prepared;
   std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
 };
 
@@ -104,10 +91,9 @@ void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64
   }
 }
 
-AttentionCapture prepare_capture_patterns(const ChosenCapture& capture,
-                                          const AttentionOptions& options) {
+ChosenPatterns choose_patterns(const ChosenCapture& capture, const AttentionOptions& options) {
   const CaptureReader& reader = capture.reader;
-  AttentionCapture prepared(reader);
+  ChosenPatterns prepared(reader);
   prepared.heads = choose_heads(prepared.patterns, options.head);
   if (options.sequence) {
     prepared.patterns.check_sequence(*options.sequence);
@@ -142,183 +128,6 @@ void check_num_weights(const AttentionShared& shared) {
       *shared.options.sequence, weights, kMostWeights);
 }
 
-/// Rows of the summaries: of every measure a row per head, and one of the heads' mean.
-class SummaryRows {
- public:
-  explicit SummaryRows(std::string over, const SummaryOptions& options)
-      : over_(std::move(over)), summaries_(options) {}
-
-  /// @param values, even  of every item, e.g. sequence
-  void add(const Json& key, std::size_t measure, std::vector<double> values,
-           const std::vector<double>& even) {
-    Json row = key;
-    row["measure"] = std::string(kAttentionMeasures[measure]);
-    row["over"] = over_;
-    summaries_.add_mean(row, rows_.size(), std::move(values));
-    row["even"] = std::accumulate(even.begin(), even.end(), 0.0) / static_cast<double>(even.size());
-    rows_.push_back(std::move(row));
-  }
-  std::vector<Json> take() {
-    summaries_.fill(rows_);
-    return std::move(rows_);
-  }
-
- private:
-  std::string over_;
-  RowSummaries summaries_;
-  std::vector<Json> rows_;
-};
-
-/// Measures of some items (sequences, or queries of one), each [heads, measures], and what even
-/// attention would give, [items, measures].
-struct MeasuredItems {
-  std::vector<MatrixD> values;
-  MatrixD even;
-
-  std::size_t size() const { return values.size(); }
-  std::vector<double> of_head(Eigen::Index head, Eigen::Index measure) const {
-    std::vector<double> all;
-    for (const MatrixD& item : values) all.push_back(item(head, measure));
-    return all;
-  }
-  std::vector<double> of_layer(Eigen::Index measure) const {
-    std::vector<double> all;
-    for (const MatrixD& item : values) all.push_back(item.col(measure).mean());
-    return all;
-  }
-  std::vector<double> even_of(Eigen::Index measure) const {
-    const VectorD column = even.col(measure);
-    return {column.begin(), column.end()};
-  }
-};
-
-void add_summaries(const MeasuredItems& items, const std::vector<int>& heads, SummaryRows& rows) {
-  for (Eigen::Index m = 0; m < kMeasures; ++m) {
-    const std::vector<double> even = items.even_of(m);
-    for (std::size_t h = 0; h < heads.size(); ++h) {
-      rows.add({{"kind", "head"}, {"head", heads[h]}}, static_cast<std::size_t>(m),
-               items.of_head(static_cast<Eigen::Index>(h), m), even);
-    }
-    rows.add({{"kind", "layer"}, {"heads", heads.size()}}, static_cast<std::size_t>(m),
-             items.of_layer(m), even);
-  }
-}
-
-/// The mean over the queries that count, [measures].
-Eigen::RowVectorXd mean_over_queries(const MatrixD& profile, std::int64_t skipped) {
-  return profile.bottomRows(profile.rows() - skipped).colwise().mean();
-}
-
-UnitResult measure_sequences(const AttentionShared& shared, std::size_t capture, int layer,
-                             const UnitContext& context) {
-  const AttentionCapture& prepared = shared.prepared[capture];
-  const std::int64_t skipped = shared.options.skip_queries;
-  const auto num_heads = static_cast<Eigen::Index>(prepared.heads.size());
-  MeasuredItems items;
-  items.values.assign(static_cast<std::size_t>(prepared.num_sequences),
-                      MatrixD(num_heads, kMeasures));
-  items.even.resize(prepared.num_sequences, kMeasures);
-  std::atomic<std::int64_t> done = 0;
-  context.pool.parallel_for(
-      prepared.num_sequences,
-      [&](std::int64_t i) {
-        const AttentionExploration attention = prepared.patterns.read(layer, i);
-        MatrixD& measured = items.values[static_cast<std::size_t>(i)];
-        for (Eigen::Index h = 0; h < num_heads; ++h) {
-          const auto head = static_cast<std::size_t>(prepared.heads[static_cast<std::size_t>(h)]);
-          measured.row(h) = mean_over_queries(attention_profile(attention.patterns[head]), skipped);
-        }
-        items.even.row(i) =
-            mean_over_queries(even_attention_profile(attention.patterns.front().rows()), skipped);
-        const std::int64_t finished = ++done;
-        if (context.on_progress) context.on_progress({finished, prepared.num_sequences, ""});
-      },
-      context.stop);
-  SummaryRows rows("sequences", shared.options.summary);
-  add_summaries(items, prepared.heads, rows);
-  UnitResult result;
-  result.rows = rows.take();
-  for (Eigen::Index m = 0; m < kMeasures; ++m) {
-    result.samples.push_back(
-        {.quantity = std::string(kAttentionMeasures[static_cast<std::size_t>(m)]),
-         .items = "sequences",
-         .values = items.of_layer(m)});
-  }
-  return result;
-}
-
-/// The summaries over the queries of one sequence.
-std::vector<Json> query_summaries(const AttentionExploration& attention,
-                                  const std::vector<int>& heads, std::int64_t skipped) {
-  const std::int64_t tokens = attention.patterns.front().rows();
-  MeasuredItems items;
-  items.values.assign(static_cast<std::size_t>(tokens - skipped),
-                      MatrixD(static_cast<Eigen::Index>(heads.size()), kMeasures));
-  for (std::size_t h = 0; h < heads.size(); ++h) {
-    const MatrixD profile =
-        attention_profile(attention.patterns[static_cast<std::size_t>(heads[h])]);
-    for (std::int64_t q = skipped; q < tokens; ++q) {
-      items.values[static_cast<std::size_t>(q - skipped)].row(static_cast<Eigen::Index>(h)) =
-          profile.row(q);
-    }
-  }
-  items.even = even_attention_profile(tokens).bottomRows(tokens - skipped);
-  // The queries of one sequence are no sample of anything: their spread, but no interval.
-  SummaryRows rows("queries", {.resamples = 0});
-  add_summaries(items, heads, rows);
-  std::vector<Json> all = rows.take();
-  for (Json& row : all) {
-    row.erase("ci_low");
-    row.erase("ci_high");
-  }
-  return all;
-}
-
-void add_weights(const AttentionExploration& attention, int head, std::vector<Json>& rows) {
-  const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
-  for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
-    for (Eigen::Index k = 0; k <= q; ++k) {
-      rows.push_back({{"kind", "weight"},
-                      {"head", head},
-                      {"query", q},
-                      {"key", k},
-                      {"weight", static_cast<double>(pattern(q, k))}});
-    }
-  }
-}
-
-void add_routed(const CaptureReader& capture, const AttentionExploration& attention, int head,
-                std::int64_t query, std::vector<Json>& rows) {
-  const RoutedAttention routed = explore_routed_attention(capture, attention, head, query);
-  for (Eigen::Index m = 0; m < routed.shares.rows(); ++m) {
-    for (Eigen::Index k = 0; k <= query; ++k) {
-      rows.push_back({{"kind", "routed"},
-                      {"head", head},
-                      {"routed_head", attention.routed_head(head)},
-                      {"query", query},
-                      {"source_layer", m},
-                      {"key", k},
-                      {"share", routed.shares(m, k)},
-                      {"by", routed.of_values ? "values" : "scales"}});
-    }
-  }
-}
-
-UnitResult measure_sequence(const AttentionShared& shared, std::size_t capture, int layer) {
-  const AttentionOptions& options = shared.options;
-  const AttentionCapture& prepared = shared.prepared[capture];
-  const AttentionExploration attention = prepared.patterns.read(layer, *options.sequence);
-  UnitResult result;
-  result.rows = query_summaries(attention, prepared.heads, options.skip_queries);
-  for (const int head : prepared.heads) {
-    add_weights(attention, head, result.rows);
-    if (options.query) {
-      add_routed(prepared.patterns.capture(), attention, head, *options.query, result.rows);
-    }
-  }
-  return result;
-}
-
 /// What the tokens of the sequence are, once per capture.
 std::vector<Json> token_rows(const AttentionShared& shared) {
   std::vector<Json> rows;
@@ -346,7 +155,7 @@ void set_bytes(Unit& unit, const AttentionShared& shared, std::size_t capture, i
   }
   const std::int64_t count = shared.prepared[capture].num_sequences;
   unit.work = count;
-  unit.bytes = count * num_heads * kMeasures * 24;
+  unit.bytes = count * num_heads * kNumMeasures * 24;
   unit.bytes_per_thread = longest_sequence(reader, count) * dim * 8;
 }
 
@@ -358,8 +167,10 @@ std::vector<Unit> attention_units(const std::shared_ptr<const AttentionShared>& 
       unit.identity = shared->prepared[i].identity;
       set_bytes(unit, *shared, i, layer);
       unit.measure = [shared, i, layer](const UnitContext& context) {
-        return shared->options.sequence ? measure_sequence(*shared, i, layer)
-                                        : measure_sequences(*shared, i, layer, context);
+        const ChosenPatterns& chosen = shared->prepared[i];
+        return shared->options.sequence
+                   ? describe_sequence(chosen, layer, shared->options)
+                   : summarize_sequences(chosen, layer, shared->options, context);
       };
       units.push_back(std::move(unit));
     }
@@ -427,7 +238,7 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
   shared->options.summary.seed = run.seed;
   shared->captures = open_patterns(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
-    shared->prepared.push_back(prepare_capture_patterns(capture, options));
+    shared->prepared.push_back(choose_patterns(capture, options));
   }
   check_num_weights(*shared);
   if (!options.checkpoint.empty()) shared->tokenizer = load_tokenizer(options.checkpoint);

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Against tests/golden/attention/make_attention.py, and patterns that are known in closed form.
+#include "analysis/attention_analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "analysis/attention_exploration.h"
+#include "analysis/run_analysis.h"
+#include "analysis/write_capture.h"
+#include "core/errors.h"
+#include "metrics/attention/attention_profile.h"
+#include "support/test_data.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kHeads = 2;
+
+/// Two layers whose first head looks at the first token and whose second spreads over all keys.
+testing::SmallCapture capture_of_sinks(DecoderKind kind = DecoderKind::kLlama) {
+  testing::SmallCapture capture = testing::example_capture();
+  const std::int64_t keys = 8;
+  for (const int layer : {0, 1}) {
+    MatrixF rows = MatrixF::Zero(16, kHeads * keys);
+    Eigen::Index row = 0;
+    for (const std::int64_t length : capture.lengths) {
+      for (std::int64_t q = 0; q < length; ++q, ++row) {
+        rows(row, 0) = 1.0F;
+        rows.row(row).segment(keys, q + 1).setConstant(1.0F / static_cast<float>(q + 1));
+      }
+    }
+    capture.activations.push_back({kPatternSite, layer, rows});
+  }
+  ModelConfig config = testing::tiny_config(kind);
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = kHeads;
+  config.num_key_value_heads = 2;
+  config.head_dim = 2;
+  capture.config = model_config_to_json(config);
+  if (kind == DecoderKind::kLime) {
+    MatrixF router(2, 4);
+    router << 0.5F, 0.0F, 1.0F, 0.0F, 0.0F, 0.25F, 0.0F, 1.0F;
+    capture.router[1] = router;
+  }
+  return capture;
+}
+
+class AttentionAnalysisTest : public ::testing::Test {
+ protected:
+  void use(const testing::SmallCapture& capture, const std::string& name = "run.h5") {
+    testing::write_capture(folder_ / name, capture);
+    options_.captures.captures = {folder_ / name};
+  }
+  void use_golden() { options_.captures.captures = {testing::golden_file("attention/capture.h5")}; }
+  Report analyze(int threads = 2) {
+    const RunOptions run{.threads = threads};
+    return run_analysis(prepare_attention(options_, run), run);
+  }
+  std::string refusal() {
+    try {
+      analyze();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  static const Json* row_of(const Report& report, const Json& wanted) {
+    for (const Json& row : report.results.rows) {
+      bool is_it = true;
+      for (const auto& [key, value] : wanted.items()) {
+        is_it = is_it && row.contains(key) && row.at(key) == value;
+      }
+      if (is_it) return &row;
+    }
+    ADD_FAILURE() << "no row " << wanted.dump();
+    return nullptr;
+  }
+  static double value_of(const Report& report, const Json& wanted, const std::string& column) {
+    const Json* const row = row_of(report, wanted);
+    return row == nullptr ? std::nan("") : results_number(*row, column);
+  }
+
+  testing::TemporaryFolder folder_;
+  AttentionOptions options_;
+};
+
+TEST_F(AttentionAnalysisTest, SummariesAreMeansOverSequencesOfMeansOverQueries) {
+  use(capture_of_sinks());
+  const Report report = analyze();
+  // 2 layers, 6 measures, of 2 heads and their mean.
+  EXPECT_EQ(report.results.rows.size(), 2U * 6U * 3U);
+  const auto of = [&](int head, const std::string& measure, const std::string& column) {
+    return value_of(report, {{"kind", "head"}, {"layer", 1}, {"head", head}, {"measure", measure}},
+                    column);
+  };
+  EXPECT_EQ(of(0, "first_share", "mean"), 1.0);
+  EXPECT_EQ(of(0, "entropy", "mean"), 0.0);
+  EXPECT_EQ(of(0, "entropy", "n"), 3.0);
+  // Sequences of 5, 8 and 3 tokens: the means of their distances q, q >= 1.
+  EXPECT_DOUBLE_EQ(of(0, "distance", "mean"), (2.5 + 4.0 + 1.5) / 3.0);
+  EXPECT_NEAR(of(0, "distance", "std"), std::sqrt((0.0278 + 1.7778 + 1.3611) / 3.0), 1e-4);
+  for (const std::string_view measure : kAttentionMeasures) {
+    EXPECT_NEAR(of(1, std::string(measure), "mean"), of(1, std::string(measure), "even"), 1e-6)
+        << measure << ": the second head spreads evenly";
+  }
+  EXPECT_DOUBLE_EQ(
+      value_of(report, {{"kind", "layer"}, {"layer", 0}, {"measure", "distance"}}, "mean"),
+      (of(0, "distance", "mean") + of(1, "distance", "mean")) / 2.0);
+}
+
+TEST_F(AttentionAnalysisTest, AgreesWithNumpyOnATrainedModel) {
+  use_golden();
+  const Json golden =
+      parse_json(testing::read_text(testing::golden_file("attention/attention.json")), "golden");
+  const Report all = analyze();
+  options_.sequence = golden.at("provenance").at("sequence").get<std::int64_t>();
+  options_.query = golden.at("provenance").at("query").get<std::int64_t>();
+  const Report one = analyze();
+  ASSERT_FALSE(golden.at("rows").empty());
+  // Both compute in float64 from the same float32; sums differ in their order.
+  constexpr double kTolerance = 1e-12;
+  for (const Json& row : golden.at("rows")) {
+    const Json key = {{"kind", "head"},
+                      {"layer", row.at("layer")},
+                      {"head", row.at("head")},
+                      {"measure", row.at("measure")}};
+    EXPECT_NEAR(value_of(all, key, "mean"), row.at("mean").get<double>(), kTolerance) << key;
+    EXPECT_NEAR(value_of(all, key, "std"), row.at("std").get<double>(), kTolerance) << key;
+    EXPECT_NEAR(value_of(one, key, "mean"), row.at("mean_of_one").get<double>(), kTolerance);
+    EXPECT_NEAR(value_of(one, key, "std"), row.at("std_of_one").get<double>(), kTolerance);
+  }
+  for (const Json& routed : golden.at("routed")) {
+    for (std::size_t m = 0; m < routed.at("shares").size(); ++m) {
+      for (std::int64_t k = 0; k <= *options_.query; ++k) {
+        const double share = value_of(one,
+                                      {{"kind", "routed"},
+                                       {"layer", routed.at("layer")},
+                                       {"head", routed.at("head")},
+                                       {"source_layer", m},
+                                       {"key", k}},
+                                      "share");
+        EXPECT_NEAR(share, routed.at("shares").at(m).at(static_cast<std::size_t>(k)).get<double>(),
+                    kTolerance);
+      }
+    }
+  }
+}
+
+TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
+  use_golden();
+  options_.sequence = 1;
+  options_.captures.layer = LayerSelection::parse("2");
+  options_.head = {3, 1};
+  options_.checkpoint = testing::source_file("data/aet-lime");
+  const Report report = analyze();
+  const CaptureReader reader(options_.captures.captures.front());
+  const AttentionExploration attention = explore_attention(reader, 2, 1);
+  const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
+  std::size_t weights = 0;
+  for (const Json& row : report.results.rows) {
+    if (row.at("kind") != "weight") continue;
+    ++weights;
+    EXPECT_EQ(row.at("layer"), 2);
+    EXPECT_EQ(results_number(row, "weight"),
+              attention.patterns[row.at("head").get<std::size_t>()](
+                  row.at("query").get<Eigen::Index>(), row.at("key").get<Eigen::Index>()));
+  }
+  EXPECT_EQ(weights, 2 * tokens * (tokens + 1) / 2);
+  EXPECT_EQ(row_of(report, {{"kind", "token"}, {"position", 1}})->at("text"), " 7");
+  EXPECT_FALSE(row_of(report, {{"kind", "layer"}})->contains("ci_low"));
+}
+
+TEST_F(AttentionAnalysisTest, RoutedAttentionSaysWhatItGoesBy) {
+  use(capture_of_sinks(DecoderKind::kLime));
+  options_.sequence = 0;
+  options_.query = 4;
+  options_.captures.layer = LayerSelection::parse("1");
+  EXPECT_EQ(row_of(analyze(), {{"kind", "routed"}})->at("by"), "values");
+}
+
+TEST_F(AttentionAnalysisTest, SkippedQueriesDoNotCount) {
+  use(capture_of_sinks());
+  options_.skip_queries = 0;
+  EXPECT_DOUBLE_EQ(value_of(analyze(), {{"kind", "head"}, {"measure", "distance"}}, "mean"),
+                   (2.0 + 3.5 + 1.0) / 3.0);
+  options_.skip_queries = 2;
+  EXPECT_DOUBLE_EQ(value_of(analyze(), {{"kind", "head"}, {"measure", "distance"}}, "mean"),
+                   (3.0 + 4.5 + 2.0) / 3.0);
+  options_.skip_queries = 3;
+  EXPECT_THAT(refusal(), HasSubstr("sequence 2 has 3 tokens, and skip_queries leaves 3 out"));
+}
+
+TEST_F(AttentionAnalysisTest, NumbersDoNotDependOnThreads) {
+  use_golden();
+  EXPECT_EQ(analyze(1).results.rows, analyze(3).results.rows);
+  options_.sequence = 2;
+  EXPECT_EQ(analyze(1).results.rows, analyze(3).results.rows);
+}
+
+TEST_F(AttentionAnalysisTest, CapturesOfOneTextAreCompared) {
+  use(capture_of_sinks());
+  testing::write_capture(folder_ / "other.h5", capture_of_sinks());
+  options_.captures.captures.push_back(folder_ / "other.h5");
+  const RunOptions run{.threads = 2};
+  Analysis analysis = prepare_attention(options_, run);
+  analysis.compare.compare = ComparePairs::kFirst;
+  const Report report = run_analysis(analysis, run);
+  EXPECT_EQ(value_of(report, {{"kind", "comparison"}, {"quantity", "first_share"}, {"layer", 1}},
+                     "difference"),
+            0.0);
+}
+
+TEST_F(AttentionAnalysisTest, TablesHaveALinePerLayerAndHead) {
+  use(capture_of_sinks());
+  const Report report = analyze();
+  const std::string table = format_report(report, ResultsFormat::kTable);
+  EXPECT_THAT(table, HasSubstr("layer  head"));
+  EXPECT_THAT(table, HasSubstr("previous %"));
+  EXPECT_THAT(table, HasSubstr("\n even"));
+  EXPECT_THAT(format_report(report, ResultsFormat::kLatex), HasSubstr("toprule"));
+  EXPECT_THAT(format_report(report, ResultsFormat::kCsv), HasSubstr("measure"));
+  options_.sequence = 1;
+  options_.head = {0};
+  EXPECT_THAT(format_report(analyze(), ResultsFormat::kTable),
+              HasSubstr("run, layer 1, head 0: percent of a query's attention"));
+}
+
+TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
+  use(testing::example_capture());
+  EXPECT_THAT(refusal(), EndsWith("holds no attention patterns, it has values, hidden; capture "
+                                  "again with --sites values,hidden,attn.hook_pattern"));
+  use(capture_of_sinks(), "patterns.h5");
+  options_.sequence = 3;
+  EXPECT_THAT(refusal(), HasSubstr("sequence: must be in 0 to 2, the sequences of"));
+  options_.sequence = -1;
+  EXPECT_EQ(refusal(), "sequence: must be >= 0, got -1");
+  options_.sequence = 0;
+  options_.query = 1;
+  EXPECT_THAT(refusal(), HasSubstr("holds no routers, so that every key is read from its own"));
+  options_.query = 5;
+  EXPECT_THAT(refusal(), HasSubstr("query: must be in 0 to 4, the tokens of sequence 0 of"));
+  options_.sequence = std::nullopt;
+  EXPECT_EQ(refusal(), "query: is a token of a sequence; give --sequence too");
+  options_.query = std::nullopt;
+  options_.head = {0, 2};
+  EXPECT_THAT(refusal(), HasSubstr("has heads 0 to 1, got 2"));
+  options_.head = {-1};
+  EXPECT_EQ(refusal(), "head: must be >= 0, got -1");
+  options_.head.clear();
+  options_.captures.layer = LayerSelection::parse("1,4");
+  EXPECT_THAT(refusal(), EndsWith("attn.hook_pattern: has no layer 4; it has 0,1"));
+}
+
+TEST_F(AttentionAnalysisTest, RefusesPatternsThatAreNone) {
+  testing::SmallCapture capture = capture_of_sinks();
+  capture.activations.back().rows.row(9).setConstant(0.3F);
+  use(capture);
+  EXPECT_THAT(refusal(),
+              HasSubstr("sequence 1, head 0: attention: the weights of query 4 must sum to 1"));
+  capture.activations.back().rows.conservativeResize(16, 15);
+  use(capture, "odd.h5");
+  EXPECT_THAT(refusal(), HasSubstr("does not have 15 numbers per row"));
+}
+
+}  // namespace
+}  // namespace lime
