@@ -17,7 +17,9 @@ RowTable row_table(const SmallCapture& capture) {
     for (std::int64_t position = 0; position < capture.lengths[sequence]; ++position) {
       const auto row = static_cast<std::int32_t>(table.sequence.size());
       table.sequence.push_back(static_cast<std::int32_t>(sequence));
-      table.position.push_back(static_cast<std::int32_t>(position));
+      table.position.push_back(capture.positions.empty()
+                                   ? static_cast<std::int32_t>(position)
+                                   : capture.positions[static_cast<std::size_t>(row)]);
       table.token.push_back(capture.first_token + row);
       if (capture.class_names.empty()) continue;
       const auto at = static_cast<std::size_t>(row);

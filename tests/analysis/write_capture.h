@@ -26,6 +26,7 @@ struct SmallCapture {
   std::string text_sha256 = {};          ///< of the text that it is made of
   Json config = Json::object();          ///< config.json of the model
   RouterWeights router = {};
+  std::vector<std::int32_t> positions = {};  ///< of each row, where not 0, 1, ... per sequence
   std::int32_t first_token = 0;  ///< rows hold the ids first_token, first_token + 1, ...
 };
 

@@ -2,9 +2,11 @@
 #include "explorer/views/clouds_view.h"
 
 #include <QAbstractItemModelTester>
+#include <QAction>
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QSet>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTableView>
@@ -78,6 +80,12 @@ class CloudsViewTest : public WorkspaceTest {
   }
   CloudCanvas& canvas(std::size_t m) { return *view_.canvases()[m]; }
 
+  void focus(std::size_t m) {
+    view_.activateWindow();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+    canvas(m).setFocus();
+  }
+
   /// Draws a ring around the points of a canvas, `radius` pixels about the middle of them all.
   void lasso(std::size_t m, const QRectF& around, Qt::KeyboardModifiers modifiers = {}) {
     CloudCanvas& drawn = canvas(m);
@@ -141,7 +149,7 @@ TEST_F(CloudsViewTest, ALassoChoosesTheSameTokensInAllModelsAndLayers) {
   CloudCanvas& first = canvas(0);
   const QPointF at = first.toPixel(3);
   lasso(0, QRectF(at - QPointF(6, 6), QSizeF(12, 12)));
-  ASSERT_FALSE(workspace_.selection().rows.empty());
+  ASSERT_FALSE(workspace_.selection().tokens.empty());
   const std::vector<int> chosen = first.chosen();
   EXPECT_NE(std::find(chosen.begin(), chosen.end(), 3), chosen.end());
   EXPECT_EQ(canvas(1).chosen(), chosen);
@@ -177,6 +185,110 @@ TEST_F(CloudsViewTest, AClickFindsNeighboursInTheModel) {
   const std::vector<NearRow> near = nearest_rows(capture, "hidden", 0, point, rows, 1);
   EXPECT_EQ(view_.tokens().at(0).point, near.front().row);
   EXPECT_EQ(view_.tokens().at(0).note, QString::number(near.front().distance, 'f', 3));
+}
+
+TEST_F(CloudsViewTest, KeysDoAllThatTheMouseDoes) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  ASSERT_NO_FATAL_FAILURE(focus(0));
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_TRUE(canvas(0).chosen().empty()) << "no point has been reached";
+  QTest::keyClick(&canvas(0), Qt::Key_Right);
+  const int point = canvas(0).cursor();
+  ASSERT_GE(point, 0);
+  EXPECT_TRUE(status_.contains("sequence")) << status_.toStdString();
+  EXPECT_EQ(canvas(0).accessibleDescription(), status_);
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_EQ(canvas(0).chosen(), std::vector<int>{point});
+  EXPECT_EQ(canvas(1).chosen(), std::vector<int>{point});
+  EXPECT_TRUE(canvas(0).accessibleDescription().startsWith("chosen: "));
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_TRUE(canvas(0).chosen().empty());
+  // Along the way all are chosen.
+  for (const Qt::Key key : {Qt::Key_Left, Qt::Key_Up, Qt::Key_Right, Qt::Key_Down}) {
+    QTest::keyClick(&canvas(0), key, Qt::ShiftModifier);
+  }
+  EXPECT_GE(canvas(0).chosen().size(), 2U);
+  QTest::keyClick(&canvas(0), Qt::Key_Return);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+  QTest::keyClick(&canvas(0), Qt::Key_Escape);
+  EXPECT_EQ(view_.tokens().rowCount(), 0);
+}
+
+TEST_F(CloudsViewTest, CtrlAChoosesWhatIsSeen) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  ASSERT_NO_FATAL_FAILURE(focus(1));
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(canvas(1).chosen().size(), 16U);
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_TRUE(canvas(1).chosen().empty());
+  QTest::keyClick(&canvas(1), Qt::Key_Right);
+  view_.zoom(30.0);
+  const std::vector<int> seen = canvas(1).pointsShown();
+  ASSERT_FALSE(seen.empty());
+  ASSERT_LT(seen.size(), 16U);
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(canvas(1).chosen(), seen);
+}
+
+TEST_F(CloudsViewTest, EveryKeyOfAPointIsInTheMenu) {
+  QSet<QString> keys;
+  for (const QAction* const action : view_.actions()) {
+    for (const QKeySequence& key : action->shortcuts()) {
+      EXPECT_FALSE(keys.contains(key.toString())) << key.toString().toStdString();
+      keys.insert(key.toString());
+    }
+  }
+  for (const char* const key : {"Ctrl+A", "Ctrl+Shift+A", "Esc", "Space", "Return", "Enter"}) {
+    EXPECT_TRUE(keys.contains(key)) << key;
+  }
+}
+
+TEST_F(CloudsViewTest, NeighboursAndTheirCentreAreAStepOfUndo) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  QTest::mouseClick(&canvas(0), Qt::LeftButton, {}, canvas(0).toPixel(5).toPoint());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_EQ(view_.tokens().rowCount(), 12);
+  undo_.undo();
+  EXPECT_EQ(view_.tokens().rowCount(), 16) << "the tokens that were chosen before";
+  undo_.redo();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+}
+
+TEST_F(CloudsViewTest, PlayingThroughLayersIsOneStep) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Play through layers") action->trigger();
+  }
+  ASSERT_TRUE(waitUntil([this] { return view_.findChild<QSlider*>()->value() == 100; }));
+  QTest::qWait(50);
+  EXPECT_EQ(undo_.count(), 1);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  undo_.undo();
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 0);
+}
+
+TEST_F(CloudsViewTest, ACloudOfSomeTokensShowsThoseThatItHas) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  Selection selection;
+  selection.tokens = {.text = "same", .places = {{0, 1}, {1, 2}, {1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_EQ(canvas(0).chosen(), (std::vector<int>{1, 7}));
+  EXPECT_EQ(canvas(1).chosen(), (std::vector<int>{1, 7}));
+  const auto titles = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  selection.tokens = {.text = "another", .places = {{0, 1}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(canvas(0).chosen().empty());
+  EXPECT_TRUE(titles().contains("are of another text than these clouds"));
+  selection.tokens = {.text = "same", .places = {{1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(titles().contains("None of the 1 chosen tokens")) << titles().toStdString();
 }
 
 TEST_F(CloudsViewTest, HoveringSaysWhichTokenItIs) {
@@ -266,14 +378,23 @@ TEST_F(CloudsViewTest, UndoTakesBackColoursLayerAndTokens) {
   lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
   ASSERT_EQ(canvas(0).chosen().size(), 16U);
   ASSERT_EQ(undo_.count(), 3);
+  canvas(0).zoom(4.0);
+  ASSERT_EQ(undo_.count(), 4);
+  undo_.undo();
+  const QPointF place = canvas(0).toPixel(3);
+  undo_.redo();
+  EXPECT_NE(canvas(0).toPixel(3), place);
+  undo_.undo();
+  EXPECT_EQ(canvas(0).toPixel(3), place);
   undo_.undo();
   EXPECT_TRUE(canvas(0).chosen().empty());
+  EXPECT_EQ(canvas(0).toPixel(3), place);
   undo_.undo();
   EXPECT_EQ(view_.findChild<QSlider*>()->value(), 0);
   undo_.undo();
   EXPECT_EQ(colours->currentText(), "class");
   EXPECT_EQ(view_.state(), first);
-  for (int i = 0; i < 3; ++i) undo_.redo();
+  for (int i = 0; i < 4; ++i) undo_.redo();
   EXPECT_EQ(canvas(0).chosen().size(), 16U);
   EXPECT_EQ(view_.findChild<QSlider*>()->value(), 100);
 }
@@ -333,9 +454,6 @@ TEST(CloudCanvasTest, KeysWalkFromPointToPointAndChoose) {
   canvas.resize(400, 400);
   canvas.setPoints({-1.0F, 0.0F, 1.0F, 0.0F}, {0.0F, 0.0F, 0.0F, 1.0F}, QRectF(-1, -1, 2, 2));
   QSignalSpy lassoed(&canvas, &CloudCanvas::lassoed);
-  QSignalSpy clicked(&canvas, &CloudCanvas::clicked);
-  QTest::keyClick(&canvas, Qt::Key_Space);
-  EXPECT_EQ(lassoed.count(), 0) << "no point has been reached";
   QTest::keyClick(&canvas, Qt::Key_Right);
   EXPECT_EQ(canvas.cursor(), 1) << "the one in the middle";
   QTest::keyClick(&canvas, Qt::Key_Right);
@@ -345,14 +463,38 @@ TEST(CloudCanvasTest, KeysWalkFromPointToPointAndChoose) {
   QTest::keyClick(&canvas, Qt::Key_Left);
   QTest::keyClick(&canvas, Qt::Key_Up);
   EXPECT_EQ(canvas.cursor(), 3);
-  QTest::keyClick(&canvas, Qt::Key_Space);
-  QTest::keyClick(&canvas, Qt::Key_Return);
-  EXPECT_EQ(lassoed.count(), 1);
-  ASSERT_EQ(clicked.count(), 1);
-  EXPECT_EQ(clicked.front().front().toInt(), 3);
+  EXPECT_EQ(lassoed.count(), 0);
+  QTest::keyClick(&canvas, Qt::Key_Down, Qt::ShiftModifier);
+  ASSERT_EQ(lassoed.count(), 1);
+  EXPECT_EQ(lassoed.front().front().value<std::vector<int>>(), (std::vector<int>{3, 1}))
+      << "from where to where";
   const QPointF before = canvas.toPixel(1);
   QTest::keyClick(&canvas, Qt::Key_Right, Qt::ControlModifier);
   EXPECT_LT(canvas.toPixel(1).x(), before.x());
+}
+
+TEST(CloudCanvasTest, APointThatKeysReachIsBroughtIntoSight) {
+  CloudCanvas canvas;
+  canvas.resize(400, 400);
+  canvas.setPoints({-1.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 0.0F}, QRectF(-1, -1, 2, 2));
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  canvas.zoom(20.0);
+  EXPECT_NEAR(canvas.toPixel(1).x(), 200.0, 1e-6) << "about the point that was reached";
+  EXPECT_EQ(canvas.pointsShown(), std::vector<int>{1});
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  EXPECT_TRUE(QRectF(canvas.rect()).contains(canvas.toPixel(2)));
+  EXPECT_EQ(canvas.pointsShown(), std::vector<int>{2});
+}
+
+TEST(CloudCanvasTest, ThePointerAndKeysHaveOneMarker) {
+  CloudCanvas canvas;
+  canvas.resize(400, 400);
+  canvas.setPoints({-1.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 0.0F}, QRectF(-1, -1, 2, 2));
+  canvas.show();
+  QTest::mouseMove(&canvas, canvas.toPixel(0).toPoint());
+  EXPECT_EQ(canvas.cursor(), 0);
+  QTest::keyClick(&canvas, Qt::Key_Right);
+  EXPECT_EQ(canvas.cursor(), 1) << "keys go on from the pointer";
 }
 
 TEST(CloudCanvasTest, ZoomKeepsThePointUnderTheMouse) {

@@ -109,11 +109,31 @@ TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
   EXPECT_EQ(panel.curves[1].look.pattern, LinePattern::kDashed);
   const int sequence =
       table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
-  const std::vector<std::int64_t> offsets = {0, 5, 13, 16};
-  const auto at = static_cast<std::size_t>(sequence);
-  ASSERT_FALSE(workspace_.selection().rows.empty());
-  EXPECT_EQ(workspace_.selection().rows.front(), offsets[at]);
-  EXPECT_EQ(workspace_.selection().rows.back(), offsets[at + 1] - 1);
+  const std::vector<int> lengths = {5, 8, 3};
+  const std::vector<TokenPlace>& chosen = workspace_.selection().tokens.places;
+  ASSERT_FALSE(chosen.empty());
+  EXPECT_EQ(chosen.front(), (TokenPlace{sequence, 0}));
+  EXPECT_EQ(chosen.back(), (TokenPlace{sequence, lengths.at(sequence) - 1}));
+}
+
+TEST_F(CollapseViewTest, TheSequenceOfTheTableIsAStepOfUndo) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  const auto numCurves = [this] {
+    return std::get<CurvePanel>(spectrum().figure()->panels[0].content).curves.size();
+  };
+  table().setCurrentIndex(table().model()->index(0, 0));
+  table().setCurrentIndex(table().model()->index(1, 0));
+  ASSERT_EQ(numCurves(), 3U);
+  EXPECT_EQ(undo_.undoText(), "Choose a sequence");
+  undo_.undo();
+  EXPECT_EQ(numCurves(), 2U) << "a walk is one step";
+  EXPECT_FALSE(table().currentIndex().isValid());
+  EXPECT_TRUE(workspace_.selection().tokens.empty());
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  undo_.redo();
+  EXPECT_EQ(numCurves(), 3U);
+  EXPECT_EQ(table().currentIndex().row(), 1);
 }
 
 TEST_F(CollapseViewTest, HoveringSaysWhatLiesThere) {

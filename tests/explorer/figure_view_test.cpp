@@ -67,6 +67,30 @@ TEST_F(FigureViewTest, FindsTheCellUnderThePointer) {
   EXPECT_FALSE(view_.hitAt(QPoint(1, 1))) << "beside the panel";
 }
 
+TEST_F(FigureViewTest, TellsOnceOfEachChangeOfWhatIsShownAndGoesBackToIt) {
+  view_.setFigure(mapFigure(4, 6));
+  view_.grab();
+  QSignalSpy changed(&view_, &FigureView::windowsChanged);
+  const FigureWindows all = view_.windows();
+  wheel(at(2.0, 1.0), 2);
+  ASSERT_EQ(changed.count(), 1);
+  EXPECT_EQ(changed.back().front().toString(), "Zoom");
+  const FigureWindows near = view_.windows();
+  EXPECT_FALSE(near == all);
+  const QPoint start = at(2.0, 1.0);
+  QTest::mousePress(&view_, Qt::LeftButton, {}, start);
+  for (int i = 1; i <= 3; ++i) QTest::mouseMove(&view_, start + QPoint(10 * i, 0));
+  QTest::mouseRelease(&view_, Qt::LeftButton, {}, start + QPoint(30, 0));
+  EXPECT_EQ(changed.count(), 2) << "a drag is one change";
+  view_.showAll();
+  view_.showAll();
+  EXPECT_EQ(changed.count(), 3) << "what changes nothing is none";
+  EXPECT_FALSE(view_.isZoomed());
+  view_.setWindows(near);
+  EXPECT_EQ(view_.windows(), near);
+  EXPECT_EQ(changed.count(), 3) << "going back is none";
+}
+
 TEST_F(FigureViewTest, FindsTheNearestPointOfACurve) {
   view_.setFigure(curveFigure());
   const std::optional<FigureHit> hit = view_.hitAt(at(2.0, 2.0) + QPoint(3, -3));
@@ -173,6 +197,28 @@ TEST_F(FigureViewTest, AxesOfOneQuantityZoomTogether) {
   const QRectF area = other.panelArea(0);
   const double right = other.hitAt(area.center() + QPointF(0.49 * area.width(), 0.0))->x;
   EXPECT_NEAR(10.0 - right, workspace.window("layer")->low, 0.2);
+}
+
+TEST_F(FigureViewTest, LinkedPanelsOfOneFigureZoomTogether) {
+  JobRunner jobs;
+  Workspace workspace(jobs);
+  Figure two = mapFigure(10, 10);
+  two.panels.push_back(two.panels.front());
+  two.columns = 2;
+  view_.setFigure(two);
+  view_.linkAxes(workspace, {{.panel = 0, .quantity = "token"}, {.panel = 1, .quantity = "token"}});
+  ASSERT_TRUE(view_.hitAt(at(2.0, 5.0)));
+  wheel(at(2.0, 5.0), 4);
+  const auto leftmost = [this](std::size_t panel) {
+    const QRectF area = view_.panelArea(panel);
+    return view_.hitAt(area.center() - QPointF(0.49 * area.width(), 0.0))->x;
+  };
+  EXPECT_GT(leftmost(0), 0.5);
+  EXPECT_NEAR(leftmost(1), leftmost(0), 0.1);
+  view_.zoom(2.0);
+  EXPECT_NEAR(leftmost(1), leftmost(0), 0.1) << "neither is zoomed twice";
+  view_.showAll();
+  EXPECT_FALSE(view_.isZoomed());
 }
 
 TEST_F(FigureViewTest, SaysWhatToDoWithoutAFigure) {

@@ -17,6 +17,7 @@
 #include <QSettings>
 #include <QSlider>
 #include <QTest>
+#include <QTreeView>
 #include <chrono>
 #include <filesystem>
 
@@ -100,6 +101,33 @@ TEST_F(MainWindowTest, EveryActionHasItsOwnShortcutAndViewsTellWhatTheyAnswer) {
     }
   }
   for (const ViewKind& kind : allViews()) EXPECT_FALSE(kind.question.isEmpty());
+  for (const View* const view : window.views()) {
+    QStringList own = seen;
+    for (const QAction* const action : view->actions()) {
+      for (const QKeySequence& key : action->shortcuts()) {
+        if (key.isEmpty()) continue;
+        EXPECT_FALSE(own.contains(key.toString()))
+            << view->title().toStdString() << ": " << key.toString().toStdString();
+        own << key.toString();
+      }
+    }
+  }
+}
+
+TEST_F(MainWindowTest, ANameThatSomebodyGivesIsAStepOfUndo) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile()});
+  auto* const tree = window.findChild<QTreeView*>();
+  const auto label = [&] { return window.workspace().documents().front().label; };
+  const QString before = label();
+  tree->model()->setData(tree->currentIndex(), "mine", Qt::EditRole);
+  EXPECT_EQ(label(), "mine");
+  ASSERT_EQ(window.undoStack().count(), 1);
+  window.undoStack().undo();
+  EXPECT_EQ(label(), before);
+  window.undoStack().redo();
+  EXPECT_EQ(label(), "mine");
 }
 
 TEST_F(MainWindowTest, CopiesTheCommandLine) {
@@ -220,6 +248,7 @@ TEST_F(MainWindowTest, RestoresTheLastSession) {
     MainWindow window;
     window.show();
     openIn(window, {results, captureFile()});
+    window.workspace().setSelection({.tokens = {.text = "text", .places = {{1, 2}}}});
     window.close();
   }
   MainWindow window;
@@ -229,6 +258,8 @@ TEST_F(MainWindowTest, RestoresTheLastSession) {
   ASSERT_EQ(window.workspace().documents().size(), 2U);
   EXPECT_EQ(window.workspace().documents()[0].path, toPath(results));
   EXPECT_TRUE(window.workspace().recent().contains(results));
+  EXPECT_EQ(window.workspace().selection().tokens.text, "text");
+  EXPECT_EQ(window.workspace().selection().tokens.places, (std::vector<TokenPlace>{{1, 2}}));
 }
 
 TEST_F(MainWindowTest, SavesPicturesOfItsViews) {

@@ -178,10 +178,39 @@ TEST_F(ProbesViewTest, RowsOfTheListAreSelectedInAllViews) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
   ASSERT_NO_FATAL_FAILURE(clickLayer(0));
   table().setCurrentIndex(table().model()->index(0, 0));
-  ASSERT_EQ(workspace_.selection().rows.size(), 1U);
-  const auto row = static_cast<int>(workspace_.selection().rows.front());
+  const TokenSelection& tokens = workspace_.selection().tokens;
+  ASSERT_EQ(tokens.places.size(), 1U);
+  const std::vector<std::int64_t> rows =
+      TokenRows(workspace_.documents().front().capture).find(tokens).rows;
+  ASSERT_EQ(rows.size(), 1U);
+  const auto row = static_cast<int>(rows.front());
   const QStringList classes = {" is", " are", " was"};
   EXPECT_TRUE(table().model()->index(0, 0).data().toString().contains(classes[row % 3].trimmed()));
+}
+
+TEST_F(ProbesViewTest, ATokenThatIsChosenElsewhereIsChosenInTheList) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  table().setCurrentIndex(table().model()->index(1, 0));
+  const Selection second = workspace_.selection();
+  table().setCurrentIndex(table().model()->index(0, 0));
+  workspace_.setSelection(second);
+  EXPECT_EQ(table().currentIndex().row(), 1);
+  Selection other = second;
+  other.tokens.text = "another text";
+  workspace_.setSelection(other);
+  EXPECT_FALSE(table().currentIndex().isValid());
+}
+
+TEST_F(ProbesViewTest, AKindOfMistakeIsAStepOfUndo) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  view_.findChild<QCheckBox*>()->click();
+  const int all = table().model()->rowCount();
+  QTest::mouseClick(&confusion(), Qt::LeftButton, {}, confusion().toPixel(0, {0, 2}).toPoint());
+  ASSERT_LT(table().model()->rowCount(), all);
+  undo_.undo();
+  EXPECT_EQ(table().model()->rowCount(), all);
 }
 
 TEST_F(ProbesViewTest, WrongOnlyCanBeLifted) {
@@ -276,7 +305,10 @@ TEST_F(ProbesViewTest, ATaskIsLookedAtPairByPair) {
   EXPECT_TRUE(view_.commandLines().constLast().contains("--task"));
   EXPECT_TRUE(view_.commandLines().constLast().contains("--judgements"));
   table().setCurrentIndex(table().model()->index(0, 0));
-  EXPECT_EQ(workspace_.selection().rows.size(), 2U);
+  EXPECT_EQ(workspace_.selection().tokens.places.size(), 2U);
+  undo_.undo();
+  EXPECT_TRUE(workspace_.selection().tokens.empty());
+  EXPECT_FALSE(table().currentIndex().isValid());
   undo_.undo();
   undo_.undo();
   EXPECT_EQ(view_.state().at("task"), "");

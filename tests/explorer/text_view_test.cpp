@@ -17,9 +17,11 @@
 #include "analysis/write_capture.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/views/export_dialog.h"
 #include "explorer/views/figure_view.h"
 #include "explorer/views/token_text.h"
+#include "store/capture_reader.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
@@ -86,6 +88,24 @@ class TextViewTest : public WorkspaceTest {
   void showAttention() {
     view_.findChild<QTabBar*>()->setCurrentIndex(1);
     ASSERT_NO_FATAL_FAILURE(settle());
+  }
+  const std::vector<TokenPlace>& chosen() { return workspace_.selection().tokens.places; }
+  /// Five tokens of the second and third sequence of example_capture().
+  QString someTokensFile(const std::string& text) {
+    lime::testing::SmallCapture some = lime::testing::example_capture();
+    some.lengths = {0, 4, 1};
+    some.positions = {1, 3, 5, 7, 2};
+    for (auto& one : some.activations) one.rows = MatrixF(one.rows.topRows(5));
+    some.class_names = {" is"};
+    some.text_sha256 = text;
+    lime::testing::write_capture(folder_ / "some.h5", some);
+    return toQString(folder_ / "some.h5");
+  }
+  QString allTokensFile(const std::string& text) {
+    lime::testing::SmallCapture all = lime::testing::example_capture();
+    all.text_sha256 = text;
+    lime::testing::write_capture(folder_ / "all.h5", all);
+    return toQString(folder_ / "all.h5");
   }
   QString labels() {
     QString all;
@@ -169,17 +189,64 @@ TEST_F(TextViewTest, TheLayerIsThatOfAllViews) {
 TEST_F(TextViewTest, ATokenIsChosenByMouseOrKeyboardInAllViews) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
   QTest::mouseClick(&text(), Qt::LeftButton, {}, text().place(3).center());
-  ASSERT_EQ(workspace_.selection().rows, std::vector<std::int64_t>{3});
+  ASSERT_EQ(chosen(), (std::vector<TokenPlace>{{0, 3}}));
   QTest::keyClick(&text(), Qt::Key_Left);
-  ASSERT_EQ(workspace_.selection().rows, std::vector<std::int64_t>{2});
+  ASSERT_EQ(chosen(), (std::vector<TokenPlace>{{0, 2}}));
   EXPECT_EQ(text().current(), 2);
   // A token of another sequence brings that sequence.
   Selection selection = workspace_.selection();
-  selection.rows = {14};
+  selection.tokens.places = {{2, 1}};
   workspace_.setSelection(selection);
   ASSERT_NO_FATAL_FAILURE(settle());
   EXPECT_EQ(view_.state().at("sequence"), 2);
   EXPECT_EQ(text().current(), 1);
+}
+
+TEST_F(TextViewTest, ATokenOfACaptureOfSomeTokensIsFoundWhereItStands) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({allTokensFile("text")}));
+  const CaptureReader some(toPath(someTokensFile("text")));
+  Selection selection = workspace_.selection();
+  selection.tokens = tokensAt(some, std::vector<std::int64_t>{4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 2) << "row 4 of all tokens is in sequence 0";
+  EXPECT_EQ(text().current(), 2);
+  EXPECT_FALSE(labels().contains("another text"));
+}
+
+TEST_F(TextViewTest, TokensOfAnotherTextChangeNothingAndItSaysSo) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({allTokensFile("text")}));
+  const CaptureReader other(toPath(someTokensFile("another")));
+  Selection selection = workspace_.selection();
+  selection.tokens = tokensAt(other, std::vector<std::int64_t>{4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 0);
+  EXPECT_EQ(text().current(), -1);
+  EXPECT_TRUE(labels().contains("of another text than all")) << labels().toStdString();
+  selection.tokens = {.text = "text", .places = {{1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(labels().contains("has no rows of the tokens")) << labels().toStdString();
+  selection.tokens = {};
+  workspace_.setSelection(selection);
+  EXPECT_FALSE(labels().contains("chosen"));
+}
+
+TEST_F(TextViewTest, UndoGivesBackTokenAndLayer) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  QTest::mouseClick(&map(), Qt::LeftButton, {}, map().toPixel(0, QPointF(4, 0)).toPoint());
+  ASSERT_EQ(undo_.count(), 1);
+  for (int i = 0; i < 3; ++i) QTest::keyClick(&text(), Qt::Key_Left);
+  EXPECT_EQ(chosen(), (std::vector<TokenPlace>{{0, 1}}));
+  EXPECT_EQ(undo_.count(), 2) << "a walk is one step";
+  undo_.undo();
+  EXPECT_EQ(chosen(), (std::vector<TokenPlace>{{0, 4}}));
+  EXPECT_EQ(text().current(), 4);
+  undo_.undo();
+  EXPECT_TRUE(chosen().empty());
+  EXPECT_FALSE(workspace_.selection().layer);
+  undo_.redo();
+  EXPECT_EQ(workspace_.selection().layer, 0);
 }
 
 TEST_F(TextViewTest, ACellOfTheMapIsALayerAndAToken) {
@@ -189,7 +256,7 @@ TEST_F(TextViewTest, ACellOfTheMapIsALayerAndAToken) {
   EXPECT_TRUE(status_.contains("layer 0: entropy contribution")) << status_.toStdString();
   QTest::mouseClick(&map(), Qt::LeftButton, {}, place);
   EXPECT_EQ(workspace_.selection().layer, 0);
-  EXPECT_EQ(workspace_.selection().rows, std::vector<std::int64_t>{4});
+  EXPECT_EQ(chosen(), (std::vector<TokenPlace>{{0, 4}}));
 }
 
 TEST_F(TextViewTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {

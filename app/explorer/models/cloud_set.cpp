@@ -48,11 +48,19 @@ CloudModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs
     model.point_of_row[points.rows.row[i]] = static_cast<int>(i);
   }
   model.points = std::move(points);
+  const auto indexTokens = [&](std::string text, RowKind kind) {
+    model.tokens = std::make_shared<const TokenRows>(
+        std::move(text), std::make_shared<const RowTable>(model.points.table), kind);
+  };
+  // What is known of no text corresponds to itself only.
+  const std::string own = "cloud:" + results.string() + "#" + model.points.label;
+  const bool is_known = input != nullptr && !input->text_sha256.empty();
+  indexTokens(is_known ? input->text_sha256 : own, RowKind::kTokens);
   if (input == nullptr) return model;
-  model.text_sha256 = input->text_sha256;
   try {
     auto capture = captureOf(*input, results, surroundings);
     if (capture && isOf(model.points, *capture)) {
+      indexTokens(is_known ? input->text_sha256 : textOf(*capture), capture->info().rows);
       auto tokenizer = tokenizerOf(*capture, surroundings.checkpoints);
       model.sentences = std::make_shared<const SentenceReader>(std::move(capture), tokenizer);
       return model;

@@ -16,6 +16,7 @@
 #include "core/progress.h"
 #include "explorer/models/capture_locator.h"
 #include "explorer/models/sentence_reader.h"
+#include "explorer/models/token_rows.h"
 
 namespace lime {
 struct FigureSource;
@@ -26,9 +27,9 @@ namespace lime::explorer {
 /// The drawings of one capture: its points in each layer, aligned, and what they are.
 struct CloudModel {
   QString label;
-  std::string text_sha256;  ///< equal: row numbers mean the same tokens
   CaptureEmbeddings points;
   std::map<std::int64_t, int> point_of_row;
+  std::shared_ptr<const TokenRows> tokens;          ///< of the points: its rows are their numbers
   std::shared_ptr<const SentenceReader> sentences;  ///< null where the capture is not there
 
   int size() const { return static_cast<int>(points.rows.size()); }

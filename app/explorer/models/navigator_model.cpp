@@ -194,7 +194,10 @@ bool NavigatorModel::setData(const QModelIndex& index, const QVariant& value, in
   }
   const QString label = value.toString().trimmed();
   if (label.isEmpty()) return false;
-  workspace_.rename(document->id, label);
+  const QString before = document->label;
+  const int id = document->id;
+  workspace_.rename(id, label);
+  if (label != before) Q_EMIT renamed(id, before, label);
   return true;
 }
 

@@ -36,6 +36,10 @@ class NavigatorModel : public QAbstractItemModel {
 
   QModelIndex indexOfDocument(int id) const;
 
+ Q_SIGNALS:
+  /// Somebody has given a document another name.
+  void renamed(int id, const QString& before, const QString& after);
+
  private:
   std::vector<int>& idsOf(DocumentKind kind);
   const std::vector<int>& idsOf(DocumentKind kind) const;

@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/json.h"
+
 namespace lime::explorer {
+
+/// Where a token stands in its text. Each capture numbers its own rows; places are the same in all
+/// captures of a text, those of some tokens only included.
+struct TokenPlace {
+  std::int32_t sequence = 0;
+  std::int32_t position = 0;
+
+  auto operator<=>(const TokenPlace&) const = default;
+};
+
+/// Tokens of one text. See TokenRows for their rows in a capture.
+struct TokenSelection {
+  std::string text = {};                ///< textOf() of the captures that hold it; empty: none
+  std::vector<TokenPlace> places = {};  ///< ascending, each once
+
+  bool empty() const { return places.empty(); }
+  bool operator==(const TokenSelection&) const = default;
+};
 
 /// What is selected, in all views at once. Layers and heads count from 0.
 struct Selection {
@@ -13,11 +35,15 @@ struct Selection {
   std::optional<int> head = {};          ///< target head of `layer`
   std::optional<int> source_layer = {};  ///< buffered layer that the head reads
   std::optional<int> source_head = {};
-  /// Rows of the captures: the same numbers in all captures of one text. Ascending.
-  std::vector<std::int64_t> rows = {};
+  TokenSelection tokens = {};
 
   bool operator==(const Selection&) const = default;
 };
+
+/// As the session keeps it: {"text": "...", "places": [sequence, position, ...]}.
+Json tokensToJson(const TokenSelection& tokens);
+/// @throws FormatError  if `json` is no such object.
+TokenSelection tokensFromJson(const Json& json);
 
 /// A part of an axis, in its own units.
 struct AxisWindow {

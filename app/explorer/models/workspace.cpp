@@ -191,7 +191,9 @@ void Workspace::locateCapture(int id, const QString& path) {
 void Workspace::rename(int id, const QString& label) {
   const int row = indexOf(id);
   if (row < 0 || label.isEmpty()) return;
-  documents_[static_cast<std::size_t>(row)].label = label;
+  Document& document = documents_[static_cast<std::size_t>(row)];
+  if (document.label == label) return;
+  document.label = label;
   Q_EMIT documentChanged(id);
 }
 

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/cloud_canvas.h"
 
-#include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "explorer/views/arrow_keys.h"
 
 namespace lime::explorer {
 namespace {
 
 constexpr double kMargin = 0.06;  // of the extent, around it
 constexpr double kReachPx = 8.0;
-constexpr double kWheelFactor = 1.2;
 constexpr double kNearest = 1000.0;  // zoom
 constexpr int kPale = 60;            // of 255: points that are not chosen
 constexpr int kUsual = 200;
@@ -96,27 +89,32 @@ void CloudCanvas::setPoints(std::vector<float> x, std::vector<float> y, const QR
   neighbours_.clear();
   cursor_ = -1;
   extent_ = extent;
-  showAll();
+  setWindow({.zoom = 1.0, .middle = extent_.center()});
 }
 
 void CloudCanvas::movePoints(std::vector<float> x, std::vector<float> y) {
   Q_ASSERT(x.size() == x_.size());
   x_ = std::move(x);
   y_ = std::move(y);
+  redraw();
+}
+
+void CloudCanvas::redraw() {
+  image_ = {};
   update();
 }
 
 void CloudCanvas::setColours(std::vector<QRgb> colours) {
   Q_ASSERT(colours.size() == x_.size());
   colours_ = std::move(colours);
-  update();
+  redraw();
 }
 
 void CloudCanvas::setChosen(std::vector<int> points) {
   chosen_ = std::move(points);
   is_chosen_.assign(x_.size(), 0);
   for (const int point : chosen_) is_chosen_[static_cast<std::size_t>(point)] = 1;
-  update();
+  redraw();
 }
 
 void CloudCanvas::setCentre(int point, std::vector<int> neighbours) {
@@ -128,8 +126,9 @@ void CloudCanvas::setCentre(int point, std::vector<int> neighbours) {
 CloudCanvas::Map CloudCanvas::map() const {
   const double room = std::min(width() / std::max(extent_.width(), 1e-9),
                                height() / std::max(extent_.height(), 1e-9));
-  const double scale = zoom_ * room / (1.0 + 2.0 * kMargin);
-  return {scale, 0.5 * width() - scale * middle_.x(), 0.5 * height() + scale * middle_.y()};
+  const double scale = window_.zoom * room / (1.0 + 2.0 * kMargin);
+  const QPointF& middle = window_.middle;
+  return {scale, 0.5 * width() - scale * middle.x(), 0.5 * height() + scale * middle.y()};
 }
 
 QPointF CloudCanvas::toPixel(int point) const {
@@ -164,27 +163,45 @@ std::vector<int> CloudCanvas::pointsInside(const QPolygonF& polygon) const {
   return inside;
 }
 
+std::vector<int> CloudCanvas::pointsShown() const { return pointsInside(QRectF(rect())); }
+
+void CloudCanvas::setWindow(const CloudWindow& window) {
+  window_ = window;
+  redraw();
+}
+
+void CloudCanvas::changeWindow(const QString& what, const CloudWindow& window) {
+  const CloudWindow before = window_;
+  setWindow(window);
+  if (!(window_ == before)) Q_EMIT windowChanged(what, before);
+}
+
 void CloudCanvas::zoom(double factor, const QPointF& about) {
   const Map before = map();
   const QPointF fixed((about.x() - before.left) / before.scale,
                       (before.top - about.y()) / before.scale);
-  zoom_ = std::clamp(zoom_ * factor, 1.0, kNearest);
-  const double scale = map().scale;
-  middle_ = {fixed.x() - (about.x() - 0.5 * width()) / scale,
-             fixed.y() + (about.y() - 0.5 * height()) / scale};
-  if (zoom_ == 1.0) middle_ = extent_.center();
-  update();
+  CloudWindow window;
+  window.zoom = std::clamp(window_.zoom * factor, 1.0, kNearest);
+  const double scale = before.scale * window.zoom / window_.zoom;
+  window.middle = {fixed.x() - (about.x() - 0.5 * width()) / scale,
+                   fixed.y() + (about.y() - 0.5 * height()) / scale};
+  if (window.zoom == 1.0) window.middle = extent_.center();
+  changeWindow(QStringLiteral("Zoom"), window);
+}
+
+void CloudCanvas::zoom(double factor) {
+  const QPointF middle = QRectF(rect()).center();
+  const bool is_here = cursor_ >= 0 && QRectF(rect()).contains(toPixel(cursor_));
+  zoom(factor, is_here ? toPixel(cursor_) : middle);
 }
 
 void CloudCanvas::showAll() {
-  zoom_ = 1.0;
-  middle_ = extent_.center();
-  update();
+  changeWindow(QStringLiteral("Show all"), {.zoom = 1.0, .middle = extent_.center()});
 }
 
 void CloudCanvas::drawPoints(QImage& image, double ratio) const {
   const Map m = map();
-  const double radius = ratio * radiusOf(x_.size()) * std::min(2.5, std::sqrt(zoom_));
+  const double radius = ratio * radiusOf(x_.size()) * std::min(2.5, std::sqrt(window_.zoom));
   const Stamp usual(radius);
   const Stamp large(1.35 * radius);
   const auto put = [&](std::size_t i, const Stamp& stamp, int strength) {
@@ -201,12 +218,16 @@ void CloudCanvas::drawPoints(QImage& image, double ratio) const {
 
 void CloudCanvas::paintEvent(QPaintEvent*) {
   const double ratio = devicePixelRatioF();
-  QImage image(QSizeF(ratio * QSizeF(QWidget::size())).toSize(), QImage::Format_RGB32);
-  image.fill(palette().color(QPalette::Base));
-  drawPoints(image, ratio);
-  image.setDevicePixelRatio(ratio);
+  // A lasso and what the pointer is over are drawn above points that stay.
+  const QSize pixels = QSizeF(ratio * QSizeF(QWidget::size())).toSize();
+  if (image_.size() != pixels) {
+    image_ = QImage(pixels, QImage::Format_RGB32);
+    image_.fill(palette().color(QPalette::Base));
+    drawPoints(image_, ratio);
+    image_.setDevicePixelRatio(ratio);
+  }
   QPainter painter(this);
-  painter.drawImage(0, 0, image);
+  painter.drawImage(0, 0, image_);
   painter.setRenderHint(QPainter::Antialiasing);
   const QColor ink = palette().color(QPalette::Text);
   if (centre_ >= 0) {
@@ -228,7 +249,7 @@ void CloudCanvas::paintEvent(QPaintEvent*) {
   }
   painter.setPen(ink);
   painter.drawText(QPointF(12.0, 8.0 + painter.fontMetrics().ascent()), title_);
-  if (hasFocus() && cursor_ >= 0) {
+  if (cursor_ >= 0) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(palette().color(QPalette::Highlight), 2.0));
     painter.drawEllipse(toPixel(cursor_), 7.0, 7.0);
@@ -239,103 +260,5 @@ void CloudCanvas::paintEvent(QPaintEvent*) {
     painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
   }
 }
-
-void CloudCanvas::mousePressEvent(QMouseEvent* event) {
-  if (pressed_) return;
-  pressed_ = event->position();
-  button_ = event->button();
-  last_ = event->position();
-  is_dragging_ = false;
-  lasso_.clear();
-}
-
-void CloudCanvas::mouseMoveEvent(QMouseEvent* event) {
-  const QPointF position = event->position();
-  if (!pressed_) {
-    Q_EMIT hovered(pointAt(position));
-    return;
-  }
-  if ((position - *pressed_).manhattanLength() > 4.0) is_dragging_ = true;
-  if (!is_dragging_) return;
-  if (button_ == Qt::LeftButton) {
-    if (lasso_.isEmpty()) lasso_ << *pressed_;
-    lasso_ << position;
-  } else {
-    const double scale = map().scale;
-    middle_ -= QPointF((position.x() - last_.x()) / scale, (last_.y() - position.y()) / scale);
-  }
-  last_ = position;
-  update();
-}
-
-void CloudCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (!pressed_ || event->button() != button_) return;
-  pressed_.reset();
-  const QPolygonF lasso = std::exchange(lasso_, {});
-  update();
-  if (button_ != Qt::LeftButton) return;
-  if (!is_dragging_) {
-    Q_EMIT clicked(pointAt(event->position()), event->modifiers());
-  } else if (lasso.size() > 2) {
-    Q_EMIT lassoed(pointsInside(lasso), event->modifiers());
-  }
-}
-
-void CloudCanvas::mouseDoubleClickEvent(QMouseEvent*) { showAll(); }
-
-void CloudCanvas::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
-  zoom(std::pow(kWheelFactor, notches), event->position());
-  event->accept();
-}
-
-void CloudCanvas::walk(const QPointF& direction) {
-  const QPointF from = cursor_ < 0 ? QRectF(rect()).center() : toPixel(cursor_);
-  int nearest = -1;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < size(); ++i) {
-    const QPointF way = toPixel(i) - from;
-    const double along = QPointF::dotProduct(way, direction);
-    const double distance = QPointF::dotProduct(way, way);
-    const bool is_that_way = along > 0.0 && 2.0 * along * along >= distance;
-    if ((cursor_ >= 0 && !is_that_way) || !(distance < least)) continue;
-    nearest = i;
-    least = distance;
-  }
-  if (nearest < 0) return;
-  cursor_ = nearest;
-  Q_EMIT hovered(cursor_);
-  update();
-}
-
-void CloudCanvas::keyPressEvent(QKeyEvent* event) {
-  const QPointF direction = arrowOf(*event);
-  if (!direction.isNull() && event->modifiers() == Qt::NoModifier) {
-    walk(direction);
-  } else if (!direction.isNull() && event->modifiers() == Qt::ControlModifier) {
-    const double step = kKeyStep * std::min(width(), height()) / map().scale;
-    middle_ += QPointF(step * direction.x(), -step * direction.y());
-    update();
-  } else if (cursor_ >= 0 && event->key() == Qt::Key_Space) {
-    Q_EMIT lassoed({cursor_}, Qt::ControlModifier);
-  } else if (cursor_ >= 0 && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
-    Q_EMIT clicked(cursor_, event->modifiers());
-  } else {
-    QWidget::keyPressEvent(event);
-  }
-}
-
-void CloudCanvas::focusInEvent(QFocusEvent* event) {
-  QWidget::focusInEvent(event);
-  update();
-}
-
-void CloudCanvas::focusOutEvent(QFocusEvent* event) {
-  QWidget::focusOutEvent(event);
-  update();
-}
-
-void CloudCanvas::leaveEvent(QEvent*) { Q_EMIT hovered(-1); }
 
 }  // namespace lime::explorer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/clouds_view.h"
 
-#include <QAction>
 #include <QComboBox>
 #include <QEvent>
 #include <QHBoxLayout>
@@ -98,24 +97,7 @@ CloudsView::CloudsView(const ViewContext& context, QWidget* parent)
     message_->setText(kNothing);
     compute_->setEnabled(true);
   });
-  connect(addViewAction(QStringLiteral("Previous layer"), QKeySequence(Qt::ALT | Qt::Key_Left),
-                        QStringLiteral("Move to the layer before")),
-          &QAction::triggered, this, [this] { walkLayers(-1); });
-  connect(addViewAction(QStringLiteral("Next layer"), QKeySequence(Qt::ALT | Qt::Key_Right),
-                        QStringLiteral("Move to the layer behind")),
-          &QAction::triggered, this, [this] { walkLayers(1); });
-  connect(addViewAction(QStringLiteral("Play through layers"), QKeySequence(Qt::Key_P),
-                        QStringLiteral("Watch the points move from the first layer to the last")),
-          &QAction::triggered, this, [this] {
-            animation_->stop();
-            animation_->setDuration(kMoveMs * std::max(1, static_cast<int>(layers_.size()) - 1));
-            animation_->setStartValue(0);
-            animation_->setEndValue(slider_->maximum());
-            animation_->start();
-          });
-  connect(addViewAction(QStringLiteral("Choose nothing"), QKeySequence(Qt::Key_Escape),
-                        QStringLiteral("Give up the chosen tokens")),
-          &QAction::triggered, this, [this] { choose(0, {}, {}); });
+  addActions();
   listSources();
 }
 
@@ -301,6 +283,11 @@ void CloudsView::makeCanvases() {
   for (std::size_t m = 0; m < set_.models.size() && !layers_.empty(); ++m) {
     auto* const canvas = new CloudCanvas;
     connect(canvas, &CloudCanvas::hovered, this, [this, m](int point) { describe(m, point); });
+    connect(canvas, &CloudCanvas::windowChanged, this,
+            [this, m](const QString& what, const CloudWindow& before) {
+              recordWindow(m, what, before);
+            });
+    canvas->addActions(point_actions_);
     connect(canvas, &CloudCanvas::lassoed, this,
             [this, m](const std::vector<int>& points, Qt::KeyboardModifiers modifiers) {
               choose(m, points, modifiers);
@@ -309,7 +296,7 @@ void CloudsView::makeCanvases() {
       if (point < 0) {
         choose(m, {}, {});
       } else {
-        findNeighbours(m, point);
+        chooseNeighbours(m, point);
       }
     });
     clouds_row_->addWidget(canvas, 1);
@@ -319,12 +306,8 @@ void CloudsView::makeCanvases() {
   {
     const QSignalBlocker quiet(slider_);
     slider_->setRange(0, kStepsPerLayer * std::max(0, static_cast<int>(layers_.size()) - 1));
-    const std::optional<int> wanted = workspace().selection().layer;
-    const auto at = std::find(layers_.begin(), layers_.end(), wanted.value_or(-1));
-    if (at != layers_.end()) {
-      slider_->setValue(kStepsPerLayer * static_cast<int>(at - layers_.begin()));
-    }
   }
+  placeSlider();
   const QRectF extent = extentOf(set_, site());
   for (std::size_t m = 0; m < canvases_.size(); ++m) {
     const auto count = static_cast<std::size_t>(set_.models[m].size());
@@ -334,6 +317,7 @@ void CloudsView::makeCanvases() {
   colourPoints();
   layerMoved();
   showSelection();
+  findNeighbours();
   rememberState();
 }
 
@@ -399,7 +383,7 @@ std::optional<Figure> CloudsView::figure() const {
 }
 
 void CloudsView::zoom(double factor) {
-  for (CloudCanvas* const canvas : canvases_) canvas->zoom(factor, QRectF(canvas->rect()).center());
+  for (CloudCanvas* const canvas : canvases_) canvas->zoom(factor);
 }
 
 void CloudsView::showAll() {

@@ -24,6 +24,7 @@ class QTableView;
 namespace lime::explorer {
 
 class CloudCanvas;
+struct CloudWindow;
 
 /// t-SNE of each layer, a cloud per model: a slider walks through the layers, a lasso chooses
 /// tokens in all models at once and shows them in their sentences, a click finds neighbours.
@@ -63,15 +64,27 @@ class CloudsView : public View {
   void makeCanvases();
   void placePoints();
   void colourPoints();
+  void placeSlider();
+  void play();
   void layerMoved();
   void goToLayer(int layer);
   void selectLayer(int layer);
   void sliderMoved();
   void walkLayers(int step);
+  void addActions();
+  void recordWindow(std::size_t model, const QString& what, const CloudWindow& before);
+  /// The model whose cloud has the focus, or had it last.
+  std::size_t activeModel() const;
   void choose(std::size_t model, const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
+  /// Chooses the point besides, or no longer.
+  void toggle(std::size_t model, int point);
+  void chooseTokens(TokenSelection tokens);
   void showSelection();
   void listTokens();
-  void findNeighbours(std::size_t model, int point);
+  void chooseNeighbours(std::size_t model, int point);
+  /// Those of `centre_`, where the clouds have it.
+  void findNeighbours();
+  void findNeighboursOf(std::size_t model, int point);
   void showNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
                       const QString& where);
   std::vector<NearRow> drawnNeighbours(std::size_t model, int point) const;
@@ -81,6 +94,8 @@ class CloudsView : public View {
   std::string site() const;
   int currentLayer() const;
   bool isOneText() const;
+  std::vector<int> pointsOf(std::size_t model, const TokenSelection& tokens) const;
+  TokenSelection tokensOf(std::size_t model, const std::vector<int>& points) const;
   CloudColour colour() const;
 
   static constexpr int kStepsPerLayer = 100;  // of the slider
@@ -111,7 +126,14 @@ class CloudsView : public View {
   std::shared_ptr<const FigureSource> loaded_results_;  ///< of that document
   CloudSurroundings loaded_with_;
   std::size_t list_model_ = 0;  ///< that the list's points are of
-  bool shows_neighbours_ = false;
+  /// The point whose neighbours are listed, in place of the tokens that are chosen.
+  struct Centre {
+    QString label;  ///< of the model
+    TokenSelection token;
+    bool operator==(const Centre&) const = default;
+  };
+  std::optional<Centre> centre_;
+  QList<QAction*> point_actions_;   ///< for the point that the keys have reached
   std::optional<int> heard_layer_;  ///< of the workspace, when it last changed
   JobId job_ = 0;
 };

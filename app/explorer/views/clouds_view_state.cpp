@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPropertyAnimation>
+#include <QSignalBlocker>
 #include <QSlider>
 #include <algorithm>
 
@@ -30,6 +31,15 @@ bool CloudsView::isOutdated() const {
   return false;
 }
 
+void CloudsView::placeSlider() {
+  const QSignalBlocker quiet(slider_);
+  const std::optional<int> wanted = workspace().selection().layer;
+  const auto at = std::find(layers_.begin(), layers_.end(), wanted.value_or(-1));
+  if (at != layers_.end()) {
+    slider_->setValue(kStepsPerLayer * static_cast<int>(at - layers_.begin()));
+  }
+}
+
 void CloudsView::layerMoved() {
   placePoints();
   layer_label_->setText(
@@ -53,6 +63,17 @@ void CloudsView::goToLayer(int layer) {
 
 void CloudsView::selectLayer(int layer) {
   changeState(QStringLiteral("Select a layer"), [&] { goToLayer(layer); });
+}
+
+void CloudsView::play() {
+  if (layers_.empty()) return;
+  changeState(QStringLiteral("Play through layers"), [this] {
+    goToLayer(layers_.back());
+    animation_->stop();
+    animation_->setDuration(kMoveMs * std::max(1, static_cast<int>(layers_.size()) - 1));
+    animation_->setStartValue(0);
+    animation_->start();
+  });
 }
 
 void CloudsView::sliderMoved() {
@@ -101,8 +122,9 @@ QStringList CloudsView::commandLines() const {
 
 std::vector<Habit> CloudsView::habits() const {
   return {{QStringLiteral("From point to point"), QStringLiteral("Arrows")},
-          {QStringLiteral("Choose the point, too"), QStringLiteral("Space")},
-          {QStringLiteral("Neighbours of the point"), QStringLiteral("Enter, click")},
+          {QStringLiteral("From point to point, and choose them"), QStringLiteral("Shift+Arrows")},
+          {QStringLiteral("Neighbours of a point, of a token in the list"),
+           QStringLiteral("click, double click")},
           {QStringLiteral("Choose points, add to them"), QStringLiteral("Drag, Ctrl+Drag")}};
 }
 
@@ -111,11 +133,15 @@ Json CloudsView::state() const {
   const Document* const source = workspace().find(source_->currentData().toInt());
   Json layer = nullptr;
   if (!layers_.empty()) layer = selection.layer.value_or(layers_.front());
+  Json centre;
+  if (centre_) {
+    centre = {{"model", centre_->label.toStdString()}, {"token", tokensToJson(centre_->token)}};
+  }
   return {{"source", source == nullptr ? std::string() : source->path.string()},
           {"site", site()},
           {"colour", colour_->currentText().toStdString()},
           {"layer", layer},
-          {"rows", selection.rows}};
+          {"neighbours", centre}};
 }
 
 void CloudsView::setState(const Json& state) {
@@ -123,16 +149,35 @@ void CloudsView::setState(const Json& state) {
     if (document->path.string() == state.value("source", "")) chooseData(*source_, document->id);
   }
   if (source_->currentData().toInt() != loaded_) loadSource();
+  const std::string site_before = site();
   chooseData(*site_, toQString(state.value("site", std::string())));
   const int at = colour_->findText(toQString(state.value("colour", std::string())));
   if (at >= 0) colour_->setCurrentIndex(at);
-  Selection selection = workspace().selection();
-  if (state.contains("layer") && state["layer"].is_number()) {
-    selection.layer = state["layer"].get<int>();
+  if (state.contains("neighbours")) {
+    const Json& centre = state.at("neighbours");
+    centre_.reset();
+    if (!centre.is_null()) {
+      centre_ = Centre{toQString(centre.at("model").get<std::string>()),
+                       tokensFromJson(centre.at("token"))};
+    }
   }
-  if (state.contains("rows")) selection.rows = state["rows"].get<std::vector<std::int64_t>>();
-  workspace().setSelection(selection);
-  makeCanvases();
+  if (state.contains("layer") && state["layer"].is_number()) {
+    Selection selection = workspace().selection();
+    selection.layer = state["layer"].get<int>();
+    workspace().setSelection(selection);
+  }
+  if (site() != site_before) {
+    makeCanvases();
+    return;
+  }
+  // The same clouds, and the parts of them that are seen.
+  animation_->stop();
+  placeSlider();
+  colourPoints();
+  layerMoved();
+  showSelection();
+  findNeighbours();
+  rememberState();
 }
 
 }  // namespace lime::explorer

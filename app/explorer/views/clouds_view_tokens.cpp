@@ -43,8 +43,8 @@ QWidget* CloudsView::makeList() {
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
   table_->horizontalHeader()->setStretchLastSection(true);
-  connect(table_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-    findNeighbours(list_model_, tokens_.at(index.row()).point);
+  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) {
+    chooseNeighbours(list_model_, tokens_.at(index.row()).point);
   });
   column->addWidget(table_, 1);
   return widget;
@@ -52,42 +52,70 @@ QWidget* CloudsView::makeList() {
 
 bool CloudsView::isOneText() const {
   return std::all_of(set_.models.begin(), set_.models.end(), [&](const CloudModel& model) {
-    return !model.text_sha256.empty() && model.text_sha256 == set_.models.front().text_sha256;
+    return model.tokens->text() == set_.models.front().tokens->text();
   });
+}
+
+std::vector<int> CloudsView::pointsOf(std::size_t model, const TokenSelection& tokens) const {
+  const std::vector<std::int64_t> rows = set_.models[model].tokens->find(tokens).rows;
+  return {rows.begin(), rows.end()};
+}
+
+TokenSelection CloudsView::tokensOf(std::size_t model, const std::vector<int>& points) const {
+  const std::vector<std::int64_t> rows(points.begin(), points.end());
+  return set_.models[model].tokens->tokensAt(rows);
 }
 
 void CloudsView::choose(std::size_t model, const std::vector<int>& points,
                         Qt::KeyboardModifiers modifiers) {
   if (model >= set_.models.size()) return;
-  for (CloudCanvas* const canvas : canvases_) canvas->setCentre(-1, {});
-  shows_neighbours_ = false;
   list_model_ = model;
-  Selection selection = workspace().selection();
-  std::vector<std::int64_t> rows;
-  if ((modifiers & (Qt::ControlModifier | Qt::ShiftModifier)) != 0) rows = selection.rows;
-  for (const int point : points) {
-    rows.push_back(set_.models[model].points.rows.row[static_cast<std::size_t>(point)]);
+  const bool adds = (modifiers & (Qt::ControlModifier | Qt::ShiftModifier)) != 0;
+  const TokenSelection& now = workspace().selection().tokens;
+  TokenSelection tokens = tokensOf(model, points);
+  if (adds && now.text == tokens.text) {
+    // Those that have no point here stay chosen, too.
+    std::vector<TokenPlace> all;
+    std::set_union(tokens.places.begin(), tokens.places.end(), now.places.begin(), now.places.end(),
+                   std::back_inserter(all));
+    tokens.places = std::move(all);
   }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  selection.rows = std::move(rows);
-  const bool is_new = !(selection == workspace().selection());
-  changeState(QStringLiteral("Choose tokens"), [&] { workspace().setSelection(selection); });
-  if (!is_new) showSelection();
+  chooseTokens(std::move(tokens));
+}
+
+void CloudsView::toggle(std::size_t model, int point) {
+  if (model >= set_.models.size() || point < 0) return;
+  const std::vector<int>& chosen = canvases_[model]->chosen();
+  if (!std::binary_search(chosen.begin(), chosen.end(), point)) {
+    choose(model, {point}, Qt::ControlModifier);
+    return;
+  }
+  list_model_ = model;
+  TokenSelection tokens = workspace().selection().tokens;
+  // Several tokens may stand behind a mean.
+  std::erase_if(tokens.places, [&](const TokenPlace& place) {
+    return pointsOf(model, {tokens.text, {place}}) == std::vector<int>{point};
+  });
+  chooseTokens(std::move(tokens));
+}
+
+void CloudsView::chooseTokens(TokenSelection tokens) {
+  if (tokens.empty()) tokens = {};
+  changeState(QStringLiteral("Choose tokens"), [&] {
+    centre_.reset();
+    Selection selection = workspace().selection();
+    selection.tokens = std::move(tokens);
+    workspace().setSelection(selection);
+  });
+  findNeighbours();  // none
+  showSelection();
 }
 
 void CloudsView::showSelection() {
   for (std::size_t m = 0; m < canvases_.size(); ++m) {
-    // Rows mean other tokens in captures of another text.
-    std::vector<int> points;
-    for (const std::int64_t row : workspace().selection().rows) {
-      if (m != list_model_ && !isOneText()) break;
-      const auto at = set_.models[m].point_of_row.find(row);
-      if (at != set_.models[m].point_of_row.end()) points.push_back(at->second);
-    }
-    canvases_[m]->setChosen(std::move(points));
+    canvases_[m]->setChosen(pointsOf(m, workspace().selection().tokens));
   }
-  if (!shows_neighbours_) listTokens();
+  if (!centre_) listTokens();
 }
 
 SelectedToken CloudsView::tokenOf(std::size_t model, int point) const {
@@ -114,7 +142,12 @@ SelectedToken CloudsView::tokenOf(std::size_t model, int point) const {
 void CloudsView::listTokens() {
   std::vector<SelectedToken> tokens;
   std::size_t chosen = 0;
-  if (list_model_ >= canvases_.size()) list_model_ = 0;
+  if (list_model_ >= canvases_.size() || canvases_[list_model_]->chosen().empty()) {
+    // Tokens that were chosen elsewhere are those of the first model that has them.
+    const auto has = std::find_if(canvases_.begin(), canvases_.end(),
+                                  [](const CloudCanvas* one) { return !one->chosen().empty(); });
+    list_model_ = has == canvases_.end() ? 0 : static_cast<std::size_t>(has - canvases_.begin());
+  }
   if (list_model_ < canvases_.size()) {
     const std::vector<int>& points = canvases_[list_model_]->chosen();
     chosen = points.size();
@@ -129,8 +162,16 @@ void CloudsView::listTokens() {
                 .arg(set_.models[list_model_].size());
     if (chosen > kMostTokens) title += QStringLiteral("; the first %1 are listed").arg(kMostTokens);
     if (canvases_.size() > 1 && !isOneText()) {
-      title += QStringLiteral("; the other clouds are of another text");
+      title += QStringLiteral("; clouds of another text show none of them");
     }
+  } else if (!canvases_.empty() && !workspace().selection().tokens.empty()) {
+    const TokenSelection& wanted = workspace().selection().tokens;
+    const bool is_here =
+        std::any_of(set_.models.begin(), set_.models.end(),
+                    [&](const CloudModel& model) { return model.tokens->text() == wanted.text; });
+    title = is_here ? QStringLiteral("None of the %1 chosen tokens is among the points")
+                          .arg(wanted.places.size())
+                    : QStringLiteral("The chosen tokens are of another text than these clouds");
   }
   list_title_->setText(title);
   tokens_.setTokens(std::move(tokens), QStringLiteral("Class"));
@@ -153,7 +194,29 @@ std::vector<NearRow> CloudsView::drawnNeighbours(std::size_t model, int point) c
   return near;
 }
 
-void CloudsView::findNeighbours(std::size_t model, int point) {
+void CloudsView::chooseNeighbours(std::size_t model, int point) {
+  if (model >= set_.models.size() || point < 0) return;
+  changeState(QStringLiteral("Show neighbours"), [&] {
+    centre_ = Centre{set_.models[model].label, tokensOf(model, {point})};
+  });
+  findNeighbours();
+}
+
+void CloudsView::findNeighbours() {
+  for (CloudCanvas* const canvas : canvases_) canvas->setCentre(-1, {});
+  if (!centre_) return;
+  std::size_t model = 0;
+  while (model < canvases_.size() && set_.models[model].label != centre_->label) ++model;
+  const std::vector<int> points =
+      model < canvases_.size() ? pointsOf(model, centre_->token) : std::vector<int>();
+  if (points.empty()) {
+    listTokens();
+  } else {
+    findNeighboursOf(model, points.front());
+  }
+}
+
+void CloudsView::findNeighboursOf(std::size_t model, int point) {
   const CloudModel& cloud = set_.models[model];
   if (!cloud.sentences) {
     showNeighbours(model, point, drawnNeighbours(model, point), QStringLiteral("in the drawing"));
@@ -169,7 +232,9 @@ void CloudsView::findNeighbours(std::size_t model, int point) {
        rows = cloud.points.rows.row](const JobContext& context) {
         return nearest_rows(*capture, site, layer, row, rows, kNeighbours, context.stop);
       },
-      [this, model, point](const std::vector<NearRow>& near) {
+      [this, model, point, centre = centre_](const std::vector<NearRow>& near) {
+        // Something else may have been chosen since.
+        if (centre != centre_) return;
         showNeighbours(model, point, near,
                        QStringLiteral("in the model, by distance of rows of "
                                       "length 1"));
@@ -180,27 +245,21 @@ void CloudsView::findNeighbours(std::size_t model, int point) {
 void CloudsView::showNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
                                 const QString& where) {
   if (model >= canvases_.size()) return;
-  shows_neighbours_ = true;
   list_model_ = model;
   std::vector<SelectedToken> tokens;
-  std::vector<std::int64_t> rows;
+  std::vector<int> around;
   for (const NearRow& one : near) {
     const auto at = set_.models[model].point_of_row.find(one.row);
     if (at == set_.models[model].point_of_row.end()) continue;
-    rows.push_back(one.row);
+    around.push_back(at->second);
     tokens.push_back(tokenOf(model, at->second));
     tokens.back().note = QString::number(one.distance, 'f', 3);
   }
-  const std::int64_t own = set_.models[model].points.rows.row[static_cast<std::size_t>(point)];
   for (std::size_t m = 0; m < canvases_.size(); ++m) {
-    const auto& point_of = set_.models[m].point_of_row;
-    std::vector<int> points;
-    for (const std::int64_t row : rows) {
-      if (const auto at = point_of.find(row); at != point_of.end()) points.push_back(at->second);
-    }
-    const auto centre = point_of.find(own);
-    const bool is_shown = (m == model || isOneText()) && centre != point_of.end();
-    canvases_[m]->setCentre(is_shown ? centre->second : -1, is_shown ? points : std::vector<int>());
+    const std::vector<int> centre = pointsOf(m, tokensOf(model, {point}));
+    canvases_[m]->setCentre(
+        centre.empty() ? -1 : centre.front(),
+        centre.empty() ? std::vector<int>() : pointsOf(m, tokensOf(model, around)));
   }
   const SelectedToken token = tokenOf(model, point);
   list_title_->setText(
@@ -220,12 +279,18 @@ void CloudsView::describe(std::size_t model, int point) {
     return;
   }
   const SelectedToken token = tokenOf(model, point);
-  Q_EMIT status(QStringLiteral("%1%2  sequence %3, position %4: %5%6%7")
-                    .arg(token.token)
-                    .arg(token.note.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(token.note))
-                    .arg(token.sequence)
-                    .arg(token.position)
-                    .arg(token.sentence.before, token.sentence.token, token.sentence.after));
+  const QString text =
+      QStringLiteral("%1%2  sequence %3, position %4: %5%6%7")
+          .arg(token.token)
+          .arg(token.note.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(token.note))
+          .arg(token.sequence)
+          .arg(token.position)
+          .arg(token.sentence.before, token.sentence.token, token.sentence.after);
+  const std::vector<int>& chosen = canvases_[model]->chosen();
+  const bool is_chosen = std::binary_search(chosen.begin(), chosen.end(), point);
+  // What those hear who do not see the marker.
+  canvases_[model]->setAccessibleDescription(is_chosen ? QStringLiteral("chosen: ") + text : text);
+  Q_EMIT status(text);
 }
 
 }  // namespace lime::explorer

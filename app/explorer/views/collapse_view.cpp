@@ -346,9 +346,16 @@ Json CollapseView::state() const {
   return {{"site", site_->currentData().toString().toStdString()},
           {"measure", measure_->currentData().toString().toStdString()},
           {"sequences", sequences_->currentData().toInt()},
-          {"layer", layer ? Json(*layer) : Json(nullptr)}};
+          {"layer", layer ? Json(*layer) : Json(nullptr)},
+          {"extreme", extreme}};
 }
 
+  Json extreme;
+  if (const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr) {
+    extreme = {{"capture", of->path.string()},
+               {"lowest", extreme_->is_lowest},
+               {"sequence", extreme_->sequence}};
+  }
 void CollapseView::setState(const Json& state) {
   chooseData(*site_, toQString(state.value("site", std::string())));
   chooseData(*measure_, toQString(state.value("measure", std::string())));
@@ -365,6 +372,17 @@ void CollapseView::setState(const Json& state) {
 void CollapseView::zoom(double factor) { plot_->zoom(factor); }
 void CollapseView::showAll() {
   plot_->showAll();
+  if (state.contains("extreme")) {
+    const Json& extreme = state["extreme"];
+    extreme_.reset();
+    for (const Document* const document : workspace().documentsOf(DocumentKind::kCapture)) {
+      if (extreme.is_null() || document->path.string() != extreme.at("capture")) continue;
+      extreme_ = Extreme{document->id, extreme.at("lowest").get<bool>(),
+                         extreme.at("sequence").get<std::int64_t>()};
+    }
+    showExtreme();
+    drawSpectrum();
+  }
   spectrum_->showAll();
 }
 

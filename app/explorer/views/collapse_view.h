@@ -53,6 +53,8 @@ class CollapseView : public View {
   void walkLayers(int step);
   void selectLayer(int layer);
   void selectSequence();
+  /// Makes the row of `extreme_` the current one, where there is one.
+  void showExtreme();
   Figure curves() const;
   std::optional<FigurePanel> spectrumPanel() const;
   QString describe(const FigureHit& hit) const;
@@ -67,6 +69,13 @@ class CollapseView : public View {
   QLabel* layer_title_;
   QTableView* table_;
   ExtremesModel extremes_;
+  /// The sequence at an extreme whose spectrum is drawn, too.
+  struct Extreme {
+    int document = 0;
+    bool is_lowest = true;
+    std::int64_t sequence = 0;
+  };
+  std::optional<Extreme> extreme_;
   std::optional<Figure> drawn_;
 };
 

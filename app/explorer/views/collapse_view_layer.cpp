@@ -5,8 +5,10 @@
 #include <QSplitter>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <numeric>
 
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/collapse_view.h"
 #include "explorer/views/figure_view.h"
@@ -85,24 +87,17 @@ std::optional<FigurePanel> CollapseView::spectrumPanel() const {
     curve.look = {static_cast<std::size_t>(colour % kNamed), pattern, MarkerShape::kNone};
     curves.curves.push_back(std::move(curve));
   };
-  const int current = table_->currentIndex().row();
   for (const Document* const document : measurements_.captures()) {
     const Answer<LayerExploration>& answer = measurements_.layerOf(document->id);
     if (!answer.result) continue;
     const LayerExploration& layer = *answer.result;
     const std::string label = measurements_.labelOf(*document).toStdString();
     add(label, layer.spectrum, document->colour, LinePattern::kSolid);
-    if (current < 0 || current >= extremes_.rowCount()) continue;
-    const ExtremeSequence& chosen = extremes_.at(current);
-    if (chosen.document != document->id) continue;
-    for (const auto* const end : {&layer.lowest, &layer.highest}) {
-      for (const ExploredSequence& sequence : *end) {
-        if (sequence.sequence != chosen.sequence || (end == &layer.lowest) != chosen.is_lowest) {
-          continue;
-        }
-        add(label + ", sequence " + std::to_string(sequence.sequence), sequence.spectrum,
-            document->colour, LinePattern::kDashed);
-      }
+    if (!extreme_ || extreme_->document != document->id) continue;
+    for (const ExploredSequence& sequence : extreme_->is_lowest ? layer.lowest : layer.highest) {
+      if (sequence.sequence != extreme_->sequence) continue;
+      add(label + ", sequence " + std::to_string(sequence.sequence), sequence.spectrum,
+          document->colour, LinePattern::kDashed);
     }
   }
   if (curves.curves.empty()) return std::nullopt;
@@ -165,6 +160,20 @@ void CollapseView::listExtremes() {
       table_->resizeColumnToContents(column);
     }
   }
+  showExtreme();
+}
+
+void CollapseView::showExtreme() {
+  QModelIndex wanted;
+  for (int row = 0; extreme_ && row < extremes_.rowCount() && !wanted.isValid(); ++row) {
+    const ExtremeSequence& one = extremes_.at(row);
+    const bool is_it = one.document == extreme_->document && one.is_lowest == extreme_->is_lowest &&
+                       one.sequence == extreme_->sequence;
+    if (is_it) wanted = extremes_.index(row, 0);
+  }
+  const QSignalBlocker quiet(table_->selectionModel());
+  table_->setCurrentIndex(wanted);
+  table_->viewport()->update();
 }
 
 void CollapseView::selectSequence() {
@@ -173,13 +182,15 @@ void CollapseView::selectSequence() {
     const ExtremeSequence& chosen = extremes_.at(row);
     if (const Document* const document = workspace().find(chosen.document)) {
       const std::vector<std::int64_t>& offsets = document->capture->offsets();
-      Selection selection = workspace().selection();
-      selection.rows.clear();
       const auto at = static_cast<std::size_t>(chosen.sequence);
-      for (std::int64_t r = offsets[at]; r < offsets[at + 1]; ++r) selection.rows.push_back(r);
-      // Selecting rows must not ask for the layer again.
-      const QSignalBlocker quiet(table_);
-      workspace().setSelection(selection);
+      std::vector<std::int64_t> rows(static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
+      std::iota(rows.begin(), rows.end(), offsets[at]);
+      Selection selection = workspace().selection();
+      selection.tokens = tokensAt(*document->capture, rows);
+      changeState(QStringLiteral("Choose a sequence"), [&] {
+        extreme_ = Extreme{chosen.document, chosen.is_lowest, chosen.sequence};
+        workspace().setSelection(selection);
+      });
     }
   }
   drawSpectrum();

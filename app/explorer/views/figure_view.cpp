@@ -25,6 +25,10 @@ constexpr int kRestMs = 150;          // after which a figure does not move any 
 constexpr qint64 kSlowMs = 10;        // to draw: more is not smooth
 
 /// `wanted` moved and cut so that it stays within `all`.
+// As undo names them.
+const QString kZoom = QStringLiteral("Zoom");
+const QString kMove = QStringLiteral("Move");
+
 AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
   const double whole = all.high - all.low;
   const double size = std::clamp(wanted.high - wanted.low, kNearest * whole, whole);
@@ -127,11 +131,7 @@ void FigureView::layOut() {
   all_.clear();
   for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
     all_.push_back(scene_->has_axes(p) ? scene_->range(p) : PanelRange{});
-    if (zoom_[p]) {
-      for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
-        setWindow(*zoom_[p], axis, within(windowOf(*zoom_[p], axis), windowOf(all_[p], axis)));
-      }
-    }
+    keepWithin(p);
     applyRange(p);
   }
   for (const AxisLink& link : links_) hearLink(link.quantity);
@@ -147,6 +147,14 @@ void FigureView::applyRange(std::size_t panel) {
   update();
 }
 
+void FigureView::keepWithin(std::size_t panel) {
+  if (!zoom_[panel]) return;
+  for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
+    setWindow(*zoom_[panel], axis,
+              within(windowOf(*zoom_[panel], axis), windowOf(all_[panel], axis)));
+  }
+}
+
 void FigureView::setRange(std::size_t panel, PanelRange range) {
   for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
     setWindow(range, axis, within(windowOf(range, axis), windowOf(all_[panel], axis)));
@@ -155,7 +163,32 @@ void FigureView::setRange(std::size_t panel, PanelRange range) {
   rest_->start();
   applyRange(panel);
   tellLinks(panel);
-  Q_EMIT zoomed();
+}
+
+FigureWindows FigureView::windows() const {
+  FigureWindows windows{zoom_, {}};
+  for (const AxisLink& link : links_) {
+    windows.linked.emplace_back(link.quantity, workspace_->window(link.quantity));
+  }
+  return windows;
+}
+
+void FigureView::setWindows(const FigureWindows& windows) {
+  if (windows.panels.size() == zoom_.size()) {
+    zoom_ = windows.panels;
+    for (std::size_t p = 0; scene_ && p < zoom_.size(); ++p) {
+      keepWithin(p);  // the figure may be another one now
+      applyRange(p);
+    }
+  }
+  if (workspace_ == nullptr) return;
+  for (const auto& [quantity, window] : windows.linked) workspace_->setWindow(quantity, window);
+}
+
+void FigureView::changeWindows(const QString& what, const std::function<void()>& change) {
+  const FigureWindows before = windows();
+  change();
+  if (!(windows() == before)) Q_EMIT windowsChanged(what, before);
 }
 
 void FigureView::linkAxes(Workspace& workspace, std::vector<AxisLink> links) {
@@ -168,8 +201,8 @@ void FigureView::linkAxes(Workspace& workspace, std::vector<AxisLink> links) {
 }
 
 void FigureView::tellLinks(std::size_t panel) {
-  if (workspace_ == nullptr || is_telling_) return;
-  is_telling_ = true;
+  if (workspace_ == nullptr || telling_) return;
+  telling_ = panel;
   for (const AxisLink& link : links_) {
     if (link.panel != panel) continue;
     const AxisWindow shown = windowOf(rangeOf(panel), link.axis);
@@ -182,11 +215,11 @@ void FigureView::tellLinks(std::size_t panel) {
       workspace_->setWindow(link.quantity, AxisWindow{std::min(low, high), std::max(low, high)});
     }
   }
-  is_telling_ = false;
+  telling_.reset();
 }
 
 void FigureView::hearLink(const QString& quantity) {
-  if (!scene_ || workspace_ == nullptr || is_telling_) return;
+  if (!scene_ || workspace_ == nullptr) return;
   for (const AxisLink& link : links_) {
     if (link.quantity != quantity || !scene_->has_axes(link.panel)) continue;
     AxisWindow shown = windowOf(all_[link.panel], link.axis);
@@ -199,6 +232,7 @@ void FigureView::hearLink(const QString& quantity) {
       shown = within({std::min(low, high), std::max(low, high)}, shown);
     }
     PanelRange range = rangeOf(link.panel);
+    if (telling_ == link.panel) continue;
     setWindow(range, link.axis, shown);
     zoom_[link.panel] = range == all_[link.panel] ? std::nullopt : std::optional(range);
     applyRange(link.panel);
@@ -207,19 +241,23 @@ void FigureView::hearLink(const QString& quantity) {
 
 void FigureView::zoom(double factor) {
   if (scene() == nullptr) return;
-  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
-    if (!scene_->has_axes(p)) continue;
-    const PanelRange range = rangeOf(p);
-    FigureHit middle;
-    middle.panel = p;
-    middle.x = 0.5 * (range.x_low + range.x_high);
-    middle.y = 0.5 * (range.y_low + range.y_high);
-    zoomAbout(middle, factor, {});
-  }
+  // Of panels that are linked each follows the one before: all are zoomed from where they are now.
+  std::vector<PanelRange> ranges;
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) ranges.push_back(rangeOf(p));
+  changeWindows(kZoom, [&] {
+    for (std::size_t p = 0; p < ranges.size(); ++p) {
+      if (!scene_->has_axes(p)) continue;
+      FigureHit middle;
+      middle.panel = p;
+      middle.x = 0.5 * (ranges[p].x_low + ranges[p].x_high);
+      middle.y = 0.5 * (ranges[p].y_low + ranges[p].y_high);
+      setRange(p, zoomedAbout(middle, ranges[p], factor, {}));
+    }
+  });
 }
 
-void FigureView::zoomAbout(const FigureHit& hit, double factor, Qt::KeyboardModifiers modifiers) {
-  PanelRange range = rangeOf(hit.panel);
+PanelRange FigureView::zoomedAbout(const FigureHit& hit, PanelRange range, double factor,
+                                   Qt::KeyboardModifiers modifiers) {
   const auto scale = [&](Qt::Orientation axis, double fixed) {
     const AxisWindow window = windowOf(range, axis);
     setWindow(range, axis,
@@ -227,14 +265,16 @@ void FigureView::zoomAbout(const FigureHit& hit, double factor, Qt::KeyboardModi
   };
   if (!modifiers.testFlag(Qt::ShiftModifier)) scale(Qt::Horizontal, hit.x);
   if (!modifiers.testFlag(Qt::ControlModifier)) scale(Qt::Vertical, hit.y);
-  setRange(hit.panel, range);
+  return range;
 }
 
 void FigureView::showAll() {
   if (scene() == nullptr) return;
-  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
-    if (scene_->has_axes(p)) setRange(p, all_[p]);
-  }
+  changeWindows(QStringLiteral("Show all"), [this] {
+    for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
+      if (scene_->has_axes(p)) setRange(p, all_[p]);
+    }
+  });
 }
 
 bool FigureView::isZoomed() const {
@@ -343,20 +383,21 @@ void FigureView::mousePressEvent(QMouseEvent* event) {
   lasso_.clear();
 }
 
-void FigureView::moveBy(std::size_t panel, const QPointF& from, const QPointF& to) {
+PanelRange FigureView::movedBy(std::size_t panel, PanelRange range, const QPointF& from,
+                               const QPointF& to) {
   const QPointF moved = scene_->to_axes(panel, toUnits(from)) - scene_->to_axes(panel, toUnits(to));
-  PanelRange range = rangeOf(panel);
   range.x_low += moved.x();
   range.x_high += moved.x();
   range.y_low += moved.y();
   range.y_high += moved.y();
-  setRange(panel, range);
+  return range;
 }
 
 void FigureView::mouseMoveEvent(QMouseEvent* event) {
   const QPointF position = event->position();
   if (!pressed_) {
     if (const std::optional<FigureHit> hit = hitAt(position)) {
+  before_drag_ = windows();
       Q_EMIT hovered(*hit);
     } else {
       Q_EMIT unhovered();
@@ -370,7 +411,7 @@ void FigureView::mouseMoveEvent(QMouseEvent* event) {
     lasso_ << position;
     update();
   } else {
-    moveBy(*pressed_panel_, last_, position);
+    setRange(*pressed_panel_, movedBy(*pressed_panel_, rangeOf(*pressed_panel_), last_, position));
   }
   last_ = position;
 }
@@ -403,11 +444,17 @@ void FigureView::wheelEvent(QWheelEvent* event) {
   if (!hit) {
     event->ignore();
     return;
+  if (drag_ == Drag::kMove && !(windows() == before_drag_)) {
+    Q_EMIT windowsChanged(kMove, before_drag_);
+  }
   }
   // Some platforms turn the wheel sideways where Alt or Shift is held.
   const QPoint turn = event->angleDelta();
   const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
-  zoomAbout(*hit, std::pow(kWheelFactor, notches), event->modifiers());
+  changeWindows(kZoom, [&] {
+    setRange(hit->panel, zoomedAbout(*hit, rangeOf(hit->panel), std::pow(kWheelFactor, notches),
+                                     event->modifiers()));
+  });
   event->accept();
 }
 
@@ -417,12 +464,16 @@ void FigureView::keyPressEvent(QKeyEvent* event) {
     QWidget::keyPressEvent(event);
     return;
   }
-  for (std::size_t p = 0; p < figure_->panels.size(); ++p) {
-    if (!scene_->has_axes(p)) continue;
-    const QRectF area = panelArea(p);
-    const QPointF moved(kKeyStep * step.x() * area.width(), kKeyStep * step.y() * area.height());
-    moveBy(p, area.center() + moved, area.center());
-  }
+  std::vector<PanelRange> ranges;
+  for (std::size_t p = 0; p < figure_->panels.size(); ++p) ranges.push_back(rangeOf(p));
+  changeWindows(kMove, [&] {
+    for (std::size_t p = 0; p < ranges.size(); ++p) {
+      if (!scene_->has_axes(p)) continue;
+      const QRectF area = panelArea(p);
+      const QPointF moved(kKeyStep * step.x() * area.width(), kKeyStep * step.y() * area.height());
+      setRange(p, movedBy(p, ranges[p], area.center() + moved, area.center()));
+    }
+  });
 }
 
 void FigureView::leaveEvent(QEvent*) { Q_EMIT unhovered(); }

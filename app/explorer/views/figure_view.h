@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "explorer/models/selection.h"
@@ -36,6 +37,14 @@ struct FigureMark {
   std::size_t panel = 0;
   QRectF area;  ///< on the axes
   bool is_strong = true;
+};
+
+/// What a figure shows of each panel, and of the quantities that its axes are linked by.
+struct FigureWindows {
+  std::vector<std::optional<PanelRange>> panels;  ///< unset: all of it
+  std::vector<std::pair<QString, std::optional<AxisWindow>>> linked;
+
+  bool operator==(const FigureWindows&) const = default;
 };
 
 /// A figure that answers to the mouse, drawn by the same code that writes PDFs.
@@ -75,6 +84,10 @@ class FigureView : public QWidget {
 
   /// What lies at `position` of the widget.
   std::optional<FigureHit> hitAt(const QPointF& position);
+  FigureWindows windows() const;
+  /// Goes back to what windows() gave. Of a figure that has other panels since, only the linked
+  /// quantities.
+  void setWindows(const FigureWindows& windows);
   /// A point on a panel's axes in pixels of the widget.
   QPointF toPixel(std::size_t panel, const QPointF& point);
   /// The panel's axis area in pixels of the widget; empty for tables.
@@ -86,7 +99,8 @@ class FigureView : public QWidget {
   void clicked(const lime::FigureHit& hit, Qt::KeyboardModifiers modifiers);
   /// The points inside are those that a polygon on the panel's axes surrounds.
   void lassoed(std::size_t panel, const QPolygonF& polygon, Qt::KeyboardModifiers modifiers);
-  void zoomed();
+  /// Somebody has zoomed or moved, from `before` to windows(). @param what  names it for undo
+  void windowsChanged(const QString& what, const lime::explorer::FigureWindows& before);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -113,8 +127,12 @@ class FigureView : public QWidget {
   PanelRange rangeOf(std::size_t panel) const;
   void setRange(std::size_t panel, PanelRange range);
   void applyRange(std::size_t panel);
-  void zoomAbout(const FigureHit& hit, double factor, Qt::KeyboardModifiers modifiers);
-  void moveBy(std::size_t panel, const QPointF& from, const QPointF& to);
+  void keepWithin(std::size_t panel);
+  static PanelRange zoomedAbout(const FigureHit& hit, PanelRange range, double factor,
+                                Qt::KeyboardModifiers modifiers);
+  PanelRange movedBy(std::size_t panel, PanelRange range, const QPointF& from, const QPointF& to);
+  /// `change` as one windowsChanged(), where it changes anything.
+  void changeWindows(const QString& what, const std::function<void()>& change);
   void tellLinks(std::size_t panel);
   void hearLink(const QString& quantity);
 
@@ -127,7 +145,7 @@ class FigureView : public QWidget {
   std::function<void(QPainter&)> overlay_;
   Workspace* workspace_ = nullptr;
   std::vector<AxisLink> links_;
-  bool is_telling_ = false;
+  std::optional<std::size_t> telling_;  ///< panel whose window the others are being told
 
   std::unique_ptr<FigureScene> scene_;
   QPointF origin_;                               ///< of the scene in the widget, pixels
@@ -147,5 +165,6 @@ class FigureView : public QWidget {
   QPointF last_;
   QPolygonF lasso_;  ///< in the widget's pixels
 };
+  FigureWindows before_drag_;
 
 }  // namespace lime::explorer

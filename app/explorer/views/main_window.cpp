@@ -15,10 +15,13 @@
 #include <QStatusBar>
 #include <QTimer>
 #include <QTreeView>
+#include <QUndoCommand>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "core/errors.h"
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/views/all_views.h"
 #include "explorer/views/job_panel.h"
 #include "explorer/views/navigator_delegate.h"
@@ -32,6 +35,8 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kSideBarWidth = 236;
+/// Steps may hold thousands of tokens that were chosen.
+constexpr int kMostSteps = 500;
 
 QLabel* caption(const QString& text) {
   auto* const label = new QLabel(text);
@@ -51,6 +56,27 @@ class Indented : public List {
   explicit Indented(int left) { this->setViewportMargins(left, 0, 6, 0); }
 };
 
+/// A document that somebody has given another name.
+class RenameCommand : public QUndoCommand {
+ public:
+  RenameCommand(Workspace& workspace, int id, QString before, QString after)
+      : QUndoCommand(QStringLiteral("Rename %1").arg(before)),
+        workspace_(workspace),
+        id_(id),
+        before_(std::move(before)),
+        after_(std::move(after)) {}
+
+  void undo() override { workspace_.rename(id_, before_); }
+  /// Has no effect when it is pushed: the name is there already.
+  void redo() override { workspace_.rename(id_, after_); }
+
+ private:
+  Workspace& workspace_;
+  int id_;
+  QString before_;
+  QString after_;
+};
+
 QStringList localPaths(const QMimeData& data) {
   QStringList paths;
   for (const QUrl& url : data.urls()) {
@@ -65,6 +91,7 @@ MainWindow::MainWindow()
     : desktop_(QApplication::palette()), workspace_(jobs_), navigator_(workspace_) {
   setWindowTitle(QStringLiteral("lime explorer"));
   setAcceptDrops(true);
+  undo_.setUndoLimit(kMostSteps);
   loadPreferences(preferences_);
   workspace_.setMoves(loadMoves());
   makeCentre();
@@ -183,6 +210,10 @@ void MainWindow::connectWorkspace() {
     // The first document opened chooses the view.
     if (workspace_.documents().size() == 1) showViewFor(*workspace_.find(id));
   });
+  connect(&navigator_, &NavigatorModel::renamed, this,
+          [this](int id, const QString& before, const QString& after) {
+            undo_.push(new RenameCommand(workspace_, id, before, after));
+          });
   connect(&workspace_, &Workspace::documentAdded, this,
           [this](int id) { offerToLocate(*workspace_.find(id)); });
   connect(&workspace_, &Workspace::documentRemoved, this, [this, update] {
@@ -335,7 +366,11 @@ void MainWindow::setStates(const Json& states) {
     const Json& selected = states.at("selection");
     Selection selection = workspace_.selection();
     if (selected.contains("layer")) selection.layer = selected.at("layer").get<int>();
-    if (selected.contains("rows")) selected.at("rows").get_to(selection.rows);
+    const std::vector<const Document*> captures = workspace_.documentsOf(DocumentKind::kCapture);
+    if (selected.contains("rows") && !captures.empty()) {
+      selection.tokens = tokensAt(*captures.front()->capture,
+                                  selected.at("rows").get<std::vector<std::int64_t>>());
+    }
     workspace_.setSelection(selection);
   }
   const std::vector<ViewKind>& kinds = allViews();

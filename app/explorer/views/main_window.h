@@ -97,6 +97,7 @@ class MainWindow : public QMainWindow {
   void showAbout();
   void notice(const QString& text);
   void saveSession();
+  void restoreTokens(const std::string& stored);
   void finishJobs();
   int documentUnder() const;
   QAction* addTo(QMenu& menu, const QString& text, const QKeySequence& shortcut,

@@ -50,6 +50,7 @@ ProbesView::ProbesView(const ViewContext& context, QWidget* parent)
   connect(&workspace(), &Workspace::selectionChanged, this, [this] {
     look();
     markLayer();
+    showChosen();
   });
   connect(&measurements_, &ProbeMeasurements::changed, this, [this] { draw(); });
   connect(&measurements_, &ProbeMeasurements::detailChanged, this, [this] { showDetail(); });
@@ -290,7 +291,8 @@ Json ProbesView::state() const {
           {"sort", tasks_sort_.sortColumn()},
           {"ascending", tasks_sort_.sortOrder() == Qt::AscendingOrder},
           {"shares", numbers_->currentData().toBool()},
-          {"wrong_only", wrong_only_->isChecked()}};
+          {"wrong_only", wrong_only_->isChecked()},
+          {"cell", filter_.cell() ? Json{filter_.cell()->first, filter_.cell()->second} : Json()}};
 }
 
 void ProbesView::setState(const Json& state) {
@@ -315,6 +317,10 @@ void ProbesView::setState(const Json& state) {
     wrong_only_->setChecked(state.value("wrong_only", wrong_only_->isChecked()));
   }
   filter_.setWrongOnly(wrong_only_->isChecked());
+  if (state.contains("cell")) {
+    const Json& cell = state.at("cell");
+    filter_.setCell(cell.is_null() ? std::nullopt : std::optional(cell.get<std::pair<int, int>>()));
+  }
   measure();
   draw();
   showDetail();

@@ -10,6 +10,7 @@
 #include "explorer/models/probe_figures.h"
 #include "explorer/models/probe_measurements.h"
 #include "explorer/models/tasks_model.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/views/view.h"
 #include "viz/figure_hit.h"
 
@@ -70,8 +71,12 @@ class ProbesView : public View {
   void clickTask(const QModelIndex& index);
   void clickCell(const FigureHit& hit);
   void selectLayer(int layer);
+  /// Within another step of undo.
+  void setLayer(int layer);
   void walkLayers(int step);
   void selectJudgement();
+  /// Makes the judgement current whose token is selected, or none.
+  void showChosen();
   QString emptyMessage() const;
   QString describeCurve(const FigureHit& hit) const;
   QString describeTask(const QModelIndex& index) const;
@@ -99,6 +104,8 @@ class ProbesView : public View {
   QTableView* table_;
   JudgementsModel judgements_;
   JudgementsFilter filter_;
+  std::shared_ptr<const CaptureReader> rows_capture_;  ///< that `rows_` are of
+  std::unique_ptr<TokenRows> rows_;
   TasksModel tasks_;
   TasksSort tasks_sort_;
 };

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
@@ -132,6 +133,10 @@ void ProbesView::activate(FigurePane* pane) {
 }
 
 void ProbesView::selectLayer(int layer) {
+  changeState(QStringLiteral("Select a layer"), [&] { setLayer(layer); });
+}
+
+void ProbesView::setLayer(int layer) {
   Selection selection = workspace().selection();
   selection.layer = layer;
   workspace().setSelection(selection);
@@ -140,7 +145,7 @@ void ProbesView::selectLayer(int layer) {
 void ProbesView::clickCurve(const FigureHit& hit) {
   const Figure* const figure = curves_->plot().figure();
   if (figure == nullptr) return;
-  changeState(QStringLiteral("Choose the model"), [&] {
+  changeState(QStringLiteral("Choose the model and a layer"), [&] {
     if (hit.point) {
       const auto& panel = std::get<CurvePanel>(figure->panels[hit.panel].content);
       const QString label = toQString(panel.curves[hit.point->series].label);
@@ -151,8 +156,8 @@ void ProbesView::clickCurve(const FigureHit& hit) {
         }
       }
     }
+    setLayer(std::max(0, static_cast<int>(std::lround(hit.x)) - preferences().layer_base));
   });
-  selectLayer(std::max(0, static_cast<int>(std::lround(hit.x)) - preferences().layer_base));
   look();
   draw();
 }
@@ -164,7 +169,7 @@ void ProbesView::clickTask(const QModelIndex& index) {
   const int layer = tasks_.layerOf(own.column());
   changeState(QStringLiteral("Choose the task"), [&] {
     task_ = task;
-    if (layer >= 0) selectLayer(layer);
+    if (layer >= 0) setLayer(layer);
     look();
     draw();
   });
@@ -187,7 +192,9 @@ void ProbesView::clickCell(const FigureHit& hit) {
   if (detail == nullptr || !hit.cell) return;
   const std::pair<int, int> cell(static_cast<int>(detail->confusion.rows()) - 1 - hit.cell->row,
                                  hit.cell->col);
-  filter_.setCell(filter_.cell() == cell ? std::nullopt : std::optional(cell));
+  changeState(QStringLiteral("List a kind of mistake"), [&] {
+    filter_.setCell(filter_.cell() == cell ? std::nullopt : std::optional(cell));
+  });
   showDetail();
 }
 
@@ -255,6 +262,7 @@ void ProbesView::showDetail() {
                                                           : QStringLiteral("tokens"),
                  filter_.cell() ? QStringLiteral("; one cell is listed") : QString()));
   }
+  showChosen();
   drawConfusion();
 }
 
@@ -264,10 +272,36 @@ void ProbesView::selectJudgement() {
   if (!index.isValid() || detail == nullptr) return;
   const ProbeJudgement& one = judgements_.at(index.row());
   Selection selection = workspace().selection();
-  selection.rows = {one.row};
-  if (detail->question == ProbeQuestion::kBlimp) selection.rows.push_back(one.bad_row);
-  std::sort(selection.rows.begin(), selection.rows.end());
-  workspace().setSelection(selection);
+  std::vector<std::int64_t> rows = {one.row};
+  if (detail->question == ProbeQuestion::kBlimp) rows.push_back(one.bad_row);
+  selection.tokens = tokensAt(detail->sentences->capture(), rows);
+  changeSelection(QStringLiteral("Choose a judgement"), selection);
+}
+
+void ProbesView::showChosen() {
+  const ProbeDetail* const detail = judgements_.detail();
+  if (detail == nullptr) return;
+  const auto capture = detail->sentences->sharedCapture();
+  if (rows_capture_ != capture) {
+    rows_capture_ = capture;
+    rows_ = std::make_unique<TokenRows>(capture);
+  }
+  const std::vector<std::int64_t> rows = rows_->find(workspace().selection().tokens).rows;
+  const auto isChosen = [&](int row) {
+    const ProbeJudgement& one = judgements_.at(row);
+    return std::binary_search(rows.begin(), rows.end(), one.row);
+  };
+  const QSignalBlocker quiet(table_->selectionModel());
+  const QModelIndex now = filter_.mapToSource(table_->currentIndex());
+  if (now.isValid() && isChosen(now.row())) return;
+  QModelIndex wanted;
+  for (int row = 0; row < filter_.rowCount() && !rows.empty() && !wanted.isValid(); ++row) {
+    const QModelIndex index = filter_.index(row, 0);
+    if (isChosen(filter_.mapToSource(index).row())) wanted = index;
+  }
+  table_->setCurrentIndex(wanted);
+  if (wanted.isValid()) table_->scrollTo(wanted);
+  table_->viewport()->update();
 }
 
 }  // namespace lime::explorer

@@ -351,7 +351,7 @@ void RouterView::setState(const Json& state) {
     return state.at(name).get<int>();
   };
   Selection selection{number("layer"), number("head"), number("source_layer"),
-                      number("source_head"), workspace().selection().rows};
+                      number("source_head"), workspace().selection().tokens};
   workspace().setSelection(selection);
   is_setting_ = false;
   draw();

@@ -20,7 +20,7 @@ std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
 }  // namespace
 
 void RouterView::select(const Selection& selection, const QString& text) {
-  changeState(text, [&] { workspace().setSelection(selection); });
+  changeSelection(text, selection);
 }
 
 const RouterMap& RouterView::mapOf(const FigurePane* pane) const {
@@ -34,7 +34,7 @@ void RouterView::chooseNode(const FigureHit& hit) {
   // The last curve is that of the dots.
   if (hit.point->series + 1 != curves.size()) return;
   const auto [layer, head] = flow_.nodes[hit.point->index];
-  select({.layer = layer, .head = head, .rows = workspace().selection().rows},
+  select({.layer = layer, .head = head, .tokens = workspace().selection().tokens},
          QStringLiteral("Choose layer and head"));
 }
 

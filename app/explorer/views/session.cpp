@@ -17,6 +17,7 @@ const QString kViewState = QStringLiteral("session/views/%1");
 const QString kOpen = QStringLiteral("session/open");
 const QString kLabels = QStringLiteral("session/labels");
 const QString kView = QStringLiteral("session/view");
+const QString kTokens = QStringLiteral("session/tokens");
 const QString kMoves = QStringLiteral("moved-captures");
 const QString kRecent = QStringLiteral("recent");
 const QString kGeometry = QStringLiteral("window/geometry");
@@ -86,10 +87,22 @@ void MainWindow::saveSession() {
   }
   settings.setValue(kOpen, paths);
   settings.setValue(kLabels, labels);
+  settings.setValue(kTokens, toQString(tokensToJson(workspace_.selection().tokens).dump()));
   const std::vector<ViewKind>& kinds = allViews();
   if (!kinds.empty()) settings.setValue(kView, kinds[static_cast<std::size_t>(current_view_)].id);
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     settings.setValue(kViewState.arg(kinds[i].id), toQString(views_[i]->state().dump()));
+  }
+}
+
+void MainWindow::restoreTokens(const std::string& stored) {
+  if (stored.empty()) return;
+  try {
+    Selection selection = workspace_.selection();
+    selection.tokens = tokensFromJson(parse_json(stored, "session"));
+    workspace_.setSelection(selection);
+  } catch (const Error&) {
+    return;  // of another version
   }
 }
 
@@ -109,6 +122,7 @@ void MainWindow::restoreSession() {
     if (QFileInfo::exists(path)) present << path;
   }
   workspace_.open(present);
+  restoreTokens(settings.value(kTokens).toString().toStdString());
   const std::vector<ViewKind>& kinds = allViews();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string text = settings.value(kViewState.arg(kinds[i].id)).toString().toStdString();

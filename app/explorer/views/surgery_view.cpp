@@ -97,8 +97,9 @@ void SurgeryView::connectAll() {
     connect(pane, &FigurePane::activated, this, [this, pane] { activate(pane); });
   }
   connect(routes_, &SurgeryRoutes::status, this, &View::status);
-  connect(routes_, &SurgeryRoutes::selectionWanted, this,
-          [this](const Selection& selection) { workspace().setSelection(selection); });
+  connect(routes_, &SurgeryRoutes::selectionWanted, this, [this](const Selection& selection) {
+    changeSelection(QStringLiteral("Choose a route"), selection);
+  });
   connect(routes_, &SurgeryRoutes::scopeChosen, this,
           [this] { recordChange(QStringLiteral("Choose which routes")); });
   connect(routes_, &SurgeryRoutes::scaleWanted, this, &SurgeryView::scale);

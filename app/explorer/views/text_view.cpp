@@ -41,6 +41,7 @@ bool holdsText(const CaptureReader& capture) {
 TextView::TextView(const ViewContext& context, QWidget* parent)
     : View(QStringLiteral("Text"), context, parent),
       measurements_(context.workspace, context.jobs),
+      rows_(context.workspace, context.jobs),
       text_(new TokenText),
       map_(new FigurePane(QStringLiteral("tokens in all layers"))),
       pattern_(new FigurePane(QStringLiteral("attention pattern"))),
@@ -235,6 +236,7 @@ void TextView::listSites() {
   site_->clear();
   const Document* const document = capture();
   sentences_.setCapture(document == nullptr ? nullptr : document->capture);
+  if (document != nullptr) rows_.of(*document);  // ready when tokens are chosen
   if (document != nullptr) {
     for (const std::string& name : document->capture->sites()) {
       if (name != kPatternSite) site_->addItem(toQString(name), toQString(name));

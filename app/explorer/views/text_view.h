@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "explorer/models/capture_rows.h"
 #include "explorer/models/sentences_model.h"
 #include "explorer/models/text_measurements.h"
 #include "explorer/views/view.h"
@@ -74,11 +75,17 @@ class TextView : public View {
   void mark();
   void listHeads();
   void chooseSequence(int sequence);
+  /// The selection with this token of the sequence as the only one.
+  Selection selectionOf(int token) const;
   void chooseToken(int token);
   void chooseLayer(int layer);
   void walkLayers(int step);
   void hearSelection();
   void activate(FigurePane* pane);
+  /// Where the selected tokens are in the capture that is shown; nothing while that is found out.
+  TokenRows::Found chosenTokens() const;
+  /// Why selected tokens are not seen, or nothing.
+  QString tokensNote() const;
   /// The chosen token of the sequence, -1: none.
   int token() const;
   /// The query whose attention is followed: the chosen token, or the last one.
@@ -91,6 +98,7 @@ class TextView : public View {
   QString tokenName(int token) const;
 
   TextMeasurements measurements_;
+  mutable CaptureRows rows_;
   SentencesModel sentences_;
   QSortFilterProxyModel filter_;
   int sequence_ = 0;
@@ -113,8 +121,8 @@ class TextView : public View {
   FigurePane* pattern_;
   FigurePane* routed_;
   FigurePane* active_;
-  std::vector<int> map_documents_;        ///< of the map's panels
-  std::vector<std::int64_t> heard_rows_;  ///< selected when the selection last changed
+  std::vector<int> map_documents_;  ///< of the map's panels
+  TokenSelection heard_tokens_;     ///< selected when last gone to
 };
 
 ViewKind textViewKind();

@@ -76,6 +76,8 @@ void TextView::draw() {
         "The capture's tokenizer is not at hand: open its checkpoint to see "
         "words in place of ids.");
   }
+  const QString note = tokensNote();
+  if (!note.isEmpty()) lines << note;
   problems_->setText(lines.join(QLatin1Char('\n')));
   problems_->setVisible(!lines.isEmpty());
   const QModelIndex row = filter_.mapFromSource(sentences_.index(sequence_, 0));

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
@@ -31,6 +32,7 @@ void TextView::connectAll() {
     if (answer.result && answer.result->checkpoint.empty()) measurements_.forget();
   });
   connect(&workspace(), &Workspace::selectionChanged, this, [this] { hearSelection(); });
+  connect(&rows_, &CaptureRows::ready, this, [this] { hearSelection(); });
   connect(&workspace(), &Workspace::currentChanged, this, [this](int id) {
     const bool is_offered = capture_->findData(id) >= 0;
     if (!is_offered || capture_->currentData() == QVariant(id)) return;
@@ -110,10 +112,11 @@ void TextView::connectPanes() {
   connect(&map_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
     if (!hit.cell) return;
     const std::vector<int> all = layers();
-    chooseToken(hit.cell->col);
+    Selection selection = selectionOf(hit.cell->col);
     if (hit.cell->row < static_cast<int>(all.size())) {
-      chooseLayer(all[static_cast<std::size_t>(hit.cell->row)]);
+      selection.layer = all[static_cast<std::size_t>(hit.cell->row)];
     }
+    changeSelection(QStringLiteral("Choose a token and a layer"), selection);
   });
   connect(&pattern_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
     const Answer<AttentionExploration>& answer = measurements_.attention();
@@ -142,19 +145,23 @@ void TextView::chooseSequence(int sequence) {
   });
 }
 
-void TextView::chooseToken(int token) {
+Selection TextView::selectionOf(int token) const {
   const Document* const document = capture();
-  if (document == nullptr || token < 0) return;
   Selection selection = workspace().selection();
-  selection.rows = {document->capture->offsets()[static_cast<std::size_t>(sequence_)] + token};
-  workspace().setSelection(selection);
+  if (document == nullptr || token < 0) return selection;
+  const std::int64_t first = document->capture->offsets()[static_cast<std::size_t>(sequence_)];
+  selection.tokens = tokensAt(*document->capture, std::vector<std::int64_t>{first + token});
+  return selection;
+}
+
+void TextView::chooseToken(int token) {
+  changeSelection(QStringLiteral("Choose a token"), selectionOf(token));
 }
 
 void TextView::chooseLayer(int layer) {
   Selection selection = workspace().selection();
-  if (selection.layer == layer) return;
   selection.layer = layer;
-  workspace().setSelection(selection);
+  changeSelection(QStringLiteral("Select a layer"), selection);
 }
 
 void TextView::walkLayers(int step) {
@@ -168,21 +175,42 @@ void TextView::walkLayers(int step) {
 
 void TextView::hearSelection() {
   const Document* const document = capture();
-  const std::vector<std::int64_t>& rows = workspace().selection().rows;
-  const bool is_new = rows != heard_rows_;
-  heard_rows_ = rows;
-  // A token that was chosen elsewhere is shown in its sequence.
-  if (is_new && document != nullptr && !rows.empty() && rows.front() >= 0 &&
-      rows.front() < document->capture->num_rows()) {
-    sequence_ = document->capture->rows().sequence[static_cast<std::size_t>(rows.front())];
+  const TokenSelection& tokens = workspace().selection().tokens;
+  // A token that was chosen elsewhere is shown in its sequence, once its row is known.
+  if (document != nullptr && tokens != heard_tokens_ && rows_.of(*document) != nullptr) {
+    heard_tokens_ = tokens;
+    const std::vector<std::int64_t> rows = chosenTokens().rows;
+    if (!rows.empty()) {
+      sequence_ = document->capture->rows().sequence[static_cast<std::size_t>(rows.front())];
+    }
   }
   look();
   draw();
 }
 
+TokenRows::Found TextView::chosenTokens() const {
+  const Document* const document = capture();
+  const TokenRows* const rows = document == nullptr ? nullptr : rows_.of(*document);
+  return rows == nullptr ? TokenRows::Found() : rows->find(workspace().selection().tokens);
+}
+
+QString TextView::tokensNote() const {
+  const Document* const document = capture();
+  if (document == nullptr) return {};
+  const TokenRows::Found found = chosenTokens();
+  if (found.is_other_text) {
+    return QStringLiteral("The tokens that are chosen are of another text than %1.")
+        .arg(document->label);
+  }
+  if (found.rows.empty() && found.absent > 0) {
+    return QStringLiteral("%1 has no rows of the tokens that are chosen.").arg(document->label);
+  }
+  return {};
+}
+
 int TextView::token() const {
   const Document* const document = capture();
-  const std::vector<std::int64_t>& rows = workspace().selection().rows;
+  const std::vector<std::int64_t> rows = chosenTokens().rows;
   if (document == nullptr || rows.size() != 1) return -1;
   const auto at = static_cast<std::size_t>(sequence_);
   const std::vector<std::int64_t>& offsets = document->capture->offsets();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QPointer>
+#include <QSet>
 #include <QString>
 #include <QStringList>
 #include <QWidget>
@@ -12,6 +13,7 @@
 #include "core/json.h"
 #include "explorer/models/document.h"
 #include "explorer/models/preferences.h"
+#include "explorer/models/selection.h"
 #include "viz/figure.h"
 
 class QUndoStack;
@@ -27,6 +29,14 @@ struct ViewContext {
   JobRunner& jobs;
   QUndoStack& undo;
   const Preferences& preferences;
+};
+
+/// What undo brings back: what a person has set in a view, and what is selected in all of them.
+struct ViewMoment {
+  Json state = {};  ///< null: undo leaves it as it is
+  Selection selection = {};
+
+  bool operator==(const ViewMoment&) const = default;
 };
 
 /// Something that keys or the mouse do which no menu shows.
@@ -75,9 +85,11 @@ class View : public QWidget {
   virtual void zoom(double factor) { static_cast<void>(factor); }
   virtual void showAll() {}
 
-  /// Changes the state by `change` and makes that one step of undo. Steps of equal `text` that
-  /// follow each other within a second (a slider being moved) are one.
+  /// Changes the state, or what is selected, by `change` and makes that one step of undo. Steps of
+  /// equal `text` that follow each other within a second (a slider being moved) are one.
   void changeState(const QString& text, const std::function<void()>& change);
+  /// Selects as a step of undo.
+  void changeSelection(const QString& text, const Selection& selection);
 
  Q_SIGNALS:
   /// figure() or commandLines() give something else than before.
@@ -95,6 +107,12 @@ class View : public QWidget {
   /// the step leads from the state at the last rememberState() to the present one.
   void recordChange(const QString& text);
   void rememberState();
+  /// Makes something that was done to a part of the view, a plot that was zoomed, a step of undo.
+  /// Steps of equal `text` that follow each other within a second are one. @param part  its name
+  void recordPart(const QString& text, const QString& part, std::function<void()> undo,
+                  std::function<void()> redo);
+  /// From now on, zooming and moving of all figures is recorded. Views call it in theirs.
+  void showEvent(QShowEvent* event) override;
   /// What has the focus when the view is shown by its shortcut. Not a focus proxy: Tab would go on
   /// behind it and never reach the controls before it.
   void setFirstFocus(QWidget* widget) { first_focus_ = widget; }
@@ -102,10 +120,14 @@ class View : public QWidget {
   QAction* addViewAction(const QString& text, const QKeySequence& shortcut, const QString& toolTip);
 
  private:
+  ViewMoment moment() const;
+  void push(const QString& text, ViewMoment before, ViewMoment after);
+
   QString title_;
   ViewContext context_;
   QPointer<QWidget> first_focus_;
   Json remembered_;
+  QSet<const QObject*> recorded_;  ///< plots whose zoom is a step of undo
 };
 
 /// How the window lists a view before it is made.
