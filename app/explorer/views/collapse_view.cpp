@@ -343,6 +343,12 @@ QStringList CollapseView::commandLines() const {
 
 Json CollapseView::state() const {
   const std::optional<int> layer = workspace().selection().layer;
+  Json extreme;
+  if (const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr) {
+    extreme = {{"capture", of->path.string()},
+               {"lowest", extreme_->is_lowest},
+               {"sequence", extreme_->sequence}};
+  }
   return {{"site", site_->currentData().toString().toStdString()},
           {"measure", measure_->currentData().toString().toStdString()},
           {"sequences", sequences_->currentData().toInt()},
@@ -350,12 +356,6 @@ Json CollapseView::state() const {
           {"extreme", extreme}};
 }
 
-  Json extreme;
-  if (const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr) {
-    extreme = {{"capture", of->path.string()},
-               {"lowest", extreme_->is_lowest},
-               {"sequence", extreme_->sequence}};
-  }
 void CollapseView::setState(const Json& state) {
   chooseData(*site_, toQString(state.value("site", std::string())));
   chooseData(*measure_, toQString(state.value("measure", std::string())));
@@ -366,12 +366,6 @@ void CollapseView::setState(const Json& state) {
         state["layer"].is_null() ? std::nullopt : std::optional(state["layer"].get<int>());
     workspace().setSelection(selection);
   }
-  measure();
-}
-
-void CollapseView::zoom(double factor) { plot_->zoom(factor); }
-void CollapseView::showAll() {
-  plot_->showAll();
   if (state.contains("extreme")) {
     const Json& extreme = state["extreme"];
     extreme_.reset();
@@ -383,6 +377,12 @@ void CollapseView::showAll() {
     showExtreme();
     drawSpectrum();
   }
+  measure();
+}
+
+void CollapseView::zoom(double factor) { plot_->zoom(factor); }
+void CollapseView::showAll() {
+  plot_->showAll();
   spectrum_->showAll();
 }
 

@@ -24,11 +24,11 @@ constexpr double kReachPx = 8.0;      // of the mouse around points
 constexpr int kRestMs = 150;          // after which a figure does not move any more
 constexpr qint64 kSlowMs = 10;        // to draw: more is not smooth
 
-/// `wanted` moved and cut so that it stays within `all`.
 // As undo names them.
 const QString kZoom = QStringLiteral("Zoom");
 const QString kMove = QStringLiteral("Move");
 
+/// `wanted` moved and cut so that it stays within `all`.
 AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
   const double whole = all.high - all.low;
   const double size = std::clamp(wanted.high - wanted.low, kNearest * whole, whole);
@@ -137,6 +137,14 @@ void FigureView::layOut() {
   for (const AxisLink& link : links_) hearLink(link.quantity);
 }
 
+void FigureView::keepWithin(std::size_t panel) {
+  if (!zoom_[panel]) return;
+  for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
+    setWindow(*zoom_[panel], axis,
+              within(windowOf(*zoom_[panel], axis), windowOf(all_[panel], axis)));
+  }
+}
+
 PanelRange FigureView::rangeOf(std::size_t panel) const {
   return zoom_[panel].value_or(all_[panel]);
 }
@@ -145,14 +153,6 @@ void FigureView::applyRange(std::size_t panel) {
   if (scene_->has_axes(panel)) scene_->set_range(panel, rangeOf(panel));
   is_stale_ = true;
   update();
-}
-
-void FigureView::keepWithin(std::size_t panel) {
-  if (!zoom_[panel]) return;
-  for (const auto axis : {Qt::Horizontal, Qt::Vertical}) {
-    setWindow(*zoom_[panel], axis,
-              within(windowOf(*zoom_[panel], axis), windowOf(all_[panel], axis)));
-  }
 }
 
 void FigureView::setRange(std::size_t panel, PanelRange range) {
@@ -222,6 +222,7 @@ void FigureView::hearLink(const QString& quantity) {
   if (!scene_ || workspace_ == nullptr) return;
   for (const AxisLink& link : links_) {
     if (link.quantity != quantity || !scene_->has_axes(link.panel)) continue;
+    if (telling_ == link.panel) continue;
     AxisWindow shown = windowOf(all_[link.panel], link.axis);
     if (const std::optional<AxisWindow> window = workspace_->window(quantity)) {
       const auto coord = [&](double v) {
@@ -232,7 +233,6 @@ void FigureView::hearLink(const QString& quantity) {
       shown = within({std::min(low, high), std::max(low, high)}, shown);
     }
     PanelRange range = rangeOf(link.panel);
-    if (telling_ == link.panel) continue;
     setWindow(range, link.axis, shown);
     zoom_[link.panel] = range == all_[link.panel] ? std::nullopt : std::optional(range);
     applyRange(link.panel);
@@ -380,6 +380,7 @@ void FigureView::mousePressEvent(QMouseEvent* event) {
   pressed_panel_ = hit ? std::optional(hit->panel) : std::nullopt;
   last_ = event->position();
   is_dragging_ = false;
+  before_drag_ = windows();
   lasso_.clear();
 }
 
@@ -397,7 +398,6 @@ void FigureView::mouseMoveEvent(QMouseEvent* event) {
   const QPointF position = event->position();
   if (!pressed_) {
     if (const std::optional<FigureHit> hit = hitAt(position)) {
-  before_drag_ = windows();
       Q_EMIT hovered(*hit);
     } else {
       Q_EMIT unhovered();
@@ -427,6 +427,9 @@ void FigureView::mouseReleaseEvent(QMouseEvent* event) {
     }
     return;
   }
+  if (drag_ == Drag::kMove && !(windows() == before_drag_)) {
+    Q_EMIT windowsChanged(kMove, before_drag_);
+  }
   if (drag_ != Drag::kLasso || lasso_.size() < 3 || !pressed_panel_ || scene() == nullptr) return;
   QPolygonF polygon;
   for (const QPointF& point : std::as_const(lasso_)) {
@@ -444,9 +447,6 @@ void FigureView::wheelEvent(QWheelEvent* event) {
   if (!hit) {
     event->ignore();
     return;
-  if (drag_ == Drag::kMove && !(windows() == before_drag_)) {
-    Q_EMIT windowsChanged(kMove, before_drag_);
-  }
   }
   // Some platforms turn the wheel sideways where Alt or Shift is held.
   const QPoint turn = event->angleDelta();

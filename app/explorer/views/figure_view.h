@@ -81,13 +81,13 @@ class FigureView : public QWidget {
   void zoom(double factor);  ///< about the middle of all panels; > 1 comes nearer
   void showAll();
   bool isZoomed() const;
-
-  /// What lies at `position` of the widget.
-  std::optional<FigureHit> hitAt(const QPointF& position);
   FigureWindows windows() const;
   /// Goes back to what windows() gave. Of a figure that has other panels since, only the linked
   /// quantities.
   void setWindows(const FigureWindows& windows);
+
+  /// What lies at `position` of the widget.
+  std::optional<FigureHit> hitAt(const QPointF& position);
   /// A point on a panel's axes in pixels of the widget.
   QPointF toPixel(std::size_t panel, const QPointF& point);
   /// The panel's axis area in pixels of the widget; empty for tables.
@@ -124,10 +124,10 @@ class FigureView : public QWidget {
   void paintMessage(QPainter& painter) const;
   void paintMarks(QPainter& painter);
   QPointF toUnits(const QPointF& position) const;
+  void keepWithin(std::size_t panel);
   PanelRange rangeOf(std::size_t panel) const;
   void setRange(std::size_t panel, PanelRange range);
   void applyRange(std::size_t panel);
-  void keepWithin(std::size_t panel);
   static PanelRange zoomedAbout(const FigureHit& hit, PanelRange range, double factor,
                                 Qt::KeyboardModifiers modifiers);
   PanelRange movedBy(std::size_t panel, PanelRange range, const QPointF& from, const QPointF& to);
@@ -162,9 +162,9 @@ class FigureView : public QWidget {
   std::optional<QPointF> pressed_;
   std::optional<std::size_t> pressed_panel_;
   bool is_dragging_ = false;
+  FigureWindows before_drag_;
   QPointF last_;
   QPolygonF lasso_;  ///< in the widget's pixels
 };
-  FigureWindows before_drag_;
 
 }  // namespace lime::explorer
