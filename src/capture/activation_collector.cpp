@@ -15,13 +15,6 @@ bool is_key_or_value(HookKind kind) {
          kind == HookKind::kRoutedV;
 }
 
-HookKind kind_of(const std::string& site, const std::vector<CaptureSite>& sites) {
-  const auto entry = std::find_if(sites.begin(), sites.end(), [&](const CaptureSite& candidate) {
-    return candidate.name == site;
-  });
-  return entry->kind;
-}
-
 }  // namespace
 
 std::int64_t CaptureBatch::num_tokens() const {
@@ -42,7 +35,7 @@ ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
   };
   for (std::size_t i = 0; i < activations.size(); ++i) {
     const ActivationInfo& info = activations[i];
-    Target target = target_of(kind_of(info.site, sites), info.site, info.layer);
+    Target target = target_of(site_kind(info.site, sites), info.site, info.layer);
     target.activation = i;
     if (target.point.kind == HookKind::kPattern) {
       target.num_keys = info.dim / config.num_attention_heads;

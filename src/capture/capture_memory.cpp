@@ -35,7 +35,7 @@ std::int64_t element_bytes(ComputeType dtype) {
 }
 
 /// Weights and, while they are read, the largest one as float32.
-std::int64_t weight_bytes(const ModelConfig& config, ComputeType dtype) {
+std::int64_t weight_bytes(const ModelConfig& config, const CaptureLoad& load) {
   std::int64_t elements = 0;
   std::int64_t largest = 0;
   for (const ParameterSpec& spec : parameter_specs(config)) {
@@ -43,8 +43,10 @@ std::int64_t weight_bytes(const ModelConfig& config, ComputeType dtype) {
     elements += count;
     largest = std::max(largest, count);
   }
-  const bool is_staged = element_bytes(dtype) < 4;
-  return elements * element_bytes(dtype) + (is_staged ? largest * 4 : 0);
+  const std::int64_t size = element_bytes(load.dtype);
+  if (!load.is_on_host) return largest * std::max<std::int64_t>(size, 4);
+  const bool is_staged = size < 4;
+  return elements * size + (is_staged ? largest * 4 : 0);
 }
 
 std::string size_text(std::int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
@@ -55,16 +57,20 @@ std::int64_t elements_per_token(const ModelConfig& config, const CaptureLoad& lo
   return pass_elements_per_token(config) + (load.keeps_patterns ? patterns : 0);
 }
 
+/// Per token; what a GPU computed comes to the host as float32, one activation at a time.
+std::int64_t bytes_of_pass(const ModelConfig& config, const CaptureLoad& load) {
+  return load.is_on_host ? elements_per_token(config, load) * element_bytes(load.dtype)
+                         : load.bytes_per_token;
+}
+
 /// The memory of a capture as a function of how it is cut.
 class MemoryModel {
  public:
   MemoryModel(const ModelConfig& config, const CaptureLoad& load)
       : load_(load),
         program_(resident_memory() + kOverhead),
-        weights_(weight_bytes(config, load.dtype)),
-        pass_per_sequence_(load.longest *
-                           (elements_per_token(config, load) * element_bytes(load.dtype) +
-                            load.bytes_per_token)) {}
+        weights_(weight_bytes(config, load)),
+        pass_per_sequence_(load.longest * (bytes_of_pass(config, load) + load.bytes_per_token)) {}
 
   CaptureMemory of(std::int64_t batch_size, std::int64_t queue_bytes) const {
     CaptureMemory memory;

@@ -21,9 +21,11 @@ struct CaptureLoad {
   bool keeps_patterns = false;       ///< attention patterns, [heads, length, length], are formed
   std::int64_t smallest_batch = 1;   ///< sequences per pass; 2 where they come in pairs
   std::optional<std::int64_t> asked_batch = std::nullopt;  ///< cannot be made smaller
+  bool is_on_host = true;  ///< false: weights and intermediate results lie on a GPU
 };
 
-/// Bytes that the parts of a capture hold at the same time; upper bounds but for the program.
+/// Bytes of the host's memory that the parts of a capture hold at the same time; upper bounds but
+/// for the program.
 struct CaptureMemory {
   std::int64_t program = 0;  ///< held already: code, libraries, the input's ids
   std::int64_t weights = 0;  ///< in the type of the arithmetic, and the largest tensor once more

@@ -11,6 +11,7 @@
 #include "capture/token_classes.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
+#include "core/memory.h"
 #include "core/program.h"
 
 namespace lime {
@@ -136,8 +137,9 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
 /// Rows of whole sequences wait in memory until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
-CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup) {
+CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup, bool is_on_host) {
   CaptureLoad load;
+  load.is_on_host = is_on_host;
   load.dtype = options.dtype;
   load.longest = setup.input.longest();
   load.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
@@ -149,16 +151,47 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup) {
   load.keeps_patterns =
       std::any_of(setup.sites.begin(), setup.sites.end(),
                   [](const CaptureSite& site) { return site.kind == HookKind::kPattern; });
-  load.smallest_batch = options.pairs.empty() ? 1 : 2;
-  load.asked_batch = options.batch_size;
+  load.smallest_batch = setup.smallest_batch;
   return load;
 }
 
+/// The batch of the run that this one goes on with: memory may be another now.
+std::optional<std::int64_t> earlier_batch(const CaptureOptions& options) {
+  if (!options.goes_on()) return std::nullopt;
+  const Json begun = begun_capture_options(options.output);
+  if (!begun.is_object() || !begun.contains("batch_size")) return std::nullopt;
+  return begun["batch_size"].get<std::int64_t>();
+}
+
+/// As many sequences as the device takes, up to a pass of so many tokens that more would not be
+/// faster.
+std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 16;
+  const std::int64_t most = std::max(setup.smallest_batch, kMostTokens / setup.input.longest());
+  const std::int64_t found = place.largest_batch(setup, most);
+  if (found > 0) return found;
+  throw InvalidArgument(
+      "batch_size: the device's memory takes no pass over {} of {} tokens; choose a narrower "
+      "--dtype, fewer --layers, shorter sequences or another --device",
+      setup.smallest_batch == 1 ? "one sequence" : "a pair", setup.input.longest());
+}
+
 /// Chooses the batch, and how much waits for the disk, within the memory that may be taken.
-void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning, CaptureSetup& setup) {
-  const std::int64_t usual = choose_batch_size(options.batch_size, setup.input.longest());
-  const MemoryPlan plan = plan_capture_memory(setup.config, load_of(options, setup), usual,
-                                              tuning.queue_bytes, options.memory_limit);
+void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
+                  const CapturePlace& place, CaptureSetup& setup) {
+  CaptureLoad load = load_of(options, setup, place.is_on_host);
+  std::optional<ByteSize> limit = options.memory_limit;
+  std::optional<std::int64_t> batch;
+  if (options.batch_size && !options.batch_size->is_automatic) {
+    batch = options.batch_size->sequences;
+    load.asked_batch = batch;
+  } else if (options.batch_size) {
+    batch = earlier_batch(options);
+    if (!batch && place.largest_batch) batch = tried_batch(place, setup);
+    if (!limit) limit = ByteSize{resident_memory() + available_memory()};
+  }
+  const std::int64_t usual = choose_batch_size(batch, setup.input.longest());
+  const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
   setup.batch_size = plan.batch_size;
   setup.queue_bytes = plan.queue_bytes;
   setup.outlook.memory_bytes = plan.memory.total();
@@ -176,8 +209,19 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
   const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
   limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
-  if (!options.batch_size) limits.tokens = limits.batch_size * setup.input.longest();
+  const bool is_asked = options.batch_size && !options.batch_size->is_automatic;
+  if (!is_asked) limits.tokens = limits.batch_size * setup.input.longest();
   return limits;
+}
+
+/// The last layer that anyone listens to.
+std::int64_t last_layer_of(const CaptureSetup& setup) {
+  if (setup.scores) return setup.config.num_hidden_layers - 1;
+  std::int64_t last = 0;
+  for (const ActivationInfo& info : setup.plan.activations) {
+    last = std::max<std::int64_t>(last, info.layer);
+  }
+  return last;
 }
 
 void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& classes,
@@ -190,10 +234,6 @@ void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& c
   outlook.dropped_tokens = input.dropped_tokens;
   outlook.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
   outlook.bytes = outlook.num_rows * (setup.bytes_per_row + kTableBytesPerRow);
-  for (const ActivationInfo& info : setup.plan.activations) {
-    outlook.last_layer = std::max<std::int64_t>(outlook.last_layer, info.layer);
-  }
-  if (setup.scores) outlook.last_layer = setup.config.num_hidden_layers - 1;
   std::error_code error;
   const fs::path folder = options.output.has_parent_path() ? options.output.parent_path() : ".";
   const fs::space_info space = fs::space(folder, error);
@@ -215,7 +255,8 @@ void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& c
 
 std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
                                                     const Checkpoint& checkpoint,
-                                                    const CaptureTuning& tuning) {
+                                                    const CaptureTuning& tuning,
+                                                    const CapturePlace& place) {
   auto setup = std::make_unique<CaptureSetup>();
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
@@ -242,7 +283,9 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   for (const ActivationInfo& info : setup->plan.activations) {
     setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);
   }
-  choose_sizes(options, tuning, *setup);
+  setup->smallest_batch = options.pairs.empty() ? 1 : 2;
+  setup->outlook.last_layer = last_layer_of(*setup);
+  choose_sizes(options, tuning, place, *setup);
   setup->windows = plan_passes(options, *setup);
   setup->shards = plan_shards({.num_sequences = setup->input.num_sequences(),
                                .num_tokens = setup->input.num_tokens(),

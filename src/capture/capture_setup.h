@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct CaptureSetup {
   std::unique_ptr<RowSelection> selection;  ///< refers to input
   std::vector<CaptureSite> sites;
   std::vector<SequenceRange> shards;
+  std::int64_t smallest_batch = 1;  ///< sequences that must go together: 2 of a pair
   std::int64_t batch_size = 0;
   std::int64_t bytes_per_row = 0;
   std::size_t queue_bytes = 0;  ///< of rows that wait for the disk
@@ -35,11 +37,20 @@ struct CaptureSetup {
   CaptureOutlook outlook;
 };
 
+/// Where a capture computes, as far as that decides how it is cut.
+struct CapturePlace {
+  bool is_on_host = true;
+  /// For an automatic batch size on a device whose memory is found out by trying: the largest
+  /// number of sequences per pass, at most as many as it is given; 0 if none fits.
+  std::function<std::int64_t(const CaptureSetup& setup, std::int64_t most)> largest_batch = {};
+};
+
 /// Reads the input, finds sites, layers, tokens and rows, and refuses what cannot be done.
 /// @return on the heap, because the selection refers to the input.
 /// @throws InvalidArgument, FormatError, IoError  as run_capture()
 std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
                                                     const Checkpoint& checkpoint,
-                                                    const CaptureTuning& tuning);
+                                                    const CaptureTuning& tuning,
+                                                    const CapturePlace& place);
 
 }  // namespace lime

@@ -47,7 +47,8 @@ void CaptureOptions::describe(OptionList& list) {
       "job arrays say so themselves. 0/1: all of it");
   list.group("Run");
   list.add("batch_size", batch_size,
-           "sequences per forward pass; 8, or as many as make up 4096 tokens");
+           "sequences per forward pass; 8, or as many as make up 4096 tokens; auto: as many as the "
+           "device's memory takes");
   list.add("device", device, "auto, cpu, cuda or cuda:I");
   list.add("dtype", dtype, "arithmetic of the forward pass");
   list.add("allow_nan", allow_nan, "run although weights or activations are not finite");
@@ -82,7 +83,12 @@ void CaptureOptions::validate() const {
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
   }
-  if (batch_size) at_least_one("batch_size", *batch_size);
+  if (batch_size && !batch_size->is_automatic) at_least_one("batch_size", batch_size->sequences);
+  if (batch_size && batch_size->is_automatic && !share().is_whole()) {
+    throw InvalidArgument(
+        "batch_size: auto goes by the memory of one process, and processes that share a capture "
+        "must choose alike; give a number");
+  }
   at_least_one("max_per_class", max_per_class);
   if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
   find_sites(chosen_sites());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/batch_size.h"
 #include "core/layer_selection.h"
 #include "core/memory.h"
 #include "core/options.h"
@@ -91,8 +92,9 @@ struct CaptureOptions {
   std::optional<WorkShare> shard = std::nullopt;
 
   /// Sequences per forward pass, >= 1. Without a value: 8, and for short sequences as many as make
-  /// up 4096 tokens.
-  std::optional<std::int64_t> batch_size = std::nullopt;
+  /// up 4096 tokens. Automatic: on a GPU as many as its memory takes, found by trying; on the CPU
+  /// the usual number or the fewer that the free memory takes.
+  std::optional<BatchSize> batch_size = std::nullopt;
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
   /// Runs although weights or activations are not finite.

@@ -53,6 +53,13 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
   return sites;
 }
 
+HookKind site_kind(const std::string& name, const std::vector<CaptureSite>& sites) {
+  const auto entry = std::find_if(sites.begin(), sites.end(), [&](const CaptureSite& candidate) {
+    return candidate.name == name;
+  });
+  return entry->kind;
+}
+
 std::int64_t site_dim(HookKind kind, const ModelConfig& config) {
   switch (kind) {
     case HookKind::kQ:

@@ -30,6 +30,9 @@ inline constexpr const char* kValuesSite = "values";
 /// @throws InvalidArgument  for an unknown or repeated name; lists what there is.
 std::vector<CaptureSite> find_sites(const std::vector<std::string>& names);
 
+/// The kind of the site called `name`, which must be among `sites`.
+HookKind site_kind(const std::string& name, const std::vector<CaptureSite>& sites);
+
 /// Numbers per row of a site; of attn.hook_pattern for each key, see widen_patterns().
 std::int64_t site_dim(HookKind kind, const ModelConfig& config);
 

@@ -260,4 +260,10 @@ int CaptureWriter::finish_partial() {
   return static_cast<int>(records.size());
 }
 
+Json begun_capture_options(const fs::path& path) {
+  const std::optional<Json> manifest = ShardFolder(path).read_manifest();
+  const Json::json_pointer place("/identity/options");
+  return manifest && manifest->contains(place) ? manifest->at(place) : Json();
+}
+
 }  // namespace lime

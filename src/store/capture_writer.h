@@ -120,4 +120,8 @@ class CaptureWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The options of the capture whose shards were begun beside `path`; null if none were.
+/// @throws FormatError  if what lies there cannot be read.
+Json begun_capture_options(const std::filesystem::path& path);
+
 }  // namespace lime
