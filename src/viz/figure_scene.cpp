@@ -121,6 +121,16 @@ std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) co
   return hit_at(*impl_->layout, impl_->figure, place, reach);
 }
 
+void FigureScene::refresh_map(std::size_t panel) {
+  const auto& changed = std::get<MapPanel>(impl_->figure.panels[panel].content);
+  for (QCPAbstractPlottable* const drawn : impl_->layout->axes_of(panel)->plottables()) {
+    auto* const map = dynamic_cast<MapPlottable*>(drawn);
+    if (map == nullptr) continue;
+    map->set_cells(changed.values);
+    map->show_marks(changed.marks);
+  }
+}
+
 void FigureScene::paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick) {
   impl_->plot->setNotAntialiasedElements(is_quick ? QCP::aePlottables : QCP::aeNone);
   QCPPainter painter;

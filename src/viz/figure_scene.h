@@ -57,6 +57,9 @@ class FigureScene {
   /// @param reach  see hit_at()
   std::optional<FigureHit> hit(const QPointF& place, double reach) const;
 
+  /// Takes over the cells and marks of a map that were changed in the figure since.
+  void refresh_map(std::size_t panel);
+
   /// Paints into `device`: first moved by `origin` of its pixels, then scaled.
   /// @param is_quick  with rough edges: for what moves
   void paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick = false);

@@ -16,6 +16,13 @@ constexpr double kSmallestMarked = 2.5;   // side of a cell that can have a mark
 constexpr double kLargestCorner = 6.0;    // of such a mark, points
 constexpr double kSmallestNumbers = 0.6;  // of the font's size
 
+/// With a true minus, but none before what is rounded to zero.
+QString number_text(double value, int decimals) {
+  QString text = QString::number(value, 'f', decimals);
+  if (text.toDouble() == 0.0) text.remove(QLatin1Char('-'));
+  return text.replace(QLatin1Char('-'), QChar(0x2212));
+}
+
 }  // namespace
 
 Colour MapScale::colour(double value) const {
@@ -82,10 +89,12 @@ QImage MapPlottable::picture() const {
                QImage::Format_ARGB32);
   image.fill(Qt::transparent);
   for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
+    auto* const line =
+        reinterpret_cast<QRgb*>(image.scanLine(static_cast<int>(cells_.rows() - 1 - r)));
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
       if (!std::isfinite(cells_(r, c))) continue;
-      image.setPixelColor(static_cast<int>(c), static_cast<int>(cells_.rows() - 1 - r),
-                          to_qcolor(scale_.colour(cells_(r, c))));
+      const Colour colour = scale_.colour(cells_(r, c));
+      line[c] = qRgb(colour.red, colour.green, colour.blue);
     }
   }
   return image;
@@ -108,8 +117,13 @@ void MapPlottable::draw_marks(QCPPainter* painter) const {
   const QSizeF size = cell_rect(0, 0).size();
   if (std::min(size.width(), size.height()) < units(kSmallestMarked)) return;
   painter->setRenderHint(QPainter::Antialiasing, true);
+  const QCPRange cols = mKeyAxis->range();
+  const QCPRange rows = mValueAxis->range();
   for (const MapPanel::Mark& mark : marks_) {
     if (mark.row >= cells_.rows() || mark.col >= cells_.cols()) continue;
+    // From near, nearly all of them are out of sight.
+    if (mark.col + 1 < cols.lower || mark.col - 1 > cols.upper) continue;
+    if (mark.row + 1 < rows.lower || mark.row - 1 > rows.upper) continue;
     const double value = cells_(mark.row, mark.col);
     const QRectF cell = cell_rect(mark.row, mark.col);
     QColor ink = ink_on(std::isfinite(value) ? value : 0.5 * (scale_.low + scale_.high));
@@ -151,8 +165,7 @@ void MapPlottable::draw_numbers(QCPPainter* painter) const {
       const double value = cells_(r, c);
       if (!std::isfinite(value)) continue;
       painter->setPen(ink_on(value));
-      painter->drawText(cell_rect(r, c), Qt::AlignCenter,
-                        QString::number(value, 'f', decimals_).replace('-', QChar(0x2212)));
+      painter->drawText(cell_rect(r, c), Qt::AlignCenter, number_text(value, decimals_));
     }
   }
 }

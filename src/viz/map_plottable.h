@@ -38,6 +38,11 @@ class MapPlottable : public QCPAbstractPlottable {
     decimals_ = decimals;
   }
   void show_marks(std::vector<MapPanel::Mark> marks) { marks_ = std::move(marks); }
+  /// @param cells  as many as there were
+  void set_cells(MatrixD cells) {
+    cells_ = std::move(cells);
+    picture_ = QImage();
+  }
   /// Draws one picture however few cells there are: on a screen, which is redrawn often.
   void draw_as_picture() { always_picture_ = true; }
 

@@ -52,5 +52,62 @@ TEST(EditedRoutersTest, CountTheWeightsOfAnEdit) {
   }
 }
 
+/// What is kept up to date edit by edit must be what is computed from the start.
+void expect_whole(const EditedRouters& edited) {
+  const Routers whole = edited_routers(edited.trained().routers(), edited.edits());
+  const MatrixD values = router_layer_values(whole, RouterQuantity::kSigned);
+  const std::int64_t heads = whole.num_key_value_heads;
+  for (std::int64_t layer = 0; layer < whole.num_layers(); ++layer) {
+    const auto at = static_cast<std::size_t>(layer);
+    const MatrixD scales = edit_scales(edited.edits(), layer, heads);
+    EXPECT_EQ(edited.scales(layer), scales);
+    for (std::int64_t source = 0; source <= layer; ++source) {
+      // Sums of 4 weights below 20, in another order at worst.
+      EXPECT_NEAR(edited.layer_values()(layer, source), values(layer, source), 1e-12);
+      const auto block = scales.middleCols(source * heads, heads).array();
+      const RouteState state = (block == 0.0).all()   ? RouteState::kOff
+                               : (block == 1.0).all() ? RouteState::kAsTrained
+                                                      : RouteState::kScaled;
+      EXPECT_EQ(edited.state(layer, source), state) << layer << " " << source;
+      EXPECT_EQ(edited.weight(layer, 1, source, 0), whole.weights[at](1, source * heads));
+    }
+  }
+}
+
+TEST(EditedRoutersTest, AreKeptUpToDateEditByEdit) {
+  Routers routers = Routers::identity(4, 2);
+  for (std::size_t layer = 1; layer < 4; ++layer) {
+    for (Eigen::Index i = 0; i < routers.weights[layer].size(); ++i) {
+      routers.weights[layer].data()[i] = 1.0 + 0.7 * static_cast<double>(i);
+    }
+  }
+  const auto trained = std::make_shared<const RouterExploration>(routers);
+  EditedRouters edited(trained);
+  expect_whole(edited);
+  std::vector<RouterEdit> edits;
+  for (const RouterEdit& edit : some_edits()) {
+    edits.push_back(edit);
+    edited.set_edits(edits);
+    expect_whole(edited);
+  }
+  edits[1].scale = 0.0;
+  edited.set_edits(edits);
+  expect_whole(edited);
+  edits.erase(edits.begin() + 1);
+  edited.set_edits(edits);
+  expect_whole(edited);
+  edits.insert(edits.begin(), {.layer = 3, .head = {}, .source = 1, .source_head = {}, .scale = 2});
+  edited.set_edits(edits);
+  expect_whole(edited);
+  // Equal edits, one of which goes.
+  edited.set_edits({edits[0], edits[0]});
+  expect_whole(edited);
+  edited.set_edits({edits[0]});
+  expect_whole(edited);
+  edited.set_edits({});
+  EXPECT_EQ(edited.layer_values().row(3), trained->layer_values(RouterQuantity::kSigned).row(3))
+      << "what is taken back is as it was, to the bit";
+}
+
 }  // namespace
 }  // namespace lime

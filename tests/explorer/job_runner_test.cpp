@@ -195,6 +195,60 @@ TEST_F(JobRunnerTest, ShowsTheLastLinesOfAChildThatDies) {
   EXPECT_TRUE(error.startsWith("'/absent/program': cannot be started")) << error.toStdString();
 }
 
+TEST_F(JobRunnerTest, TellsProgressAndTimeLeftOfAChild) {
+  JobListModel model(jobs_);
+  const auto detail = [&] { return model.index(0).data(JobListModel::DetailRole).toString(); };
+  QStringList details;
+  QObject::connect(&jobs_, &JobRunner::jobChanged, [&] { details << detail(); });
+  const QString report =
+      R"(echo '{"progress":"%1","unit":"%2","done":%3,"total":%4,"note":""}' >&2;)";
+  const JobId id = jobs_.startProcess(
+      &owner_, {.title = "child"}, "/bin/sh",
+      {"-c", "[ \"$LIME_PROGRESS\" = json ] || exit 1;" +
+                 report.arg("load", "bytes").arg(1048576).arg(3145728) +
+                 report.arg("capture", "tokens").arg(100).arg(400) + "sleep 0.7;" +
+                 report.arg("capture", "tokens").arg(300).arg(400) + "exec sleep 60"},
+      [](const QByteArray&) {});
+  ASSERT_TRUE(waitUntil([&] { return jobs_.find(id)->progress.done == 300; }));
+  const JobInfo info = *jobs_.find(id);
+  EXPECT_EQ(info.stage, "capture");
+  EXPECT_EQ(info.stages_begun, 2);
+  EXPECT_EQ(info.share(), 0.75);
+  // Half as many as were done since the stage began are left.
+  ASSERT_TRUE(info.seconds_left);
+  EXPECT_GT(*info.seconds_left, 0.3);
+  EXPECT_EQ(model.index(0).data(JobListModel::ShareRole).toDouble(), 0.75);
+  EXPECT_TRUE(details.contains("load: 1 MiB of 3 MiB")) << details.join('|').toStdString();
+  EXPECT_TRUE(detail().startsWith("capture: 300 of 400 tokens, ")) << detail().toStdString();
+  EXPECT_TRUE(detail().endsWith(" left")) << detail().toStdString();
+  jobs_.cancel(id);
+  ASSERT_TRUE(idle());
+  EXPECT_FALSE(jobs_.find(id));
+}
+
+TEST_F(JobRunnerTest, ProgressOfAChildIsNotAmongItsLastLines) {
+  QString error;
+  jobs_.startProcess(
+      &owner_, {.title = "dies"}, "/bin/sh",
+      {"-c",
+       R"(echo one >&2; echo '{"progress":"load","unit":"bytes","done":1,"total":2,"note":""}' >&2;
+          printf 'two, cut sh' >&2; exit 3)"},
+      [](const QByteArray&) {}, [&](const QString& text) { error = text; });
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(error, "'/bin/sh': ended with status 3; its last lines:\none\ntwo, cut sh");
+}
+
+TEST_F(JobRunnerTest, ShowsTheLastLineOfAChildThatTellsNoProgress) {
+  const JobId id =
+      jobs_.startProcess(&owner_, {.title = "old"}, "/bin/sh",
+                         {"-c", R"(echo begun >&2; printf 'half\rwhole' >&2; exec sleep 60)"},
+                         [](const QByteArray&) {});
+  EXPECT_TRUE(waitUntil([&] { return jobs_.find(id)->progress.note == "whole"; }));
+  EXPECT_FALSE(jobs_.find(id)->share());
+  jobs_.cancel(id);
+  ASSERT_TRUE(idle());
+}
+
 TEST_F(JobRunnerTest, CancelEndsAChild) {
   bool told = false;
   const JobId id = jobs_.startProcess(

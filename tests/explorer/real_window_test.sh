@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Opens the checkpoints of data/ in a real window on a display of its own (Xvfb), walks every view and
-# looks at the pictures: real_window_test.sh LIME_EXPLORER DATA OUTPUT [LIME_CAPTURE]
-# With lime-capture also the views of captures: of expressions, of some numbers in them, of pairs.
+# looks at the pictures: real_window_test.sh LIME_EXPLORER DATA OUTPUT [LIME_CAPTURE [LIME_METRICS]]
+# With lime-capture also the views of captures (of expressions, of some numbers in them, of pairs) and
+# a run of route surgery, with lime-metrics the clouds and the results; then all views in the dark.
 # Exits with 77, which ctest counts as skipped, where there is no Xvfb.
 set -euo pipefail
 explorer=$1
 data=$2
 output=$3
 capture=${4:-}
+metrics=${5:-}
 
 command -v Xvfb >/dev/null || { echo "skipped: needs Xvfb (scripts/install-deps.sh --tests)"; exit 77; }
 rm -rf "$output"
@@ -22,9 +24,11 @@ for _ in $(seq 100); do [ -s "$number" ] && break; sleep 0.1; done
 [ -s "$number" ] || { echo "Xvfb did not start:"; cat "$output/xvfb.log"; exit 1; }
 
 export DISPLAY=:$(head -n 1 "$number") QT_QPA_PLATFORM=xcb
-surgery='{"surgery": {"edits": [{"layer": 2, "source": 0, "scale": 0}], "text": "11 + 91 - 91 =", "run": true}}'
-"$explorer" --no-session --screenshot "$output/views" --state "$surgery" "$data/aet-llama" "$data/aet-lime"
-"$explorer" --no-session --screenshot "$output/start"
+shoot() { "$explorer" --no-session --screenshot "$@"; }
+surgery='{"surgery": {"edits": [{"layer": 2, "source": 0, "scale": 0}], "text": "11 + 91 - 91 =", "run": '
+shoot "$output/views" --state "${surgery}true}}" "$data/aet-llama" "$data/aet-lime"
+shoot "$output/not-run" --state "${surgery}false}}" "$data/aet-llama" "$data/aet-lime"
+shoot "$output/start"
 
 views=""
 if [ -x "$capture" ]; then
@@ -39,22 +43,37 @@ if [ -x "$capture" ]; then
     take --lines "$output/expressions.txt" --only ' 1, 2, 3' --sites hidden -o "$output/words-$model.h5"
     take --pairs "$output/pairs.jsonl" --rows mean --sites hidden -o "$output/pairs-$model.h5"
   done
-  "$explorer" --no-session --screenshot "$output/captures" \
+  shoot "$output/captures" \
     --state '{"selection": {"layer": 1, "rows": [25]}, "text": {"sequence": 1, "attention": true}}' \
     "$output"/{llama,lime,words-llama,words-lime,pairs-llama,pairs-lime}.h5 "$data/aet-lime"
-  "$explorer" --no-session --screenshot "$output/pairs" --state '{"selection": {"layer": 1}}' \
+  shoot "$output/pairs" --state '{"selection": {"layer": 1}}' \
     "$output"/{pairs-llama,pairs-lime}.h5
   views="captures/collapse captures/probes captures/text pairs/probes"
+  # The run has answers only where the child programs lie beside the window.
+  if [ "$(dirname "$capture")" -ef "$(dirname "$explorer")" ] &&
+    cmp -s "$output/views/surgery.png" "$output/not-run/surgery.png"; then
+    echo "the surgery did not run"; exit 1
+  fi
+fi
+if [ -x "$capture" ] && [ -x "$metrics" ]; then
+  "$metrics" entropy "$output"/{llama,lime}.h5 --threads 2 --quiet -o "$output/entropy.json"
+  "$metrics" tsne "$output"/words-{llama,lime}.h5 --align --threads 2 --quiet -o "$output/tsne.json"
+  for theme in light dark; do
+    shoot "$output/$theme" --theme "$theme" \
+      --state "${surgery}true}, \"selection\": {\"layer\": 2}, \"text\": {\"sequence\": 1}}" \
+      "$data/aet-lime" "$output"/{llama,lime,words-llama,words-lime}.h5 "$output"/{tsne,entropy}.json
+    for view in router collapse clouds probes text surgery results; do views+=" $theme/$view"; done
+  done
 fi
 
-for view in $views views/router views/surgery views/results start/start; do
+for view in $views views/router views/surgery start/start; do
   picture=$output/$view.png
   [ -s "$picture" ] || { echo "there is no $picture"; exit 1; }
   # An empty window of this size takes some 6 kB.
   size=$(stat -c %s "$picture")
   [ "$size" -gt 10000 ] || { echo "$picture has only $size bytes"; exit 1; }
 done
-if "$explorer" --no-session --screenshot "$output/bad" /absent 2>"$output/bad.txt"; then
+if shoot "$output/bad" /absent 2>"$output/bad.txt"; then
   echo "a file that is not there was no error"; exit 1
 fi
 grep -q "/absent" "$output/bad.txt" || { cat "$output/bad.txt"; exit 1; }

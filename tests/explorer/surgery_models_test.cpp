@@ -90,13 +90,12 @@ TEST(SurgeryEditsTest, IsAModelWhoseScalesCanBeTyped) {
 }
 
 TEST(SurgeryFiguresTest, ShowEditedWeightsAndMarkThem) {
-  const RouterExploration trained(someRouters());
+  EditedRouters subject(std::make_shared<const RouterExploration>(someRouters()));
+  const RouterMap before = editedLayerMap(subject, 0);
   RouterEdit off = routesOf(RouteScope::kLayerSource, kSelection);
   off.scale = 0.0;
   RouterEdit half{.layer = 2, .head = 0, .source = 2, .source_head = 1, .scale = 0.5};
-  const std::vector<RouterEdit> edits = {off, half};
-  const RouterExploration edited(edited_routers(trained.routers(), edits));
-  const EditedSubject subject{&trained, &edited, &edits};
+  subject.set_edits({off, half});
 
   const RouterMap layers = editedLayerMap(subject, 0);
   const auto& layer_panel = std::get<MapPanel>(layers.figure.panels[0].content);
@@ -106,7 +105,6 @@ TEST(SurgeryFiguresTest, ShowEditedWeightsAndMarkThem) {
   EXPECT_EQ(layer_panel.marks[0].col, 0);
   EXPECT_FALSE(layer_panel.marks[1].is_crossed);
   EXPECT_EQ(layer_panel.values(layers.rowOf(2), 0), 0.0);
-  const RouterMap before = editedLayerMap({&trained, &trained, &edits}, 0);
   EXPECT_EQ(layers.figure.colour_range, before.figure.colour_range)
       << "an edit moves no other colour";
 

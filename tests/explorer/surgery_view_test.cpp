@@ -9,11 +9,15 @@
 #include <QLabel>
 #include <QListView>
 #include <QPlainTextEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QTableView>
 #include <QTest>
 #include <QUndoStack>
+#include <algorithm>
 #include <filesystem>
+#include <semaphore>
+#include <set>
 
 #include "checkpoint/model_config.h"
 #include "core/json.h"
@@ -127,11 +131,12 @@ TEST_F(SurgeryViewTest, EveryEditIsAStepOfUndo) {
   EXPECT_EQ(undo_.undoText(), "Switch off what layer 1 reads of layer 0");
   undo_.undo();
   EXPECT_EQ(edits().size(), 1U);
+  undo_.undo();  // the choice of the other route
+  EXPECT_EQ(edits().size(), 1U);
   undo_.undo();
   EXPECT_TRUE(edits().empty());
   EXPECT_TRUE(std::get<MapPanel>(layers().figure()->panels[0].content).marks.empty());
-  undo_.redo();
-  undo_.redo();
+  for (int step = 0; step < 3; ++step) undo_.redo();
   EXPECT_EQ(edits().size(), 2U);
   action("Reset").trigger();
   EXPECT_TRUE(edits().empty());
@@ -240,8 +245,9 @@ TEST_F(SurgeryViewTest, KeepsWhatTheTrainedModelGaveAndSaysWhatIsOutdated) {
   button("Switch off").click();
   EXPECT_TRUE(note().contains("other edits")) << note().toStdString();
   QStringList started;
-  QObject::connect(&jobs_, &JobRunner::jobAdded,
-                   [&](JobId) { started << jobs_.jobs().back().spec.title; });
+  QObject::connect(&jobs_, &JobRunner::jobAdded, [&](JobId id) {
+    if (jobs_.find(id)->spec.is_shown) started << jobs_.find(id)->spec.title;
+  });
   button("Run").click();
   ASSERT_TRUE(finishes());
   EXPECT_EQ(started,
@@ -295,6 +301,65 @@ TEST_F(SurgeryViewTest, StopEndsTheChildAndLeavesNoFiles) {
   ASSERT_TRUE(finishes());
   EXPECT_EQ(note(), "stopped");
   EXPECT_FALSE(view_.surgery().score());
+}
+
+TEST_F(SurgeryViewTest, ShowsProgressAndTimeLeftOfItsChildren) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  std::set<std::string> stages;
+  QObject::connect(&jobs_, &JobRunner::jobChanged, [&](JobId id) {
+    if (const std::optional<JobInfo> job = jobs_.find(id)) stages.insert(job->stage);
+  });
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  for (const char* const stage : {"load", "read", "capture"}) {
+    EXPECT_TRUE(stages.contains(stage)) << stage;
+  }
+  const QString slow = script(
+      R"(report() { echo "{\"progress\":\"$1\",\"unit\":\"x\",\"done\":$2,\"total\":4,\"note\":\"\"}" >&2; }
+report load 4; report read 0; sleep 0.7; report read 2; exec sleep 60)");
+  view_.surgery().setPrograms({slow, slow});
+  text().setPlainText("the dogs were there");
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return view_.surgery().stepText().endsWith(" left"); }));
+  EXPECT_TRUE(view_.surgery().stepText().startsWith("1 of 5: Reading the line as trained, "));
+  // One of two stages, and half of the other, of the first of five steps.
+  EXPECT_DOUBLE_EQ(view_.surgery().share(), 0.75 / 5.0);
+  EXPECT_EQ(childCalled<QProgressBar>(view_, "part of the run that is done").value(), 15);
+  EXPECT_EQ(childCalled<QLabel>(view_, "step of the run").text(), view_.surgery().stepText());
+  button("Stop").click();
+  ASSERT_TRUE(finishes());
+}
+
+TEST_F(SurgeryViewTest, DropsAnswersThatWereStoppedWhileTheyWereRead) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  // What children wrote is read in the quick lane, which holds that up here.
+  std::counting_semaphore<8> go(0);
+  for (int i = 0; i < 4; ++i) {
+    jobs_.start<int>(
+        &view_, {.title = "before it"},
+        [&](const JobContext&) {
+          go.acquire();
+          return 0;
+        },
+        [](int) {});
+  }
+  button("Run").click();
+  const auto isReading = [this] {
+    const std::vector<JobInfo> all = jobs_.jobs();
+    return std::any_of(all.begin(), all.end(), [](const JobInfo& job) {
+      return !job.spec.is_shown && job.spec.title == "Reading the line as trained";
+    });
+  };
+  ASSERT_TRUE(waitUntil(isReading, 60.0));
+  button("Stop").click();
+  go.release(4);
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_EQ(view_.surgery().trainedReading(), nullptr);
 }
 
 TEST_F(SurgeryViewTest, DropsTheAnswerToAnOutdatedQuestion) {

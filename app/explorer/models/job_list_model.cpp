@@ -9,23 +9,28 @@
 namespace lime::explorer {
 namespace {
 
+/// "3 of 12", "capture: 512 of 4096 tokens", "load: 1.5 GiB of 13 GiB".
+QString countOf(const JobInfo& job) {
+  const auto text = [&job](std::int64_t count) {
+    return job.unit == "bytes" ? toQString(human_bytes(static_cast<double>(count)))
+                               : QString::number(count);
+  };
+  QString counted =
+      QStringLiteral("%1 of %2").arg(text(job.progress.done), text(job.progress.total));
+  if (!job.unit.empty() && job.unit != "bytes") counted += QLatin1Char(' ') + toQString(job.unit);
+  return job.stage.empty() ? counted : toQString(job.stage) + QStringLiteral(": ") + counted;
+}
+
 QString detailOf(const JobInfo& job) {
   if (job.is_stopping) return QStringLiteral("stopping");
   if (!job.is_running) return QStringLiteral("waiting");
   QStringList parts;
-  if (job.progress.total > 0) {
-    parts << QStringLiteral("%1 of %2").arg(job.progress.done).arg(job.progress.total);
-  }
+  if (job.progress.total > 0) parts << countOf(job);
   if (!job.progress.note.empty()) parts << toQString(job.progress.note);
   if (job.seconds_left) {
     parts << toQString(human_duration(*job.seconds_left)) + QStringLiteral(" left");
   }
   return parts.join(QStringLiteral(", "));
-}
-
-double shareOf(const JobInfo& job) {
-  if (!job.is_running || job.progress.total <= 0) return -1.0;
-  return static_cast<double>(job.progress.done) / static_cast<double>(job.progress.total);
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ QVariant JobListModel::data(const QModelIndex& index, int role) const {
     case IdRole:
       return QVariant::fromValue<qulonglong>(job.id);
     case ShareRole:
-      return shareOf(job);
+      return job.share().value_or(-1.0);
     default:
       return {};
   }

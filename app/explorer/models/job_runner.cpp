@@ -2,6 +2,7 @@
 #include "explorer/models/job_runner.h"
 
 #include <QProcess>
+#include <QProcessEnvironment>
 #include <QThread>
 #include <QTimer>
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "analysis/run_analysis.h"
 #include "core/errors.h"
+#include "core/progress_report.h"
 #include "explorer/models/text.h"
 
 namespace lime::explorer {
@@ -40,12 +42,19 @@ struct JobRunner::Job {
   std::stop_source stop;
   std::function<void(std::any&)> done;
   std::function<void(const QString&)> failed;
-  QElapsedTimer since;  ///< it began to run
+  QElapsedTimer since;             ///< it, or its stage, began
+  std::int64_t done_at_first = 0;  ///< when its stage began
   // Of child processes.
   QPointer<QProcess> process;
-  QByteArray last_bytes;
+  QByteArray begun_line;  ///< that has no end yet
+  QByteArray last_bytes;  ///< of whole lines that are no progress
   ProcessDone process_done;
 };
+
+std::optional<double> JobInfo::share() const {
+  if (!is_running || progress.total <= 0) return std::nullopt;
+  return static_cast<double>(progress.done) / static_cast<double>(progress.total);
+}
 
 JobRunner::JobRunner(QObject* parent) : QObject(parent) {
   quick_.setMaxThreadCount(kQuickThreads);
@@ -148,9 +157,10 @@ void JobRunner::progressed(JobId id, const Progress& progress) {
   Job& job = *found->second;
   job.info.progress = progress;
   const double seconds = static_cast<double>(job.since.elapsed()) / 1000.0;
-  if (progress.done > 0 && progress.total > 0 && seconds > kEarliestGuess) {
-    job.info.seconds_left = seconds * static_cast<double>(progress.total - progress.done) /
-                            static_cast<double>(progress.done);
+  const std::int64_t done = progress.done - job.done_at_first;
+  if (done > 0 && progress.total > 0 && seconds > kEarliestGuess) {
+    job.info.seconds_left =
+        seconds * static_cast<double>(progress.total - progress.done) / static_cast<double>(done);
   }
   Q_EMIT jobChanged(id);
 }
@@ -191,14 +201,11 @@ JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& progr
   auto* const process = new QProcess(this);
   job->process = process;
   job->process_done = std::move(done);
-  connect(process, &QProcess::readyReadStandardError, this, [this, id, process] {
-    const auto found = jobs_.find(id);
-    if (found == jobs_.end()) return;
-    QByteArray& bytes = found->second->last_bytes;
-    bytes = (bytes + process->readAllStandardError()).right(kLastBytes);
-    const QString line = lastLines(bytes).section(QLatin1Char('\n'), -1);
-    progressed(id, {0, 0, line.toStdString()});
-  });
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert(QLatin1String(kProgressVariable), QStringLiteral("json"));
+  process->setProcessEnvironment(environment);
+  connect(process, &QProcess::readyReadStandardError, this,
+          [this, id, process] { hear(id, process->readAllStandardError()); });
   connect(process, &QProcess::started, this, [this, id] { began(id); });
   connect(process, &QProcess::finished, this, [this, id](int status, QProcess::ExitStatus how) {
     processFinished(id, status, how == QProcess::CrashExit);
@@ -216,13 +223,45 @@ JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& progr
   return id;
 }
 
+void JobRunner::hear(JobId id, const QByteArray& bytes) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  Job& job = *found->second;
+  QByteArrayList lines = (job.begun_line + bytes).split('\n');
+  job.begun_line = lines.takeLast().right(kLastBytes);
+  for (const QByteArray& line : std::as_const(lines)) {
+    const std::string_view text(line.constData(), static_cast<std::size_t>(line.size()));
+    if (const std::optional<ProgressReport> report = parse_progress_report(text)) {
+      heard(id, *report);
+    } else {
+      job.last_bytes = (job.last_bytes + line + '\n').right(kLastBytes);
+    }
+  }
+  if (job.info.stages_begun > 0) return;
+  const QString line = lastLines(job.last_bytes + job.begun_line).section(QLatin1Char('\n'), -1);
+  progressed(id, {0, 0, line.toStdString()});
+}
+
+void JobRunner::heard(JobId id, const ProgressReport& report) {
+  Job& job = *jobs_.at(id);
+  if (job.info.stages_begun == 0 || job.info.stage != report.stage) {
+    job.info.stage = report.stage;
+    job.info.unit = report.unit;
+    ++job.info.stages_begun;
+    job.info.seconds_left.reset();
+    job.since.start();
+    job.done_at_first = report.progress.done;
+  }
+  progressed(id, report.progress);
+}
+
 void JobRunner::processFinished(JobId id, int status, bool crashed) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
   const std::shared_ptr<Job> job = found->second;
   QProcess* const process = job->process;
   process->deleteLater();
-  job->last_bytes = (job->last_bytes + process->readAllStandardError()).right(kLastBytes);
+  hear(id, process->readAllStandardError());
   if (!crashed && status == 0) {
     const QByteArray output = process->readAllStandardOutput();
     job->done = [job = job.get(), output](std::any&) { job->process_done(output); };
@@ -231,7 +270,7 @@ void JobRunner::processFinished(JobId id, int status, bool crashed) {
   }
   const QString how = crashed ? QStringLiteral("was killed or crashed")
                               : QStringLiteral("ended with status %1").arg(status);
-  const QString lines = lastLines(job->last_bytes);
+  const QString lines = lastLines(job->last_bytes + job->begun_line);
   finished(id, {},
            QStringLiteral("'%1': %2%3")
                .arg(process->program(), how,
@@ -264,6 +303,12 @@ std::vector<JobInfo> JobRunner::jobs() const {
   infos.reserve(jobs_.size());
   for (const auto& [id, job] : jobs_) infos.push_back(job->info);
   return infos;
+}
+
+std::optional<JobInfo> JobRunner::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return std::nullopt;
+  return found->second->info;
 }
 
 }  // namespace lime::explorer

@@ -21,6 +21,7 @@
 
 namespace lime {
 struct Analysis;
+struct ProgressReport;
 struct Report;
 struct RunOptions;
 }  // namespace lime
@@ -57,10 +58,17 @@ struct JobInfo {
   JobId id = 0;
   JobSpec spec;
   Progress progress;
+  /// What a child process is at, and what it counts; empty where it does not say.
+  std::string stage;
+  std::string unit;
+  int stages_begun = 0;
   bool is_running = false;  ///< else it waits
   bool is_stopping = false;
-  /// Unset until enough is done to tell.
+  /// Of its stage, if it has any. Unset until enough is done to tell.
   std::optional<double> seconds_left = {};
+
+  /// Of the work, or the stage, that is done, [0, 1]; nothing where that is not known.
+  std::optional<double> share() const;
 };
 
 /// Runs work on threads of its own and hands results over on the GUI thread, where this object
@@ -107,9 +115,9 @@ class JobRunner : public QObject {
   /// What a child process left when it ended well.
   using ProcessDone = std::function<void(const QByteArray& output)>;
 
-  /// Runs `program` as a child process; cancelling ends it. Its last line of standard error is
-  /// shown as progress. Where it dies or ends with another status than 0, `failed` gets its last
-  /// lines.
+  /// Runs `program` as a child process; cancelling ends it. It is asked for its progress
+  /// (kProgressVariable); of one that tells none the last line of standard error is shown. Where it
+  /// dies or ends with another status than 0, `failed` gets its last lines.
   JobId startProcess(QObject* owner, JobSpec spec, const QString& program,
                      const QStringList& arguments, ProcessDone done,
                      std::function<void(const QString&)> failed = {});
@@ -119,6 +127,8 @@ class JobRunner : public QObject {
 
   /// Jobs that wait or run, oldest first, those of is_shown false included.
   std::vector<JobInfo> jobs() const;
+  /// One of them; nothing if it is over.
+  std::optional<JobInfo> find(JobId id) const;
   bool isIdle() const { return jobs_.empty(); }
 
  Q_SIGNALS:
@@ -142,6 +152,8 @@ class JobRunner : public QObject {
   void began(JobId id);
   void progressed(JobId id, const Progress& progress);
   void finished(JobId id, const Outcome& outcome, const QString& error);
+  void hear(JobId id, const QByteArray& bytes);
+  void heard(JobId id, const ProgressReport& report);
   void processFinished(JobId id, int status, bool crashed);
   void outdate(const QString& key);
 

@@ -112,6 +112,15 @@ RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
   return map;
 }
 
+RouterMap mapOfLayers(MapParts parts, const RouterLook& look) {
+  parts.first_row = parts.values.rows() > 1 ? 1 : 0;
+  parts.has_layer_rows = true;
+  RouterMap map = mapOf(parts, look);
+  map.figure.panels.front().x.label = "buffered layer";
+  map.figure.panels.front().y.label = "layer";
+  return map;
+}
+
 std::string quantityLabel(RouterQuantity quantity, bool is_difference) {
   const char* text = "";
   switch (quantity) {
@@ -170,16 +179,20 @@ RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
   MapParts parts;
   parts.values = subject.routers->layer_values(look.quantity());
   if (subject.minus != nullptr) parts.values -= subject.minus->layer_values(look.quantity());
-  parts.first_row = parts.values.rows() > 1 ? 1 : 0;
-  parts.has_layer_rows = true;
   parts.is_signed = look.is_signed || subject.minus != nullptr;
   parts.largest = largest;
-  RouterMap map = mapOf(parts, look);
+  RouterMap map = mapOfLayers(std::move(parts), look);
   map.figure.name = "router-mean";
   map.figure.colour_label = quantityLabel(look.quantity(), subject.minus != nullptr);
-  map.figure.panels.front().x.label = "buffered layer";
-  map.figure.panels.front().y.label = "layer";
   return map;
+}
+
+RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest) {
+  MapParts parts;
+  parts.values = values;
+  parts.is_signed = true;
+  parts.largest = largest;
+  return mapOfLayers(std::move(parts), look);
 }
 
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look) {

@@ -45,6 +45,8 @@ struct RouterMap {
 /// @param largest  magnitude at the end of the colours; unset: of the map's.
 RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
                    std::optional<double> largest = {});
+/// The same of values with signs, as router_layer_values() gives them.
+RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest);
 /// The same for each target head of a layer (figure 9).
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look);
 /// The weights of the target heads on the heads of one buffered layer, always with their signs.

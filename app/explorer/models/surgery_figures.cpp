@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "analysis/edited_routers.h"
-
 namespace lime::explorer {
 namespace {
 
@@ -25,17 +23,15 @@ double largestMagnitude(const MatrixD& values) {
   return largest;
 }
 
-/// Whether no edit, some, or only switching off holds for all of `scales`.
-enum class EditState { kNone, kSome, kOff };
-
-EditState stateOf(const Eigen::Ref<const MatrixD, 0, Eigen::OuterStride<>>& scales) {
-  if ((scales.array() == 0.0).all()) return EditState::kOff;
-  return (scales.array() == 1.0).all() ? EditState::kNone : EditState::kSome;
+void mark(MapPanel& panel, int row, int col, RouteState state) {
+  if (state == RouteState::kAsTrained) return;
+  panel.marks.push_back({row, col, state == RouteState::kOff});
 }
 
-void mark(MapPanel& panel, int row, int col, EditState state) {
-  if (state == EditState::kNone) return;
-  panel.marks.push_back({row, col, state == EditState::kOff});
+/// Of one weight.
+RouteState stateOf(double scale) {
+  if (scale == 1.0) return RouteState::kAsTrained;
+  return scale == 0.0 ? RouteState::kOff : RouteState::kScaled;
 }
 
 /// "was 0.1234" where an edit has changed it.
@@ -46,54 +42,45 @@ QString wasText(double edited, double trained) {
 
 }  // namespace
 
-RouterMap editedLayerMap(const EditedSubject& subject, int layer_base) {
+RouterMap editedLayerMap(const EditedRouters& routers, int layer_base) {
   RouterLook look;
   look.is_signed = true;
   look.is_normalised = false;
   look.layer_base = layer_base;
-  const MatrixD& trained = subject.trained->layer_values(RouterQuantity::kSigned);
+  const MatrixD& trained = routers.trained().layer_values(RouterQuantity::kSigned);
   const Index later = std::max<Index>(trained.rows() - 1, 1);  // layer 0 has nothing to choose
   RouterMap map =
-      layerMap({subject.edited, nullptr}, look, largestMagnitude(trained.bottomRows(later)));
+      signedLayerMap(routers.layer_values(), look, largestMagnitude(trained.bottomRows(later)));
   map.figure.name = "router-edited";
   map.figure.colour_label = "R, sum over buffered heads";
-  const Index heads = subject.trained->num_heads();
   auto& panel = std::get<MapPanel>(map.figure.panels.front().content);
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    const int layer = map.rows[row];
-    const bool is_edited = std::any_of(
-        subject.edits->begin(), subject.edits->end(),
-        [layer](const RouterEdit& edit) { return edit.layer.value_or(layer) == layer; });
-    if (!is_edited) continue;
-    const MatrixD scales = edit_scales(*subject.edits, layer, heads);
-    for (int source = 0; source <= layer; ++source) {
-      mark(panel, static_cast<int>(row), source, stateOf(scales.middleCols(source * heads, heads)));
+    for (int source = 0; source <= map.rows[row]; ++source) {
+      mark(panel, static_cast<int>(row), source, routers.state(map.rows[row], source));
     }
   }
   return map;
 }
 
-RouterMap editedWeightMap(const EditedSubject& subject, int layer, int layer_base) {
-  const Index heads = subject.trained->num_heads();
-  const auto at = static_cast<std::size_t>(layer);
-  const MatrixD& edited = subject.edited->routers().weights[at];
-  const MatrixD& trained = subject.trained->routers().weights[at];
-  const MatrixD scales = edit_scales(*subject.edits, layer, heads);
+RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_base) {
+  const Index heads = routers.trained().num_heads();
+  const MatrixD& trained = routers.trained().routers().weights[static_cast<std::size_t>(layer)];
+  const MatrixD scales = routers.scales(layer);
   RouterMap map;
   map.rows.resize(static_cast<std::size_t>(heads));
   std::iota(map.rows.rbegin(), map.rows.rend(), 0);  // head 0 stands at the top
-  map.cols.resize(static_cast<std::size_t>(edited.cols()));
+  map.cols.resize(static_cast<std::size_t>(trained.cols()));
   std::iota(map.cols.begin(), map.cols.end(), 0);
-  map.values = edited.colwise().reverse();
+  map.values = trained.cwiseProduct(scales).colwise().reverse();
 
   MapPanel panel;
   panel.values = map.values;
   panel.is_signed = true;
-  panel.shows_numbers = edited.size() <= kMostNumbers;
-  for (Index row = 0; row < heads && !subject.edits->empty(); ++row) {
-    for (Index col = 0; col < edited.cols(); ++col) {
+  panel.shows_numbers = trained.size() <= kMostNumbers;
+  for (Index row = 0; row < heads; ++row) {
+    for (Index col = 0; col < trained.cols(); ++col) {
       mark(panel, static_cast<int>(heads - 1 - row), static_cast<int>(col),
-           stateOf(scales.block(row, col, 1, 1)));
+           stateOf(scales(row, col)));
     }
   }
   FigurePanel drawn;
@@ -118,26 +105,25 @@ RouterMap editedWeightMap(const EditedSubject& subject, int layer, int layer_bas
   const double end = std::max(largestMagnitude(trained), 1e-12);
   map.figure.colour_range = std::pair(-end, end);
   map.figure.is_wide = true;
-  map.figure.panel_aspect = static_cast<double>(heads) / static_cast<double>(edited.cols());
+  map.figure.panel_aspect = static_cast<double>(heads) / static_cast<double>(trained.cols());
   return map;
 }
 
-QString describeEditedLayer(const EditedSubject& subject, int layer_base, int layer,
+QString describeEditedLayer(const EditedRouters& routers, int layer_base, int layer,
                             int source_layer) {
-  const auto valueOf = [&](const RouterExploration& routers) {
-    return routers.layer_values(RouterQuantity::kSigned)(layer, source_layer);
-  };
-  const double edited = valueOf(*subject.edited);
+  const double edited = routers.layer_values()(layer, source_layer);
+  const double trained =
+      routers.trained().layer_values(RouterQuantity::kSigned)(layer, source_layer);
   return QStringLiteral("layer %1 reads layer %2: signed weight %3, %4")
       .arg(layer + layer_base)
       .arg(source_layer + layer_base)
-      .arg(number(edited), wasText(edited, valueOf(*subject.trained)));
+      .arg(number(edited), wasText(edited, trained));
 }
 
-QString describeEditedWeight(const EditedSubject& subject, int layer_base, int layer, int head,
+QString describeEditedWeight(const EditedRouters& routers, int layer_base, int layer, int head,
                              int source_layer, int source_head) {
-  const RouterWeight trained = subject.trained->weight(layer, head, source_layer, source_head);
-  const double edited = subject.edited->weight(layer, head, source_layer, source_head).weight;
+  const RouterWeight trained = routers.trained().weight(layer, head, source_layer, source_head);
+  const double edited = routers.weight(layer, head, source_layer, source_head);
   return QStringLiteral(
              "head %1 of layer %2 reads head %3 of layer %4: weight %5, %6; as trained rank %7 of "
              "%8 sources")

@@ -13,12 +13,14 @@
 #include "analysis/run_analysis.h"
 #include "core/errors.h"
 #include "core/json.h"
+#include "core/progress.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {
 namespace {
 
+constexpr int kChildStages = 2;           // the weights, then the text
 constexpr int kListedTokens = 40;         // that each model expects behind every token
 constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
 const QString kSites = QStringLiteral("values,routed_values,hidden");
@@ -64,6 +66,9 @@ bool SurgeryQuestion::isSameBut(const SurgeryQuestion& other) const {
 
 SurgeryRun::SurgeryRun(JobRunner& jobs, QObject* parent) : QObject(parent), jobs_(jobs) {
   connect(&jobs_, &JobRunner::jobRemoved, this, &SurgeryRun::jobRemoved);
+  connect(&jobs_, &JobRunner::jobChanged, this, [this](JobId id) {
+    if (id == job_) Q_EMIT progressed();
+  });
 }
 
 SurgeryRun::~SurgeryRun() = default;
@@ -156,13 +161,23 @@ QString SurgeryRun::nameOf(Step step) {
 
 QString SurgeryRun::stepText() const {
   if (job_ == 0) return {};
-  const int done = num_steps_ - static_cast<int>(waiting_.size());
-  return QStringLiteral("%1 of %2: %3").arg(done).arg(num_steps_).arg(nameOf(current_));
+  const int step = num_steps_ - static_cast<int>(waiting_.size());
+  const QString text =
+      QStringLiteral("%1 of %2: %3").arg(step).arg(num_steps_).arg(nameOf(current_));
+  const std::optional<JobInfo> job = jobs_.find(job_);
+  if (!job || !job->seconds_left) return text;
+  return QStringLiteral("%1, %2 left").arg(text, toQString(human_duration(*job->seconds_left)));
 }
 
 double SurgeryRun::share() const {
   if (job_ == 0 || num_steps_ == 0) return 0.0;
-  return static_cast<double>(num_steps_ - static_cast<int>(waiting_.size()) - 1) / num_steps_;
+  double done = num_steps_ - static_cast<int>(waiting_.size()) - 1;
+  if (const std::optional<JobInfo> job = jobs_.find(job_)) {
+    const double share = job->share().value_or(0.0);
+    done += job->stages_begun == 0 ? share
+                                   : std::min((job->stages_begun - 1 + share) / kChildStages, 1.0);
+  }
+  return done / num_steps_;
 }
 
 QByteArray SurgeryRun::readingKey(const std::vector<RouterEdit>& edits) const {
@@ -254,13 +269,19 @@ void SurgeryRun::read(Step step, const std::vector<RouterEdit>& edits) {
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.generate, arguments,
       [this, step, folder, key = readingKey(edits)](const QByteArray& output) {
-        try {
-          if (readings_.size() >= kMostReadings) readings_.clear();
-          readings_.insert(key, parseReading(output));
-          finished(step);
-        } catch (const Error& error) {
-          failed(toQString(std::string_view(error.what())));
-        }
+        parse(step, key, output);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void SurgeryRun::parse(Step step, const QByteArray& key, const QByteArray& output) {
+  job_ = jobs_.start<LineReading>(
+      this, {.title = nameOf(step), .is_shown = false},
+      [output](const JobContext&) { return parseReading(output); },
+      [this, step, key](LineReading reading) {
+        if (readings_.size() >= kMostReadings) readings_.clear();
+        readings_.insert(key, std::move(reading));
+        finished(step);
       },
       [this](const QString& problem) { failed(problem); });
 }
@@ -291,12 +312,21 @@ void SurgeryRun::capture(Step step, const std::vector<RouterEdit>& edits) {
 void SurgeryRun::compare() {
   const Captured before = *trained_;
   const Captured after = question_->edits.empty() ? before : *edited_;
-  try {
-    score_ = compareScores(CaptureReader(before.path), CaptureReader(after.path));
-  } catch (const Error& error) {
-    failed(toQString(std::string_view(error.what())));
-    return;
-  }
+  job_ = jobs_.start<TextScore>(
+      this, {.title = nameOf(Step::kCompare), .is_shown = false},
+      // The folders stay until it has read them.
+      [before, after](const JobContext&) {
+        return compareScores(CaptureReader(before.path), CaptureReader(after.path));
+      },
+      [this, before, after](TextScore score) {
+        score_ = std::move(score);
+        measure(before, after);
+        Q_EMIT changed();
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void SurgeryRun::measure(const Captured& before, const Captured& after) {
   EntropyAnalysisOptions options;
   options.captures.captures = {before.path, after.path};
   options.captures.label = {kTrained.toStdString(), kEdited.toStdString()};
@@ -304,7 +334,6 @@ void SurgeryRun::compare() {
   run.threads = question_->threads;
   job_ = jobs_.startAnalysis(
       this, {.title = nameOf(Step::kCompare)},
-      // The folders stay until it has read them.
       [options, run, before, after] { return prepare_entropy(options, run); }, run,
       [this](Report report) {
         entropies_ = std::move(report.results);

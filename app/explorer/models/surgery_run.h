@@ -64,9 +64,9 @@ class SurgeryRun : public QObject {
   void cancel();
 
   bool isRunning() const { return job_ != 0; }
-  /// "2 of 5: reading the line with the edits"; empty while nothing runs.
+  /// "2 of 5: Reading the line with the edits, 12 s left"; empty while nothing runs.
   QString stepText() const;
-  double share() const;  ///< of the steps that are done, [0, 1]
+  double share() const;  ///< of the work that is done, [0, 1]
   /// Why the last question has no (whole) answer: a child's last lines; empty where it has.
   const QString& problem() const { return problem_; }
 
@@ -79,6 +79,8 @@ class SurgeryRun : public QObject {
 
  Q_SIGNALS:
   void changed();
+  /// stepText() and share() are others, and nothing else is.
+  void progressed();
 
  private:
   enum class Step { kReadTrained, kReadEdited, kCaptureTrained, kCaptureEdited, kCompare };
@@ -96,7 +98,9 @@ class SurgeryRun : public QObject {
   void begin(Step step);
   void read(Step step, const std::vector<RouterEdit>& edits);
   void capture(Step step, const std::vector<RouterEdit>& edits);
+  void parse(Step step, const QByteArray& key, const QByteArray& output);
   void compare();
+  void measure(const Captured& before, const Captured& after);
   void finished(Step step);
   void failed(const QString& problem);
   void jobRemoved(JobId id);

@@ -250,6 +250,15 @@ void CollapseView::listProblems() {
   QStringList lines;
   const Document* first = nullptr;
   for (const Document* const document : measurements_.captures()) {
+    const QString& problem = measurements_.curves(document->id, kind()).problem;
+    if (!problem.isEmpty()) {
+      // The label says which file it is.
+      const QString path = QStringLiteral("'%1': ").arg(toQString(document->path));
+      lines << QStringLiteral("%1: %2").arg(
+          measurements_.labelOf(*document),
+          problem.startsWith(path) ? problem.mid(path.size()) : problem);
+      continue;
+    }
     const std::string& text = document->capture->info().input_sha256;
     if (!text.empty() && first == nullptr) first = document;
     if (!text.empty() && text != first->capture->info().input_sha256) {
@@ -258,9 +267,6 @@ void CollapseView::listProblems() {
                    "compare")
                    .arg(measurements_.labelOf(*first), measurements_.labelOf(*document));
     }
-    const QString& problem = measurements_.curves(document->id, kind()).problem;
-    if (!problem.isEmpty())
-      lines << QStringLiteral("%1: %2").arg(measurements_.labelOf(*document), problem);
   }
   problems_->setText(lines.join(QLatin1Char('\n')));
   problems_->setVisible(!lines.isEmpty());

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kWheelFactor = 1.2;  // per notch
 constexpr double kNearest = 1e-4;     // the part of an axis that is still shown
+constexpr int kBandAlpha = 48;        // of a mark on curves
 constexpr double kReachPx = 8.0;      // of the mouse around points
 constexpr int kRestMs = 150;          // after which a figure does not move any more
 constexpr qint64 kSlowMs = 10;        // to draw: more is not smooth
@@ -71,6 +72,15 @@ void FigureView::setFigure(std::optional<Figure> figure) {
   if (before != after) zoom_.assign(after, std::nullopt);
   marks_.clear();
   forgetScene();
+}
+
+void FigureView::updateMap(std::size_t panel, MatrixD values, std::vector<MapPanel::Mark> marks) {
+  auto& map = std::get<MapPanel>(figure_->panels[panel].content);
+  map.values = std::move(values);
+  map.marks = std::move(marks);
+  if (scene_) scene_->refresh_map(panel);
+  is_stale_ = true;
+  update();
 }
 
 void FigureView::setMessage(const QString& message) {
@@ -350,6 +360,13 @@ void FigureView::paintMarks(QPainter& painter) {
     if (!figure_ || mark.panel >= figure_->panels.size()) continue;
     const QRectF area(toPixel(mark.panel, mark.area.topLeft()),
                       toPixel(mark.panel, mark.area.bottomRight()));
+    if (std::holds_alternative<CurvePanel>(figure_->panels[mark.panel].content)) {
+      // Curves are seen through it.
+      QColor band = palette().color(QPalette::Highlight);
+      band.setAlpha(kBandAlpha);
+      painter.fillRect(area.normalized() & panelArea(mark.panel), band);
+      continue;
+    }
     painter.setClipRect(panelArea(mark.panel).adjusted(-2.0, -2.0, 2.0, 2.0));
     const bool dark = style_.theme == FigureTheme::kDark;
     // Two lines, so that one of them is seen on cells of any colour.

@@ -63,6 +63,9 @@ class FigureView : public QWidget {
 
   /// Shows `figure`; zoom is kept where the number of panels stays. Nothing: shows the message.
   void setFigure(std::optional<Figure> figure);
+  /// Gives a map other cells and marks, as many as it has; nothing else of the figure changes, and
+  /// nothing is laid out anew. Marks of setMarks() stay.
+  void updateMap(std::size_t panel, MatrixD values, std::vector<MapPanel::Mark> marks);
   const Figure* figure() const { return figure_ ? &*figure_ : nullptr; }
   /// What stands in place of a figure: what to do to see one.
   void setMessage(const QString& message);

@@ -329,6 +329,12 @@ void MainWindow::applyTheme() {
   QPalette boxes = palette;
   if (isDark(palette)) boxes.setColor(QPalette::Base, palette.color(QPalette::Mid));
   QApplication::setPalette(boxes, "QCheckBox");
+  // And fields would have no edges.
+  QPalette fields = palette;
+  if (isDark(palette)) fields.setColor(QPalette::Base, palette.color(QPalette::Button));
+  for (const char* const field : {"QLineEdit", "QAbstractSpinBox"}) {
+    QApplication::setPalette(fields, field);
+  }
   view_list_->setPalette(sideBarPalette(palette));
   tree_->setPalette(sideBarPalette(palette));
   for (View* const view : views_) {

@@ -133,20 +133,27 @@ QWidget* SurgeryEffect::makeRunBar() {
   step_ = new QLabel;
   step_->setForegroundRole(QPalette::PlaceholderText);
   step_->setMinimumWidth(40);
+  step_->setAccessibleName(QStringLiteral("step of the run"));
   progress_ = new QProgressBar;
   progress_->setTextVisible(false);
-  progress_->setMaximumSize(90, 8);
+  progress_->setFixedSize(120, 8);
   progress_->setRange(0, 100);
-  progress_->setAccessibleName(QStringLiteral("steps of the run that are done"));
-  auto* const line = new QHBoxLayout(bar);
-  line->setContentsMargins(kMargin, 6, kMargin, 6);
-  line->addWidget(file_);
-  line->addWidget(max_lines_);
-  line->addWidget(run_);
-  line->addWidget(live_);
-  line->addStretch();
-  line->addWidget(step_);
-  line->addWidget(progress_);
+  progress_->setAccessibleName(QStringLiteral("part of the run that is done"));
+  auto* const controls = new QHBoxLayout;
+  controls->addWidget(file_);
+  controls->addWidget(max_lines_);
+  controls->addWidget(run_);
+  controls->addWidget(live_);
+  controls->addStretch();
+  under_way_ = new QWidget;
+  auto* const state = new QHBoxLayout(under_way_);
+  state->setContentsMargins(0, 0, 0, 0);
+  state->addWidget(progress_);
+  state->addWidget(step_, 1);
+  auto* const column = new QVBoxLayout(bar);
+  column->setContentsMargins(kMargin, 6, kMargin, 6);
+  column->addLayout(controls);
+  column->addWidget(under_way_);
   return bar;
 }
 
@@ -252,6 +259,10 @@ QWidget* SurgeryEffect::makeFigures() {
 
 void SurgeryEffect::connectAll() {
   connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  connect(text_, &QPlainTextEdit::textChanged, this, [this] {
+    plain_text_.reset();
+    plain_lines_.reset();
+  });
   connect(file_, &QPushButton::clicked, this, &SurgeryEffect::fileWanted);
   connect(run_, &QPushButton::clicked, this, [this] {
     if (is_running_) {
@@ -286,19 +297,23 @@ void SurgeryEffect::connectAll() {
   }
 }
 
-QString SurgeryEffect::text() const { return text_->toPlainText(); }
+QString SurgeryEffect::text() const {
+  if (!plain_text_) plain_text_ = text_->toPlainText();
+  return *plain_text_;
+}
 
-void SurgeryEffect::setText(const QString& text) {
-  if (text != text_->toPlainText()) text_->setPlainText(text);
+void SurgeryEffect::setText(const QString& wanted) {
+  if (wanted != text()) text_->setPlainText(wanted);
 }
 
 QStringList SurgeryEffect::lines() const {
-  QStringList lines;
-  for (const QString& line : text().split(QLatin1Char('\n'))) {
-    if (!line.trimmed().isEmpty()) lines << line;
+  if (!plain_lines_) {
+    plain_lines_.emplace();
+    for (const QString& line : text().split(QLatin1Char('\n'))) {
+      if (!line.trimmed().isEmpty()) *plain_lines_ << line;
+    }
   }
-  if (maxLines() > 0) lines = lines.mid(0, maxLines());
-  return lines;
+  return maxLines() > 0 ? plain_lines_->mid(0, maxLines()) : *plain_lines_;
 }
 
 int SurgeryEffect::maxLines() const { return max_lines_->currentData().toInt(); }

@@ -53,6 +53,9 @@ class SurgeryEffect : public QWidget {
 
   /// Draws what is known. @param note  what a person should know first; may be empty
   void showRun(const SurgeryRun& run, const QString& note, const Preferences& preferences);
+  /// Draws how far it has come, or what a person should know first, and nothing else.
+  void showProgress(const SurgeryRun& run);
+  void showNote(const QString& note);
   void setRunnable(bool runnable);
 
   FigurePane& next() { return *next_; }
@@ -94,6 +97,9 @@ class SurgeryEffect : public QWidget {
   Card addCard(QGridLayout& grid, int column, const QString& title, const QString& toolTip);
 
   Preferences preferences_;
+  // What was made of the text since it changed: it may be long, and is asked for at every edit.
+  mutable std::optional<QString> plain_text_;
+  mutable std::optional<QStringList> plain_lines_;
   LineReading before_;  ///< of the line that is shown
   LineReading after_;
   bool is_running_ = false;
@@ -109,6 +115,7 @@ class SurgeryEffect : public QWidget {
   QPushButton* file_ = nullptr;
   QComboBox* max_lines_ = nullptr;
   QCheckBox* live_ = nullptr;
+  QWidget* under_way_ = nullptr;  ///< seen while it runs
   QLabel* step_ = nullptr;
   QProgressBar* progress_ = nullptr;
   QLabel* note_ = nullptr;

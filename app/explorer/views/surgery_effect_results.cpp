@@ -4,6 +4,7 @@
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QListView>
+#include <QLocale>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalBlocker>
@@ -41,6 +42,20 @@ QString change(double value, char format, int digits) {
   return (value < 0.0 ? QString() : QStringLiteral("+")) + number(value, format, digits);
 }
 
+/// "8.507", "246,500".
+QString perplexity(double value) {
+  constexpr double kLeastGrouped = 1e4;
+  constexpr double kMostGrouped = 1e9;
+  if (value < kLeastGrouped || value >= kMostGrouped) return number(value, 'g', 4);
+  return QLocale(QLocale::English).toString(value, 'f', 0);
+}
+
+/// "1 line", "5 lines".
+QString counted(std::int64_t count, const char* what) {
+  return QStringLiteral("%1 %2%3").arg(count).arg(QLatin1String(what),
+                                                  count == 1 ? QString() : QStringLiteral("s"));
+}
+
 }  // namespace
 
 void SurgeryEffect::showRun(const SurgeryRun& run, const QString& note,
@@ -48,17 +63,25 @@ void SurgeryEffect::showRun(const SurgeryRun& run, const QString& note,
   preferences_ = preferences;
   is_running_ = run.isRunning();
   run_->setText(is_running_ ? QStringLiteral("S&top") : QStringLiteral("R&un"));
-  step_->setText(run.stepText());
-  progress_->setVisible(is_running_);
-  progress_->setValue(static_cast<int>(100.0 * run.share()));
-  note_->setText(note);
-  note_->setVisible(!note.isEmpty());
+  under_way_->setVisible(is_running_);
+  showProgress(run);
+  showNote(note);
   const FigureStyle style = screenStyle(*this, preferences_);
   next_->plot().setFigureStyle(style);
   entropies_->plot().setFigureStyle(style);
   showScore(run);
   showReadings(run);
   showEntropies(run);
+}
+
+void SurgeryEffect::showProgress(const SurgeryRun& run) {
+  step_->setText(run.stepText());
+  progress_->setValue(static_cast<int>(progress_->maximum() * run.share()));
+}
+
+void SurgeryEffect::showNote(const QString& note) {
+  note_->setText(note);
+  note_->setVisible(!note.isEmpty());
 }
 
 void SurgeryEffect::showScore(const SurgeryRun& run) {
@@ -76,13 +99,15 @@ void SurgeryEffect::showScore(const SurgeryRun& run) {
   const double after = score.lossAfter();
   loss_.values->setText(beforeAfter(before, after, 'f', 4));
   loss_.change->setText(change(after - before, 'f', 4));
-  perplexity_.values->setText(beforeAfter(std::exp(before), std::exp(after), 'g', 4));
+  perplexity_.values->setText(
+      QStringLiteral("%1 %2 %3")
+          .arg(perplexity(std::exp(before)), kArrow, perplexity(std::exp(after))));
   perplexity_.change->setText(QStringLiteral("× %1").arg(std::exp(after - before), 0, 'g', 4));
   likelihood_.values->setText(beforeAfter(score.before, score.after, 'f', 2));
-  likelihood_.change->setText(QStringLiteral("%1; %2 tokens in %3 lines")
-                                  .arg(change(score.after - score.before, 'f', 2))
-                                  .arg(score.tokens)
-                                  .arg(score.lines.size()));
+  likelihood_.change->setText(
+      QStringLiteral("%1; %2 in %3")
+          .arg(change(score.after - score.before, 'f', 2), counted(score.tokens, "token"),
+               counted(static_cast<std::int64_t>(score.lines.size()), "line")));
   lines_.setScores(score.lines);
   const int row = lines_.rowOfLine(run.question()->line);
   if (row >= 0) table_->selectRow(row);

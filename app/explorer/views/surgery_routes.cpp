@@ -150,40 +150,55 @@ QWidget* SurgeryRoutes::makeList() {
 
 void SurgeryRoutes::setPreferences(const Preferences& preferences) { preferences_ = preferences; }
 
-void SurgeryRoutes::setSubject(const std::optional<EditedSubject>& subject,
-                               const Selection& selection, const QString& message) {
-  subject_ = subject;
+void SurgeryRoutes::setRouters(const EditedRouters* routers, const Selection& selection,
+                               const QString& message) {
+  routers_ = routers;
   selection_ = selection;
   for (QWidget* const widget :
        std::initializer_list<QWidget*>{scope_, slider_, scale_, off_, trained_, list_}) {
-    widget->setEnabled(subject_.has_value());
+    widget->setEnabled(routers_ != nullptr);
   }
   layers_->plot().setMessage(message);
   draw();
 }
 
 void SurgeryRoutes::draw() {
-  const FigureStyle style = screenStyle(*this, preferences_);
-  layers_->plot().setFigureStyle(style);
-  weights_->plot().setFigureStyle(style);
-  if (!subject_) {
-    layers_->setCaption({});
-    weights_->setCaption({});
-    layers_->plot().setFigure(std::nullopt);
-    weights_->plot().setFigure(std::nullopt);
+  if (routers_ == nullptr) {
+    for (FigurePane* const pane : {layers_, weights_}) {
+      pane->setCaption({});
+      pane->plot().setFigureStyle(screenStyle(*this, preferences_));
+      pane->plot().setFigure(std::nullopt);
+    }
+    layers_layout_ = {};
+    weights_layout_ = {};
     return;
   }
   const int base = preferences_.layer_base;
-  layer_map_ = editedLayerMap(*subject_, base);
-  weight_map_ = editedWeightMap(*subject_, *selection_.layer, base);
-  layers_->plot().setFigure(layer_map_.figure);
-  weights_->plot().setFigure(weight_map_.figure);
+  const FigureStyle style = screenStyle(*this, preferences_);
+  Layout wanted{routers_, 0, base, style.theme, style.font_size};
+  layer_map_ = editedLayerMap(*routers_, base);
+  show(*layers_, layer_map_, layers_layout_, wanted);
+  wanted.layer = *selection_.layer;
+  weight_map_ = editedWeightMap(*routers_, wanted.layer, base);
+  show(*weights_, weight_map_, weights_layout_, wanted);
   layers_->setCaption(QStringLiteral("What each layer reads, with its sign, after the edits"));
   weights_->setCaption(QStringLiteral("Every weight of layer %1's router, after the edits")
                            .arg(*selection_.layer + base));
   listScopes();
   mark();
   showScale();
+}
+
+void SurgeryRoutes::show(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted) {
+  if (drawn == wanted) {
+    auto& panel = std::get<MapPanel>(map.figure.panels.front().content);
+    pane.plot().updateMap(0, std::move(panel.values), std::move(panel.marks));
+  } else {
+    pane.plot().setFigureStyle(screenStyle(*this, preferences_));
+    pane.plot().setFigure(std::move(map.figure));
+    drawn = wanted;
+  }
+  map.figure = {};  // the plot has it
 }
 
 void SurgeryRoutes::listScopes() {
@@ -199,7 +214,7 @@ RouteScope SurgeryRoutes::scope() const {
 
 void SurgeryRoutes::setScope(RouteScope scope) {
   scope_->setCurrentIndex(scope_->findData(static_cast<int>(scope)));
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   mark();
   showScale();
 }
@@ -211,7 +226,7 @@ RouterEdit SurgeryRoutes::chosen() const {
 }
 
 void SurgeryRoutes::showScale() {
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   const double scale = chosen().scale;
   const QSignalBlocker quiet_slider(slider_);
   const QSignalBlocker quiet_scale(scale_);
@@ -222,7 +237,7 @@ void SurgeryRoutes::showScale() {
 }
 
 void SurgeryRoutes::want(double scale) {
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   RouterEdit routes = chosen();
   if (routes.scale == scale) return;
   routes.scale = scale;
@@ -237,7 +252,7 @@ void SurgeryRoutes::mark() {
   const int head_row = weight_map_.rowOf(*selection_.head);
   const int column = source * heads + *selection_.source_head;
   const int columns = static_cast<int>(weight_map_.cols.size());
-  const int last = layer_map_.rowOf(static_cast<int>(subject_->trained->num_layers()) - 1);
+  const int last = layer_map_.rowOf(static_cast<int>(routers_->trained().num_layers()) - 1);
   const int first = layer_map_.rowOf(std::max(source, 1));  // the topmost that can read it
   QRectF layers = cellsArea(row, source, 1, 1);
   QRectF weights;

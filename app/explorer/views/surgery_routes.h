@@ -2,12 +2,12 @@
 #pragma once
 
 #include <QWidget>
-#include <optional>
 
 #include "explorer/models/preferences.h"
 #include "explorer/models/surgery_edits.h"
 #include "explorer/models/surgery_figures.h"
 #include "viz/figure_hit.h"
+#include "viz/figure_style.h"
 
 class QComboBox;
 class QDoubleSpinBox;
@@ -27,10 +27,9 @@ class SurgeryRoutes : public QWidget {
  public:
   explicit SurgeryRoutes(SurgeryEdits& edits, QWidget* parent = nullptr);
 
-  /// Draws. @param subject    nothing: shows `message` instead.
+  /// Draws. @param routers    null: shows `message` instead; must stay until the next call.
   ///         @param selection  whole: layer, head, source and its head are set.
-  void setSubject(const std::optional<EditedSubject>& subject, const Selection& selection,
-                  const QString& message);
+  void setRouters(const EditedRouters* routers, const Selection& selection, const QString& message);
   void setPreferences(const Preferences& preferences);
 
   RouteScope scope() const;
@@ -72,7 +71,21 @@ class SurgeryRoutes : public QWidget {
 
   SurgeryEdits& edits_;
   Preferences preferences_;
-  std::optional<EditedSubject> subject_;
+  /// What a map is laid out for: while that stays, edits only change its cells.
+  struct Layout {
+    const EditedRouters* routers = nullptr;
+    int layer = 0;  ///< whose weights they are; 0 for the map of layers
+    int layer_base = 0;
+    FigureTheme theme = FigureTheme::kLight;
+    double font_size = 0.0;
+
+    bool operator==(const Layout&) const = default;
+  };
+  void show(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted);
+
+  const EditedRouters* routers_ = nullptr;
+  Layout layers_layout_;
+  Layout weights_layout_;
   Selection selection_;
   RouterMap layer_map_;
   RouterMap weight_map_;

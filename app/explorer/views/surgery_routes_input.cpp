@@ -26,13 +26,17 @@ void SurgeryRoutes::select(const Selection& selection, std::initializer_list<Rou
   if (std::find(fitting.begin(), fitting.end(), scope()) == fitting.end()) {
     scope_->setCurrentIndex(scope_->findData(static_cast<int>(*fitting.begin())));
   }
-  selection_ = selection;
-  draw();
+  // Whoever hears of another selection has it drawn; of the same one nobody would hear.
+  if (selection == selection_) {
+    mark();
+    showScale();
+    return;
+  }
   Q_EMIT selectionWanted(selection);
 }
 
 void SurgeryRoutes::clickLayers(const FigureHit& hit) {
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   const std::optional<int> layer = placeOn(layer_map_.rows, hit.y);
   const std::optional<int> source = placeOn(layer_map_.cols, hit.x);
   if (!layer || !source || *source > *layer) return;
@@ -43,7 +47,7 @@ void SurgeryRoutes::clickLayers(const FigureHit& hit) {
 }
 
 void SurgeryRoutes::clickWeights(const FigureHit& hit) {
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   const std::optional<int> head = placeOn(weight_map_.rows, hit.y);
   const std::optional<int> column = placeOn(weight_map_.cols, hit.x);
   if (!head || !column) return;
@@ -57,7 +61,7 @@ void SurgeryRoutes::clickWeights(const FigureHit& hit) {
 }
 
 void SurgeryRoutes::describe(const FigurePane* pane, const FigureHit& hit) {
-  if (!subject_) return;
+  if (routers_ == nullptr) return;
   const bool is_layers = pane == layers_;
   const RouterMap& map = is_layers ? layer_map_ : weight_map_;
   const std::optional<int> row = placeOn(map.rows, hit.y);
@@ -65,10 +69,10 @@ void SurgeryRoutes::describe(const FigurePane* pane, const FigureHit& hit) {
   const int base = preferences_.layer_base;
   QString text;
   if (row && column && is_layers && *column <= *row) {
-    text = describeEditedLayer(*subject_, base, *row, *column);
+    text = describeEditedLayer(*routers_, base, *row, *column);
   } else if (row && column && !is_layers) {
     const int heads = static_cast<int>(weight_map_.rows.size());
-    text = describeEditedWeight(*subject_, base, *selection_.layer, *row, *column / heads,
+    text = describeEditedWeight(*routers_, base, *selection_.layer, *row, *column / heads,
                                 *column % heads);
   }
   Q_EMIT status(text);
@@ -87,15 +91,15 @@ void SurgeryRoutes::walk(int rows, int cols) {
     selection.source_head = column % heads;
     select(selection, {RouteScope::kWeight, RouteScope::kHeadSource, RouteScope::kHead,
                        RouteScope::kSourceHead});
-    Q_EMIT status(describeEditedWeight(*subject_, base, *selection.layer, *selection.head,
+    Q_EMIT status(describeEditedWeight(*routers_, base, *selection.layer, *selection.head,
                                        *selection.source_layer, *selection.source_head));
     return;
   }
-  const int last = static_cast<int>(subject_->trained->num_layers()) - 1;
+  const int last = static_cast<int>(routers_->trained().num_layers()) - 1;
   selection.layer = std::clamp(*selection.layer + rows, 1, last);
   selection.source_layer = std::clamp(*selection.source_layer + cols, 0, *selection.layer);
   select(selection, {RouteScope::kLayerSource, RouteScope::kLayer, RouteScope::kSource});
-  Q_EMIT status(describeEditedLayer(*subject_, base, *selection.layer, *selection.source_layer));
+  Q_EMIT status(describeEditedLayer(*routers_, base, *selection.layer, *selection.source_layer));
 }
 
 bool SurgeryRoutes::hasKey(QKeyEvent& event) {
@@ -145,7 +149,7 @@ bool SurgeryRoutes::hasKey(QKeyEvent& event) {
 void SurgeryRoutes::keyPressEvent(QKeyEvent* event) {
   const bool on_map = layers_->plot().hasFocus() || weights_->plot().hasFocus();
   const bool is_plain = !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier));
-  if (subject_ && on_map && is_plain && hasKey(*event)) return;
+  if (routers_ != nullptr && on_map && is_plain && hasKey(*event)) return;
   QWidget::keyPressEvent(event);
 }
 

@@ -114,6 +114,7 @@ void SurgeryView::connectAll() {
   });
   connect(effect_, &SurgeryEffect::lineWanted, this, &SurgeryView::lookAt);
   connect(&run_, &SurgeryRun::changed, this, &SurgeryView::showAnswers);
+  connect(&run_, &SurgeryRun::progressed, this, [this] { effect_->showProgress(run_); });
   connect(live_, &QTimer::timeout, this, &SurgeryView::run);
   connect(checkpoint_, &QComboBox::activated, this, [this] {
     workspace().setCurrent(checkpoint_->currentData().toInt());
@@ -165,14 +166,18 @@ void SurgeryView::chooseCheckpoint() {
   const int id = chosen == nullptr ? 0 : chosen->id;
   if (id != shown_) {
     shown_ = 0;
-    trained_.reset();
-    edited_.reset();
+    forgetRouters();
     problem_.clear();
     run_.forget();
     readRouters();
   }
   showAnswers();
   draw();
+}
+
+void SurgeryView::forgetRouters() {
+  routes_->setRouters(nullptr, {}, {});
+  routers_.reset();
 }
 
 void SurgeryView::readRouters() {
@@ -190,7 +195,8 @@ void SurgeryView::readRouters() {
         return std::make_shared<const RouterExploration>(*checkpoint);
       },
       [this](Routers routers) {
-        trained_ = std::move(routers);
+        forgetRouters();
+        routers_ = std::make_unique<EditedRouters>(std::move(routers));
         applyEdits();
       },
       [this](const QString& problem) {
@@ -201,7 +207,7 @@ void SurgeryView::readRouters() {
 
 void SurgeryView::applyEdits() {
   const Document* const chosen = document();
-  if (chosen == nullptr || !trained_) return;
+  if (chosen == nullptr || !routers_) return;
   try {
     check_router_edits(edits_.edits(), chosen->checkpoint->config());
     problem_.clear();
@@ -211,12 +217,11 @@ void SurgeryView::applyEdits() {
                    .arg(toQString(std::string_view(error.what())));
     edits_.setEdits({});
   }
-  edits_.setShape(trained_->num_layers(), trained_->num_heads(), preferences().layer_base);
-  edited_ = edits_.edits().empty() ? trained_
-                                   : std::make_shared<const RouterExploration>(
-                                         edited_routers(trained_->routers(), edits_.edits()));
+  const RouterExploration& trained = routers_->trained();
+  edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
+  routers_->set_edits(edits_.edits());
   draw();
-  showAnswers();
+  effect_->showNote(note());  // the answers are what they were
   if (!std::exchange(runs_when_read_, false)) return;
   run();
 }
@@ -251,7 +256,7 @@ void SurgeryView::scale(const RouterEdit& edit) {
 }
 
 Selection SurgeryView::chosen() const {
-  Selection selection = completed(workspace().selection(), *trained_);
+  Selection selection = completed(workspace().selection(), routers_->trained());
   // Layer 0 has no router.
   selection.layer = std::max(*selection.layer, 1);
   selection.source_head = selection.source_head.value_or(0);
@@ -259,14 +264,8 @@ Selection SurgeryView::chosen() const {
 }
 
 void SurgeryView::draw() {
-  std::optional<EditedSubject> subject;
-  Selection selection;
-  if (trained_ && edited_) {
-    subject = EditedSubject{trained_.get(), edited_.get(), &edits_.edits()};
-    selection = chosen();
-  }
   routes_->setPreferences(preferences());
-  routes_->setSubject(subject, selection, emptyMessage());
+  routes_->setRouters(routers_.get(), routers_ ? chosen() : Selection(), emptyMessage());
   Q_EMIT figureChanged();
 }
 
@@ -300,7 +299,7 @@ bool SurgeryView::isOutdated() const {
 }
 
 QString SurgeryView::note() const {
-  if (trained_ && !problem_.isEmpty()) return problem_;
+  if (routers_ && !problem_.isEmpty()) return problem_;
   if (!run_.problem().isEmpty() && !run_.isRunning()) return run_.problem();
   if (isOutdated()) {
     return QStringLiteral(

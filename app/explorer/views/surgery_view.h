@@ -57,6 +57,7 @@ class SurgeryView : public View {
   void connectWorkspace();
   void listCheckpoints();
   void chooseCheckpoint();
+  void forgetRouters();
   void readRouters();
   void setEdits(const QString& text, std::vector<RouterEdit> edits);
   void applyEdits();
@@ -76,9 +77,8 @@ class SurgeryView : public View {
 
   SurgeryEdits edits_;
   SurgeryRun run_;
-  std::shared_ptr<const RouterExploration> trained_;
-  std::shared_ptr<const RouterExploration> edited_;
-  int shown_ = 0;      ///< the checkpoint whose routers trained_ are, or are being read
+  std::unique_ptr<EditedRouters> routers_;
+  int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read
   QString problem_;    ///< why there are no routers, or why something wanted is not done
   QString file_;       ///< of the text, where it is as it was read
   QString edit_file_;  ///< of the edits, likewise
