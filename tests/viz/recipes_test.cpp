@@ -79,7 +79,7 @@ TEST(RecipesTest, RefusesWhatDoesNotFit) {
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
   EXPECT_THAT(refusal({unknown}),
-              HasSubstr("there are figures of blimp, cost, counterfactual, entropy"));
+              HasSubstr("there are figures of attention, blimp, cost, counterfactual, entropy"));
   EXPECT_THAT(refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
@@ -281,6 +281,63 @@ TEST(RecipesTest, TokensHaveAMapPerModel) {
   EXPECT_THAT(refusal(sources, {.measure = {"curvature"}}),
               HasSubstr("measure: tokens have norm, relative_norm, next_cosine, "
                         "entropy_contribution, got 'curvature'"));
+}
+
+TEST(RecipesTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
+  const std::vector<FigureSource> sources = {testing::sample_attention(3)};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  EXPECT_EQ(figure.name, "attention");
+  ASSERT_EQ(figure.panels.size(), 6U);
+  EXPECT_EQ(figure.panels[1].title, "layer 1, head 1");
+  EXPECT_EQ(figure.panels[0].y.label, "query");
+  EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "3");
+  EXPECT_EQ(figure.panels[0].x.label, "key") << "three panels on a page leave room for texts";
+  EXPECT_EQ(make_figure(sources, {.columns = 6}).panels[0].x.label, "key, position");
+  const auto& map = std::get<MapPanel>(figure.panels[1].content);
+  EXPECT_DOUBLE_EQ(map.values(0, 3), 1.0 / 6.0) << "the last query is at the bottom";
+  EXPECT_DOUBLE_EQ(map.values(4, 1), 0.5);
+  EXPECT_TRUE(std::isnan(map.values(4, 2))) << "what comes is not seen";
+  EXPECT_EQ(figure.colour_range, std::pair(0.0, 1.0));
+  EXPECT_EQ(make_figure(sources, {.layer = {2}, .head = {0}}).panels.size(), 1U);
+  EXPECT_THAT(refusal(sources, {.head = {2}}),
+              HasSubstr("head: the results have no head 2; there are 0, 1"));
+  EXPECT_THAT(refusal(sources, {.layer = {3}}), HasSubstr("there are 0, 1, 2"));
+}
+
+TEST(RecipesTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
+  EXPECT_EQ(figure.panels.size(), 64U);
+  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; --layer shows others"));
+}
+
+TEST(RecipesTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
+  const std::vector<FigureSource> sources = {testing::sample_attention_heads(6, 4)};
+  const Figure figure = make_figure(sources, {});
+  EXPECT_EQ(figure.name, "attention-heads");
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[1].title, "LIMe");
+  EXPECT_EQ(figure.colour_label, "entropy (nats)");
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(figure.panels[1].content).values(5, 3), 1.7);
+  const Figure sinks = make_figure(sources, {.measure = {"first_share"}});
+  EXPECT_EQ(sinks.colour_range, std::pair(0.0, 1.0));
+  EXPECT_THAT(refusal(sources, {.measure = {"norm"}}),
+              HasSubstr("measure: attention has entropy, effective_keys, distance, first_share, "
+                        "previous_share, own_share, got 'norm'"));
+  EXPECT_THAT(refusal(sources, {.kind = "attention"}), HasSubstr("with --sequence N"));
+}
+
+TEST(RecipesTest, RoutedAttentionHasBufferedLayersAndKeys) {
+  const std::vector<FigureSource> sources = {testing::sample_attention(2)};
+  const Figure figure =
+      make_figure(sources, {.kind = "attention-routed", .layer = {1}, .head = {0}});
+  ASSERT_EQ(figure.panels.size(), 1U);
+  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  EXPECT_EQ(map.values.rows(), 2);
+  EXPECT_DOUBLE_EQ(map.values(1, 2), 4.0 / 35.0);
+  EXPECT_TRUE(std::isnan(map.values(0, 5))) << "the query is the last but one";
+  EXPECT_EQ(figure.note, "query: '=', position 4");
+  EXPECT_THAT(refusal({testing::sample_attention_heads()}, {.kind = "attention-routed"}),
+              HasSubstr("--sequence N --query Q on a capture with routers"));
 }
 
 TEST(RecipesTest, BlimpIsCurvesBarsOrATable) {

@@ -287,6 +287,70 @@ FigureSource sample_cost() {
   return source;
 }
 
+FigureSource sample_attention_heads(int layers, int heads) {
+  FigureSource source = begun("attention");
+  for (const char* const label : kModels) {
+    for (int l = 0; l < layers; ++l) {
+      for (int h = 0; h < heads; ++h) {
+        const double share = label == kModels[0] ? (l + 1.0) / (layers + h) : 0.1 * h;
+        for (const auto& [measure, mean] :
+             {std::pair("entropy", 2.0 - share), std::pair("first_share", share)}) {
+          source.results.rows.push_back({{"label", label},
+                                         {"site", "attn.hook_pattern"},
+                                         {"layer", l},
+                                         {"kind", "head"},
+                                         {"head", h},
+                                         {"measure", measure},
+                                         {"mean", mean}});
+        }
+      }
+    }
+  }
+  return source;
+}
+
+FigureSource sample_attention(int layers) {
+  FigureSource source = sample_attention_heads(layers, 2);
+  auto& rows = source.results.rows;
+  std::erase_if(rows, [](const Json& row) { return row["label"] != kModels[1]; });
+  const std::vector<std::string> texts = {"<s>", "3", "x", "9", "=", "27"};
+  const auto tokens = static_cast<int>(texts.size());
+  const auto add = [&](int layer, int head, Json row) {
+    row.update({{"label", kModels[1]}, {"layer", layer}, {"head", head}});
+    rows.push_back(std::move(row));
+  };
+  for (int l = 0; l < layers; ++l) {
+    for (int h = 0; h < 2; ++h) {
+      for (int q = 0; q < tokens; ++q) {
+        for (int k = 0; k <= q; ++k) {
+          const double weight = h == 1 ? 1.0 / (q + 1) : k == 0 ? 1.0 : 0.0;
+          add(l, h, {{"kind", "weight"}, {"query", q}, {"key", k}, {"weight", weight}});
+        }
+      }
+      for (int m = 0; m <= l; ++m) {
+        for (int k = 0; k < tokens - 1; ++k) {
+          const double share = (k + 1.0 + m) / (15.0 * (l + 1) + 5.0 * l * (l + 1) / 2.0);
+          add(l, h,
+              {{"kind", "routed"},
+               {"query", tokens - 2},
+               {"source_layer", m},
+               {"key", k},
+               {"share", share},
+               {"by", "values"}});
+        }
+      }
+    }
+  }
+  for (int t = 0; t < tokens; ++t) {
+    rows.push_back({{"kind", "token"},
+                    {"label", kModels[1]},
+                    {"position", t},
+                    {"token", 100 + t},
+                    {"text", texts[static_cast<std::size_t>(t)]}});
+  }
+  return source;
+}
+
 FigureSource sample_training(const std::string& label, int steps) {
   FigureSource source = begun("training");
   source.path = label + "/training_log.jsonl";
@@ -305,9 +369,9 @@ FigureSource sample_training(const std::string& label, int steps) {
 }
 
 std::vector<FigureSource> sample_sources() {
-  return {sample_comparison(), sample_router(),        sample_separability(), sample_geometry(),
-          sample_similarity(), sample_tsne(),          sample_blimp(),        sample_cost(),
-          sample_training(),   sample_counterfactual()};
+  return {sample_comparison(), sample_router(),         sample_separability(), sample_geometry(),
+          sample_similarity(), sample_tsne(),           sample_blimp(),        sample_cost(),
+          sample_training(),   sample_counterfactual(), sample_attention()};
 }
 
 }  // namespace lime::testing

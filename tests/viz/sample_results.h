@@ -34,6 +34,11 @@ FigureSource sample_tsne(int layers = 2, int points = 150);
 /// Probes of two models over `layers` layers, or zero-shot accuracies if `layers` is 0.
 FigureSource sample_blimp(int layers = 4);
 FigureSource sample_cost();
+/// Summaries of two models' heads.
+FigureSource sample_attention_heads(int layers = 6, int heads = 4);
+/// One sequence of six tokens: a head that looks at the first token and one that looks around, and
+/// what the last token reads of the buffered layers.
+FigureSource sample_attention(int layers = 2);
 /// A log of `steps` steps of a model called `label`.
 FigureSource sample_training(const std::string& label = "LLaMA", int steps = 200);
 

@@ -61,7 +61,8 @@ void check_sources(std::span<const FigureSource> sources, const FigureOptions& o
   if (!options.mixed_texts) check_texts(sources);
 }
 
-const Recipe& recipe_for(const FigureSource& source, const std::string& kind) {
+/// The recipe called `kind`, or all that show the metric.
+std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::string& kind) {
   const std::string& metric = source.results.metric;
   const std::vector<const Recipe*> fitting = recipes_of(metric);
   if (fitting.empty()) {
@@ -69,12 +70,28 @@ const Recipe& recipe_for(const FigureSource& source, const std::string& kind) {
         "figure: '{}' is of metric '{}', of which there is no figure; there are figures of {}",
         source.path.string(), metric, known_metrics());
   }
-  if (kind.empty()) return *fitting.front();
+  if (kind.empty()) return fitting;
   for (const Recipe* const recipe : fitting) {
-    if (recipe->name == kind) return *recipe;
+    if (recipe->name == kind) return {recipe};
   }
   throw InvalidArgument("kind: '{}' does not show results of {}; fitting: {}", kind, metric,
                         names_of_fitting(metric));
+}
+
+/// The figure of the first recipe that has something to show; what the first lacks where none has.
+Figure first_figure(const std::vector<const Recipe*>& recipes,
+                    std::span<const FigureSource> sources, const FigureOptions& options) {
+  std::optional<NothingToShow> first;
+  for (const Recipe* const recipe : recipes) {
+    try {
+      Figure figure = recipe->make(sources, options);
+      figure.name = recipe->name;
+      return figure;
+    } catch (const NothingToShow& nothing) {
+      if (!first) first = nothing;
+    }
+  }
+  throw NothingToShow(*first);
 }
 
 void limit(FigureAxis& axis, const std::vector<double>& limits) {
@@ -130,7 +147,9 @@ void FigureOptions::describe(OptionList& list) {
   list.add("site", site, "sites, e.g. values,hidden; all if not given");
   list.add("label", label, "models; all if not given");
   list.add("layer", layer, "layers of figures that have a panel per layer");
-  list.add("measure", measure, "measures or quantities, of geometry, similarity and comparison");
+  list.add("head", head, "heads of attention; all if not given");
+  list.add("measure", measure,
+           "measures or quantities, of geometry, similarity, tokens, attention and comparison");
   list.add("router", router, "routers of counterfactual, e.g. trained,identity; all if not given");
   list.add("weighting", weighting, "of router maps: none, keys, values, or 'keys - none'");
   list.add("by", by, "what BLiMP is broken down by");
@@ -167,9 +186,7 @@ std::vector<const Recipe*> recipes_of(std::string_view metric) {
 Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   options.validate();
   check_sources(sources, options);
-  const Recipe& recipe = recipe_for(sources.front(), options.kind);
-  Figure figure = recipe.make(sources, options);
-  figure.name = recipe.name;
+  Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   for (FigurePanel& panel : figure.panels) {
     limit(panel.x, options.x_limits);
     limit(panel.y, options.y_limits);

@@ -45,10 +45,12 @@ struct EnumNames<BlimpGroups> {
 
 /// What of the results a figure shows.
 struct FigureOptions {
-  std::string kind = {};  ///< name of a recipe; empty: the first that fits the results' metric
+  /// Name of a recipe; empty: the first of the results' metric that has something to show.
+  std::string kind = {};
   std::vector<std::string> site = {};   ///< empty: all
   std::vector<std::string> label = {};  ///< models; empty: all
   std::vector<int> layer = {};  ///< of figures with a panel per layer; empty: all, or some evenly
+  std::vector<int> head = {};   ///< of attention; empty: all
   std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: chosen
   std::vector<std::string> router = {};   ///< of counterfactual; empty: all
   /// Of router maps: none (|R|), keys, values (|R| times the root mean square of what it weighs),

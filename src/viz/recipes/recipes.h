@@ -29,11 +29,19 @@ Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options);
 /// Layers with the tokens of one sequence, a panel per model and site.
 Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+/// Queries with keys, a panel per layer and head.
+Figure attention_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+/// Layers with heads, in the colours of one measure.
+Figure attention_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+/// Buffered layers with the keys that one query reads.
+Figure attention_routed_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 
 /// Ticks of `count` layers or heads, about ten of them, the first called `base`.
 std::vector<AxisTick> layer_ticks(int count, int base);
+/// Leaves of many panels' labels only those at the edges of the sheet, and of ticks the outermost.
+void thin_out_labels(Figure& figure);
 
 }  // namespace lime

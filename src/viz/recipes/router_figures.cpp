@@ -108,7 +108,6 @@ std::vector<AxisTick> layer_ticks(int count, int base) {
   return ticks;
 }
 
-/// Leaves of many panels' labels only those at the edges of the sheet, and of ticks the outermost.
 void thin_out_labels(Figure& figure) {
   constexpr std::size_t kFew = 9;
   const std::size_t count = figure.panels.size();

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/errors.h"
+#include "viz/recipes/attention_panels.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+/// More are too small to be read; layers are left out then.
+constexpr std::size_t kMostPatterns = 64;
+/// Of the usual sizes, in mm: a column, a page, the colour bar, what stands beside a panel's axes,
+/// a letter and a line of tick labels.
+constexpr double kColumnWidth = 77.0;
+constexpr double kPageWidth = 160.0;
+constexpr double kColourBarWidth = 15.0;
+constexpr double kAxisWidth = 17.0;
+constexpr double kLetterWidth = 1.3;
+constexpr double kLineHeight = 2.6;
+constexpr int kWideColumns = 3;
+constexpr int kMostNumbered = 8;
+
+struct AttentionMeasure {
+  const char* key;
+  const char* label;
+  bool is_share;
+};
+
+constexpr std::array kAttentionMeasures = {
+    AttentionMeasure{"entropy", "entropy (nats)", false},
+    AttentionMeasure{"effective_keys", "effective keys", false},
+    AttentionMeasure{"distance", "distance (tokens)", false},
+    AttentionMeasure{"first_share", "first-token share", true},
+    AttentionMeasure{"previous_share", "previous-token share", true},
+    AttentionMeasure{"own_share", "own-token share", true},
+};
+
+const AttentionMeasure& attention_measure(const FigureOptions& options) {
+  const std::string wanted = options.measure.empty() ? "entropy" : options.measure.front();
+  std::vector<std::string> known;
+  for (const AttentionMeasure& measure : kAttentionMeasures) {
+    if (wanted == measure.key) return measure;
+    known.emplace_back(measure.key);
+  }
+  throw InvalidArgument("measure: attention has {}, got '{}'", fmt::join(known, ", "), wanted);
+}
+
+int whole_number(const FigureRow& row, const std::string& key) {
+  return static_cast<int>(row.number(key));
+}
+
+std::set<int> numbers_of(const std::vector<FigureRow>& rows, const std::string& key) {
+  std::set<int> numbers;
+  for (const FigureRow& row : rows) numbers.insert(whole_number(row, key));
+  return numbers;
+}
+
+/// Rows of `kind` in the layers and heads that are asked for.
+std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
+                                      const FigureOptions& options, const std::string& kind,
+                                      const std::string& remedy) {
+  std::vector<FigureRow> rows = rows_where(
+      rows_of(sources, options), [&](const FigureRow& row) { return row.text("kind") == kind; });
+  if (rows.empty()) {
+    throw NothingToShow("figure: the results hold no rows of kind '{}'; {}", kind, remedy);
+  }
+  const auto keep = [&](const std::string& key, const std::vector<int>& wanted) {
+    const std::set<int> there = numbers_of(rows, key);
+    for (const int number : wanted) {
+      if (there.contains(number)) continue;
+      throw InvalidArgument("{}: the results have no {} {}; there are {}", key, key, number,
+                            fmt::join(there, ", "));
+    }
+    std::erase_if(rows, [&](const FigureRow& row) {
+      return !wanted.empty() &&
+             std::find(wanted.begin(), wanted.end(), whole_number(row, key)) == wanted.end();
+    });
+  };
+  keep("layer", options.layer);
+  keep("head", options.head);
+  return rows;
+}
+
+/// What a panel is of.
+struct HeadPlace {
+  std::string label;
+  int layer = 0;
+  int head = 0;
+  auto tie() const { return std::tie(label, layer, head); }
+  bool operator<(const HeadPlace& other) const { return tie() < other.tie(); }
+};
+
+/// Rows of each head, in the order of the results.
+struct HeadGroups {
+  std::vector<HeadPlace> places;
+  std::map<HeadPlace, std::vector<FigureRow>> rows;
+};
+
+HeadGroups group_by_head(const std::vector<FigureRow>& rows) {
+  HeadGroups groups;
+  for (const FigureRow& row : rows) {
+    const HeadPlace place{row.text("label"), whole_number(row, "layer"), whole_number(row, "head")};
+    std::vector<FigureRow>& own = groups.rows[place];
+    if (own.empty()) groups.places.push_back(place);
+    own.push_back(row);
+  }
+  return groups;
+}
+
+/// Leaves layers out, evenly, where there are more heads than can be drawn. @return what was done
+std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions& options) {
+  std::set<int> there;
+  for (const HeadPlace& place : places) there.insert(place.layer);
+  if (places.size() <= kMostPatterns || !options.layer.empty() || there.size() < 2) return "";
+  const std::vector<int> all(there.begin(), there.end());
+  const std::size_t per_layer = (places.size() + all.size() - 1) / all.size();
+  const std::size_t count = std::clamp<std::size_t>(kMostPatterns / per_layer, 1, all.size());
+  std::set<int> kept;
+  std::vector<int> named;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int layer = all[count == 1 ? all.size() - 1 : i * (all.size() - 1) / (count - 1)];
+    if (kept.insert(layer).second) named.push_back(layer + options.layer_base);
+  }
+  std::erase_if(places, [&](const HeadPlace& place) { return !kept.contains(place.layer); });
+  return fmt::format("layers {} of {}; --layer shows others", fmt::join(named, ", "), all.size());
+}
+
+/// Texts of the tokens of `label`: of its rows of kind token, else numbers.
+std::vector<std::string> texts_of(std::span<const FigureSource> sources, const FigureRow& of,
+                                  std::size_t num_tokens) {
+  std::vector<std::string> texts(num_tokens);
+  for (std::size_t t = 0; t < num_tokens; ++t) texts[t] = std::to_string(t);
+  for (const Json& json : sources[of.source].results.rows) {
+    const FigureRow row{&json, of.source};
+    if (row.text("kind") != "token" || row.text("label") != of.text("label")) continue;
+    const auto position = static_cast<std::size_t>(row.number("position"));
+    if (position >= texts.size()) texts.resize(position + 1);
+    texts[position] =
+        row.has("text") ? row.text("text") : fmt::format("#{}", whole_number(row, "token"));
+  }
+  return texts;
+}
+
+std::size_t largest_of(const std::vector<FigureRow>& rows, const std::string& key) {
+  double largest = 0.0;
+  for (const FigureRow& row : rows) largest = std::max(largest, row.number(key));
+  return static_cast<std::size_t>(largest);
+}
+
+/// Room beside and below each of `columns` square panels.
+TokenRoom room_in(int columns) {
+  const double sheet = columns >= kWideColumns ? kPageWidth : kColumnWidth;
+  const double panel = std::max((sheet - kColourBarWidth) / columns - kAxisWidth, 0.0);
+  return {static_cast<std::size_t>(panel / kLetterWidth),
+          static_cast<std::size_t>(panel / kLineHeight)};
+}
+
+std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
+  return fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
+                     place.layer + layer_base, place.head);
+}
+
+bool has_several_labels(const std::vector<FigureRow>& rows) {
+  return distinct(rows, "label").size() > 1;
+}
+
+void set_columns(Figure& figure, int columns) {
+  figure.columns = columns;
+  figure.is_wide = columns >= kWideColumns;
+  thin_out_labels(figure);
+}
+
+/// Layers with heads, from the rows of one model and measure.
+FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
+  const std::set<int> layers = numbers_of(rows, "layer");
+  const std::set<int> heads = numbers_of(rows, "head");
+  const auto place_in = [](const std::set<int>& all, int number) {
+    return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
+  };
+  MapPanel map;
+  map.values = MatrixD::Constant(static_cast<Eigen::Index>(layers.size()),
+                                 static_cast<Eigen::Index>(heads.size()),
+                                 std::numeric_limits<double>::quiet_NaN());
+  for (const FigureRow& row : rows) {
+    map.values(place_in(layers, whole_number(row, "layer")),
+               place_in(heads, whole_number(row, "head"))) = row.number("mean");
+  }
+  map.shows_numbers = std::ssize(layers) <= kMostNumbered && std::ssize(heads) <= kMostNumbered;
+  const auto ticks_of = [](const std::set<int>& all, int base) {
+    std::vector<AxisTick> ticks = layer_ticks(static_cast<int>(all.size()), 0);
+    for (AxisTick& tick : ticks) {
+      const int number = *std::next(all.begin(), static_cast<std::ptrdiff_t>(tick.at));
+      tick.label = std::to_string(number + base);
+    }
+    return ticks;
+  };
+  return {.title = rows.front().text("label"),
+          .x = {.label = "head", .ticks = ticks_of(heads, 0)},
+          .y = {.label = "layer", .ticks = ticks_of(layers, layer_base)},
+          .content = std::move(map)};
+}
+
+}  // namespace
+
+Figure attention_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const std::vector<FigureRow> rows =
+      attention_rows(sources, options, "weight", "run lime-metrics attention with --sequence N");
+  HeadGroups groups = group_by_head(rows);
+  const std::string left_out = thin_out_layers(groups.places, options);
+  const int columns = columns_for(groups.places.size(), options.columns);
+  std::vector<FigurePanel> panels;
+  for (const HeadPlace& place : groups.places) {
+    const std::vector<FigureRow>& own = groups.rows.at(place);
+    const std::size_t tokens = largest_of(own, "query") + 1;
+    MatrixD pattern =
+        MatrixD::Zero(static_cast<Eigen::Index>(tokens), static_cast<Eigen::Index>(tokens));
+    for (const FigureRow& row : own) {
+      pattern(whole_number(row, "query"), whole_number(row, "key")) = row.number("weight");
+    }
+    panels.push_back(
+        attention_panel(pattern, texts_of(sources, own.front(), tokens), room_in(columns)));
+    panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
+  }
+  Figure figure = figure_of_attention(std::move(panels));
+  figure.note = left_out;
+  set_columns(figure, columns);
+  return figure;
+}
+
+Figure attention_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  const AttentionMeasure& measure = attention_measure(options);
+  const std::vector<FigureRow> rows =
+      rows_where(attention_rows(sources, options, "head", "they are of another version"),
+                 [&](const FigureRow& row) { return row.text("measure") == measure.key; });
+  Figure figure;
+  for (const std::string& label : distinct(rows, "label")) {
+    const std::vector<FigureRow> own =
+        rows_where(rows, [&](const FigureRow& row) { return row.text("label") == label; });
+    figure.panels.push_back(measure_panel(own, options.layer_base));
+  }
+  if (figure.panels.size() == 1) figure.panels.front().title.clear();
+  figure.colour_label = measure.label;
+  const double largest = colour_range_of(figure).second;
+  figure.colour_range = std::pair(0.0, measure.is_share || !(largest > 0.0) ? 1.0 : largest);
+  figure.panel_aspect = 1.0;
+  figure.columns = columns_for(figure.panels.size(), options.columns);
+  figure.is_wide = figure.columns >= kWideColumns;
+  return figure;
+}
+
+Figure attention_routed_figure(std::span<const FigureSource> sources,
+                               const FigureOptions& options) {
+  const std::vector<FigureRow> rows =
+      attention_rows(sources, options, "routed",
+                     "run lime-metrics attention with --sequence N --query Q on a capture with "
+                     "routers");
+  HeadGroups groups = group_by_head(rows);
+  const std::string left_out = thin_out_layers(groups.places, options);
+  const int columns = columns_for(groups.places.size(), options.columns);
+  std::vector<FigurePanel> panels;
+  std::string query_text;
+  for (const HeadPlace& place : groups.places) {
+    const std::vector<FigureRow>& own = groups.rows.at(place);
+    const std::size_t query = largest_of(own, "query");
+    const std::vector<std::string> texts = texts_of(sources, own.front(), query + 1);
+    MatrixD shares = MatrixD::Zero(static_cast<Eigen::Index>(largest_of(own, "source_layer")) + 1,
+                                   static_cast<Eigen::Index>(texts.size()));
+    for (const FigureRow& row : own) {
+      shares(whole_number(row, "source_layer"), whole_number(row, "key")) = row.number("share");
+    }
+    panels.push_back(routed_attention_panel(shares, static_cast<std::int64_t>(query), texts,
+                                            options.layer_base, room_in(columns)));
+    panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
+    query_text = fmt::format("query: '{}', position {}", texts[query], query);
+  }
+  Figure figure = figure_of_routed_attention(std::move(panels));
+  figure.note = left_out.empty() ? query_text : query_text + "; " + left_out;
+  set_columns(figure, columns);
+  return figure;
+}
+
+}  // namespace lime
