@@ -1,43 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/sequence_tokens.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "analysis/run_analysis.h"
 #include "analysis/tokens_analysis.h"
 #include "checkpoint/tokenizer.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/text.h"
+#include "viz/recipes/attention_panels.h"
 
 namespace lime::explorer {
 namespace {
 
-/// Letters and lines that have room beside a pattern.
-constexpr qsizetype kLettersBelow = 48;
-constexpr std::size_t kLinesBeside = 32;
-constexpr std::size_t kNumberedTicks = 10;
-
-bool fitsBelow(const std::vector<QString>& texts) {
-  qsizetype longest = 0;
-  for (const QString& text : texts) longest = std::max(longest, text.size() + 1);
-  return longest * static_cast<qsizetype>(texts.size()) <= kLettersBelow;
-}
-
-/// Ticks at tokens; where there are many, at some of their positions.
-/// @param is_upright  the axis goes up, the first token is at its upper end.
-FigureAxis tokenAxis(const std::string& label, const std::vector<QString>& texts, bool is_upright) {
-  FigureAxis axis{.label = label};
-  const bool has_texts = is_upright ? texts.size() <= kLinesBeside : fitsBelow(texts);
-  if (!has_texts) axis.label += ", position";
-  const std::size_t step = has_texts ? 1 : std::max<std::size_t>(1, texts.size() / kNumberedTicks);
-  for (std::size_t i = 0; i < texts.size(); i += step) {
-    const auto at = static_cast<double>(is_upright ? texts.size() - 1 - i : i);
-    axis.ticks.push_back({at, has_texts ? texts[i].toStdString() : std::to_string(i)});
-  }
-  return axis;
+std::vector<std::string> utf8Of(const std::vector<QString>& texts) {
+  std::vector<std::string> all;
+  for (const QString& text : texts) all.push_back(text.toStdString());
+  return all;
 }
 
 }  // namespace
@@ -105,46 +84,57 @@ std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
 Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
                      const std::vector<QString>& texts) {
   const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
-  MapPanel map;
-  map.values = pattern.cast<double>().colwise().reverse();
-  for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
-    // What comes later is not seen.
-    map.values.row(pattern.rows() - 1 - q)
-        .tail(pattern.cols() - 1 - q)
-        .setConstant(std::numeric_limits<double>::quiet_NaN());
-  }
-  Figure figure;
-  figure.name = "attention";
-  figure.panel_aspect = 1.0;
-  figure.colour_label = "attention";
-  figure.colour_range = std::pair(0.0, 1.0);
-  figure.panels.push_back({.title = {},
-                           .x = tokenAxis("key", texts, false),
-                           .y = tokenAxis("query", texts, true),
-                           .content = std::move(map)});
-  return figure;
+  return figure_of_attention({attention_panel(pattern.cast<double>(), utf8Of(texts))});
 }
 
-Figure routedAttentionFigure(const RoutedAttention& routed, const std::vector<QString>& texts,
-                             int layer_base) {
-  MapPanel map;
-  map.values = routed.shares;
-  FigurePanel panel{.title = {},
-                    .x = tokenAxis("key", texts, false),
-                    .y = {.label = "buffered layer"},
-                    .content = {}};
-  for (Eigen::Index m = 0; m < routed.shares.rows(); ++m) {
-    panel.y.ticks.push_back({static_cast<double>(m), std::to_string(m + layer_base)});
+Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
+                             const std::vector<QString>& texts, int layer_base) {
+  return figure_of_routed_attention(
+      {routed_attention_panel(routed.shares, query, utf8Of(texts), layer_base)});
+}
+
+QString headSummary(const AttentionExploration& attention, std::int64_t head) {
+  const HeadSummary summary = summarize_head(attention, head);
+  const auto percent = [](double share) { return QString::number(100.0 * share, 'f', 0); };
+  return QStringLiteral(
+             "entropy %1 nats (%2 keys), %3 tokens back; first %4 %, previous %5 %, own %6 %")
+      .arg(summary.entropy, 0, 'f', 2)
+      .arg(summary.effective_keys, 0, 'f', 1)
+      .arg(summary.distance, 0, 'f', 1)
+      .arg(percent(summary.first_share), percent(summary.previous_share),
+           percent(summary.own_share));
+}
+
+QString headSummaryHelp() {
+  return QStringLiteral(
+      "Means over the queries of the sequence from the second on, as lime-metrics attention gives "
+      "them.\nEntropy: -sum a ln a of a query's attention (Ghader & Monz 2017); its exponential is "
+      "the number of keys alike that would have it.\nTokens back: sum a (query - key) (Vig & "
+      "Belinkov "
+      "2019).\nFirst: share on the first token, an attention sink where it is large (Xiao et al. "
+      "2023); previous and own: on the token before, and on the token itself (Clark et al. 2019)");
+}
+
+QStringList attentionCommandLines(const AttentionCommand& command) {
+  QString measure =
+      QStringLiteral("lime-metrics attention %1 --label %2 --layer %3 --head %4 --sequence %5")
+          .arg(quotedForShell(toQString(command.capture)), quotedForShell(command.label))
+          .arg(command.layer)
+          .arg(command.head)
+          .arg(command.sequence);
+  if (command.query) measure += QStringLiteral(" --query %1").arg(*command.query);
+  if (!command.checkpoint.empty()) {
+    measure += QStringLiteral(" --checkpoint ") + quotedForShell(toQString(command.checkpoint));
   }
-  const double largest = std::max(routed.shares.maxCoeff(), 1e-6);
-  panel.content = std::move(map);
-  Figure figure;
-  figure.name = "routed-attention";
-  figure.panel_aspect = 0.5;
-  figure.colour_label = "share of what is read";
-  figure.colour_range = std::pair(0.0, largest);
-  figure.panels.push_back(std::move(panel));
-  return figure;
+  const QString base = command.layer_base != 0 ? QStringLiteral(" --layer-base 1") : QString();
+  QStringList lines = {measure + QStringLiteral(" -o attention.json"),
+                       QStringLiteral("lime-figure attention.json%1 -o attention.pdf").arg(base)};
+  if (command.query) {
+    lines << QStringLiteral(
+                 "lime-figure attention.json --kind attention-routed%1 -o attention-routed.pdf")
+                 .arg(base);
+  }
+  return lines;
 }
 
 }  // namespace lime::explorer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -58,8 +59,26 @@ std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
 Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
                      const std::vector<QString>& texts);
 
-/// Shares of the buffered layers, the oldest at the bottom, and the keys.
-Figure routedAttentionFigure(const RoutedAttention& routed, const std::vector<QString>& texts,
-                             int layer_base);
+/// Shares of the buffered layers, the oldest at the bottom, and the keys up to the query.
+Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
+                             const std::vector<QString>& texts, int layer_base);
+
+/// Where a head looks on average, in a line, and what its numbers mean.
+QString headSummary(const AttentionExploration& attention, std::int64_t head);
+QString headSummaryHelp();
+
+/// What of a capture's attention is shown.
+struct AttentionCommand {
+  std::filesystem::path capture;
+  QString label;
+  int layer = 0;
+  std::int64_t head = 0;
+  std::int64_t sequence = 0;
+  std::optional<std::int64_t> query;  ///< followed through the routers
+  std::filesystem::path checkpoint;   ///< whose tokenizer it is; empty: none was found
+  int layer_base = 0;
+};
+/// The lines that make the same figures headless.
+QStringList attentionCommandLines(const AttentionCommand& command);
 
 }  // namespace lime::explorer

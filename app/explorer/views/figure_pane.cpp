@@ -24,7 +24,10 @@ FigurePane::FigurePane(const QString& accessibleName, QWidget* parent)
   setActive(false);
 }
 
-void FigurePane::setCaption(const QString& text) { caption_->setText(text); }
+void FigurePane::setCaption(const QString& text, const QString& help) {
+  caption_->setText(text);
+  caption_->setToolTip(help);
+}
 
 QString FigurePane::caption() const { return caption_->text(); }
 

@@ -18,7 +18,8 @@ class FigurePane : public QWidget {
 
   FigureView& plot() { return *plot_; }
   const FigureView& plot() const { return *plot_; }
-  void setCaption(const QString& text);
+  /// @param help  what the pointer finds there; may be empty
+  void setCaption(const QString& text, const QString& help = {});
   QString caption() const;
   void setActive(bool active);
 

@@ -147,7 +147,7 @@ QWidget* TextView::makeLower() {
   lower_kind_->addTab(QStringLiteral("Attention"));
   lower_kind_->setTabToolTip(0, QStringLiteral("The tokens in every layer"));
   lower_kind_->setTabToolTip(1, QStringLiteral("What the tokens attend to in the layer, and which "
-                                               "buffered layers that comes from"));
+                                               "buffered layers that comes from (docs/attention.md)"));
   lower_kind_->setAccessibleName(QStringLiteral("layers or attention"));
   bar->addWidget(lower_kind_);
   bar->addStretch();
@@ -295,8 +295,24 @@ std::optional<Figure> TextView::figure() const {
 }
 
 QStringList TextView::commandLines() const {
-  // No program draws attention.
-  if (measurements_.documents().empty() || showsAttention()) return {};
+  if (measurements_.documents().empty()) return {};
+  if (showsAttention()) {
+    const Document* const document = capture();
+    const Answer<AttentionExploration>& attention = measurements_.attention();
+    if (document == nullptr || !attention.result) return {};
+    AttentionCommand command{.capture = document->path,
+                             .label = document->label,
+                             .layer = attention.result->layer,
+                             .head = head_,
+                             .sequence = sequence_,
+                             .query = std::nullopt,
+                             .checkpoint = {},
+                             .layer_base = preferences().layer_base};
+    if (measurements_.routed().result) command.query = query();
+    const Answer<SequenceTokens>& tokens = measurements_.tokens(document->id);
+    if (tokens.result) command.checkpoint = tokens.result->checkpoint;
+    return attentionCommandLines(command);
+  }
   QStringList captures, labels;
   for (const int id : measurements_.documents()) {
     const Document* const document = workspace().find(id);

@@ -206,9 +206,13 @@ void TextView::drawAttention() {
     drawRouted();
     return;
   }
+  const QString summary =
+      QStringLiteral("Head %1: %2").arg(head_).arg(headSummary(*answer.result, head_));
   pattern_->setCaption(QStringLiteral("Attention of head %1 in layer %2")
                            .arg(head_)
-                           .arg(answer.result->layer + preferences().layer_base));
+                           .arg(answer.result->layer + preferences().layer_base),
+                       summary + QStringLiteral("\n\n") + headSummaryHelp());
+  heads_->setToolTip(summary + QStringLiteral("\n\n") + headSummaryHelp());
   pattern_->plot().setFigure(patternFigure(*answer.result, head_, tokens->result->texts));
   const auto count = static_cast<double>(tokens->result->texts.size());
   pattern_->plot().setMarks(
@@ -236,7 +240,7 @@ void TextView::drawRouted() {
                                    ? QStringLiteral("by its values")
                                    : QStringLiteral("by the text's mean values")));
   routed_->plot().setFigure(
-      routedAttentionFigure(*answer.result, tokens.texts, preferences().layer_base));
+      routedAttentionFigure(*answer.result, query(), tokens.texts, preferences().layer_base));
 }
 
 }  // namespace lime::explorer
