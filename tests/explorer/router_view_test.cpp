@@ -177,9 +177,15 @@ TEST_F(RouterViewTest, ShowsTheDifferenceOfTwoCheckpointsAndAFilmOfMany) {
   const auto& map = std::get<MapPanel>(plot(0).figure()->panels[0].content);
   EXPECT_TRUE(map.is_signed);
   EXPECT_EQ(map.values(0, 0), 0.0) << "all three have the same weights";
+  const int steps = undo_.count();
+  QSignalSpy frames(controls, &RouterControls::checkpointChosen);
   controls->setPlaying(true);
   EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[2].id; }, 5.0));
+  EXPECT_TRUE(waitUntil([&] { return frames.count() >= 3; }, 5.0));
   controls->setPlaying(false);
+  EXPECT_EQ(undo_.count(), steps + 1) << "a film is one step";
+  undo_.undo();
+  EXPECT_EQ(controls->checkpoint(), documents[1].id) << "where it began";
 }
 
 TEST_F(RouterViewTest, SurvivesClosingWhatItShows) {

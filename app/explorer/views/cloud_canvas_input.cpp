@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kWheelFactor = 1.2;
 const QString kMove = QStringLiteral("Move");  // as undo names it
-constexpr double kSeenPx = 24.0;  // at least so far from the edges is a point that keys reach
+constexpr double kSeenPx = 8.0;  // at least so far from the edges is a point that keys reach
 
 }  // namespace
 

@@ -32,6 +32,7 @@ const QString kMove = QStringLiteral("Move");
 /// `wanted` moved and cut so that it stays within `all`.
 AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
   const double whole = all.high - all.low;
+  if (wanted.high - wanted.low >= whole) return all;  // and not but for rounding
   const double size = std::clamp(wanted.high - wanted.low, kNearest * whole, whole);
   const double middle = 0.5 * (wanted.low + wanted.high);
   const double low = std::clamp(middle - 0.5 * size, all.low, all.high - size);

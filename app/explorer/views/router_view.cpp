@@ -72,7 +72,9 @@ void RouterView::connectAll() {
             [this, pane](const FigureHit& hit) { chooseCell(pane, hit); });
   }
   connect(controls_, &RouterControls::checkpointChosen, this, [this] {
-    recordChange(QStringLiteral("Choose a checkpoint"));
+    // The frames of a film follow each other so soon that they are one step.
+    recordChange(controls_->isPlaying() ? QStringLiteral("Play the film")
+                                        : QStringLiteral("Choose a checkpoint"));
     showCheckpoint(controls_->checkpoint());
     draw();
   });
