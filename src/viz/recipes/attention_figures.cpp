@@ -24,21 +24,21 @@ constexpr double kAxisWidth = 17.0;
 constexpr double kLetterWidth = 1.3;
 constexpr double kLineHeight = 2.6;
 constexpr int kWideColumns = 3;
+constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
 
 struct AttentionMeasure {
   const char* key;
   const char* label;
-  bool is_share;
 };
 
 constexpr std::array kAttentionMeasures = {
-    AttentionMeasure{"entropy", "entropy (nats)", false},
-    AttentionMeasure{"effective_keys", "effective keys", false},
-    AttentionMeasure{"distance", "distance (tokens)", false},
-    AttentionMeasure{"first_share", "first-token share", true},
-    AttentionMeasure{"previous_share", "previous-token share", true},
-    AttentionMeasure{"own_share", "own-token share", true},
+    AttentionMeasure{"entropy", "entropy (nats)"},
+    AttentionMeasure{"effective_keys", "effective keys"},
+    AttentionMeasure{"distance", "distance (tokens)"},
+    AttentionMeasure{"first_share", "first-token share"},
+    AttentionMeasure{"previous_share", "previous-token share"},
+    AttentionMeasure{"own_share", "own-token share"},
 };
 
 const AttentionMeasure& attention_measure(const FigureOptions& options) {
@@ -154,8 +154,8 @@ std::size_t largest_of(const std::vector<FigureRow>& rows, const std::string& ke
 }
 
 /// Room beside and below each of `columns` square panels.
-TokenRoom room_in(int columns) {
-  const double sheet = columns >= kWideColumns ? kPageWidth : kColumnWidth;
+TokenRoom room_in(int columns, bool is_wide) {
+  const double sheet = is_wide ? kPageWidth : kColumnWidth;
   const double panel = std::max((sheet - kColourBarWidth) / columns - kAxisWidth, 0.0);
   return {static_cast<std::size_t>(panel / kLetterWidth),
           static_cast<std::size_t>(panel / kLineHeight)};
@@ -170,9 +170,9 @@ bool has_several_labels(const std::vector<FigureRow>& rows) {
   return distinct(rows, "label").size() > 1;
 }
 
-void set_columns(Figure& figure, int columns) {
+void set_columns(Figure& figure, int columns, bool is_wide) {
   figure.columns = columns;
-  figure.is_wide = columns >= kWideColumns;
+  figure.is_wide = is_wide;
   thin_out_labels(figure);
 }
 
@@ -214,6 +214,7 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
   HeadGroups groups = group_by_head(rows);
   const std::string left_out = thin_out_layers(groups.places, options);
   const int columns = columns_for(groups.places.size(), options.columns);
+  const bool is_wide = columns >= kWideColumns;
   std::vector<FigurePanel> panels;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
@@ -223,13 +224,13 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
     for (const FigureRow& row : own) {
       pattern(whole_number(row, "query"), whole_number(row, "key")) = row.number("weight");
     }
-    panels.push_back(
-        attention_panel(pattern, texts_of(sources, own.front(), tokens), room_in(columns)));
+    panels.push_back(attention_panel(pattern, texts_of(sources, own.front(), tokens),
+                                     room_in(columns, is_wide)));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
   }
   Figure figure = figure_of_attention(std::move(panels));
   figure.note = left_out;
-  set_columns(figure, columns);
+  set_columns(figure, columns, is_wide);
   return figure;
 }
 
@@ -247,7 +248,7 @@ Figure attention_heads_figure(std::span<const FigureSource> sources, const Figur
   if (figure.panels.size() == 1) figure.panels.front().title.clear();
   figure.colour_label = measure.label;
   const double largest = colour_range_of(figure).second;
-  figure.colour_range = std::pair(0.0, measure.is_share || !(largest > 0.0) ? 1.0 : largest);
+  figure.colour_range = std::pair(0.0, largest > 0.0 ? largest : 1.0);
   figure.panel_aspect = 1.0;
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.is_wide = figure.columns >= kWideColumns;
@@ -262,7 +263,9 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
                      "routers");
   HeadGroups groups = group_by_head(rows);
   const std::string left_out = thin_out_layers(groups.places, options);
+  // Panels are low: side by side they would not have the height that a colour bar needs.
   const int columns = columns_for(groups.places.size(), options.columns);
+  const bool is_wide = columns >= 2;
   std::vector<FigurePanel> panels;
   std::string query_text;
   for (const HeadPlace& place : groups.places) {
@@ -275,13 +278,14 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
       shares(whole_number(row, "source_layer"), whole_number(row, "key")) = row.number("share");
     }
     panels.push_back(routed_attention_panel(shares, static_cast<std::int64_t>(query), texts,
-                                            options.layer_base, room_in(columns)));
+                                            options.layer_base, room_in(columns, is_wide)));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
     query_text = fmt::format("query: '{}', position {}", texts[query], query);
   }
   Figure figure = figure_of_routed_attention(std::move(panels));
+  figure.panel_aspect = kRoutedAspect;
   figure.note = left_out.empty() ? query_text : query_text + "; " + left_out;
-  set_columns(figure, columns);
+  set_columns(figure, columns, is_wide);
   return figure;
 }
 

@@ -9,7 +9,9 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kNumberedTicks = 10;
+constexpr std::size_t kMostNumberedTicks = 10;
+/// Letters that a number and the space beside it take.
+constexpr std::size_t kLettersOfNumber = 4;
 
 std::size_t num_letters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -31,7 +33,10 @@ FigureAxis token_axis(const std::string& label, const std::vector<std::string>& 
   const bool has_texts =
       is_upright ? texts.size() <= room.lines_beside : fit_below(texts, room.letters_below);
   if (!has_texts) axis.label += ", position";
-  const std::size_t step = has_texts ? 1 : std::max<std::size_t>(1, texts.size() / kNumberedTicks);
+  const std::size_t numbers =
+      is_upright ? room.lines_beside : room.letters_below / kLettersOfNumber;
+  const std::size_t most = std::clamp<std::size_t>(numbers, 2, kMostNumberedTicks);
+  const std::size_t step = has_texts ? 1 : (texts.size() + most - 1) / most;
   for (std::size_t i = 0; i < texts.size(); i += step) {
     const auto at = static_cast<double>(is_upright ? texts.size() - 1 - i : i);
     axis.ticks.push_back({at, has_texts ? texts[i] : std::to_string(i)});
