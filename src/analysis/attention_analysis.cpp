@@ -85,8 +85,8 @@ void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64
   }
   if (capture.router_layers().empty()) {
     throw InvalidArgument(
-        "query: {} holds no routers, so that every key is read from its own layer; leave --query "
-        "out",
+        "query: {} holds no routers to follow: its model has none, or they depend on the token; "
+        "leave --query out",
         quoted_path_of(capture));
   }
 }

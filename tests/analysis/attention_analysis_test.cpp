@@ -245,7 +245,7 @@ TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(refusal(), "sequence: must be >= 0, got -1");
   options_.sequence = 0;
   options_.query = 1;
-  EXPECT_THAT(refusal(), HasSubstr("holds no routers, so that every key is read from its own"));
+  EXPECT_THAT(refusal(), HasSubstr("holds no routers to follow: its model has none"));
   options_.query = 5;
   EXPECT_THAT(refusal(), HasSubstr("query: must be in 0 to 4, the tokens of sequence 0 of"));
   options_.sequence = std::nullopt;

@@ -32,9 +32,8 @@ inline constexpr std::array<std::string_view, 6> kAttentionMeasures = {
 ///
 /// Equal patterns give equal bits. Thread-safe: no shared state.
 /// Sources: entropy Ghader & Monz (2017), arXiv:1710.03348, and Zhai et al. (2023),
-/// arXiv:2303.06296; its exponential Hill (1973); distance Vig & Belinkov (2019), arXiv:1906.04284,
-/// section 4.3; shares Clark et al. (2019), arXiv:1906.04341, and Xiao et al. (2023),
-/// arXiv:2309.17453.
+/// arXiv:2303.06296; its exponential Hill (1973); distance Vig & Belinkov (2019), arXiv:1906.04284;
+/// shares Clark et al. (2019), arXiv:1906.04341, and Xiao et al. (2023), arXiv:2309.17453.
 MatrixD attention_profile(const ConstMatrixRef& pattern);
 
 /// The same of attention that is spread evenly over all keys up to the query: what to compare with.
