@@ -3,6 +3,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QAction>
+#include <QApplication>
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
@@ -213,6 +214,34 @@ TEST_F(CloudsViewTest, KeysDoAllThatTheMouseDoes) {
   EXPECT_EQ(view_.tokens().rowCount(), 12);
   QTest::keyClick(&canvas(0), Qt::Key_Escape);
   EXPECT_EQ(view_.tokens().rowCount(), 0);
+}
+
+TEST_F(CloudsViewTest, TabReachesEveryCloudAndTheListAndLeavesThem) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  ASSERT_NO_FATAL_FAILURE(focus(0));
+  QSet<QWidget*> reached;
+  for (int presses = 0; presses < 20; ++presses) {
+    ASSERT_NE(QApplication::focusWidget(), nullptr) << "the focus is lost";
+    reached.insert(QApplication::focusWidget());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+  }
+  EXPECT_TRUE(reached.contains(&canvas(0)) && reached.contains(&canvas(1)));
+  EXPECT_TRUE(reached.contains(view_.findChild<QTableView*>()));
+  EXPECT_TRUE(reached.contains(view_.findChild<QSlider*>()));
+  EXPECT_EQ(canvas(1).accessibleName(), "b, layer 0");
+}
+
+TEST_F(CloudsViewTest, EnterInTheListShowsTheNeighboursOfItsToken) {
+  ASSERT_NO_FATAL_FAILURE(openClouds());
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  auto& list = *view_.findChild<QTableView*>();
+  view_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+  list.setFocus();
+  list.setCurrentIndex(list.model()->index(3, 0));
+  QTest::keyClick(&list, Qt::Key_Return);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
 }
 
 TEST_F(CloudsViewTest, CtrlAChoosesWhatIsSeen) {
