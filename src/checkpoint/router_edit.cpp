@@ -71,10 +71,10 @@ std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
         *edit.head, *edit.source_head);
   }
   if (!edit.source) return "";
-  for (std::int64_t layer = 1; layer < layers; ++layer) {
+  const std::int64_t last = edit.layer.value_or(layers - 1);
+  for (std::int64_t layer = edit.layer.value_or(1); layer <= last; ++layer) {
     const auto sources = router_sources(config.lime, layer);
-    if (std::find(sources.begin(), sources.end(), *edit.source) == sources.end()) continue;
-    if (!edit.layer || *edit.layer == layer) return "";
+    if (std::find(sources.begin(), sources.end(), *edit.source) != sources.end()) return "";
   }
   if (!edit.layer) return fmt::format("source must be a layer that is read, got {}", *edit.source);
   return fmt::format("source must be one of the layers {} that layer {} reads, got {}",

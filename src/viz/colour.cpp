@@ -2,7 +2,6 @@
 #include "viz/colour.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 namespace lime {
@@ -53,7 +52,7 @@ std::span<const std::uint32_t> anchors_of(MapPalette palette) {
 
 Colour blend(Colour a, Colour b, double share) {
   const auto mix = [&](std::uint8_t x, std::uint8_t y) {
-    return static_cast<std::uint8_t>(std::lround(share * x + (1.0 - share) * y));
+    return static_cast<std::uint8_t>(share * x + (1.0 - share) * y + 0.5);  // to the nearest
   };
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }

@@ -34,6 +34,13 @@ RouteState stateOf(double scale) {
   return scale == 0.0 ? RouteState::kOff : RouteState::kScaled;
 }
 
+bool isEdited(const EditedRouters& routers, int layer) {
+  for (int source = 0; source <= layer; ++source) {
+    if (routers.state(layer, source) != RouteState::kAsTrained) return true;
+  }
+  return false;
+}
+
 /// "was 0.1234" where an edit has changed it.
 QString wasText(double edited, double trained) {
   if (edited == trained) return QStringLiteral("as trained");
@@ -65,23 +72,26 @@ RouterMap editedLayerMap(const EditedRouters& routers, int layer_base) {
 RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_base) {
   const Index heads = routers.trained().num_heads();
   const MatrixD& trained = routers.trained().routers().weights[static_cast<std::size_t>(layer)];
-  const MatrixD scales = routers.scales(layer);
   RouterMap map;
   map.rows.resize(static_cast<std::size_t>(heads));
   std::iota(map.rows.rbegin(), map.rows.rend(), 0);  // head 0 stands at the top
   map.cols.resize(static_cast<std::size_t>(trained.cols()));
   std::iota(map.cols.begin(), map.cols.end(), 0);
-  map.values = trained.cwiseProduct(scales).colwise().reverse();
 
   MapPanel panel;
-  panel.values = map.values;
   panel.is_signed = true;
   panel.shows_numbers = trained.size() <= kMostNumbers;
-  for (Index row = 0; row < heads; ++row) {
-    for (Index col = 0; col < trained.cols(); ++col) {
-      mark(panel, static_cast<int>(heads - 1 - row), static_cast<int>(col),
-           stateOf(scales(row, col)));
+  if (isEdited(routers, layer)) {
+    const MatrixD scales = routers.scales(layer);
+    panel.values = trained.cwiseProduct(scales).colwise().reverse();
+    for (Index row = 0; row < heads; ++row) {
+      for (Index col = 0; col < trained.cols(); ++col) {
+        mark(panel, static_cast<int>(heads - 1 - row), static_cast<int>(col),
+             stateOf(scales(row, col)));
+      }
     }
+  } else {
+    panel.values = trained.colwise().reverse();
   }
   FigurePanel drawn;
   const int step = (layer + kMostTicks) / kMostTicks;
@@ -102,7 +112,7 @@ RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_bas
   map.figure.panels = {std::move(drawn)};
   map.figure.name = "router-edited-layer";
   map.figure.colour_label = "R";
-  const double end = std::max(largestMagnitude(trained), 1e-12);
+  const double end = std::max(trained.cwiseAbs().maxCoeff(), 1e-12);
   map.figure.colour_range = std::pair(-end, end);
   map.figure.is_wide = true;
   map.figure.panel_aspect = static_cast<double>(heads) / static_cast<double>(trained.cols());

@@ -135,6 +135,7 @@ QWidget* SurgeryRoutes::makeList() {
   list_->verticalHeader()->setDefaultSectionSize(list_->fontMetrics().height() + 6);
   QHeaderView* const header = list_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::ResizeToContents);
+  header->setResizeContentsPrecision(0);  // of what is seen: there may be many edits
   header->setSectionResizeMode(SurgeryEdits::kRoutes, QHeaderView::Stretch);
   header->setHighlightSections(false);
   constexpr int kLines = 4;

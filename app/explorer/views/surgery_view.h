@@ -74,8 +74,12 @@ class SurgeryView : public View {
   Selection chosen() const;
   std::optional<SurgeryQuestion> question() const;
   QStringList textLines(QStringList* before) const;
+  const Json& editsJson() const;
 
   SurgeryEdits edits_;
+  // The edits as the state has them, which is asked for several times at every edit.
+  mutable std::vector<RouterEdit> json_of_;
+  mutable Json json_;
   SurgeryRun run_;
   std::unique_ptr<EditedRouters> routers_;
   int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read

@@ -29,10 +29,6 @@ const QString kEditFilter = QStringLiteral("Router edits (*.json);;All (*)");
 constexpr std::array kScopeNames = {"weight", "head_source", "head",       "layer_source",
                                     "layer",  "source",      "source_head"};
 
-Json editsJson(const std::vector<RouterEdit>& edits) {
-  return router_edits_to_json(edits).at("edits");
-}
-
 QString line(const char* program, const QStringList& arguments) {
   return QLatin1String(program) + QLatin1Char(' ') + arguments.join(QLatin1Char(' '));
 }
@@ -164,8 +160,16 @@ std::vector<Habit> SurgeryView::habits() const {
           {QStringLiteral("Scale them down, up"), QStringLiteral("[, ]")}};
 }
 
+const Json& SurgeryView::editsJson() const {
+  if (json_.is_null() || json_of_ != edits_.edits()) {
+    json_of_ = edits_.edits();
+    json_ = router_edits_to_json(json_of_).at("edits");
+  }
+  return json_;
+}
+
 Json SurgeryView::state() const {
-  Json state = {{"edits", editsJson(edits_.edits())},
+  Json state = {{"edits", editsJson()},
                 {"scope", kScopeNames[static_cast<std::size_t>(routes_->scope())]},
                 {"text", effect_->text().toStdString()},
                 {"lines", effect_->maxLines()},

@@ -20,7 +20,20 @@ constexpr qint64 kOneStepMs = 1000;
 constexpr int kCommandId = 1;
 constexpr int kPartsId = 2;
 
-/// One change of a view's state, and of what is selected.
+/// Takes out what both states have alike: a step need not keep a long text twice.
+void keepDifferences(Json& a, Json& b) {
+  for (auto part = a.begin(); part != a.end();) {
+    const auto other = b.find(part.key());
+    if (other == b.end() || *other != *part) {
+      ++part;
+    } else {
+      b.erase(other);
+      part = a.erase(part);
+    }
+  }
+}
+
+/// One change of a view's state, and of what is selected. Of states it has what differs.
 class StateCommand : public QUndoCommand {
  public:
   StateCommand(View& view, Workspace& workspace, ViewMoment before, ViewMoment after,
@@ -48,7 +61,12 @@ class StateCommand : public QUndoCommand {
     if (next->view_ != view_ || next->text() != text() || since_.elapsed() > kOneStepMs)
       return false;
     if (next->before_.state.is_null() != before_.state.is_null()) return false;
-    after_ = next->after_;
+    for (const auto& [name, value] : next->before_.state.items()) {
+      if (!before_.state.contains(name)) before_.state[name] = value;
+    }
+    if (!after_.state.is_null()) after_.state.update(next->after_.state);
+    after_.selection = next->after_.selection;
+    keepDifferences(before_.state, after_.state);
     setObsolete(before_ == after_);
     since_.restart();
     return true;
@@ -59,7 +77,11 @@ class StateCommand : public QUndoCommand {
     if (!view_) return;
     // A step that selected nothing leaves alone what was selected since by other views.
     if (before_.selection != after_.selection) workspace_.setSelection(moment.selection);
-    if (!moment.state.is_null()) view_->setState(moment.state);
+    if (!moment.state.is_null()) {
+      Json whole = view_->state();
+      whole.update(moment.state);
+      view_->setState(whole);
+    }
     Q_EMIT view_->stateRestored();
   }
 
@@ -174,8 +196,11 @@ void View::changeSelection(const QString& text, const Selection& selection) {
 ViewMoment View::moment() const { return {state(), context_.workspace.selection()}; }
 
 void View::push(const QString& text, ViewMoment before, ViewMoment after) {
-  // A step that only selects need not keep what may be a long text twice.
-  if (before.state == after.state) before.state = after.state = nullptr;
+  if (before.state == after.state) {
+    before.state = after.state = nullptr;
+  } else {
+    keepDifferences(before.state, after.state);
+  }
   context_.undo.push(
       new StateCommand(*this, context_.workspace, std::move(before), std::move(after), text));
 }
