@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tab Attention copies as command line is run, and must give what it shows.
+#include <QComboBox>
+#include <QLabel>
 #include <QTabBar>
 #include <QTest>
 #include <QUndoStack>
@@ -116,6 +118,21 @@ TEST_F(AttentionCommandsTest, TheHeadSaysWhereItLooks) {
   const QString line = headSummary(explore_attention(capture, 2, 1), 0);
   EXPECT_TRUE(line.contains("tokens back; first ")) << line.toStdString();
   EXPECT_TRUE(headSummaryHelp().contains("attention sink"));
+}
+
+TEST_F(AttentionCommandsTest, ThePointerFindsWhatAHeadIsLike) {
+  const QString capture = toQString(lime::testing::golden_file("attention/capture.h5"));
+  ASSERT_NO_FATAL_FAILURE(showAttentionOf({capture}));
+  ASSERT_TRUE(waitUntil([this] { return pane("attention pattern").figure() != nullptr; }));
+  const QString help = childCalled<QComboBox>(view_, "Head").toolTip();
+  EXPECT_TRUE(help.startsWith("Head 0: entropy ")) << help.toStdString();
+  EXPECT_TRUE(help.contains("Xiao et al. 2023")) << help.toStdString();
+  bool isOnCaption = false;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) {
+    isOnCaption = isOnCaption ||
+                  (label->text().startsWith("Attention of head 0") && label->toolTip() == help);
+  }
+  EXPECT_TRUE(isOnCaption);
 }
 
 }  // namespace
