@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <torch/cuda.h>
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +32,8 @@ struct BenchOptions {
   std::filesystem::path checkpoint;
   std::filesystem::path tokens;
   std::filesystem::path output;
+  std::string device = "cpu";
+  ComputeType dtype = ComputeType::kFloat32;
   std::int64_t batch_size = 8;
   int repeats = 5;
   int threads = 0;
@@ -39,6 +42,8 @@ struct BenchOptions {
     list.add("checkpoint", checkpoint, "folder of the model");
     list.add("tokens", tokens, "2-D .npy of token ids");
     list.add("output", output, "capture to write and remove again; none: only the bare pass");
+    list.add("device", device, "auto, cpu, cuda or cuda:I");
+    list.add("dtype", dtype, "arithmetic of the forward pass");
     list.add("batch_size", batch_size, "sequences per pass");
     list.add("repeats", repeats, "turns");
     list.add("threads", threads, "0: one per processor");
@@ -92,7 +97,8 @@ void run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_
   PassClock clock;
   clock.start();
   for (std::int64_t first = 0; first < ids.size(0); first += batch_size) {
-    decoder.forward(ids.narrow(0, first, batch_size), forward);
+    const ForwardResult result = decoder.forward(ids.narrow(0, first, batch_size), forward);
+    if (result.hidden.is_cuda()) torch::cuda::synchronize(result.hidden.device().index());
     clock.pass_ended();
   }
   rates.whole.push_back(static_cast<double>(ids.numel()) / clock.seconds());
@@ -104,6 +110,8 @@ void run_captured(const BenchOptions& options, Rates& rates) {
   capture.checkpoint = options.checkpoint;
   capture.tokens = options.tokens;
   capture.output = options.output;
+  capture.device = options.device;
+  capture.dtype = options.dtype;
   capture.batch_size = options.batch_size;
   capture.threads = options.threads;
   PassClock clock;
@@ -123,7 +131,9 @@ int bench_forward(const BenchOptions& options) {
     throw InvalidArgument("bench: the {} sequences must make up 2 or more passes of {}",
                           ids.size(0), options.batch_size);
   }
-  const Decoder decoder = load_decoder(Checkpoint::open(options.checkpoint));
+  const Decoder decoder =
+      load_decoder(Checkpoint::open(options.checkpoint),
+                   {.device = parse_device(options.device), .dtype = options.dtype});
   Rates bare;
   Rates captured;
   for (int turn = 0; turn < options.repeats; ++turn) {

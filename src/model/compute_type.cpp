@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/compute_type.h"
 
+#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <torch/cuda.h>
+#include <torch/version.h>
 
 #include "core/errors.h"
 #include "core/thread_pool.h"
@@ -39,6 +42,18 @@ c10::Device parse_device(const std::string& name, int neighbour) {
                           num_gpus);
   }
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+void check_computes(ComputeType type, c10::Device device) {
+  const at::Tensor one = at::zeros({1, 1}, at::TensorOptions(scalar_type(type)).device(device));
+  try {
+    at::mm(one, one);
+  } catch (const c10::Error&) {
+    throw InvalidArgument(
+        "dtype: LibTorch {} does not compute in {} on '{}'; choose float32 or bfloat16, or another "
+        "--device",
+        TORCH_VERSION, enum_name(type), device.str());
+  }
 }
 
 void use_threads(int num_threads) {

@@ -36,6 +36,10 @@ c10::ScalarType scalar_type(ComputeType type);
 /// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
 c10::Device parse_device(const std::string& name, int neighbour = 0);
 
+/// @throws InvalidArgument  if this LibTorch multiplies no matrices of the type on the device, as
+///         some versions no float16 on the CPU.
+void check_computes(ComputeType type, c10::Device device);
+
 /// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
 /// is half the processors on some machines.
 /// @param num_threads  >= 1, or 0 for all processors that this process may run on.

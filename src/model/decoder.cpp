@@ -16,7 +16,9 @@
 namespace lime {
 namespace {
 
-at::TensorOptions tensor_options(const DecoderOptions& options) {
+/// @throws InvalidArgument  if nothing can be computed with them.
+at::TensorOptions computing_options(const DecoderOptions& options) {
+  check_computes(options.dtype, options.device);
   return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.device);
 }
 
@@ -78,7 +80,7 @@ struct Decoder::Impl {
   Impl(const ModelConfig& model_config, const DecoderOptions& decoder_options)
       : config(model_config),
         options(decoder_options),
-        weights(config, tensor_options(options)),
+        weights(config, computing_options(options)),
         frequencies(rotary_frequencies(config)) {}
 
   ModelConfig config;

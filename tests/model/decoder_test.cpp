@@ -265,5 +265,14 @@ TEST(DecoderErrorsTest, UnknownParametersAndDevicesAreNamed) {
               ThrowsMessage<InvalidArgument>(HasSubstr("threads: must be >= 0, got -1")));
 }
 
+TEST(DecoderErrorsTest, ATypeThatLibTorchDoesNotComputeInIsToldAtOnce) {
+  try {
+    const Decoder decoder(small_config(), 1, {.dtype = ComputeType::kFloat16});
+    EXPECT_TRUE(decoder.forward(some_ids(1, 3)).logits.defined()) << "it does";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("does not compute in float16 on 'cpu'; choose float32 or"));
+  }
+}
+
 }  // namespace
 }  // namespace lime
