@@ -212,6 +212,12 @@ TEST_F(TextViewTest, ATokenOfACaptureOfSomeTokensIsFoundWhereItStands) {
   EXPECT_EQ(view_.state().at("sequence"), 2) << "row 4 of all tokens is in sequence 0";
   EXPECT_EQ(text().current(), 2);
   EXPECT_FALSE(labels().contains("another text"));
+  // Of several the one that is in the sequence.
+  selection.tokens = tokensAt(some, std::vector<std::int64_t>{0, 4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 1);
+  EXPECT_EQ(text().current(), 1);
 }
 
 TEST_F(TextViewTest, TokensOfAnotherTextChangeNothingAndItSaysSo) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QSortFilterProxyModel>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,10 +84,10 @@ class TextView : public View {
   void hearSelection();
   void activate(FigurePane* pane);
   /// Where the selected tokens are in the capture that is shown; nothing while that is found out.
-  TokenRows::Found chosenTokens() const;
+  const TokenRows::Found& chosenTokens() const;
   /// Why selected tokens are not seen, or nothing.
   QString tokensNote() const;
-  /// The chosen token of the sequence, -1: none.
+  /// The chosen token of the sequence; -1: none, or several.
   int token() const;
   /// The query whose attention is followed: the chosen token, or the last one.
   int query() const;
@@ -123,6 +124,13 @@ class TextView : public View {
   FigurePane* active_;
   std::vector<int> map_documents_;  ///< of the map's panels
   TokenSelection heard_tokens_;     ///< selected when last gone to
+  /// What chosenTokens() found last, and of what.
+  struct Chosen {
+    std::shared_ptr<const CaptureReader> capture;
+    TokenSelection tokens;
+    TokenRows::Found found;
+  };
+  mutable Chosen chosen_;
 };
 
 ViewKind textViewKind();

@@ -179,7 +179,7 @@ void TextView::hearSelection() {
   // A token that was chosen elsewhere is shown in its sequence, once its row is known.
   if (document != nullptr && tokens != heard_tokens_ && rows_.of(*document) != nullptr) {
     heard_tokens_ = tokens;
-    const std::vector<std::int64_t> rows = chosenTokens().rows;
+    const std::vector<std::int64_t>& rows = chosenTokens().rows;
     if (!rows.empty()) {
       sequence_ = document->capture->rows().sequence[static_cast<std::size_t>(rows.front())];
     }
@@ -188,16 +188,22 @@ void TextView::hearSelection() {
   draw();
 }
 
-TokenRows::Found TextView::chosenTokens() const {
+const TokenRows::Found& TextView::chosenTokens() const {
+  static const TokenRows::Found nothing;
   const Document* const document = capture();
   const TokenRows* const rows = document == nullptr ? nullptr : rows_.of(*document);
-  return rows == nullptr ? TokenRows::Found() : rows->find(workspace().selection().tokens);
+  if (rows == nullptr) return nothing;
+  const TokenSelection& tokens = workspace().selection().tokens;
+  if (chosen_.capture != document->capture || chosen_.tokens != tokens) {
+    chosen_ = {document->capture, tokens, rows->find(tokens)};
+  }
+  return chosen_.found;
 }
 
 QString TextView::tokensNote() const {
   const Document* const document = capture();
   if (document == nullptr) return {};
-  const TokenRows::Found found = chosenTokens();
+  const TokenRows::Found& found = chosenTokens();
   if (found.is_other_text) {
     return QStringLiteral("The tokens that are chosen are of another text than %1.")
         .arg(document->label);
@@ -210,13 +216,14 @@ QString TextView::tokensNote() const {
 
 int TextView::token() const {
   const Document* const document = capture();
-  const std::vector<std::int64_t> rows = chosenTokens().rows;
-  if (document == nullptr || rows.size() != 1) return -1;
+  if (document == nullptr) return -1;
   const auto at = static_cast<std::size_t>(sequence_);
   const std::vector<std::int64_t>& offsets = document->capture->offsets();
   if (at + 1 >= offsets.size()) return -1;
-  const bool is_here = rows.front() >= offsets[at] && rows.front() < offsets[at + 1];
-  return is_here ? static_cast<int>(rows.front() - offsets[at]) : -1;
+  const std::vector<std::int64_t>& rows = chosenTokens().rows;
+  const auto first = std::lower_bound(rows.begin(), rows.end(), offsets[at]);
+  const auto end = std::lower_bound(first, rows.end(), offsets[at + 1]);
+  return end - first == 1 ? static_cast<int>(*first - offsets[at]) : -1;
 }
 
 int TextView::query() const {
