@@ -4,6 +4,7 @@
 // the display.
 //   lime-bench-surgery CHECKPOINT [EDITS [TIMES [WIDTH HEIGHT]]]
 #include <fmt/format.h>
+#include <time.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -30,6 +31,18 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kWarmUp = 3;
+
+double processorMilliseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
+
+/// The value that `share` of `values` stay below.
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
 
 /// Counts how often a widget was painted.
 class PaintCounter : public QObject {
@@ -149,22 +162,27 @@ class SurgeryBench {
   void time(const std::string& what, const std::function<void(int)>& prepare,
             const std::function<void(int)>& act) {
     std::vector<double> milliseconds;
+    std::vector<double> processor;
     for (int i = 0; i < times_; ++i) {
       prepare(i);
       QApplication::processEvents();
       const int before = painted_.count();
+      const double processor_before = processorMilliseconds();
       QElapsedTimer timer;
       timer.start();
       act(i);
       QApplication::processEvents();
       if (painted_.count() == before) continue;  // nothing to undo, or off already
-      if (i >= kWarmUp) milliseconds.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
+      if (i < kWarmUp) continue;
+      milliseconds.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
+      processor.push_back(processorMilliseconds() - processor_before);
     }
     if (milliseconds.empty()) throw std::runtime_error(what + ": painted nothing");
-    std::sort(milliseconds.begin(), milliseconds.end());
-    fmt::print("{:<28} median {:6.2f} ms, 99 % below {:6.2f} ms, {} times\n", what,
-               milliseconds[milliseconds.size() / 2],
-               milliseconds[(milliseconds.size() - 1) * 99 / 100], milliseconds.size());
+    fmt::print(
+        "{:<28} median {:6.2f} ms, 99 % below {:6.2f} ms; processor {:6.2f} ms, {:6.2f} ms; {} "
+        "times\n",
+        what, quantile(milliseconds, 0.5), quantile(milliseconds, 0.99), quantile(processor, 0.5),
+        quantile(processor, 0.99), milliseconds.size());
   }
 
   int times_;

@@ -9,6 +9,8 @@ namespace {
 
 /// More cells than this are drawn as a picture.
 constexpr Eigen::Index kMaxVectorCells = 40'000;
+/// Of a picture's colours: neighbours differ by at most one of 255 in each channel.
+constexpr int kColourSteps = 4096;
 constexpr double kOverlap = 6.0;          // of neighbouring cells, units
 constexpr float kCrossAlpha = 0.55F;      // numbers stay readable below
 constexpr double kCornerShare = 0.4;      // of the cell that a mark in its corner takes
@@ -84,17 +86,26 @@ void MapPlottable::draw_cells(QCPPainter* painter) const {
   }
 }
 
-QImage MapPlottable::picture() const {
+QImage MapPlottable::picture() {
+  if (colours_.empty()) {
+    for (int i = 0; i < kColourSteps; ++i) {
+      const Colour colour = map_colour(scale_.palette, i / (kColourSteps - 1.0));
+      colours_.push_back(qRgb(colour.red, colour.green, colour.blue));
+    }
+  }
   QImage image(static_cast<int>(cells_.cols()), static_cast<int>(cells_.rows()),
                QImage::Format_ARGB32);
   image.fill(Qt::transparent);
+  const double span = scale_.high - scale_.low;
+  const double steps = span > 0.0 ? (kColourSteps - 1.0) / span : 0.0;
   for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
     auto* const line =
         reinterpret_cast<QRgb*>(image.scanLine(static_cast<int>(cells_.rows() - 1 - r)));
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
-      if (!std::isfinite(cells_(r, c))) continue;
-      const Colour colour = scale_.colour(cells_(r, c));
-      line[c] = qRgb(colour.red, colour.green, colour.blue);
+      const double value = cells_(r, c);
+      if (!std::isfinite(value)) continue;
+      const double place = std::clamp((value - scale_.low) * steps, 0.0, kColourSteps - 1.0);
+      line[c] = colours_[static_cast<std::size_t>(place + 0.5)];
     }
   }
   return image;

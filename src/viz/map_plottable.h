@@ -58,7 +58,7 @@ class MapPlottable : public QCPAbstractPlottable {
   QRectF cell_rect(Eigen::Index row, Eigen::Index col) const;
   void draw_cells(QCPPainter* painter) const;
   void draw_picture(QCPPainter* painter);
-  QImage picture() const;
+  QImage picture();
   void draw_numbers(QCPPainter* painter) const;
   void draw_marks(QCPPainter* painter) const;
   /// What can be read on a cell of this value.
@@ -70,7 +70,8 @@ class MapPlottable : public QCPAbstractPlottable {
   int decimals_ = 2;
   std::vector<MapPanel::Mark> marks_;
   bool always_picture_ = false;
-  QImage picture_;  ///< made when it is first drawn
+  QImage picture_;             ///< made when it is first drawn
+  std::vector<QRgb> colours_;  ///< of the scale from low to high; likewise
 };
 
 }  // namespace lime
