@@ -7,12 +7,13 @@
 #   scripts/sanitize.sh fuzz [SECONDS]      every harness of tests/fuzz under libFuzzer, one after
 #                                           the other (1800 s each); needs Clang; build/fuzz
 # --readers builds and tests only what reads files (core, checkpoint, store, tests/fuzz with 20 s of
-# random changes each), in a minute or two; other options go to ctest. Suppressions, each with its
-# reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
+# random changes each), in a minute or two; --window only the window, whose child programs of route
+# surgery are built likewise. Other options go to ctest. Suppressions, each with its reason, lie in
+# tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
 tool=${1:-}
 [ $# -gt 0 ] && shift
@@ -21,6 +22,9 @@ build=build/$tool
 suppressions=$PWD/tests/sanitizers
 fuzzers=(capture config merges npy pairs results safetensors sentencepiece shards tokenizer_json)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
+# The tests of surgery depend on the programs that are its children.
+window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
+  lime_explorer_surgery_tests lime_exploration_tests)
 # What memcheck runs: it knows neither LibTorch's processors nor enough of its tricks.
 torch_free=("${readers[@]}" lime_metrics_tests lime_framework_tests lime_metrics_program_tests)
 
@@ -44,7 +48,7 @@ compile() {
 
 # run_tests CTEST_ARGUMENT...: of the programs that were built
 run_tests() {
-  ctest --test-dir "$build" --output-on-failure -j "$jobs" -E 'NOT_BUILT$' "$@"
+  ctest --test-dir "$build" --output-on-failure -j "$jobs" -E "$left_out" "$@"
 }
 
 export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
@@ -53,10 +57,19 @@ export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 
 only=()
-if [ "${1:-}" = --readers ]; then
-  shift
-  only=("${readers[@]}" "${fuzzers[@]/#/lime_fuzz_}")
-fi
+left_out='NOT_BUILT$'
+case "${1:-}" in
+  --readers)
+    shift
+    only=("${readers[@]}" "${fuzzers[@]/#/lime_fuzz_}")
+    ;;
+  --window)
+    [ "$tool" = valgrind ] && usage
+    shift
+    only=("${window[@]}")
+    left_out+='|^RealWindow'  # runs every program
+    ;;
+esac
 
 case "$tool" in
   asan)
