@@ -213,6 +213,26 @@ TEST_F(ProbesViewTest, AKindOfMistakeIsAStepOfUndo) {
   EXPECT_EQ(table().model()->rowCount(), all);
 }
 
+TEST_F(ProbesViewTest, KeysWalkTheConfusionMatrixAndListACell) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  view_.findChild<QCheckBox*>()->click();
+  const int all = table().model()->rowCount();
+  QTest::keyClick(&confusion(), Qt::Key_Return);
+  EXPECT_EQ(table().model()->rowCount(), all) << "no cell has been reached";
+  QTest::keyClick(&confusion(), Qt::Key_Down);
+  QTest::keyClick(&confusion(), Qt::Key_Down);
+  QTest::keyClick(&confusion(), Qt::Key_Right);
+  EXPECT_TRUE(status_.startsWith("are taken for are")) << status_.toStdString();
+  EXPECT_EQ(confusion().accessibleDescription(), status_);
+  QTest::keyClick(&confusion(), Qt::Key_Return);
+  EXPECT_LT(table().model()->rowCount(), all);
+  for (int i = 0; i < 5; ++i) QTest::keyClick(&confusion(), Qt::Key_Right);
+  EXPECT_TRUE(status_.startsWith("are taken for was")) << status_.toStdString();
+  undo_.undo();
+  EXPECT_EQ(table().model()->rowCount(), all);
+}
+
 TEST_F(ProbesViewTest, WrongOnlyCanBeLifted) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
   ASSERT_NO_FATAL_FAILURE(clickLayer(1));

@@ -330,7 +330,8 @@ std::vector<Habit> ProbesView::habits() const {
   return {
       {QStringLiteral("look at the probe of a layer"), QStringLiteral("click a curve")},
       {QStringLiteral("choose a task, give it up"), QStringLiteral("click its accuracy")},
-      {QStringLiteral("list one kind of mistake"), QStringLiteral("click the confusion matrix")}};
+      {QStringLiteral("list one kind of mistake"), QStringLiteral("click the confusion matrix")},
+      {QStringLiteral("walk the confusion matrix, list a kind"), QStringLiteral("Arrows, Enter")}};
 }
 
 void ProbesView::zoom(double factor) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "explorer/models/judgements_filter.h"
 #include "explorer/models/judgements_model.h"
@@ -63,6 +64,8 @@ class ProbesView : public View {
   void drawCurves();
   void listTasks();
   void drawConfusion();
+  /// Frames the cell that is listed, and that which arrows have reached.
+  void markCells();
   void markLayer();
   void listProblems();
   void showDetail();
@@ -70,6 +73,8 @@ class ProbesView : public View {
   void clickCurve(const FigureHit& hit);
   void clickTask(const QModelIndex& index);
   void clickCell(const FigureHit& hit);
+  /// What arrows, Space and Enter do in the confusion matrix. @return whether it was such a key
+  bool walkCells(const QKeyEvent& event);
   void selectLayer(int layer);
   /// Within another step of undo.
   void setLayer(int layer);
@@ -87,6 +92,8 @@ class ProbesView : public View {
   ProbeMeasurements measurements_;
   std::vector<ProbeSource> sources_;
   std::string task_;  ///< of minimal pairs; empty: all
+  /// Cell of the confusion matrix that keys have reached: true and predicted class.
+  std::optional<std::pair<int, int>> reached_;
   QComboBox* question_;
   QComboBox* site_;
   QComboBox* model_;

@@ -17,6 +17,7 @@
 #include "explorer/models/text.h"
 #include "explorer/models/token_rows.h"
 #include "explorer/models/workspace.h"
+#include "explorer/views/arrow_keys.h"
 #include "explorer/views/choice_box.h"
 #include "explorer/views/figure_pane.h"
 #include "explorer/views/figure_view.h"
@@ -109,6 +110,7 @@ QWidget* ProbesView::makeDetail() {
   table_->horizontalHeader()->setStretchLastSection(true);
   column->addWidget(table_, 1);
   confusion_->plot().setKeepsAspect(true);
+  confusion_->plot().installEventFilter(this);
   QSplitter* const split = makeSplitter(Qt::Horizontal, {confusion_, list}, {1000, 2000});
   connect(wrong_only_, &QCheckBox::toggled, this, [this](bool is_on) {
     recordChange(QStringLiteral("Wrong only"));
@@ -184,7 +186,36 @@ bool ProbesView::eventFilter(QObject* watched, QEvent* event) {
       return true;
     }
   }
+  if (watched == &confusion_->plot() && event->type() == QEvent::KeyPress &&
+      walkCells(*static_cast<QKeyEvent*>(event))) {
+    return true;
+  }
   return View::eventFilter(watched, event);
+}
+
+bool ProbesView::walkCells(const QKeyEvent& event) {
+  const ProbeDetail* const detail = judgements_.detail();
+  if (detail == nullptr || event.modifiers() != Qt::NoModifier) return false;
+  const int last = static_cast<int>(detail->confusion.rows()) - 1;
+  const QPointF step = arrowOf(event);
+  const std::pair<int, int> from = reached_.value_or(std::pair(0, 0));
+  const std::pair<int, int> cell(
+      std::clamp(from.first + (reached_ ? static_cast<int>(step.y()) : 0), 0, last),
+      std::clamp(from.second + (reached_ ? static_cast<int>(step.x()) : 0), 0, last));
+  FigureHit hit;
+  hit.cell = FigureHit::Cell{last - cell.first, cell.second};
+  if (!step.isNull()) {
+    reached_ = cell;
+    markCells();
+    const QString text = describeCell(hit);
+    confusion_->plot().setAccessibleDescription(text);
+    Q_EMIT status(text);
+    return true;
+  }
+  const int key = event.key();
+  const bool chooses = key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space;
+  if (chooses && reached_) clickCell(hit);
+  return chooses && reached_;
 }
 
 void ProbesView::clickCell(const FigureHit& hit) {
@@ -224,6 +255,7 @@ void ProbesView::showDetail() {
         answer.result && (before == nullptr || before->question != answer.result->question);
     if (answer.result && before != nullptr && before->classes != answer.result->classes) {
       filter_.setCell(std::nullopt);
+      reached_.reset();
     }
     judgements_.setDetail(answer.result ? std::make_shared<const ProbeDetail>(*answer.result)
                                         : nullptr);

@@ -147,14 +147,24 @@ void ProbesView::drawConfusion() {
   confusion_->setCaption(
       QStringLiteral("Confusion, accuracy %1").arg(detail->accuracy(), 0, 'f', 3));
   confusion_->plot().setFigure(confusionFigure(*detail, numbers_->currentData().toBool()));
-  std::vector<FigureMark> marks;
-  if (const auto cell = filter_.cell()) {
-    const auto count = static_cast<double>(detail->confusion.rows());
-    marks.push_back(
-        {.panel = 0, .area = QRectF(cell->second - 0.5, count - 1.5 - cell->first, 1.0, 1.0)});
-  }
-  confusion_->plot().setMarks(std::move(marks));
+  markCells();
   Q_EMIT figureChanged();
+}
+
+void ProbesView::markCells() {
+  const ProbeDetail* const detail = judgements_.detail();
+  if (detail == nullptr) return;
+  const auto count = static_cast<double>(detail->confusion.rows());
+  std::vector<FigureMark> marks;
+  const auto add = [&](const std::optional<std::pair<int, int>>& cell, bool is_strong) {
+    if (!cell) return;
+    marks.push_back({.panel = 0,
+                     .area = QRectF(cell->second - 0.5, count - 1.5 - cell->first, 1.0, 1.0),
+                     .is_strong = is_strong});
+  };
+  add(reached_, false);
+  add(filter_.cell(), true);
+  confusion_->plot().setMarks(std::move(marks));
 }
 
 QString ProbesView::describeCurve(const FigureHit& hit) const {
