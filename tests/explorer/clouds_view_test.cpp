@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/clouds_view.h"
 
-#include <QAbstractItemModelTester>
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QSet>
-#include <QSignalSpy>
 #include <QSlider>
 #include <QTableView>
 #include <QTest>
@@ -465,78 +463,6 @@ TEST_F(CloudsViewTest, ACancelledComputationLeavesTheViewReady) {
   jobs_.cancelAll();
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_TRUE(compute->isEnabled());
-}
-
-TEST(SelectedTokensModelTest, IsAProperModel) {
-  SelectedTokensModel model;
-  const QAbstractItemModelTester tester(&model,
-                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.setTokens({{.point = 1, .token = "is", .note = {}, .sentence = {"it ", "is", " so"}}},
-                  "Class");
-  EXPECT_EQ(model.index(0, SelectedTokensModel::kSentence).data().toString(), "it is so");
-  EXPECT_EQ(model.index(0, 0).data(SelectedTokensModel::kHere).toString(), "is");
-  model.setTokens({}, "Class");
-}
-
-TEST(CloudCanvasTest, KeysWalkFromPointToPointAndChoose) {
-  CloudCanvas canvas;
-  canvas.resize(400, 400);
-  canvas.setPoints({-1.0F, 0.0F, 1.0F, 0.0F}, {0.0F, 0.0F, 0.0F, 1.0F}, QRectF(-1, -1, 2, 2));
-  QSignalSpy lassoed(&canvas, &CloudCanvas::lassoed);
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  EXPECT_EQ(canvas.cursor(), 1) << "the one in the middle";
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  EXPECT_EQ(canvas.cursor(), 2);
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  EXPECT_EQ(canvas.cursor(), 2) << "there is none further right";
-  QTest::keyClick(&canvas, Qt::Key_Left);
-  QTest::keyClick(&canvas, Qt::Key_Up);
-  EXPECT_EQ(canvas.cursor(), 3);
-  EXPECT_EQ(lassoed.count(), 0);
-  QTest::keyClick(&canvas, Qt::Key_Down, Qt::ShiftModifier);
-  ASSERT_EQ(lassoed.count(), 1);
-  EXPECT_EQ(lassoed.front().front().value<std::vector<int>>(), (std::vector<int>{3, 1}))
-      << "from where to where";
-  const QPointF before = canvas.toPixel(1);
-  QTest::keyClick(&canvas, Qt::Key_Right, Qt::ControlModifier);
-  EXPECT_LT(canvas.toPixel(1).x(), before.x());
-}
-
-TEST(CloudCanvasTest, APointThatKeysReachIsBroughtIntoSight) {
-  CloudCanvas canvas;
-  canvas.resize(400, 400);
-  canvas.setPoints({-1.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 0.0F}, QRectF(-1, -1, 2, 2));
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  canvas.zoom(20.0);
-  EXPECT_NEAR(canvas.toPixel(1).x(), 200.0, 1e-6) << "about the point that was reached";
-  EXPECT_EQ(canvas.pointsShown(), std::vector<int>{1});
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  EXPECT_TRUE(QRectF(canvas.rect()).contains(canvas.toPixel(2)));
-  EXPECT_EQ(canvas.pointsShown(), std::vector<int>{2});
-}
-
-TEST(CloudCanvasTest, ThePointerAndKeysHaveOneMarker) {
-  CloudCanvas canvas;
-  canvas.resize(400, 400);
-  canvas.setPoints({-1.0F, 0.0F, 1.0F}, {0.0F, 0.0F, 0.0F}, QRectF(-1, -1, 2, 2));
-  canvas.show();
-  QTest::mouseMove(&canvas, canvas.toPixel(0).toPoint());
-  EXPECT_EQ(canvas.cursor(), 0);
-  QTest::keyClick(&canvas, Qt::Key_Right);
-  EXPECT_EQ(canvas.cursor(), 1) << "keys go on from the pointer";
-}
-
-TEST(CloudCanvasTest, ZoomKeepsThePointUnderTheMouse) {
-  CloudCanvas canvas;
-  canvas.resize(400, 300);
-  canvas.setPoints({-1.0F, 0.5F, 1.0F}, {0.0F, 0.25F, 1.0F}, QRectF(-1, -1, 2, 2));
-  const QPointF before = canvas.toPixel(1);
-  canvas.zoom(3.0, before);
-  EXPECT_NEAR(canvas.toPixel(1).x(), before.x(), 1e-6);
-  EXPECT_NEAR(canvas.toPixel(1).y(), before.y(), 1e-6);
-  EXPECT_EQ(canvas.pointAt(before), 1);
-  canvas.showAll();
-  EXPECT_NEAR(canvas.toPixel(1).x(), before.x(), 1e-6);
 }
 
 }  // namespace

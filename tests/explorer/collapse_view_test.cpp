@@ -123,8 +123,11 @@ TEST_F(CollapseViewTest, TheSequenceOfTheTableIsAStepOfUndo) {
     return std::get<CurvePanel>(spectrum().figure()->panels[0].content).curves.size();
   };
   table().setCurrentIndex(table().model()->index(0, 0));
+  ASSERT_EQ(numCurves(), 3U) << view_.state().dump();
   table().setCurrentIndex(table().model()->index(1, 0));
-  ASSERT_EQ(numCurves(), 3U);
+  ASSERT_EQ(numCurves(), 3U) << view_.state().dump()
+                             << table().currentIndex().row() << " of "
+                             << table().model()->rowCount();
   EXPECT_EQ(undo_.undoText(), "Choose a sequence");
   undo_.undo();
   EXPECT_EQ(numCurves(), 2U) << "a walk is one step";
