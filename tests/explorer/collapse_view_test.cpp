@@ -47,6 +47,13 @@ class CollapseViewTest : public WorkspaceTest {
     ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
     ASSERT_EQ(std::get<CurvePanel>(plot().figure()->panels[0].content).curves.size(), 2U);
   }
+  std::string shownTexts() const {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) {
+      all += label->text() + QLatin1Char('\n');
+    }
+    return all.toStdString();
+  }
   void clickLayer(int layer) {
     QTest::mouseClick(&plot(), Qt::LeftButton, {}, place(layer));
     ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
@@ -91,7 +98,7 @@ TEST_F(CollapseViewTest, ClickingALayerShowsItsSpectrumAndTheSequencesAtTheExtre
   EXPECT_EQ(workspace_.selection().layer, 1);
   ASSERT_NE(spectrum().figure(), nullptr);
   const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
-  ASSERT_EQ(panel.curves.size(), 2U);
+  ASSERT_EQ(panel.curves.size(), 2U) << shownTexts();
   EXPECT_EQ(panel.curves[0].x.size(), 4U);  // eigenvalues of values
   EXPECT_TRUE(spectrum().figure()->panels[0].x.logarithmic);
   // Three sequences of two captures at two ends.
@@ -105,7 +112,7 @@ TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
   ASSERT_NO_FATAL_FAILURE(clickLayer(0));
   table().setCurrentIndex(table().model()->index(0, 0));
   const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
-  ASSERT_EQ(panel.curves.size(), 3U);
+  ASSERT_EQ(panel.curves.size(), 3U) << shownTexts();
   EXPECT_EQ(panel.curves[1].look.pattern, LinePattern::kDashed);
   const int sequence =
       table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
