@@ -75,10 +75,7 @@ std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& n
                                      const std::stop_token& stop) {
   linalg::SymmetricSlivers gram;
   gram.resize(layer.dim);
-  for (std::int64_t r = 0; r < layer.dim; ++r) {
-    const std::int64_t end = linalg::kSliverRows * (r / linalg::kSliverRows + 1);
-    for (std::int64_t c = 0; c < end; ++c) gram.at(r, c) = 0.0;
-  }
+  gram.set_zero();
   linalg::GramBuilder builder;
   MatrixF rows;
   for (std::int64_t s = 0; s < layer.num_sequences; ++s) {

@@ -27,7 +27,7 @@ MatrixD within_classes(const ConstMatrixRef& rows, std::int64_t num_classes, Mat
 MatrixD scatter(const MatrixD& within, double factor, double delta) {
   linalg::SymmetricSlivers gram;
   gram.resize(within.cols());
-  std::fill(gram.sliver(0), gram.sliver(gram.num_slivers()), 0.0);
+  gram.set_zero();
   linalg::GramBuilder().add_feature_gram(linalg::AffineRows<double>{.x = within.data(),
                                                                     .num_rows = within.rows(),
                                                                     .num_cols = within.cols(),

@@ -45,7 +45,7 @@ void add_rank_one(linalg::SymmetricSlivers& target, const VectorD& v, double fac
 RowMoments::RowMoments(VectorD shift)
     : shift_(std::move(shift)), sum_(VectorD::Zero(shift_.size())) {
   gram_.resize(shift_.size());
-  std::fill_n(gram_.sliver(0), num_values(gram_), 0.0);
+  gram_.set_zero();
 }
 
 void RowMoments::add(const ConstMatrixRef& rows) {

@@ -45,7 +45,7 @@ class GramBuilder {
   void smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
 
   /// gram += Z^T Z, for rows that come in pieces. Time n d^2 / 2 multiply-adds.
-  /// @param gram  of size num_cols, already filled (with zeros at first).
+  /// @param gram  of size num_cols, already filled (by set_zero() at first).
   template <typename Scalar>
   void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "metrics/linalg/aligned_buffer.h"
@@ -43,10 +44,12 @@ class SliverMatrix {
 /// Rows and columns from size() up to padded_size() are zero. Half the memory of the full matrix.
 class SymmetricSlivers {
  public:
+  /// What is stored is undefined then, beyond size() too.
   void resize(std::int64_t size) {
     size_ = size;
     data_ = buffer_.resize(static_cast<std::size_t>(sliver_offset(num_slivers())));
   }
+  void set_zero() { std::fill_n(data_, sliver_offset(num_slivers()), 0.0); }
 
   std::int64_t size() const { return size_; }
   std::int64_t num_slivers() const { return slivers_for(size_); }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "metrics/random_matrix.h"
 
 namespace lime::linalg {
@@ -117,6 +119,24 @@ TEST(GramTest, ClampsElements) {
   builder.smaller_gram(view(z), gram);
   clamp_elements(gram);
   EXPECT_LT((dense(gram) - naive_smaller_gram(z).cwiseMax(0.0)).norm(), 1e-12);
+}
+
+TEST(GramTest, AddsPiecesInMemoryThatHeldSomethingElse) {
+  SymmetricSlivers gram;
+  gram.resize(48);
+  std::fill(gram.sliver(0), gram.sliver(gram.num_slivers()), 1e3);
+  gram.resize(6);
+  gram.set_zero();
+  const MatrixD z = random_matrix(16, 6, 3).cast<double>();
+  GramBuilder builder;
+  builder.add_feature_gram(view(z.topRows(7)), gram);
+  builder.add_feature_gram(view(z.bottomRows(9)), gram);
+  EXPECT_LT((dense(gram) - z.transpose() * z).cwiseAbs().maxCoeff(), 1e-12);
+  for (std::int64_t row = 0; row < kSliverRows; ++row) {
+    for (std::int64_t col = 0; col < kSliverRows; ++col) {
+      if (row >= 6 || col >= 6) EXPECT_EQ(gram.at(row, col), 0.0) << row << " " << col;
+    }
+  }
 }
 
 TEST(GramTest, ReusesItsMemoryWithoutATrace) {
