@@ -14,11 +14,11 @@
 namespace lime::explorer {
 namespace {
 
-constexpr double kMargin = 0.06;  // of the extent, around it
-constexpr double kReachPx = 8.0;
-constexpr double kWheelFactor = 1.2;
-constexpr double kNearest = 1000.0;  // zoom
-constexpr int kPale = 60;            // of 255: points that are not chosen
+constexpr double kCloudMargin = 0.06;  // of the extent, around it
+constexpr double kPointReachPx = 8.0;
+constexpr double kZoomPerNotch = 1.2;
+constexpr double kNearestZoom = 1000.0;  // zoom
+constexpr int kPale = 60;                // of 255: points that are not chosen
 constexpr int kUsual = 200;
 
 /// A disc with a soft edge: how much of each pixel it covers, of 255.
@@ -128,7 +128,7 @@ void CloudCanvas::setCentre(int point, std::vector<int> neighbours) {
 CloudCanvas::Map CloudCanvas::map() const {
   const double room = std::min(width() / std::max(extent_.width(), 1e-9),
                                height() / std::max(extent_.height(), 1e-9));
-  const double scale = zoom_ * room / (1.0 + 2.0 * kMargin);
+  const double scale = zoom_ * room / (1.0 + 2.0 * kCloudMargin);
   return {scale, 0.5 * width() - scale * middle_.x(), 0.5 * height() + scale * middle_.y()};
 }
 
@@ -141,7 +141,7 @@ QPointF CloudCanvas::toPixel(int point) const {
 
 int CloudCanvas::pointAt(const QPointF& position) const {
   const Map m = map();
-  double best = kReachPx * kReachPx;
+  double best = kPointReachPx * kPointReachPx;
   int found = -1;
   for (std::size_t i = 0; i < x_.size(); ++i) {
     const double dx = m.left + m.scale * static_cast<double>(x_[i]) - position.x();
@@ -168,7 +168,7 @@ void CloudCanvas::zoom(double factor, const QPointF& about) {
   const Map before = map();
   const QPointF fixed((about.x() - before.left) / before.scale,
                       (before.top - about.y()) / before.scale);
-  zoom_ = std::clamp(zoom_ * factor, 1.0, kNearest);
+  zoom_ = std::clamp(zoom_ * factor, 1.0, kNearestZoom);
   const double scale = map().scale;
   middle_ = {fixed.x() - (about.x() - 0.5 * width()) / scale,
              fixed.y() + (about.y() - 0.5 * height()) / scale};
@@ -286,7 +286,7 @@ void CloudCanvas::mouseDoubleClickEvent(QMouseEvent*) { showAll(); }
 void CloudCanvas::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
-  zoom(std::pow(kWheelFactor, notches), event->position());
+  zoom(std::pow(kZoomPerNotch, notches), event->position());
   event->accept();
 }
 

@@ -27,7 +27,7 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kMargin = 12;
+constexpr int kSideMargin = 12;
 
 QToolButton* arrowButton(Qt::ArrowType arrow, const QString& name, const QString& toolTip) {
   auto* const button = new QToolButton;
@@ -50,7 +50,7 @@ SurgeryEffect::SurgeryEffect(QWidget* parent) : QWidget(parent) {
   note_ = new QLabel;
   note_->setWordWrap(true);
   note_->setTextFormat(Qt::PlainText);
-  note_->setContentsMargins(kMargin, 4, kMargin, 4);
+  note_->setContentsMargins(kSideMargin, 4, kSideMargin, 4);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   note_->setAccessibleName(QStringLiteral("what to know about the results"));
   note_->setBackgroundRole(QPalette::Midlight);
@@ -107,7 +107,7 @@ QWidget* SurgeryEffect::makeText() {
   pages_->addWidget(text_);
   pages_->addWidget(table_);
   auto* const column = new QVBoxLayout(widget);
-  column->setContentsMargins(kMargin, 0, kMargin, 0);
+  column->setContentsMargins(kSideMargin, 0, kSideMargin, 0);
   column->setSpacing(0);
   column->addWidget(tabs_);
   column->addWidget(pages_, 1);
@@ -139,7 +139,7 @@ QWidget* SurgeryEffect::makeRunBar() {
   progress_->setRange(0, 100);
   progress_->setAccessibleName(QStringLiteral("steps of the run that are done"));
   auto* const line = new QHBoxLayout(bar);
-  line->setContentsMargins(kMargin, 6, kMargin, 6);
+  line->setContentsMargins(kSideMargin, 6, kSideMargin, 6);
   line->addWidget(file_);
   line->addWidget(max_lines_);
   line->addWidget(run_);
@@ -174,7 +174,7 @@ SurgeryEffect::Card SurgeryEffect::addCard(QGridLayout& grid, int column, const 
 QWidget* SurgeryEffect::makeScores() {
   auto* const scores = new QWidget;
   auto* const grid = new QGridLayout(scores);
-  grid->setContentsMargins(kMargin, 6, kMargin, 6);
+  grid->setContentsMargins(kSideMargin, 6, kSideMargin, 6);
   grid->setVerticalSpacing(0);
   loss_ = addCard(*grid, 0, QStringLiteral("Loss, nats per token"),
                   QStringLiteral("Minus the mean log-probability of the text's tokens, each behind "
@@ -217,7 +217,7 @@ QWidget* SurgeryEffect::makeLine() {
   title->addWidget(line_before_);
   title->addWidget(line_after_);
   auto* const column = new QVBoxLayout(widget);
-  column->setContentsMargins(kMargin, 0, kMargin, 4);
+  column->setContentsMargins(kSideMargin, 0, kSideMargin, 4);
   column->setSpacing(0);
   column->addLayout(title);
   column->addWidget(token_list_);
@@ -241,7 +241,7 @@ QWidget* SurgeryEffect::makeFigures() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* const bar = new QHBoxLayout;
-  bar->setContentsMargins(kMargin, 0, kMargin, 0);
+  bar->setContentsMargins(kSideMargin, 0, kSideMargin, 0);
   bar->addStretch();
   bar->addWidget(site_);
   column->addWidget(entropies_, 1);
