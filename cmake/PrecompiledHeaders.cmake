@@ -86,7 +86,7 @@ function(lime_precompile target kind)
   endif()
   # GCC instantiates what inline functions of LibTorch, fmt, nlohmann and gmock need anew in every
   # file: with LibTorch 3 s of an empty one.
-  if(LIME_PRECOMPILE AND (NOT kind STREQUAL "library" OR target STREQUAL "lime_store"))
+  if(LIME_PRECOMPILE AND (NOT kind STREQUAL "library" OR target MATCHES "^lime_(core|checkpoint|store)$"))
     set(batch 6)
     if(kind MATCHES "test$")
       set(batch 8)
