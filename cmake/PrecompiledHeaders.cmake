@@ -64,32 +64,43 @@ endif()
 if(LIME_PRECOMPILE)
   lime_prepare_headers(library HEADERS ${LIME_STANDARD_HEADERS})
   lime_prepare_headers(quick OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${LIME_STANDARD_HEADERS})
+  set(qt_libraries QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets)
+  set(qt_headers ${LIME_STANDARD_HEADERS} <QtWidgets> <qcustomplot.h>)
+  lime_prepare_headers(qt LIBRARIES ${qt_libraries}
+    OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${qt_headers})
   if(LIME_BUILD_TESTS)
     lime_prepare_headers(test LIBRARIES GTest::gmock OPTIONS ${LIME_QUICK_COMPILE}
       HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TEST_HEADERS})
+    lime_prepare_headers(qt_test LIBRARIES ${qt_libraries} GTest::gmock
+      OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${qt_headers} ${LIME_TEST_HEADERS})
   endif()
 endif()
 
 # lime_precompile(TARGET KIND): TARGET compiles with the headers and the flags of KIND (library,
-# quick, test, torch, torch_test).
+# quick, test, torch, torch_test); quick and test know by themselves whether TARGET needs Qt.
 function(lime_precompile target kind)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(kind MATCHES "^(quick|test)$" AND libraries MATCHES "Qt6::|lime::(viz|explorer)")
+    string(REPLACE "quick" "qt" kind ${kind})
+    string(REGEX REPLACE "^test" "qt_test" kind ${kind})
+  endif()
   # GCC instantiates what inline functions of LibTorch, fmt, nlohmann and gmock need anew in every
   # file: with LibTorch 3 s of an empty one.
-  if(LIME_PRECOMPILE AND (kind MATCHES "^(torch|torch_test|quick)$"
-      OR target MATCHES "^lime_(store|store_tests|checkpoint_tests)$"))
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  if(LIME_PRECOMPILE AND (NOT kind STREQUAL "library" OR target MATCHES "^lime_(core|checkpoint|store)$"))
+    set(batch 6)
+    if(kind MATCHES "test$")
+      set(batch 8)
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
-  if(kind MATCHES "^(quick|test|torch_test)$")
+  if(NOT kind MATCHES "^(library|torch)$")
     target_compile_options(${target} PRIVATE ${LIME_QUICK_COMPILE})
   endif()
   if(TARGET lime_precompiled_${kind})
     target_compile_options(${target} PRIVATE ${LIME_PRECOMPILED_OPTIONS})
     lime_cache_precompiled(${target})
-    # OpenMP, and Qt's position-independent code, are flags that a precompiled header must share.
-    get_target_property(libraries ${target} LINK_LIBRARIES)
-    if(libraries MATCHES "QCustomPlot")
-      target_precompile_headers(${target} PRIVATE ${LIME_STANDARD_HEADERS} <qcustomplot.h>)
-    elseif(libraries MATCHES "OpenMP|faiss|Qt|viz" AND NOT kind MATCHES "^torch")
+    # OpenMP is a flag that a precompiled header must share.
+    if(libraries MATCHES "faiss")
       target_precompile_headers(${target} PRIVATE ${LIME_STANDARD_HEADERS})
     else()
       target_precompile_headers(${target} REUSE_FROM lime_precompiled_${kind})

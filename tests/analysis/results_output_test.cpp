@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_text;
 
-Report example() {
+Report example_report() {
   Report report;
   report.results.metric = "entropy";
   report.results.rows = {Json{{"label", "a"},
@@ -56,7 +56,7 @@ TEST(OutputFilesTest, WritesEachFileInTheFormatOfItsName) {
   const TemporaryFolder folder;
   OutputOptions options;
   options.output = {folder / "a.json", folder / "a.csv", folder / "a.tex", folder / "a.txt"};
-  OutputFiles(options, {}).write(example());
+  OutputFiles(options, {}).write(example_report());
   EXPECT_THAT(read_text(folder / "a.json"), StartsWith("{"));
   EXPECT_THAT(read_text(folder / "a.csv"), StartsWith("label,site,layer,mean,std,"));
   EXPECT_THAT(read_text(folder / "a.tex"), HasSubstr("\\toprule"));
@@ -69,7 +69,7 @@ TEST(OutputFilesTest, TheGivenFormatHoldsForAllFiles) {
   OutputOptions options;
   options.output = {folder / "a.json"};
   options.format = ResultsFormat::kCsv;
-  OutputFiles(options, {}).write(example());
+  OutputFiles(options, {}).write(example_report());
   EXPECT_THAT(read_text(folder / "a.json"), StartsWith("label,"));
 }
 

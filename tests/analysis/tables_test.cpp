@@ -32,7 +32,7 @@ Json row(const std::string& label, const std::string& site, int layer, double me
 }
 
 /// Two captures; the second has no hidden states and fewer layers, and its rows come in any order.
-Results example() {
+Results example_tables() {
   Results results;
   results.metric = "entropy";
   results.rows = {row("llama", "values", 0, 2.0),  row("llama", "values", 1, 1.0),
@@ -42,7 +42,7 @@ Results example() {
 }
 
 TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
-  Results results = example();
+  Results results = example_tables();
   std::swap(results.rows[0], results.rows[2]);
   const Pivot pivot = pivot_results(results, {});
   EXPECT_THAT(pivot.series, ElementsAre("llama", "lime"));
@@ -55,7 +55,7 @@ TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
 }
 
 TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
-  Results results = example();
+  Results results = example_tables();
   results.rows.push_back(results.rows.front());
   EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
   results.rows = {Json{{"label", "x"}}};
@@ -64,11 +64,11 @@ TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
 
 TEST(TextTableTest, ShowsValueSpreadIntervalAndBar) {
   const std::string snapshot = testing::read_text(testing::golden_file("analysis/table.txt"));
-  EXPECT_EQ(results_to_text(example(), {}), snapshot);
+  EXPECT_EQ(results_to_text(example_tables(), {}), snapshot);
 }
 
 TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
-  const Results results = example();
+  const Results results = example_tables();
   const auto first_line = [&](int width) {
     const std::string text = results_to_text(results, {}, {.width = width, .unicode = false});
     for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
@@ -90,7 +90,8 @@ TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
 
 TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
   const auto last_line = [](int width) {
-    const std::string text = results_to_text(example(), {}, {.width = width, .unicode = false});
+    const std::string text =
+        results_to_text(example_tables(), {}, {.width = width, .unicode = false});
     return text.substr(text.rfind('\n', text.size() - 2) + 1);
   };
   EXPECT_THAT(last_line(80), HasSubstr("[3.938, 4.062]"));  // only bars are left out
@@ -99,7 +100,7 @@ TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
 }
 
 TEST(TextTableTest, IsAsciiWhereAskedFor) {
-  const std::string text = results_to_text(example(), {}, {.unicode = false});
+  const std::string text = results_to_text(example_tables(), {}, {.unicode = false});
   EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char letter) { return letter > 0; }));
 }
 
@@ -121,7 +122,7 @@ TEST(TextTableTest, ShowsWhatIsNotANumber) {
 }
 
 TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
-  EXPECT_EQ(results_to_latex(example(), {}, {"alpha 0.5", "two\nlines"}),
+  EXPECT_EQ(results_to_latex(example_tables(), {}, {"alpha 0.5", "two\nlines"}),
             "% needs \\usepackage{booktabs}\n"
             "% alpha 0.5\n"
             "% two lines\n"
@@ -163,8 +164,8 @@ TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
   layout.heading = [](const std::string& name, const std::vector<const Json*>& rows) {
     return fmt::format("{}, {} rows", name, rows.size());
   };
-  EXPECT_THAT(results_to_text(example(), layout), HasSubstr("values, 5 rows\n"));
-  EXPECT_THAT(results_to_latex(example(), layout), HasSubstr("\\emph{hidden, 1 rows}"));
+  EXPECT_THAT(results_to_text(example_tables(), layout), HasSubstr("values, 5 rows\n"));
+  EXPECT_THAT(results_to_latex(example_tables(), layout), HasSubstr("\\emph{hidden, 1 rows}"));
 }
 
 }  // namespace

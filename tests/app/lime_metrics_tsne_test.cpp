@@ -20,11 +20,11 @@ using testing::write_capture;
 /// The close numbers of the paper, as lime-capture --only leaves them.
 SmallCapture close_numbers() {
   SmallCapture capture;
-  constexpr std::int64_t kRows = 160;
-  capture.lengths = {kRows};
+  constexpr std::int64_t kCloseRows = 160;
+  capture.lengths = {kCloseRows};
   capture.class_names = {"1", "2", "3", "4", "100", "101", "102", "103"};
-  MatrixF rows = testing::random_matrix(kRows, 12, 3);
-  for (std::int64_t row = 0; row < kRows; ++row) {
+  MatrixF rows = testing::random_matrix(kCloseRows, 12, 3);
+  for (std::int64_t row = 0; row < kCloseRows; ++row) {
     capture.class_id.push_back(static_cast<std::int16_t>(row % 8));
     rows(row, row % 8) += 6.0F;
   }

@@ -18,7 +18,7 @@ CaptureOptions fit_options() {
   return options;
 }
 
-std::string refusal(const CaptureOptions& options) {
+std::string options_refusal(const CaptureOptions& options) {
   try {
     options.validate();
   } catch (const InvalidArgument& error) {
@@ -27,13 +27,15 @@ std::string refusal(const CaptureOptions& options) {
   return "accepted";
 }
 
-TEST(CaptureOptionsTest, AcceptsTheDefaults) { EXPECT_EQ(refusal(fit_options()), "accepted"); }
+TEST(CaptureOptionsTest, AcceptsTheDefaults) {
+  EXPECT_EQ(options_refusal(fit_options()), "accepted");
+}
 
 TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
   const auto with = [](auto change) {
     CaptureOptions options = fit_options();
     change(options);
-    return refusal(options);
+    return options_refusal(options);
   };
   EXPECT_THAT(with([](auto& o) { o.checkpoint.clear(); }), HasSubstr("checkpoint: "));
   EXPECT_THAT(

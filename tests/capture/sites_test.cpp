@@ -23,7 +23,7 @@ ModelConfig grouped_query_config() {
   return config;
 }
 
-std::string refusal(const std::vector<std::string>& names) {
+std::string sites_refusal(const std::vector<std::string>& names) {
   try {
     find_sites(names);
   } catch (const InvalidArgument& error) {
@@ -42,10 +42,11 @@ TEST(SitesTest, KnowsShortWordsAndHooks) {
 }
 
 TEST(SitesTest, ListsWhatThereIsForAnUnknownName) {
-  EXPECT_THAT(refusal({"vals"}), HasSubstr("sites: there is no 'vals'; there are values, "
-                                           "routed_values, hidden, keys, "));
-  EXPECT_THAT(refusal({"attn.hook_attn_scores"}), HasSubstr("there is no 'attn.hook_attn_scores'"));
-  EXPECT_EQ(refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
+  EXPECT_THAT(sites_refusal({"vals"}), HasSubstr("sites: there is no 'vals'; there are values, "
+                                                 "routed_values, hidden, keys, "));
+  EXPECT_THAT(sites_refusal({"attn.hook_attn_scores"}),
+              HasSubstr("there is no 'attn.hook_attn_scores'"));
+  EXPECT_EQ(sites_refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
 }
 
 TEST(SitesTest, PlansOneDatasetPerSiteAndLayer) {

@@ -14,21 +14,21 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-enum class Rows { kAll, kSome };
+enum class RowChoice { kAll, kSome };
 
 }  // namespace
 
 template <>
-struct EnumNames<Rows> {
-  static constexpr std::array<std::pair<Rows, std::string_view>, 2> kNames = {
-      {{Rows::kAll, "all"}, {Rows::kSome, "some"}}};
+struct EnumNames<RowChoice> {
+  static constexpr std::array<std::pair<RowChoice, std::string_view>, 2> kNames = {
+      {{RowChoice::kAll, "all"}, {RowChoice::kSome, "some"}}};
 };
 
 namespace {
 
-struct Options {
+struct DocumentedOptions {
   double alpha = 0.5;
-  Rows rows = Rows::kAll;
+  RowChoice rows = RowChoice::kAll;
   bool force = false;
   std::filesystem::path output;
   void describe(OptionList& list) {
@@ -57,7 +57,7 @@ class CommandDocsTest : public ::testing::Test {
     program_.commands = {measure};
   }
 
-  Options options_;
+  DocumentedOptions options_;
   CommandTree program_;
 };
 

@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string parse_refusal(const std::string& text) {
   try {
     parse_json(text, "x.json");
   } catch (const FormatError& error) {
@@ -25,20 +25,20 @@ TEST(ParseJsonTest, KeepsTheOrderOfKeys) {
 }
 
 TEST(ParseJsonTest, NamesLineAndColumn) {
-  EXPECT_EQ(refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+  EXPECT_EQ(parse_refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
             "x.json: is not valid JSON at line 3, column 7");
-  EXPECT_EQ(refusal("nul"),
+  EXPECT_EQ(parse_refusal("nul"),
             "x.json: is not valid JSON at line 1, column 3; the file seems to be cut short");
 }
 
 TEST(ParseJsonTest, SaysWhereTextIsCutShortOrEmpty) {
-  EXPECT_EQ(refusal("{\"a\": [1, 2"),
+  EXPECT_EQ(parse_refusal("{\"a\": [1, 2"),
             "x.json: is not valid JSON at line 1, column 11; the file seems to be cut short");
-  EXPECT_EQ(refusal(""), "x.json: is empty, expected JSON");
+  EXPECT_EQ(parse_refusal(""), "x.json: is empty, expected JSON");
 }
 
 TEST(ParseJsonTest, RefusesDeepNestingWithoutRunningOutOfStack) {
-  EXPECT_EQ(refusal(std::string(1000000, '[')), "x.json: JSON nests deeper than 512 levels");
+  EXPECT_EQ(parse_refusal(std::string(1000000, '[')), "x.json: JSON nests deeper than 512 levels");
   EXPECT_NO_THROW(parse_json(std::string(500, '[') + std::string(500, ']'), "x"));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::string refusal(const std::string& text) {
+std::string selection_refusal(const std::string& text) {
   try {
     LayerSelection::parse(text);
   } catch (const InvalidArgument& error) {
@@ -39,10 +39,10 @@ TEST(LayerSelectionTest, WritesWhatItReads) {
 TEST(LayerSelectionTest, RefusesWhatIsNoList) {
   for (const char* text :
        {"", "a", "-1", "1-", "1,,2", "1;2", "0x1", "all,1", "99999999999", "1.5"}) {
-    EXPECT_EQ(refusal(text),
+    EXPECT_EQ(selection_refusal(text),
               fmt::format("layers: expected all or a list as 0,3,8-15, got '{}'", text));
   }
-  EXPECT_EQ(refusal("3-1"), "layers: a range runs upwards, got '3-1'; write 1-3");
+  EXPECT_EQ(selection_refusal("3-1"), "layers: a range runs upwards, got '3-1'; write 1-3");
 }
 
 TEST(LayerSelectionTest, SaysWhichLayersThereAreWhereOneIsMissing) {

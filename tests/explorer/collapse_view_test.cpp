@@ -132,8 +132,7 @@ TEST_F(CollapseViewTest, TheSequenceOfTheTableIsAStepOfUndo) {
   table().setCurrentIndex(table().model()->index(0, 0));
   ASSERT_EQ(numCurves(), 3U) << view_.state().dump();
   table().setCurrentIndex(table().model()->index(1, 0));
-  ASSERT_EQ(numCurves(), 3U) << view_.state().dump()
-                             << table().currentIndex().row() << " of "
+  ASSERT_EQ(numCurves(), 3U) << view_.state().dump() << table().currentIndex().row() << " of "
                              << table().model()->rowCount();
   EXPECT_EQ(undo_.undoText(), "Choose a sequence");
   undo_.undo();

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <span>
+#include <vector>
+
 #include "core/errors.h"
 #include "model/model_fixture.h"
 #include "model/next_tokens.h"
@@ -107,7 +110,7 @@ TEST(NextTokensTest, AreTheLikeliestOfTheForwardPass) {
   EXPECT_EQ(layers.size(), static_cast<std::size_t>(decoder.config().num_hidden_layers) + 1U);
   EXPECT_EQ(layers.back(), decoder.config().num_hidden_layers);
   EXPECT_EQ(loss_of(read), next.prompt_loss);
-  EXPECT_FALSE(loss_of({read.data(), 1}));
+  EXPECT_FALSE(loss_of(std::span(read).first(1)));
   EXPECT_FALSE(read[0].log_probability);
   for (std::size_t t = 0; t < 5; ++t) {
     const auto place = static_cast<std::int64_t>(t);

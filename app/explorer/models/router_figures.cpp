@@ -16,14 +16,6 @@ using Eigen::Index;
 
 constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
 
-double largestMagnitude(const MatrixD& values) {
-  double largest = 0.0;
-  for (Index i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values.data()[i])) largest = std::max(largest, std::abs(values.data()[i]));
-  }
-  return largest;
-}
-
 /// 0, 1, ... or by the sum of magnitudes along the other direction, the strongest first.
 std::vector<int> orderOf(const MatrixD& values, bool of_columns, bool is_sorted) {
   const Index count = of_columns ? values.cols() : values.rows();
@@ -148,8 +140,6 @@ QString layerName(const RouterLook& look, int layer) {
   return QStringLiteral("layer %1").arg(layer + look.layer_base);
 }
 
-QString number(double value) { return QString::number(value, 'f', 4); }
-
 /// Place of `at` among the magnitudes of a row, the largest first.
 int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
   int rank = 1;
@@ -158,6 +148,16 @@ int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
 }
 
 }  // namespace
+
+double largestMagnitude(const MatrixD& values) {
+  double largest = 0.0;
+  for (Index i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values.data()[i])) largest = std::max(largest, std::abs(values.data()[i]));
+  }
+  return largest;
+}
+
+QString weightText(double value) { return QString::number(value, 'f', 4); }
 
 RouterQuantity RouterLook::quantity() const {
   if (is_signed) return is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
@@ -238,15 +238,15 @@ QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, 
   const double share = magnitudes.col(source_layer).sum() / std::max(magnitudes.sum(), 1e-300);
   const double mean = valuesOf(*subject.routers, RouterQuantity::kSigned).col(source_layer).mean();
   const Eigen::RowVectorXd sums = magnitudes.colwise().sum();
-  QString text =
-      QStringLiteral("%1 reads %2: share %3, signed weight %4, rank %5 of %6 layers")
-          .arg(layerName(look, layer), layerName(look, source_layer), number(share), number(mean))
-          .arg(rankIn(sums, source_layer))
-          .arg(sums.size());
+  QString text = QStringLiteral("%1 reads %2: share %3, signed weight %4, rank %5 of %6 layers")
+                     .arg(layerName(look, layer), layerName(look, source_layer), weightText(share),
+                          weightText(mean))
+                     .arg(rankIn(sums, source_layer))
+                     .arg(sums.size());
   if (subject.minus != nullptr) {
     const MatrixD others = valuesOf(*subject.minus, RouterQuantity::kMagnitude);
     const double other = others.col(source_layer).sum() / std::max(others.sum(), 1e-300);
-    text += QStringLiteral("; the other's share %1").arg(number(other));
+    text += QStringLiteral("; the other's share %1").arg(weightText(other));
   }
   return text;
 }
@@ -261,14 +261,14 @@ QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, i
       QStringLiteral("%1, head %2 reads %3: share %4, signed weight %5, rank %6 of %7 layers")
           .arg(layerName(look, layer))
           .arg(head)
-          .arg(layerName(look, source_layer), number(shares(head, source_layer)),
-               number(weights(head, source_layer)))
+          .arg(layerName(look, source_layer), weightText(shares(head, source_layer)),
+               weightText(weights(head, source_layer)))
           .arg(rankIn(shares.row(head), source_layer))
           .arg(shares.cols());
   if (subject.minus != nullptr) {
     const MatrixD others =
         router_head_values(subject.minus->routers(), layer, RouterQuantity::kShare);
-    text += QStringLiteral("; the other's share %1").arg(number(others(head, source_layer)));
+    text += QStringLiteral("; the other's share %1").arg(weightText(others(head, source_layer)));
   }
   return text;
 }
@@ -282,12 +282,12 @@ QString describeWeight(const RouterSubject& subject, const RouterLook& look, int
           .arg(head)
           .arg(layerName(look, source_layer))
           .arg(source_head)
-          .arg(number(weight.weight), number(weight.share))
+          .arg(weightText(weight.weight), weightText(weight.share))
           .arg(weight.rank)
           .arg(weight.num_sources);
   if (subject.minus != nullptr) {
     const RouterWeight other = subject.minus->weight(layer, head, source_layer, source_head);
-    text += QStringLiteral("; the other's weight %1").arg(number(other.weight));
+    text += QStringLiteral("; the other's weight %1").arg(weightText(other.weight));
   }
   return text;
 }

@@ -71,6 +71,11 @@ QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, i
 QString describeWeight(const RouterSubject& subject, const RouterLook& look, int layer, int head,
                        int source_layer, int source_head);
 
+/// The largest magnitude that is finite; 0 without any.
+double largestMagnitude(const MatrixD& values);
+/// A weight or a share with four decimals.
+QString weightText(double value);
+
 /// `selection` with every part within the routers' shape and set: the last layer, its first head,
 /// the buffered layer that it reads most.
 Selection completed(const Selection& selection, const RouterExploration& routers);

@@ -13,16 +13,6 @@ using Eigen::Index;
 constexpr int kMostTicks = 16;
 constexpr Index kMostNumbers = 32;  // cells that have their values written into them
 
-QString number(double value) { return QString::number(value, 'f', 4); }
-
-double largestMagnitude(const MatrixD& values) {
-  double largest = 0.0;
-  for (Index i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values.data()[i])) largest = std::max(largest, std::abs(values.data()[i]));
-  }
-  return largest;
-}
-
 void mark(MapPanel& panel, int row, int col, RouteState state) {
   if (state == RouteState::kAsTrained) return;
   panel.marks.push_back({row, col, state == RouteState::kOff});
@@ -44,7 +34,7 @@ bool isEdited(const EditedRouters& routers, int layer) {
 /// "was 0.1234" where an edit has changed it.
 QString wasText(double edited, double trained) {
   if (edited == trained) return QStringLiteral("as trained");
-  return QStringLiteral("was %1").arg(number(trained));
+  return QStringLiteral("was %1").arg(weightText(trained));
 }
 
 }  // namespace
@@ -127,7 +117,7 @@ QString describeEditedLayer(const EditedRouters& routers, int layer_base, int la
   return QStringLiteral("layer %1 reads layer %2: signed weight %3, %4")
       .arg(layer + layer_base)
       .arg(source_layer + layer_base)
-      .arg(number(edited), wasText(edited, trained));
+      .arg(weightText(edited), wasText(edited, trained));
 }
 
 QString describeEditedWeight(const EditedRouters& routers, int layer_base, int layer, int head,
@@ -141,7 +131,7 @@ QString describeEditedWeight(const EditedRouters& routers, int layer_base, int l
       .arg(layer + layer_base)
       .arg(source_head)
       .arg(source_layer + layer_base)
-      .arg(number(edited), wasText(edited, trained.weight))
+      .arg(weightText(edited), wasText(edited, trained.weight))
       .arg(trained.rank)
       .arg(trained.num_sources);
 }

@@ -12,7 +12,7 @@ namespace {
 /// Changes below this many nats are no more than a hint of colour, however small the others are.
 constexpr double kLeastScale = 1.0;
 
-QString percent(double log_probability) {
+QString percentOfLog(double log_probability) {
   return QStringLiteral("%1 %").arg(100.0 * std::exp(log_probability), 0, 'g', 3);
 }
 
@@ -44,12 +44,12 @@ QString SurgeryTokens::describe(int row) const {
   const Token& token = tokens_[static_cast<std::size_t>(row)];
   if (row + 1 == rowCount()) return QStringLiteral("What comes next");
   if (!token.before) return QStringLiteral("'%1': the first token is given").arg(token.text);
-  QString text =
-      QStringLiteral("'%1': probability %2 as trained").arg(token.text, percent(*token.before));
+  QString text = QStringLiteral("'%1': probability %2 as trained")
+                     .arg(token.text, percentOfLog(*token.before));
   if (!token.after) return text;
   const double cost = *token.before - *token.after;
   return text + QStringLiteral(", %1 edited; the edits %2 it %3 nats")
-                    .arg(percent(*token.after),
+                    .arg(percentOfLog(*token.after),
                          cost >= 0.0 ? QStringLiteral("cost") : QStringLiteral("gain"))
                     .arg(std::abs(cost), 0, 'f', 3);
 }

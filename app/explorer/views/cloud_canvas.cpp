@@ -8,10 +8,10 @@
 namespace lime::explorer {
 namespace {
 
-constexpr double kMargin = 0.06;  // of the extent, around it
-constexpr double kReachPx = 8.0;
-constexpr double kNearest = 1000.0;  // zoom
-constexpr int kPale = 60;            // of 255: points that are not chosen
+constexpr double kCloudMargin = 0.06;  // of the extent, around it
+constexpr double kPointReachPx = 8.0;
+constexpr double kNearestZoom = 1000.0;  // zoom
+constexpr int kPale = 60;                // of 255: points that are not chosen
 constexpr int kUsual = 200;
 
 /// A disc with a soft edge: how much of each pixel it covers, of 255.
@@ -126,7 +126,7 @@ void CloudCanvas::setCentre(int point, std::vector<int> neighbours) {
 CloudCanvas::Map CloudCanvas::map() const {
   const double room = std::min(width() / std::max(extent_.width(), 1e-9),
                                height() / std::max(extent_.height(), 1e-9));
-  const double scale = window_.zoom * room / (1.0 + 2.0 * kMargin);
+  const double scale = window_.zoom * room / (1.0 + 2.0 * kCloudMargin);
   const QPointF& middle = window_.middle;
   return {scale, 0.5 * width() - scale * middle.x(), 0.5 * height() + scale * middle.y()};
 }
@@ -140,7 +140,7 @@ QPointF CloudCanvas::toPixel(int point) const {
 
 int CloudCanvas::pointAt(const QPointF& position) const {
   const Map m = map();
-  double best = kReachPx * kReachPx;
+  double best = kPointReachPx * kPointReachPx;
   int found = -1;
   for (std::size_t i = 0; i < x_.size(); ++i) {
     const double dx = m.left + m.scale * static_cast<double>(x_[i]) - position.x();
@@ -181,7 +181,7 @@ void CloudCanvas::zoom(double factor, const QPointF& about) {
   const QPointF fixed((about.x() - before.left) / before.scale,
                       (before.top - about.y()) / before.scale);
   CloudWindow window;
-  window.zoom = std::clamp(window_.zoom * factor, 1.0, kNearest);
+  window.zoom = std::clamp(window_.zoom * factor, 1.0, kNearestZoom);
   const double scale = before.scale * window.zoom / window_.zoom;
   window.middle = {fixed.x() - (about.x() - 0.5 * width()) / scale,
                    fixed.y() + (about.y() - 0.5 * height()) / scale};

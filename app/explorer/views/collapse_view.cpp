@@ -26,7 +26,7 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNothingOpen = QStringLiteral(
+const QString kNoCaptureOpen = QStringLiteral(
     "No capture is open.\n\nOpen a capture.h5 that lime-capture wrote: of several models of one "
     "text the curves stand side by side.");
 constexpr double kMarkHeight = 1e5;  // more than any curve is high
@@ -210,7 +210,7 @@ Figure CollapseView::curves() const {
 void CollapseView::drawCurves() {
   plot_->setFigureStyle(screenStyle(*this, preferences()));
   drawn_.reset();
-  plot_->setMessage(measurements_.captures().empty() ? kNothingOpen
+  plot_->setMessage(measurements_.captures().empty() ? kNoCaptureOpen
                     : measurements_.isMeasuring(kind())
                         ? QStringLiteral("Measuring ...")
                         : QStringLiteral("Nothing could be measured."));

@@ -18,7 +18,7 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNothingOpen = QStringLiteral(
+const QString kNoResultsOpen = QStringLiteral(
     "No results are open.\n\nOpen a JSON file that lime-metrics wrote, or the folder of a "
     "training.");
 
@@ -42,7 +42,7 @@ ResultsView::ResultsView(const ViewContext& context, QWidget* parent)
   column->addLayout(bar);
   column->addWidget(plot_, 1);
   plot_->setAccessibleName(QStringLiteral("figure of results"));
-  plot_->setMessage(kNothingOpen);
+  plot_->setMessage(kNoResultsOpen);
   setFirstFocus(plot_);
   connect(metric_, &QComboBox::activated, this, [this] {
     listFigures();
@@ -108,7 +108,7 @@ void ResultsView::draw() {
   if (documents.empty() || kind_->count() == 0) {
     plot_->setMessage(
         documents.empty()
-            ? kNothingOpen
+            ? kNoResultsOpen
             : QStringLiteral("There is no figure of these results; open them with pandas."));
     plot_->setFigure(std::nullopt);
     Q_EMIT figureChanged();

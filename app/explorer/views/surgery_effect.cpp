@@ -27,7 +27,7 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kMargin = 12;
+constexpr int kSideMargin = 12;
 
 QToolButton* arrowButton(Qt::ArrowType arrow, const QString& name, const QString& toolTip) {
   auto* const button = new QToolButton;
@@ -50,7 +50,7 @@ SurgeryEffect::SurgeryEffect(QWidget* parent) : QWidget(parent) {
   note_ = new QLabel;
   note_->setWordWrap(true);
   note_->setTextFormat(Qt::PlainText);
-  note_->setContentsMargins(kMargin, 4, kMargin, 4);
+  note_->setContentsMargins(kSideMargin, 4, kSideMargin, 4);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   note_->setAccessibleName(QStringLiteral("what to know about the results"));
   note_->setBackgroundRole(QPalette::Midlight);
@@ -107,7 +107,7 @@ QWidget* SurgeryEffect::makeText() {
   pages_->addWidget(text_);
   pages_->addWidget(table_);
   auto* const column = new QVBoxLayout(widget);
-  column->setContentsMargins(kMargin, 0, kMargin, 0);
+  column->setContentsMargins(kSideMargin, 0, kSideMargin, 0);
   column->setSpacing(0);
   column->addWidget(tabs_);
   column->addWidget(pages_, 1);
@@ -151,7 +151,7 @@ QWidget* SurgeryEffect::makeRunBar() {
   state->addWidget(progress_);
   state->addWidget(step_, 1);
   auto* const column = new QVBoxLayout(bar);
-  column->setContentsMargins(kMargin, 6, kMargin, 6);
+  column->setContentsMargins(kSideMargin, 6, kSideMargin, 6);
   column->addLayout(controls);
   column->addWidget(under_way_);
   return bar;
@@ -181,7 +181,7 @@ SurgeryEffect::Card SurgeryEffect::addCard(QGridLayout& grid, int column, const 
 QWidget* SurgeryEffect::makeScores() {
   auto* const scores = new QWidget;
   auto* const grid = new QGridLayout(scores);
-  grid->setContentsMargins(kMargin, 6, kMargin, 6);
+  grid->setContentsMargins(kSideMargin, 6, kSideMargin, 6);
   grid->setVerticalSpacing(0);
   loss_ = addCard(*grid, 0, QStringLiteral("Loss, nats per token"),
                   QStringLiteral("Minus the mean log-probability of the text's tokens, each behind "
@@ -224,7 +224,7 @@ QWidget* SurgeryEffect::makeLine() {
   title->addWidget(line_before_);
   title->addWidget(line_after_);
   auto* const column = new QVBoxLayout(widget);
-  column->setContentsMargins(kMargin, 0, kMargin, 4);
+  column->setContentsMargins(kSideMargin, 0, kSideMargin, 4);
   column->setSpacing(0);
   column->addLayout(title);
   column->addWidget(token_list_);
@@ -248,7 +248,7 @@ QWidget* SurgeryEffect::makeFigures() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   auto* const bar = new QHBoxLayout;
-  bar->setContentsMargins(kMargin, 0, kMargin, 0);
+  bar->setContentsMargins(kSideMargin, 0, kSideMargin, 0);
   bar->addStretch();
   bar->addWidget(site_);
   column->addWidget(entropies_, 1);

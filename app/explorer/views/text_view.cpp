@@ -146,8 +146,9 @@ QWidget* TextView::makeLower() {
   lower_kind_->addTab(QStringLiteral("All layers"));
   lower_kind_->addTab(QStringLiteral("Attention"));
   lower_kind_->setTabToolTip(0, QStringLiteral("The tokens in every layer"));
-  lower_kind_->setTabToolTip(1, QStringLiteral("What the tokens attend to in the layer, and which "
-                                               "buffered layers that comes from (docs/attention.md)"));
+  lower_kind_->setTabToolTip(1,
+                             QStringLiteral("What the tokens attend to in the layer, and which "
+                                            "buffered layers that comes from (docs/attention.md)"));
   lower_kind_->setAccessibleName(QStringLiteral("layers or attention"));
   bar->addWidget(lower_kind_);
   bar->addStretch();

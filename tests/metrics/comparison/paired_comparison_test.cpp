@@ -19,12 +19,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Json golden() { return read_json_file(testing::golden_file("comparison.json")); }
+Json scipy_golden() { return read_json_file(testing::golden_file("comparison.json")); }
 
 std::vector<double> numbers(const Json& list) { return list.get<std::vector<double>>(); }
 
 TEST(ComparePairedTest, PValuesAreThoseOfScipy) {
-  for (const Json& entry : golden().at("paired")) {
+  for (const Json& entry : scipy_golden().at("paired")) {
     const auto result = compare_paired(numbers(entry.at("first")), numbers(entry.at("second")));
     const double expected = entry.at("p_value");
     EXPECT_EQ(result.exact, entry.at("exact").get<bool>()) << entry.at("name");
@@ -35,7 +35,7 @@ TEST(ComparePairedTest, PValuesAreThoseOfScipy) {
 }
 
 TEST(ComparePairedTest, IntervalsAreThoseOfScipy) {
-  for (const Json& entry : golden().at("paired")) {
+  for (const Json& entry : scipy_golden().at("paired")) {
     const auto result = compare_paired(numbers(entry.at("first")), numbers(entry.at("second")),
                                        {.resamples = 100000});
     // The ends of a resampled interval scatter by some 1 % of its width at 100,000 resamples.
@@ -118,7 +118,7 @@ TEST(ComparePairedTest, RefusesSamplesThatAreNoPairs) {
 }
 
 TEST(HolmAdjustedTest, IsThatOfStatsmodels) {
-  for (const Json& entry : golden().at("holm")) {
+  for (const Json& entry : scipy_golden().at("holm")) {
     const std::vector<double> adjusted = holm_adjusted(numbers(entry.at("p")));
     const std::vector<double> expected = numbers(entry.at("adjusted"));
     ASSERT_EQ(adjusted.size(), expected.size());

@@ -21,8 +21,8 @@ namespace {
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const std::vector<double> kOrders = {0.3, 0.5, 0.99, 1.0, 1.0001, 2.0, 3.5, kInfinity};
+constexpr double kInfiniteOrder = std::numeric_limits<double>::infinity();
+const std::vector<double> kBoundedOrders = {0.3, 0.5, 0.99, 1.0, 1.0001, 2.0, 3.5, kInfiniteOrder};
 
 std::vector<double> random_spectrum(int count, std::uint64_t seed) {
   Random random(seed);
@@ -36,7 +36,7 @@ TEST(EntropyBoundsTest, EncloseTheTrueEntropy) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<double> all = random_spectrum(30, seed);
     const double trace = std::accumulate(all.begin(), all.end(), 0.0);
-    for (const double alpha : kOrders) {
+    for (const double alpha : kBoundedOrders) {
       const double truth = entropy_of_spectrum(all, trace, alpha);
       for (std::size_t k = 1; k <= all.size(); ++k) {
         const EntropyBounds bounds = entropy_bounds(std::span(all).first(k), trace, 30, alpha);
@@ -50,7 +50,7 @@ TEST(EntropyBoundsTest, EncloseTheTrueEntropy) {
 TEST(EntropyBoundsTest, AreAttained) {
   // 0.4 is left for 4 eigenvalues of at most 0.3: 0.1 each, or 0.3 and 0.1.
   const std::vector<double> leading = {0.3, 0.3};
-  for (const double alpha : kOrders) {
+  for (const double alpha : kBoundedOrders) {
     const EntropyBounds bounds = entropy_bounds(leading, 1.0, 6, alpha);
     const std::vector<double> equal = {0.3, 0.3, 0.1, 0.1, 0.1, 0.1};
     const std::vector<double> unequal = {0.3, 0.3, 0.3, 0.1};
@@ -65,7 +65,7 @@ TEST(EntropyBoundsTest, MeetWhereNothingIsLeftOutAndForTheMinEntropy) {
   const EntropyBounds complete = entropy_bounds(all, trace, 10, 0.5);
   EXPECT_EQ(complete.lower, complete.upper);
   EXPECT_NEAR(complete.lower, entropy_of_spectrum(all, trace, 0.5), 1e-14);
-  const EntropyBounds first = entropy_bounds(std::span(all).first(1), trace, 10, kInfinity);
+  const EntropyBounds first = entropy_bounds(std::span(all).first(1), trace, 10, kInfiniteOrder);
   EXPECT_EQ(first.lower, first.upper);
 }
 

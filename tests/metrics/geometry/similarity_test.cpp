@@ -14,7 +14,7 @@
 namespace lime {
 namespace {
 
-MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
+MatrixF random_cloud(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
   return testing::random_matrix(rows, cols, seed, 0.5).cast<float>();
 }
 
@@ -25,7 +25,7 @@ RowSimilarity compare(const MatrixF& x, const MatrixF& y) {
 
 /// Rotations, scales and shifts of one side change nothing.
 TEST(SimilarityTest, SeesThroughRotationScaleAndShift) {
-  const MatrixF x = random_rows(120, 30, 1);
+  const MatrixF x = random_cloud(120, 30, 1);
   const MatrixD rotation = testing::random_rotation(30, 2);
   const MatrixF turned = ((x.cast<double>() * rotation * 2.5).array() + 7.0).matrix().cast<float>();
   const RowSimilarity found = compare(x, turned);
@@ -35,7 +35,7 @@ TEST(SimilarityTest, SeesThroughRotationScaleAndShift) {
 }
 
 TEST(SimilarityTest, UnrelatedRowsAreFarApart) {
-  const RowSimilarity found = compare(random_rows(400, 20, 1), random_rows(400, 25, 2));
+  const RowSimilarity found = compare(random_cloud(400, 20, 1), random_cloud(400, 25, 2));
   EXPECT_GT(found.cka, 0.005);  // biased: about the effective dim over the number of rows
   EXPECT_NEAR(found.cka_debiased.value(), 0.0, 0.02);
   EXPECT_GT(found.procrustes, 1.2);
@@ -74,10 +74,10 @@ TEST(SimilarityTest, SaysWhatIsWrong) {
   EXPECT_EQ(message(MatrixF::Ones(3, 2)), "similarity: needs at least 4 rows, got 3");
   EXPECT_EQ(message(MatrixF::Constant(9, 2, 0.1F)),
             "similarity: the 9 rows are all equal, and nothing can be compared with them");
-  MatrixF broken = random_rows(9, 3, 1);
+  MatrixF broken = random_cloud(9, 3, 1);
   broken(4, 2) = std::numeric_limits<float>::infinity();
   EXPECT_NE(message(broken).find("4"), std::string::npos);
-  EXPECT_THROW(compare(random_rows(9, 3, 1), random_rows(8, 3, 1)), InvalidArgument);
+  EXPECT_THROW(compare(random_cloud(9, 3, 1), random_cloud(8, 3, 1)), InvalidArgument);
 }
 
 /// Classes on the axes with scatter that vanishes beside delta: all but one direction count alike.

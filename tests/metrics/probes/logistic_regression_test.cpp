@@ -21,15 +21,15 @@ using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
 /// Classes in turn, overlapping, with a mean that differs per class and column.
-struct Sample {
+struct LogisticSample {
   MatrixF rows;
   std::vector<int> classes;
 };
 
-Sample make_sample(int num_rows, int dim, int num_classes, std::uint64_t seed = 1) {
+LogisticSample logistic_sample(int num_rows, int dim, int num_classes, std::uint64_t seed = 1) {
   const MatrixD means = testing::random_matrix(num_classes, dim, seed + 100, 0.5);
   MatrixD rows = testing::random_matrix(num_rows, dim, seed, 0.5);
-  Sample sample;
+  LogisticSample sample;
   for (int i = 0; i < num_rows; ++i) {
     sample.classes.push_back(i % num_classes);
     rows.row(i) += 0.4 * means.row(i % num_classes);
@@ -45,7 +45,8 @@ LogisticFit fit_one(const MatrixF& rows, const LogisticTask& task,
 }
 
 /// The objective of the fit's own coefficients, straight from its definition.
-double objective_of(const LogisticFit& fit, const Sample& sample, const LogisticTask& task) {
+double objective_of(const LogisticFit& fit, const LogisticSample& sample,
+                    const LogisticTask& task) {
   const MatrixD log_p = predict_log_probabilities(fit, sample.rows, task.num_classes);
   double loss = 0.0;
   for (std::size_t i = 0; i < sample.classes.size(); ++i) {
@@ -56,7 +57,7 @@ double objective_of(const LogisticFit& fit, const Sample& sample, const Logistic
 
 TEST(LogisticRegressionTest, NoNeighbourOfTheOptimumIsBetter) {
   for (const int num_classes : {2, 4}) {
-    const Sample sample = make_sample(120, 9, num_classes);
+    const LogisticSample sample = logistic_sample(120, 9, num_classes);
     const LogisticTask task{.classes = sample.classes, .train = {}, .num_classes = num_classes};
     LogisticFit fit = fit_one(sample.rows, task);
     const double best = objective_of(fit, sample, task);
@@ -75,7 +76,7 @@ TEST(LogisticRegressionTest, NoNeighbourOfTheOptimumIsBetter) {
 }
 
 TEST(LogisticRegressionTest, GivesTheSameBitsForAnyNumberOfThreadsAndAnyCompany) {
-  const Sample sample = make_sample(700, 130, 3);
+  const LogisticSample sample = logistic_sample(700, 130, 3);
   const std::vector<int> other(sample.classes.rbegin(), sample.classes.rend());
   const std::vector<LogisticTask> tasks = {
       {.classes = sample.classes, .train = {}, .num_classes = 3},
@@ -91,7 +92,7 @@ TEST(LogisticRegressionTest, GivesTheSameBitsForAnyNumberOfThreadsAndAnyCompany)
 }
 
 TEST(LogisticRegressionTest, FitsMoreColumnsThanRowsThroughTheirInnerProducts) {
-  const Sample wide = make_sample(40, 300, 2);
+  const LogisticSample wide = logistic_sample(40, 300, 2);
   const LogisticTask task{.classes = wide.classes, .train = {}};
   const LogisticFit fit = fit_one(wide.rows, task);
   EXPECT_TRUE(fit.converged);
@@ -100,7 +101,7 @@ TEST(LogisticRegressionTest, FitsMoreColumnsThanRowsThroughTheirInnerProducts) {
 }
 
 TEST(LogisticRegressionTest, ConvergesWithMeansAndScalesFarApart) {
-  Sample sample = make_sample(200, 20, 3);
+  LogisticSample sample = logistic_sample(200, 20, 3);
   for (Eigen::Index j = 0; j < 20; ++j) {
     const double scale = std::pow(10.0, static_cast<double>(j % 7) - 3.0);
     sample.rows.col(j) =
@@ -116,7 +117,7 @@ TEST(LogisticRegressionTest, ConvergesWithMeansAndScalesFarApart) {
 }
 
 TEST(LogisticRegressionTest, ConstantAndDuplicatedFeaturesDoNotMatter) {
-  const Sample sample = make_sample(90, 6, 2);
+  const LogisticSample sample = logistic_sample(90, 6, 2);
   MatrixF rows(90, 14);
   rows << sample.rows, sample.rows, MatrixF::Constant(90, 1, 7.25F), MatrixF::Zero(90, 1);
   const LogisticTask task{.classes = sample.classes, .train = {}};
@@ -147,7 +148,7 @@ TEST(LogisticRegressionTest, EqualRowsGiveTheSharesOfTheClasses) {
 }
 
 TEST(LogisticRegressionTest, AClassWithoutTrainingRowsIsNeverPredicted) {
-  const Sample sample = make_sample(60, 4, 3);
+  const LogisticSample sample = logistic_sample(60, 4, 3);
   std::vector<std::uint8_t> train;
   for (const int k : sample.classes) train.push_back(k == 1 ? 0 : 1);
   const LogisticFit fit =
@@ -162,7 +163,7 @@ TEST(LogisticRegressionTest, AClassWithoutTrainingRowsIsNeverPredicted) {
 }
 
 TEST(LogisticRegressionTest, OneTrainingRowNamesItsClass) {
-  const Sample sample = make_sample(8, 4, 2);
+  const LogisticSample sample = logistic_sample(8, 4, 2);
   std::vector<std::uint8_t> train(8, 0);
   train[3] = 1;
   const LogisticFit fit = fit_one(sample.rows, {.classes = sample.classes, .train = train});
@@ -173,7 +174,7 @@ TEST(LogisticRegressionTest, OneTrainingRowNamesItsClass) {
 }
 
 TEST(LogisticRegressionTest, SaysWhenItDidNotConverge) {
-  const Sample sample = make_sample(100, 10, 3);
+  const LogisticSample sample = logistic_sample(100, 10, 3);
   const LogisticTask task{.classes = sample.classes, .train = {}, .num_classes = 3};
   const LogisticFit fit = fit_one(sample.rows, task, {.max_iterations = 2});
   EXPECT_FALSE(fit.converged);
@@ -182,7 +183,7 @@ TEST(LogisticRegressionTest, SaysWhenItDidNotConverge) {
 }
 
 TEST(LogisticRegressionTest, NamesTheFirstValueThatIsNotFinite) {
-  Sample sample = make_sample(10, 3, 2);
+  LogisticSample sample = logistic_sample(10, 3, 2);
   sample.rows(4, 2) = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THAT([&] { fit_one(sample.rows, {.classes = sample.classes, .train = {}}); },
               ThrowsMessage<InvalidArgument>(
@@ -190,7 +191,7 @@ TEST(LogisticRegressionTest, NamesTheFirstValueThatIsNotFinite) {
 }
 
 TEST(LogisticRegressionTest, RefusesWhatItCannotFit) {
-  const Sample sample = make_sample(10, 3, 2);
+  const LogisticSample sample = logistic_sample(10, 3, 2);
   const std::vector<int> wrong = {0, 1, 2, 0, 1, 0, 1, 0, 1, 0};
   const auto message = [&](const LogisticTask& task, const LogisticOptions& options = {}) {
     try {
@@ -212,7 +213,7 @@ TEST(LogisticRegressionTest, RefusesWhatItCannotFit) {
 }
 
 TEST(LogisticRegressionTest, StopsOnRequest) {
-  const Sample sample = make_sample(50, 5, 2);
+  const LogisticSample sample = logistic_sample(50, 5, 2);
   ThreadPool pool(1);
   std::stop_source source;
   source.request_stop();

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kKeys = 3;
+constexpr int kNumKeys = 3;
 constexpr int kHeads = 2;
 constexpr int kDim = 4;
 
@@ -23,8 +23,8 @@ const std::vector<double> kPattern = {0.5, 0.3, 0.2};
 std::vector<MatrixF> random_values(int layers) {
   std::vector<MatrixF> values;
   for (int m = 0; m < layers; ++m) {
-    values.push_back(
-        testing::random_matrix(kKeys, kHeads * kDim, 7U + static_cast<unsigned>(m)).cast<float>());
+    values.push_back(testing::random_matrix(kNumKeys, kHeads * kDim, 7U + static_cast<unsigned>(m))
+                         .cast<float>());
   }
   return values;
 }
@@ -33,9 +33,9 @@ TEST(RoutedAttentionTest, IsTheLengthOfWhatEachBufferedLayerGives) {
   const MatrixD weights = testing::random_matrix(kHeads, 2 * kHeads, 1);
   const std::vector<MatrixF> values = random_values(2);
   const MatrixD shares = routed_attention(kPattern, weights, 1, values);
-  MatrixD expected(2, kKeys);
+  MatrixD expected(2, kNumKeys);
   for (int m = 0; m < 2; ++m) {
-    for (int k = 0; k < kKeys; ++k) {
+    for (int k = 0; k < kNumKeys; ++k) {
       VectorD read = VectorD::Zero(kDim);
       for (int j = 0; j < kHeads; ++j) {
         read += weights(1, m * kHeads + j) *
@@ -74,7 +74,7 @@ TEST(RoutedAttentionTest, ScalesStandForValuesOfOneLength) {
   // One head, so that nothing cancels; every value has length 2.
   MatrixD weights(1, 3);
   weights << 0.5, -1.0, 0.25;
-  std::vector<MatrixF> values(3, MatrixF::Zero(kKeys, kDim));
+  std::vector<MatrixF> values(3, MatrixF::Zero(kNumKeys, kDim));
   for (MatrixF& layer : values) layer.col(1).setConstant(-2.0F);
   const MatrixD scales = MatrixD::Constant(3, 1, 2.0);
   EXPECT_LT((routed_attention(kPattern, weights, 0, values) -

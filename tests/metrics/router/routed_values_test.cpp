@@ -24,25 +24,25 @@ using testing::random_routers;
 using testing::random_values;
 using testing::route_directly;
 
-constexpr Index kLayers = 4;
-constexpr Index kHeads = 3;
+constexpr Index kNumLayers = 4;
+constexpr Index kNumHeads = 3;
 constexpr Index kHeadDim = 5;
 constexpr Index kTokens = 70;
 
 TEST(ValueRouterTest, EqualsTheSumOverBufferedHeads) {
-  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
-  const ValueBuffer buffer = buffer_of(values, kHeads);
-  const Routers routers = random_routers(kLayers, kHeads);
+  const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
+  const ValueBuffer buffer = buffer_of(values, kNumHeads);
+  const Routers routers = random_routers(kNumLayers, kNumHeads);
   ValueRouter router;
   MatrixD routed;
-  for (std::size_t layer = 0; layer < kLayers; ++layer) {
+  for (std::size_t layer = 0; layer < kNumLayers; ++layer) {
     const MatrixD& weights = routers.weights[layer];
     router.route(buffer, weights, {10, 50}, routed);
     const MatrixD expected = route_directly(values, weights).middleRows(10, 50);
-    const MatrixF rows = routed_rows(routed, kHeads);
+    const MatrixF rows = routed_rows(routed, kNumHeads);
     EXPECT_LT((rows.cast<double>() - expected).cwiseAbs().maxCoeff(), 2e-6) << layer;
-    EXPECT_EQ(routed.rows(), kHeads * kHeadDim);
-    EXPECT_NEAR(routed(4 * kHeads + 2, 7), expected(7, 2 * kHeadDim + 4), 1e-13);
+    EXPECT_EQ(routed.rows(), kNumHeads * kHeadDim);
+    EXPECT_NEAR(routed(4 * kNumHeads + 2, 7), expected(7, 2 * kHeadDim + 4), 1e-13);
   }
 }
 
@@ -50,14 +50,14 @@ TEST(ValueRouterTest, EqualsTheSumOverBufferedHeads) {
 LayerRouter router_per_dimension() {
   std::vector<MatrixD> weights;
   for (Index dim = 0; dim < kHeadDim; ++dim) {
-    weights.push_back(random_routers(kLayers, kHeads, std::uint64_t(dim)).weights[3]);
+    weights.push_back(random_routers(kNumLayers, kNumHeads, std::uint64_t(dim)).weights[3]);
   }
   return LayerRouter(std::move(weights));
 }
 
 TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
-  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
-  const ValueBuffer buffer = buffer_of(values, kHeads);
+  const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
+  const ValueBuffer buffer = buffer_of(values, kNumHeads);
   const LayerRouter router = router_per_dimension();
   ThreadPool pool(2);
   ValueMoments moments(buffer, 1, 3);
@@ -67,24 +67,24 @@ TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
   ValueRouter().route(buffer, router, {0, kTokens}, routed);
   for (Index dim = 0; dim < kHeadDim; ++dim) {
     const MatrixD expected = route_directly(values, router.of_dimension(dim));
-    for (Index head = 0; head < kHeads; ++head) {
+    for (Index head = 0; head < kNumHeads; ++head) {
       const VectorD feature = expected.col(head * kHeadDim + dim);
-      EXPECT_LT((routed.row(dim * kHeads + head).transpose() - feature).norm(), 1e-12);
+      EXPECT_LT((routed.row(dim * kNumHeads + head).transpose() - feature).norm(), 1e-12);
       if (dim < 1 || dim > 3) continue;
-      EXPECT_NEAR(statistics.mean((dim - 1) * kHeads + head), feature.mean(), 1e-12);
+      EXPECT_NEAR(statistics.mean((dim - 1) * kNumHeads + head), feature.mean(), 1e-12);
     }
   }
-  const LayerRouter wrong(std::vector<MatrixD>(2, MatrixD::Ones(kHeads, kHeads)));
+  const LayerRouter wrong(std::vector<MatrixD>(2, MatrixD::Ones(kNumHeads, kNumHeads)));
   EXPECT_THROW(ValueRouter().route(buffer, wrong, {0, 1}, routed), InvalidArgument);
 }
 
 TEST(ValueRouterTest, IdentityGivesTheOwnLayerBack) {
-  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
+  const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
   ValueRouter router;
   MatrixD routed;
-  router.route(buffer_of(values, kHeads), Routers::identity(kLayers, kHeads).weights[2],
+  router.route(buffer_of(values, kNumHeads), Routers::identity(kNumLayers, kNumHeads).weights[2],
                {0, kTokens}, routed);
-  EXPECT_EQ(routed_rows(routed, kHeads), values[2]);
+  EXPECT_EQ(routed_rows(routed, kNumHeads), values[2]);
 }
 
 TEST(ValueRouterTest, RefusesWhatDoesNotFit) {
@@ -97,33 +97,34 @@ TEST(ValueRouterTest, RefusesWhatDoesNotFit) {
 }
 
 TEST(ValueMomentsTest, GiveTheStatisticsOfRoutedValues) {
-  const std::vector<MatrixF> values = random_values(kLayers, kTokens, kHeads * kHeadDim);
-  const MatrixD weights = random_routers(kLayers, kHeads).weights[3];
+  const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
+  const MatrixD weights = random_routers(kNumLayers, kNumHeads).weights[3];
   ThreadPool pool(2);
-  ValueMoments moments(buffer_of(values, kHeads), 1, 3);
+  ValueMoments moments(buffer_of(values, kNumHeads), 1, 3);
   for (const Index first : {Index{0}, Index{30}}) {  // in two parts
     std::vector<MatrixF> part;
     const Index count = first == 0 ? 30 : kTokens - 30;
     for (const MatrixF& rows : values) part.emplace_back(rows.middleRows(first, count));
-    moments.add(buffer_of(part, kHeads), pool);
+    moments.add(buffer_of(part, kNumHeads), pool);
   }
   const FeatureStatistics statistics = moments.routed(weights);
   const MatrixD routed = route_directly(values, weights);
   EXPECT_EQ(statistics.count, kTokens);
   for (Index dim = 0; dim < 3; ++dim) {
-    for (Index head = 0; head < kHeads; ++head) {
+    for (Index head = 0; head < kNumHeads; ++head) {
       const VectorD feature = routed.col(head * kHeadDim + dim + 1);
       const double mean = feature.mean();
-      EXPECT_NEAR(statistics.mean(dim * kHeads + head), mean, 1e-12);
-      EXPECT_NEAR(statistics.m2(dim * kHeads + head), (feature.array() - mean).square().sum(),
+      EXPECT_NEAR(statistics.mean(dim * kNumHeads + head), mean, 1e-12);
+      EXPECT_NEAR(statistics.m2(dim * kNumHeads + head), (feature.array() - mean).square().sum(),
                   1e-10);
     }
   }
 }
 
 TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ValueBuffer buffer = buffer_of(random_values(kLayers, kTokens, kHeads * kHeadDim), kHeads);
-  const MatrixD weights = random_routers(kLayers, kHeads).weights[3];
+  const ValueBuffer buffer =
+      buffer_of(random_values(kNumLayers, kTokens, kNumHeads * kHeadDim), kNumHeads);
+  const MatrixD weights = random_routers(kNumLayers, kNumHeads).weights[3];
   std::vector<FeatureStatistics> statistics;
   for (const int threads : {1, 4}) {
     ThreadPool pool(threads);
@@ -137,7 +138,7 @@ TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(SpectrumCalculatorTest, EqualsTheEntropyOfStandardisedRows) {
-  const std::vector<MatrixF> values = random_values(1, kTokens, kHeads * kHeadDim);
+  const std::vector<MatrixF> values = random_values(1, kTokens, kNumHeads * kHeadDim);
   const Standardization standardization = make_standardization(feature_statistics(values[0]));
   MatrixD features = values[0].cast<double>().transpose();
   const std::vector<double> orders = {0.5, 1.0, 2.0};
