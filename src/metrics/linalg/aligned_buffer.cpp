@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace lime::linalg {
@@ -30,6 +31,10 @@ double* AlignedBuffer::resize(std::size_t size) {
   if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
   data_.reset(static_cast<double*>(memory));
   capacity_ = size;
+#ifndef NDEBUG
+  // Whoever reads what nobody wrote shall see it.
+  std::fill_n(data(), size, std::numeric_limits<double>::quiet_NaN());
+#endif
   return data();
 }
 
