@@ -117,7 +117,10 @@ void run_captured(const BenchOptions& options, Rates& rates) {
   PassClock clock;
   const CaptureResult result =
       run_capture(capture, {.on_start = [&](const CaptureOutlook&) { clock.start(); },
-                            .on_progress = [&](const Progress&) { clock.pass_ended(); }});
+                            .on_progress =
+                                [&](const Progress& progress) {
+                                  if (progress.done > 0) clock.pass_ended();
+                                }});
   rates.whole.push_back(static_cast<double>(result.num_tokens) / result.seconds);
   rates.passes.push_back(clock.rate_of_passes(result.num_tokens));
   std::filesystem::remove(options.output);
