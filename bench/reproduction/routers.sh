@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Routers of LIMe against each other, and against LLaMA: small language models on English text with
+# equal budgets, and the perplexity of each on text that was held out.
+#
+#   bench/reproduction/routers.sh [--programs build/release/bin] [--out out/routers] [--seeds 1]
+#                                 [--steps 1000] [--jobs 2] [--variants 'llama full ...']
+#
+# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
+# Text lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=build/release/bin
+out=out/routers
+seeds=1
+steps=1000
+jobs=2
+variants='llama full average last-2 first-2 no-head-mixing per-dimension dynamic'
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --programs) programs=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --jobs) jobs=$2; shift 2 ;;
+    --variants) variants=$2; shift 2 ;;
+    *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+if [ ! -x "$programs/lime-train" ]; then
+  echo "$programs/lime-train is not built; run scripts/build.sh, or name its folder with --programs" >&2
+  exit 1
+fi
+data=${LIME_TEST_DATA:-../shared}
+mkdir -p "$out"
+
+options_of() {  # VARIANT: its options
+  case "$1" in
+    llama) echo --decoder llama ;;
+    full | average) echo --decoder lime --router "$1" ;;
+    last-* | first-*) echo --decoder lime --router "${1%-*}" --router-j "${1##*-}" ;;
+    no-head-mixing | per-dimension) echo --decoder lime --router full "--$1" ;;
+    dynamic) echo --decoder lime --router full --dynamic-router ;;
+    *) echo "'$1' is no variant" >&2; return 1 ;;
+  esac
+}
+
+# train SEED VARIANT: trains $out/VARIANT-SEED, or goes on with it.
+train() {
+  local decoder
+  read -ra decoder <<<"$(options_of "$2")"
+  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
+    --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 6 --num-attention-heads 4 \
+    --hidden-size 96 --intermediate-size 256 "${decoder[@]}" --steps "$steps" --batch-size 4 \
+    --learning-rate 2e-3 --threads 1 --log-every 25 --save-every 500 --validate-every 500 \
+    --seed "$1" -o "$out/$2-$1" --resume >"$out/$2-$1.log" 2>&1
+}
+
+for variant in $variants; do options_of "$variant" >"$out/options.txt"; done
+for seed in $seeds; do
+  for variant in $variants; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    echo "training $variant, seed $seed: $out/$variant-$seed.log" >&2
+    train "$seed" "$variant" &
+    # The first run makes the tokens of all.
+    while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+  done
+done
+failed=no
+for job in $(jobs -p); do wait "$job" || failed=yes; done
+if [ "$failed" = yes ]; then
+  echo "a training ended early; its log in $out says why, the same command goes on" >&2
+  exit 1
+fi
+
+printf '\n%-16s %4s %11s %12s\n' variant seed parameters perplexity
+for variant in $variants; do
+  for seed in $seeds; do
+    log=$out/$variant-$seed/training_log.jsonl
+    printf '%-16s %4s %11s %12.2f\n' "$variant" "$seed" \
+      "$(sed -n 's/.*"event":"start".*"parameters":\([0-9]*\).*/\1/p' "$log" | head -n 1)" \
+      "$(sed -n 's/.*"event":"validation".*"perplexity":\([0-9.]*\).*/\1/p' "$log" | tail -n 1)"
+  done
+done
