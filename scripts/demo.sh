@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the dependencies, builds, and does the main job on the two checkpoints of data/: fresh
+# Installs the dependencies, builds, and does the main job on the four checkpoints of data/: fresh
 # expressions -> captures -> the entropy of values and hidden states per layer, side by side, and the
-# figures of the paper that they feed. Writes to out/. Run again, it takes seconds.
+# figures of the paper that they feed; then English sentences -> how separable words are, and minimal
+# pairs. Writes to out/. Run again, it takes seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -63,7 +64,30 @@ rm -rf "$out/figures"
 "$bin/lime-figure" all "$out"/{compared,separability,small-numbers,large-numbers}.json \
   "$out"/{similarity,router,counterfactual,pairs,cost}.json data/aet-llama data/aet-lime \
   --layer-base 1 --format pdf,png -o "$out/figures" --quiet
-printf '   %s\n' "$out"/figures/*.pdf
+
+echo
+echo "5. A LLaMA and a LIMe trained on English: data/lm-llama, data/lm-lime"
+echo "   sentences and minimal pairs of our own: $out/sentences.txt, $out/agreement.jsonl"
+scripts/agreement_pairs.sh 200 sentences >"$out/sentences.txt"
+scripts/agreement_pairs.sh 200 >"$out/agreement.jsonl"
+for model in llama lime; do
+  "$bin/lime-capture" --checkpoint "data/lm-$model" --lines "$out/sentences.txt" \
+    --only ' is, are, was, were' --sites hidden -o "$out/words-$model.h5" --quiet
+  "$bin/lime-capture" --checkpoint "data/lm-$model" --pairs "$out/agreement.jsonl" \
+    --sites hidden --rows mean --log-likelihood -o "$out/agreement-$model.h5" --quiet
+done
+words=("$out/words-llama.h5" "$out/words-lime.h5" "${both[@]}")
+agreement=("$out/agreement-llama.h5" "$out/agreement-lime.h5" "${both[@]}")
+echo
+"$bin/lime-metrics" separability "${words[@]}" --method both -o "$out/words.json"
+echo
+"$bin/lime-metrics" blimp --zero-shot "${agreement[@]}" --by task -o "$out/agreement.json"
+measure blimp agreement-probes.json "${agreement[@]}"
+measure tsne word-clouds.json "${words[@]}" --max-per-class 100
+"$bin/lime-figure" all "$out"/{words,agreement,agreement-probes,word-clouds}.json \
+  --layer-base 1 --format pdf,png -o "$out/figures/english" --quiet
+echo
+printf '   %s\n' "$out"/figures/*.pdf "$out"/figures/english/*.pdf
 
 cat <<EOF
 
