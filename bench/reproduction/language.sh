@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The LIMe paper's chapter on collapse (arXiv:2502.09245, section 5) in small: LLaMA and LIMe of 8
+# layers, 8 heads and width 256 with a SentencePiece vocabulary of 4096, trained on equal budgets on
+# English text; then, on text that was held out: perplexity, entropy of values and hidden states,
+# separability and clouds of " is", " are", " was", " were", BLiMP by probes and zero-shot, routers.
+#
+#   bench/reproduction/language.sh [--programs build/release/bin] [--out out/language]
+#                                  [--seeds 1] [--steps 1800] [--jobs 2] [--threads 1]
+#                                  [--probe-tasks all|lime-paper]
+#
+# --jobs trainings run side by side, --threads each; measurements take --jobs times as many. Run
+# again, it goes on where it was stopped. Text and BLiMP lie in ../shared, or where LIME_TEST_DATA
+# says. docs/reproduction.md holds what came out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=build/release/bin
+out=out/language
+seeds=1
+steps=1800
+jobs=2
+threads=1
+probe_tasks=all
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --programs) programs=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --jobs) jobs=$2; shift 2 ;;
+    --threads) threads=$2; shift 2 ;;
+    --probe-tasks) probe_tasks=$2; shift 2 ;;
+    *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+for program in lime-train lime-capture lime-metrics lime-figure; do
+  [ -x "$programs/$program" ] && continue
+  echo "$programs/$program is not built; run scripts/build.sh, or name its folder with --programs" >&2
+  exit 1
+done
+data=${LIME_TEST_DATA:-../shared}
+for folder in text blimp; do
+  [ -d "$data/$folder" ] && continue
+  echo "'$data/$folder' is absent; set LIME_TEST_DATA to the folder of test data" >&2
+  exit 1
+done
+all_threads=$((jobs * threads))
+mkdir -p "$out/held-out"
+
+# The last fiftieth of each file, from a new line on: what --validation-share 0.02 holds out.
+for file in "$data"/text/*.txt; do
+  tail -c $(($(stat -c %s "$file") / 50)) "$file" | tail -n +2 >"$out/held-out/${file##*/}"
+done
+
+# train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
+train() {
+  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 4096 \
+    --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 8 --num-attention-heads 8 \
+    --hidden-size 256 --decoder "$2" --steps "$steps" --batch-size 2 --learning-rate 1e-3 \
+    --threads "$threads" --log-every 20 --save-every 250 --validate-every 900 --seed "$1" \
+    -o "$out/$2-$1" --resume >"$out/$2-$1.log" 2>&1
+}
+
+for seed in $seeds; do
+  for decoder in llama lime; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    echo "training $decoder, seed $seed: $out/$decoder-$seed.log" >&2
+    train "$seed" "$decoder" &
+    # The first run makes the tokens of all.
+    while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+  done
+done
+failed=no
+for job in $(jobs -p); do wait "$job" || failed=yes; done
+if [ "$failed" = yes ]; then
+  echo "a training ended early; its log in $out says why, the same command goes on" >&2
+  exit 1
+fi
+
+words=' is, are, was, were'
+text=("$out"/held-out/*.txt)
+capture() {  # MODEL NAME OPTION...: $out/MODEL-NAME.h5
+  "$programs/lime-capture" --checkpoint "$out/$1" "${@:3}" --threads "$all_threads" --resume \
+    --quiet -o "$out/$1-$2.h5"
+}
+for seed in $seeds; do
+  texts=() tokens=() pairs=()
+  for decoder in llama lime; do
+    model=$decoder-$seed
+    capture "$model" text --text "${text[@]}" --seq-len 256 --max-sequences 200 \
+      --sites values,routed_values,hidden --store float16
+    capture "$model" words --text "${text[@]}" --seq-len 256 --only "$words" --max-per-class 1668 \
+      --sites values,hidden
+    capture "$model" blimp --pairs "$data"/blimp/*.jsonl --rows mean --sites values,hidden \
+      --log-likelihood --store float16
+    texts+=("$out/$model-text.h5")
+    tokens+=("$out/$model-words.h5")
+    pairs+=("$out/$model-blimp.h5")
+  done
+  result() {  # METRIC NAME OPTION...: $out/NAME-SEED.json and .txt
+    "$programs/lime-metrics" "$1" "${@:3}" --threads "$all_threads" --quiet --resume \
+      -o "$out/$2-$seed.json" -o "$out/$2-$seed.txt"
+  }
+  both=(--label LLaMA LIMe)
+  result entropy entropy "${texts[@]}" "${both[@]}" --site values,hidden --compare first
+  result separability separability "${tokens[@]}" "${both[@]}" --method both --compare first
+  result separability separability-controls "${tokens[@]}" "${both[@]}" --control shuffled
+  result tsne clouds "${tokens[@]}" "${both[@]}" --site hidden --max-per-class 200
+  result blimp zero-shot --zero-shot "${pairs[@]}" "${both[@]}" --compare first
+  tasks=()
+  [ "$probe_tasks" = all ] || tasks=(--task "$probe_tasks")
+  result blimp probes "${pairs[@]}" "${both[@]}" "${tasks[@]}" --compare first
+  result router router "$out/lime-$seed" "${texts[1]}" --label LIMe --max-sequences 50
+  result counterfactual counterfactual "${texts[1]}" --against "${texts[0]}" --label LIMe LLaMA \
+    --max-sequences 50
+  printf '\nseed %s\n' "$seed"
+  for decoder in llama lime; do
+    printf '%s: ' "$decoder"
+    grep '"event":"validation"' "$out/$decoder-$seed/training_log.jsonl" | tail -n 1
+  done
+  cat "$out"/{entropy,separability,zero-shot,probes,router,counterfactual}-"$seed".txt
+  "$programs/lime-figure" all "$out"/{entropy,separability-controls,clouds,probes}-"$seed".json \
+    "$out"/{router,counterfactual}-"$seed".json "$out/llama-$seed" "$out/lime-$seed" \
+    --layer-base 1 -o "$out/figures-$seed" --quiet
+done
