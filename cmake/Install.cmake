@@ -16,6 +16,9 @@ endif()
 install(TARGETS ${LIME_PROGRAMS} RUNTIME DESTINATION ${LIME_LEVEL_PREFIX}bin COMPONENT programs)
 install(TARGETS lime_sentencepiece LIBRARY DESTINATION ${LIME_LEVEL_PREFIX}lib/lime
   COMPONENT programs)
+if(LIME_HAS_CUDA)
+  install(TARGETS lime_cuda LIBRARY DESTINATION ${LIME_LEVEL_PREFIX}lib/lime COMPONENT programs)
+endif()
 
 if(LIME_PROCESSOR_LEVEL)
   foreach(program IN LISTS LIME_PROGRAMS)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,14 @@ namespace fs = std::filesystem;
 struct RerunOptions {
   fs::path results = "results.json";
   double tolerance = 0.0;
+  std::optional<std::string> device;
   bool quiet = false;
 
   void describe(OptionList& list) {
     list.add("tolerance", tolerance,
              "relative difference up to which numbers count as the same, >= 0");
+    list.add("device", device,
+             "compute there, not where the results were computed; for what has that option");
     list.add("quiet", quiet, "show no progress");
   }
   void validate() const {
@@ -97,6 +101,15 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
   }
 }
 
+/// Has the command compute on `device`.
+void move_to_device(MetricCommand& command, const std::string& device) {
+  for (const OptionField& field : command.fields) {
+    if (field.name == "device") return field.assign({device});
+  }
+  throw InvalidArgument("device: {} is computed on the CPU, got '{}'; leave it out", command.name,
+                        device);
+}
+
 void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
                   const fs::path& results) {
   if (before.inputs.size() != now.size()) {
@@ -113,6 +126,7 @@ void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
 
 Results repeat(MetricCommand& command, const Results& before, const RerunOptions& options) {
   restore_options(command, before, options.results);
+  if (options.device) move_to_device(command, *options.device);
   command.validate();
   Analysis analysis = command.prepare(command.run);
   analysis.compare = command.compare;

@@ -16,8 +16,10 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "core/mapped_file.h"
+#include "core/memory.h"
 #include "core/program.h"
 #include "core/random.h"
+#include "metrics/entropy/gpu_entropies.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
@@ -35,6 +37,8 @@ struct BenchOptions {
   int threads = 0;
   int repeats = 5;
   bool stages = false;
+  /// A GPU that is timed in turns with the CPU; empty: the CPU alone.
+  std::string device = {};
 
   void describe(OptionList& list) {
     list.add("rows", rows, "file of float32 [sequences, tokens, dim]; made up if not given");
@@ -45,6 +49,7 @@ struct BenchOptions {
     list.add("threads", threads, "threads; 0: all processors");
     list.add("repeats", repeats, "timed passes over the batch, of which the median is shown");
     list.add("stages", stages, "time the stages of one sequence on one thread instead");
+    list.add("device", device, "cuda or cuda:N: time CPU and GPU in turns instead");
   }
   void validate() const {
     if (sequences < 1 || tokens < 2 || dim < 1 || repeats < 1) {
@@ -113,6 +118,53 @@ int run_batch(const BenchOptions& options) {
   return kExitDone;
 }
 
+SizedSequences sized(const std::vector<MatrixF>& sequences) {
+  SizedSequences result;
+  result.num_tokens.assign(sequences.size(), sequences[0].rows());
+  result.dim = sequences[0].cols();
+  result.read = [&sequences](std::int64_t index, std::span<float> rows) {
+    const MatrixF& sequence = sequences[static_cast<std::size_t>(index)];
+    std::copy_n(sequence.data(), sequence.size(), rows.begin());
+  };
+  return result;
+}
+
+/// One line of JSON: seconds per sequence of CPU and GPU (medians over passes in turns), how many
+/// times as fast the GPU is, and the largest difference of the values.
+int run_devices(const BenchOptions& options) {
+  const std::vector<MatrixF> sequences = load_rows(options);
+  const std::vector<ConstMatrixRef> views(sequences.begin(), sequences.end());
+  const Standardization standardization = standardization_of(sequences);
+  const SizedSequences batch = sized(sequences);
+  const EntropyOptions entropy{.alpha = {options.alpha}};
+  ThreadPool pool(options.threads);
+  const Gpu gpu(DeviceName::parse(options.device));
+  SequenceExtent extent;
+  extent.include(batch.num_tokens, batch.dim);
+  GpuEntropies on_gpu(gpu, entropy, extent, available_memory() / 4);
+  SequenceEntropies of_cpu, of_gpu;
+  std::vector<double> cpu_seconds, gpu_seconds;
+  for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
+    const double cpu =
+        seconds_of([&] { of_cpu = sequence_entropies(views, standardization, entropy, pool); });
+    const double on_device =
+        seconds_of([&] { of_gpu = on_gpu.compute(batch, standardization, pool); });
+    if (repeat == 0) continue;  // touches the memory, and loads CUDA's kernels
+    cpu_seconds.push_back(cpu / static_cast<double>(options.sequences));
+    gpu_seconds.push_back(on_device / static_cast<double>(options.sequences));
+  }
+  Json line = Json::object();
+  line["device"] = gpu.name();
+  line["batch"] = on_gpu.batch();
+  line["threads"] = pool.num_threads();
+  line["cpu_seconds_per_sequence"] = median(cpu_seconds);
+  line["gpu_seconds_per_sequence"] = median(gpu_seconds);
+  line["times_as_fast"] = median(cpu_seconds) / median(gpu_seconds);
+  line["largest_difference"] = (of_cpu.values - of_gpu.values).cwiseAbs().maxCoeff();
+  fmt::print("{}\n", line.dump());
+  return kExitDone;
+}
+
 /// The stages of one sequence, each the median over the passes.
 int run_stages(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
@@ -152,7 +204,11 @@ int main(int argc, char** argv) {
   line.add_options(options);
   line.set_examples(
       "lime-bench-entropy --tokens 2048 --dim 512 --threads 4\n"
-      "lime-bench-entropy --stages");
-  line.on_run([&] { return options.stages ? run_stages(options) : run_batch(options); });
+      "lime-bench-entropy --stages\n"
+      "lime-bench-entropy --sequences 64 --device cuda");
+  line.on_run([&] {
+    if (!options.device.empty()) return run_devices(options);
+    return options.stages ? run_stages(options) : run_batch(options);
+  });
   return lime::run_program(line, argc, argv);
 }

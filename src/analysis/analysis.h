@@ -71,6 +71,7 @@ struct Analysis {
   std::vector<ResultsInput> hashed_inputs = {};  ///< hash_inputs() of them, if that was done before
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
+  std::string device = {};  ///< for the provenance; empty: the processor
   CompareOptions compare;  ///< what is made of the units' samples
   /// Why the units will have no samples, and what to do, where that is known beforehand.
   std::string lacks_items = {};

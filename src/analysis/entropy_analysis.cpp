@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/entropy_on_gpu.h"
 #include "analysis/entropy_report.h"
 #include "core/errors.h"
 #include "core/suggest.h"
@@ -82,11 +83,19 @@ struct Shared {
   EntropyAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
   std::vector<std::string> identities;  ///< of the captures' sequences
+  std::optional<EntropyGpu> gpu;
 };
 
 /// Entropies of the sequences of one layer, read when their turn comes.
-SequenceEntropies measure_layer(const CaptureReader& capture, const std::string& site, int layer,
-                                const EntropyAnalysisOptions& options, const UnitContext& context) {
+SequenceEntropies measure_layer(const Shared& shared, const CaptureReader& capture,
+                                const std::string& site, int layer, const UnitContext& context) {
+  const EntropyAnalysisOptions& options = shared.options;
+  const std::optional<Standardization> standardization =
+      standardization_of(capture, site, layer, options.entropy.preset);
+  if (shared.gpu) {
+    return measure_layer_on_gpu(*shared.gpu, capture, site, layer,
+                                num_sequences_used(capture, options), standardization, context);
+  }
   const std::vector<std::int64_t>& offsets = capture.offsets();
   const std::int64_t dim = capture.dim(site, layer);
   SequenceSource source;
@@ -97,9 +106,8 @@ SequenceEntropies measure_layer(const CaptureReader& capture, const std::string&
     capture.read_rows(site, layer, first, rows.rows(),
                       {rows.data(), static_cast<std::size_t>(rows.size())});
   };
-  return sequence_entropies(source,
-                            standardization_of(capture, site, layer, options.entropy.preset),
-                            options.entropy, context.pool, context.on_progress, context.stop);
+  return sequence_entropies(source, standardization, options.entropy, context.pool,
+                            context.on_progress, context.stop);
 }
 
 double mean_of(const std::vector<double>& values) {
@@ -185,12 +193,15 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
         Unit unit = layer_unit(capture, site, layer);
         unit.identity = shared->identities[i];
         unit.work = num_sequences_used(capture.reader, shared->options);
-        unit.bytes_per_thread =
-            bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
+        if (shared->gpu) {
+          unit.bytes = shared->gpu->staging_bytes;
+        } else {
+          unit.bytes_per_thread =
+              bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
+        }
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
-          return result_of(
-              measure_layer(shared->captures[i].reader, site, layer, shared->options, context),
-              shared->options);
+          return result_of(measure_layer(*shared, shared->captures[i].reader, site, layer, context),
+                           shared->options);
         };
         units.push_back(std::move(unit));
       }
@@ -249,6 +260,9 @@ void EntropyAnalysisOptions::describe(OptionList& list) {
            "resamples behind the interval of the mean, >= 100; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that the interval is meant to cover, in (0, 1)");
+  list.group("Running");
+  list.add("device", device,
+           "where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N");
 }
 
 void EntropyAnalysisOptions::validate() const {
@@ -261,6 +275,10 @@ void EntropyAnalysisOptions::validate() const {
   summary.validate();
   if (max_sequences && *max_sequences < 1) {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
+  }
+  if (DeviceName::parse(device).is_gpu && entropy.top_k) {
+    throw InvalidArgument(
+        "top_k: is computed on the CPU only, got device '{}'; leave one of them out", device);
   }
   if (entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2) {
     throw InvalidArgument(
@@ -281,8 +299,14 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
     shared->identities.push_back(
         sequences_identity(capture.reader, num_sequences_used(capture.reader, options)));
   }
+  const DeviceName device = DeviceName::parse(options.device);
+  if (device.is_gpu) {
+    shared->gpu =
+        open_entropy_gpu(device, options.entropy, shared->captures, options.max_sequences, run);
+  }
   Analysis analysis;
   analysis.metric = "entropy";
+  if (shared->gpu) analysis.device = shared->gpu->name;
   analysis.options = stored_options(options);
   analysis.inputs = capture_inputs(shared->captures);
   analysis.units = make_units(shared);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "analysis/analysis.h"
 #include "analysis/capture_set.h"
@@ -20,6 +21,9 @@ struct EntropyAnalysisOptions {
   /// Only the first sequences of each capture, > 0; unset: all. The statistics that lime-code
   /// standardises with stay those of the whole capture, as in the LIMe code.
   std::optional<std::int64_t> max_sequences;
+  /// Where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N. Equal up to rounding,
+  /// so it is stored with the options.
+  std::string device = "cpu";
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
@@ -37,10 +41,11 @@ struct EntropyAnalysisOptions {
 /// untrained and trained, and adds rows for their difference, sequence by sequence.
 /// docs/results_format.md and docs/numerics.md have the details.
 ///
-/// Streams: as many sequences as there are threads lie in memory.
+/// Streams: as many sequences as there are threads lie in memory, or with a GPU two batches of
+/// them.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
-/// @throws IoError, FormatError  as CaptureReader.
+/// @throws IoError, FormatError  as CaptureReader; as open_entropy_gpu().
 Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

@@ -225,6 +225,7 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
     results.rows = rows_of(analysis, *units);
     sample_rows = sample_rows_of(analysis, *units, run);
     results.provenance = provenance.to_json();
+    if (!analysis.device.empty()) results.provenance["device"] = analysis.device;
     if (num_resumed > 0) results.provenance["resumed_units"] = num_resumed;
     if (!journal.share().is_whole()) results.provenance["processes"] = journal.share().count;
   } catch (const Interrupted&) {

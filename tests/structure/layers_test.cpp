@@ -57,6 +57,7 @@ const std::vector<Walled>& walled_libraries() {
       {R"(<sentencepiece)", {"checkpoint"}},
       {R"(<Q[A-Z])", {"viz"}},
       {R"(<faiss/)", {"metrics"}},
+      {R"(<(cublas|cusolver))", {"metrics"}},
   };
   return libraries;
 }

@@ -5,14 +5,12 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <system_error>
 
 #include "core/errors.h"
+#include "core/plugin.h"
 
 namespace lime {
 namespace {
-
-namespace fs = std::filesystem;
 
 using NextLine = std::function<std::optional<std::string_view>()>;
 
@@ -29,15 +27,8 @@ int load_flags() {
   return RTLD_NOW | RTLD_LOCAL | (is_sanitized ? 0 : RTLD_DEEPBIND);
 }
 
-/// `../lib/lime` seen from the running program, in the build folder and when installed.
-fs::path plugin_path() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "lib" / "lime" / "liblime_sentencepiece.so";
-}
-
 Plugin load_plugin() {
-  const fs::path path = plugin_path();
+  const std::filesystem::path path = plugin_path("liblime_sentencepiece.so");
   void* const library = ::dlopen(path.c_str(), load_flags());
   const auto find = [&](const char* name) {
     void* const symbol = library == nullptr ? nullptr : ::dlsym(library, name);

@@ -9,6 +9,7 @@
 
 #include "core/matrix.h"
 #include "metrics/entropy/entropy_options.h"
+#include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/standardize.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
@@ -29,7 +30,7 @@ struct PendingEntropy {
   std::int64_t num_tokens = 0;
   std::int64_t dim = 0;
   double trace = 0.0;
-  double mean_square = 0.0;         ///< of the clamped Gram matrix's elements, layer-by-layer only
+  double squared_norm = 0.0;        ///< of the clamped Gram matrix, layer-by-layer only
   linalg::Tridiagonal tridiagonal;  ///< empty where no eigenvalues are waited for
   SequenceEntropy entropy;          ///< in nats, complete where none are
 };
@@ -61,22 +62,15 @@ class EntropyCalculator {
 
  private:
   template <typename Scalar>
-  void preprocess(linalg::AffineRows<Scalar>& rows);
-  template <typename Scalar>
-  void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
-  template <typename Scalar>
   SequenceEntropy compute_leading(const linalg::AffineRows<Scalar>& rows);
   void begin_all(PendingEntropy& pending);
   std::vector<double> entropies_without_eigenvalues(double trace);
   std::vector<double> entropies_of(const PendingEntropy& pending) const;
-  std::vector<double> entropies_of_clamped_gram(const PendingEntropy& pending) const;
   void to_preset_unit(PendingEntropy& pending) const;
 
   EntropyOptions options_;
   std::vector<double> orders_;
-  VectorD shift_;            ///< [dim]
-  VectorD column_scale_;     ///< [dim]
-  VectorD row_scale_;        ///< [num_tokens]
+  EntropyPreprocessing preprocessing_;
   MatrixD representations_;  ///< with top_k only
   linalg::GramBuilder gram_builder_;
   linalg::SymmetricSlivers gram_;

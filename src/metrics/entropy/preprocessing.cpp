@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/entropy/preprocessing.h"
+
+#include <cmath>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+template <typename Scalar>
+double squared_norm_of(const linalg::AffineRows<Scalar>& rows) {
+  double sum = 0.0;
+  for (std::int64_t r = 0; r < rows.num_rows; ++r) {
+    for (std::int64_t c = 0; c < rows.num_cols; ++c) {
+      const double z = rows.at(r, c);
+      sum += z * z;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+template <typename Scalar>
+void check_finite(const linalg::AffineRows<Scalar>& rows) {
+  for (std::int64_t r = 0; r < rows.num_rows; ++r) {
+    for (std::int64_t c = 0; c < rows.num_cols; ++c) {
+      const Scalar value = rows.x[r * rows.row_stride + c];
+      if (!std::isfinite(value)) {
+        throw InvalidArgument(
+            "representations must be finite, got {} at token {}, dimension {}; look for overflow "
+            "in the model, or capture in a wider type",
+            value, r, c);
+      }
+    }
+  }
+}
+
+template <typename Scalar>
+void check_trace(const linalg::AffineRows<Scalar>& rows, double trace) {
+  if (!std::isfinite(trace)) {
+    check_finite(rows);
+    throw NumericalError("the sum of the squared representations must be finite, got {}", trace);
+  }
+  if (trace > 0.0) return;
+  throw InvalidArgument("representations must not all be zero{}, got {} x {} zeros",
+                        rows.shift == nullptr ? "" : " after their mean is subtracted",
+                        rows.num_rows, rows.num_cols);
+}
+
+EntropyPreprocessing::EntropyPreprocessing(EntropyPreset preset,
+                                           const std::optional<Standardization>& standardization)
+    : preset_(preset) {
+  if (!needs_standardization(preset)) return;
+  if (!standardization) {
+    throw InvalidArgument(
+        "{}: needs the mean and standard deviation of the data set; use the statistics of the "
+        "capture, or another preset",
+        enum_name(preset));
+  }
+  shift_ = standardization->mean;
+  column_scale_ = standardization->divisor.cwiseInverse();
+}
+
+template <typename Scalar>
+void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
+  if (rows.num_rows < 1 || rows.num_cols < 1) {
+    throw InvalidArgument("needs at least one token and one dimension, got {} x {}", rows.num_rows,
+                          rows.num_cols);
+  }
+  switch (preset_) {
+    case EntropyPreset::kRaw:
+    case EntropyPreset::kSeqVcr:
+      return;
+    case EntropyPreset::kLimeCode:
+      if (shift_.size() != rows.num_cols) {
+        throw InvalidArgument("representations have {} dimensions, the statistics {}",
+                              rows.num_cols, shift_.size());
+      }
+      rows.shift = shift_.data();
+      rows.column_scale = column_scale_.data();
+      return;
+    case EntropyPreset::kLayerByLayer:
+    case EntropyPreset::kMatrixEntropy:
+    case EntropyPreset::kDiffErank:
+      centre_and_normalize(rows);
+      return;
+  }
+}
+
+template <typename Scalar>
+void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows) {
+  shift_ = VectorD::Zero(rows.num_cols);
+  for (std::int64_t r = 0; r < rows.num_rows; ++r) {
+    const Scalar* const row = rows.x + r * rows.row_stride;
+    for (std::int64_t c = 0; c < rows.num_cols; ++c) shift_[c] += static_cast<double>(row[c]);
+  }
+  shift_ /= static_cast<double>(rows.num_rows);
+  rows.shift = shift_.data();
+  row_scale_.resize(rows.num_rows);
+  for (std::int64_t r = 0; r < rows.num_rows; ++r) {
+    const linalg::AffineRows<Scalar> row{.x = rows.x + r * rows.row_stride,
+                                         .num_rows = 1,
+                                         .num_cols = rows.num_cols,
+                                         .row_stride = rows.row_stride,
+                                         .shift = rows.shift};
+    const double norm = std::sqrt(squared_norm_of(row));
+    if (!std::isfinite(norm)) check_finite(rows);
+    if (!(norm > 0.0)) {
+      throw InvalidArgument(
+          "{}: divides every token by its distance from the mean token, which is 0 for token {}",
+          enum_name(preset_), r);
+    }
+    row_scale_[r] = 1.0 / norm;
+  }
+  rows.row_scale = row_scale_.data();
+}
+
+template void EntropyPreprocessing::apply(linalg::AffineRows<float>&);
+template void EntropyPreprocessing::apply(linalg::AffineRows<double>&);
+template void check_finite(const linalg::AffineRows<float>&);
+template void check_finite(const linalg::AffineRows<double>&);
+template void check_trace(const linalg::AffineRows<float>&, double);
+template void check_trace(const linalg::AffineRows<double>&, double);
+
+}  // namespace lime

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "core/matrix.h"
+#include "metrics/entropy/entropy_options.h"
+#include "metrics/entropy/standardize.h"
+#include "metrics/linalg/gram.h"
+
+namespace lime {
+
+/// What a preset does to the rows of a sequence before their Gram matrix is formed.
+///
+/// Holds memory that serves the next sequence again. Not thread-safe: one object per thread.
+class EntropyPreprocessing {
+ public:
+  /// @param standardization  needed by the preset lime-code, ignored by the others.
+  /// @throws InvalidArgument  if it is missing.
+  EntropyPreprocessing(EntropyPreset preset, const std::optional<Standardization>& standardization);
+
+  /// Sets shift and scales of `rows`, which must have none; they are of this object and stay valid
+  /// until the next call.
+  /// @throws InvalidArgument  if the rows are empty, or have other dimensions than the
+  ///                          standardization; if tokens are to be divided by a distance from the
+  ///                          mean token that is 0 or not finite.
+  template <typename Scalar>
+  void apply(linalg::AffineRows<Scalar>& rows);
+
+ private:
+  template <typename Scalar>
+  void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
+
+  EntropyPreset preset_;
+  VectorD shift_;         ///< [dim]
+  VectorD column_scale_;  ///< [dim]
+  VectorD row_scale_;     ///< [num_tokens]
+};
+
+/// @throws InvalidArgument  that names the first value that is not finite.
+template <typename Scalar>
+void check_finite(const linalg::AffineRows<Scalar>& rows);
+
+/// @param trace  of the Gram matrix of `rows`.
+/// @throws InvalidArgument  if it is 0, or not finite because a value is not; names that.
+/// @throws NumericalError   if it is not finite for another reason.
+template <typename Scalar>
+void check_trace(const linalg::AffineRows<Scalar>& rows, double trace);
+
+extern template void EntropyPreprocessing::apply(linalg::AffineRows<float>&);
+extern template void EntropyPreprocessing::apply(linalg::AffineRows<double>&);
+extern template void check_finite(const linalg::AffineRows<float>&);
+extern template void check_finite(const linalg::AffineRows<double>&);
+extern template void check_trace(const linalg::AffineRows<float>&, double);
+extern template void check_trace(const linalg::AffineRows<double>&, double);
+
+}  // namespace lime

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-metrics entropy --device cuda from the outside, with a module that is no GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "app/lime_metrics_fixture.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::example_capture;
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using testing::ProgramRun;
+using testing::write_capture;
+
+class LimeMetricsGpuTest : public LimeMetricsTest {
+ protected:
+  void SetUp() override { use_module(LIME_FAKE_GPU); }
+  void TearDown() override {
+    for (const char* name : {"LIME_GPU_MODULE", "LIME_FAKE_GPU_COUNT", "LIME_FAKE_GPU_FREE",
+                             "LIME_FAKE_GPU_FAULT", "LIME_FAKE_GPU_VERSION"}) {
+      ::unsetenv(name);
+    }
+  }
+
+  static void use_module(const std::string& path) { set("LIME_GPU_MODULE", path); }
+  static void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+
+  Json document(const std::string& name) const { return read_json_file(folder_ / name); }
+
+  /// Rows that hold the same, but for numbers that differ by 1e-9 and what rounding does to widths
+  /// that should be 0.
+  static void expect_near(const Json& found, const Json& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_EQ(found[i].size(), expected[i].size());
+      for (const auto& [name, value] : expected[i].items()) {
+        if (value.is_number_float()) {
+          EXPECT_NEAR(found[i].at(name).get<double>(), value.get<double>(), 1e-9) << name;
+        } else {
+          EXPECT_EQ(found[i].at(name), value) << name;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(LimeMetricsGpuTest, GivesTheTableOfTheCpuForEveryPreset) {
+  write_golden_captures();
+  for (const std::string options :
+       {"--alpha 0.5,1,2,inf", "--preset raw --compare first", "--preset seq-vcr --summary layers",
+        "--preset layer-by-layer --alpha 1,2",
+        "--preset layer-by-layer --normalization log-n-log-d", "--preset matrix-entropy",
+        "--preset diff-erank", "--max-sequences 2 --site hidden"}) {
+    SCOPED_TRACE(options);
+    const std::string command = "entropy first.h5 second.h5 " + options;
+    expect_near(rows(command + " --device cuda"), rows(command));
+  }
+}
+
+TEST_F(LimeMetricsGpuTest, SaysInTheResultsWhereItWasComputed) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  set("LIME_FAKE_GPU_COUNT", "2");
+  const ProgramRun result = run("entropy --quiet --device cuda:1 -o e.json");
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(document("e.json").at("provenance").at("device"), "cuda:1 (fake GPU)");
+  EXPECT_EQ(document("e.json").at("options").at("device"), "cuda:1");
+}
+
+TEST_F(LimeMetricsGpuTest, GivesTheSameBytesForAnyNumberOfThreads) {
+  write_golden_captures();
+  const Json expected = rows("entropy first.h5 second.h5 --device cuda --threads 1");
+  for (const std::string threads : {"2", "4"}) {
+    const Json found = rows("entropy first.h5 second.h5 --device cuda --threads " + threads);
+    EXPECT_EQ(difference(found, expected), "");
+  }
+}
+
+TEST_F(LimeMetricsGpuTest, GoesOnWithWhatTheSameDeviceHasFinished) {
+  write_golden_captures();
+  const std::string command = "entropy first.h5 --quiet --device cuda -o e.json";
+  ASSERT_EQ(run(command + " --shard 0/2").status, 0);
+  ASSERT_FALSE(fs::exists(folder_ / "e.json"));
+  ASSERT_EQ(run(command + " --shard 1/2").status, 0);
+  EXPECT_EQ(difference(document("e.json").at("rows"), rows("entropy first.h5 --device cuda")), "");
+  EXPECT_THAT(refusal("entropy first.h5 --quiet -o e.json --resume", 2),
+              HasSubstr("is the finished result of another run, options.device"));
+}
+
+TEST_F(LimeMetricsGpuTest, KeepsWhatWasFinishedBeforeTheGpuFailed) {
+  write_golden_captures();
+  const std::string command = "entropy first.h5 --quiet --device cuda -o e.json --resume";
+  set("LIME_FAKE_GPU_FAULT", "compute");
+  const ProgramRun failed = run(command);
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.errors,
+            "lime-metrics: device: cuda:0 (fake GPU) failed: cublasDsyrk: an illegal memory access "
+            "was encountered; what is finished is good, try again or use --device cpu\n");
+  ::unsetenv("LIME_FAKE_GPU_FAULT");
+  ASSERT_EQ(run(command).status, 0);
+  EXPECT_EQ(difference(document("e.json").at("rows"), rows("entropy first.h5 --device cuda")), "");
+}
+
+TEST_F(LimeMetricsGpuTest, RerunComputesThereAgainOrWhereItIsTold) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  ASSERT_EQ(run("entropy --quiet --device cuda -o e.json").status, 0);
+  const ProgramRun same = run("rerun e.json --quiet");
+  EXPECT_EQ(same.status, 0) << same.output;
+  EXPECT_THAT(same.output, HasSubstr("none differs"));
+  set("LIME_FAKE_GPU_COUNT", "0");
+  EXPECT_THAT(refusal("rerun e.json --quiet", 1), HasSubstr("device: CUDA must see a GPU"));
+  const ProgramRun on_cpu = run("rerun e.json --quiet --device cpu --tolerance 1e-9");
+  EXPECT_EQ(on_cpu.status, 0) << on_cpu.output << on_cpu.errors;
+}
+
+TEST_F(LimeMetricsGpuTest, WhatCannotBeComputedThereIsOneLine) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  const std::string see = "; see lime-metrics entropy --help\n";
+  EXPECT_EQ(refusal("entropy --device gpu", 2),
+            "lime-metrics: device: must be cpu, cuda or cuda:N, got 'gpu'" + see);
+  EXPECT_EQ(
+      refusal("entropy --device cuda --top-k 2", 2),
+      "lime-metrics: top_k: is computed on the CPU only, got device 'cuda'; leave one of them "
+      "out" +
+          see);
+  EXPECT_EQ(refusal("entropy --device cuda:3", 2),
+            "lime-metrics: device: must be one of the 1 GPU that CUDA sees, cuda:0, got cuda:3\n");
+  use_module((folder_ / "none.so").string());
+  EXPECT_THAT(refusal("entropy --device cuda", 1),
+              HasSubstr("lime-metrics: device: this build has no CUDA, '"));
+  EXPECT_EQ(run("entropy").status, 0);
+}
+
+TEST_F(LimeMetricsGpuTest, SaysBeforeItStartsWhatDoesNotFit) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  EXPECT_THAT(refusal("entropy --device cuda --memory-limit 1MiB", 2),
+              ::testing::MatchesRegex(
+                  "lime-metrics: memory_limit: a sequence of up to 8 tokens and 6 dimensions needs "
+                  ".* here on its way to the GPU, and program and CUDA hold .*; give "
+                  "--memory-limit [0-9]+MiB or more\n"));
+  set("LIME_FAKE_GPU_FREE", "100");
+  EXPECT_THAT(refusal("entropy --device cuda", 1),
+              HasSubstr("device: cuda:0 (fake GPU) has 100 B free, and a sequence of up to 8 "
+                        "tokens and 6 dimensions needs "));
+}
+
+TEST_F(LimeMetricsGpuTest, TheModuleOfThisBuildSaysWhatIsMissing) {
+  write_capture(folder_ / "capture.h5", example_capture());
+  ::unsetenv("LIME_GPU_MODULE");
+  const ProgramRun result = run("entropy --device cuda");
+  if (result.status == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, ::testing::AnyOf(HasSubstr("device: this build has no CUDA"),
+                                              HasSubstr("device: CUDA must see a GPU"),
+                                              HasSubstr("must be loadable")));
+  EXPECT_THAT(result.errors, HasSubstr("use --device cpu\n"));
+}
+
+}  // namespace
+}  // namespace lime
