@@ -7,7 +7,7 @@
 #
 #   bench/reproduction/language.sh [--programs build/release/bin] [--out out/language]
 #                                  [--seeds 1] [--steps 1800] [--jobs 2] [--threads 1]
-#                                  [--probe-tasks all|lime-paper]
+#                                  [--pairs-per-task 1000]
 #
 # --jobs trainings run side by side, --threads each; measurements take --jobs times as many. Run
 # again, it goes on where it was stopped. Text and BLiMP lie in ../shared, or where LIME_TEST_DATA
@@ -21,7 +21,7 @@ seeds=1
 steps=1800
 jobs=2
 threads=1
-probe_tasks=all
+pairs_per_task=1000
 while [ $# -gt 0 ]; do
   case "$1" in
     --programs) programs=$2; shift 2 ;;
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     --steps) steps=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
     --threads) threads=$2; shift 2 ;;
-    --probe-tasks) probe_tasks=$2; shift 2 ;;
+    --pairs-per-task) pairs_per_task=$2; shift 2 ;;
     *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
@@ -46,11 +46,14 @@ for folder in text blimp; do
   exit 1
 done
 all_threads=$((jobs * threads))
-mkdir -p "$out/held-out"
+mkdir -p "$out/held-out" "$out/blimp"
 
 # The last fiftieth of each file, from a new line on: what --validation-share 0.02 holds out.
 for file in "$data"/text/*.txt; do
   tail -c $(($(stat -c %s "$file") / 50)) "$file" | tail -n +2 >"$out/held-out/${file##*/}"
+done
+for file in "$data"/blimp/*.jsonl; do
+  head -n "$pairs_per_task" "$file" >"$out/blimp/${file##*/}"
 done
 
 # train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
@@ -92,7 +95,7 @@ for seed in $seeds; do
       --sites values,routed_values,hidden --store float16
     capture "$model" words --text "${text[@]}" --seq-len 256 --only "$words" --max-per-class 1668 \
       --sites values,hidden
-    capture "$model" blimp --pairs "$data"/blimp/*.jsonl --rows mean --sites values,hidden \
+    capture "$model" blimp --pairs "$out"/blimp/*.jsonl --rows mean --sites values,hidden \
       --log-likelihood --store float16
     texts+=("$out/$model-text.h5")
     tokens+=("$out/$model-words.h5")
@@ -108,9 +111,7 @@ for seed in $seeds; do
   result separability separability-controls "${tokens[@]}" "${both[@]}" --control shuffled
   result tsne clouds "${tokens[@]}" "${both[@]}" --site hidden --max-per-class 200
   result blimp zero-shot --zero-shot "${pairs[@]}" "${both[@]}" --compare first
-  tasks=()
-  [ "$probe_tasks" = all ] || tasks=(--task "$probe_tasks")
-  result blimp probes "${pairs[@]}" "${both[@]}" "${tasks[@]}" --compare first
+  result blimp probes "${pairs[@]}" "${both[@]}" --compare first
   result router router "$out/lime-$seed" "${texts[1]}" --label LIMe --max-sequences 50
   result counterfactual counterfactual "${texts[1]}" --against "${texts[0]}" --label LIMe LLaMA \
     --max-sequences 50
