@@ -52,10 +52,7 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
 
 /// Opens the captures with their patterns as the only site.
 std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
-  CaptureSetOptions all = options;
-  all.layer = {};
-  all.site.clear();
-  std::vector<ChosenCapture> captures = open_captures(all);
+  std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {
     static_cast<void>(PatternReader(capture.reader));  // refuses what has none
     const std::string where = quoted_path_of(capture.reader) + ": " + kPatternSite;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/attention_exploration.h"
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
@@ -29,11 +30,27 @@ CaptureReader open_capture(const fs::path& path) {
   return CaptureReader(path);
 }
 
+/// What a metric of representations looks at by default: all but attention patterns, whose numbers
+/// are not dimensions; attention itself names them.
+std::vector<std::string> representation_sites(const CaptureReader& reader) {
+  std::vector<std::string> sites = reader.sites();
+  std::erase(sites, kPatternSite);
+  if (sites.empty()) {
+    throw InvalidArgument(
+        "{}: has only '{}', which is no representation; see lime-metrics attention, or name it "
+        "with --site",
+        quoted(reader.path()), kPatternSite);
+  }
+  return sites;
+}
+
 std::vector<ChosenCapture::Part> choose_parts(const CaptureReader& reader,
                                               const CaptureSetOptions& options) {
   const std::vector<std::string>& there = reader.sites();
+  const std::vector<std::string> wanted =
+      options.site.empty() ? representation_sites(reader) : options.site;
   std::vector<ChosenCapture::Part> parts;
-  for (const std::string& site : options.site.empty() ? there : options.site) {
+  for (const std::string& site : wanted) {
     if (std::find(there.begin(), there.end(), site) == there.end()) {
       throw InvalidArgument("{}: has no site '{}'; it has {}", quoted(reader.path()),
                             printable(site), join_words(there));
@@ -52,7 +69,8 @@ void CaptureSetOptions::describe_inputs(OptionList& list) {
 
 void CaptureSetOptions::describe(OptionList& list) {
   list.add("layer", layer, "layers, counted from 0: all, or a list as 0,3,8-15");
-  list.add("site", site, "sites, e.g. values,hidden; all sites of the capture if not given");
+  list.add("site", site,
+           "sites, e.g. values,hidden; all of the capture but attn.hook_pattern if not given");
   list.add("label", label,
            "names of the captures in tables and results, in their order; from the files' names if "
            "not given")
@@ -91,16 +109,20 @@ std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {
   return labels;
 }
 
-std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
+std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) {
   options.validate();
   const std::vector<std::string> labels =
       options.label.empty() ? default_labels(options.captures) : options.label;
   std::vector<ChosenCapture> captures;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    CaptureReader reader = open_capture(options.captures[i]);
-    std::vector<ChosenCapture::Part> parts = choose_parts(reader, options);
-    captures.push_back({labels[i], std::move(reader), std::move(parts)});
+    captures.push_back({labels[i], open_capture(options.captures[i]), {}});
   }
+  return captures;
+}
+
+std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
+  std::vector<ChosenCapture> captures = open_without_parts(options);
+  for (ChosenCapture& capture : captures) capture.parts = choose_parts(capture.reader, options);
   return captures;
 }
 

@@ -17,7 +17,7 @@ struct CaptureSetOptions {
   /// Names in tables and results, one per capture; empty: from the paths.
   std::vector<std::string> label;
   LayerSelection layer;           ///< all by default
-  std::vector<std::string> site;  ///< empty: every site of each capture
+  std::vector<std::string> site;  ///< empty: all but attention patterns
 
   /// What commands take as positional arguments.
   void describe_inputs(OptionList& list);
@@ -42,6 +42,9 @@ struct ChosenCapture {
 /// @throws InvalidArgument  if a capture lacks a site or layer; says which and what there is.
 /// @throws IoError, FormatError  as CaptureReader.
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
+
+/// The same without any parts, for whoever chooses them otherwise.
+std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
 /// Labels for captures that were given none: the file's name, or its folder's where all files are
 /// called `capture.h5`; the path where that is not unique.

@@ -72,6 +72,27 @@ TEST(OpenCapturesTest, ChoosesSitesAndLayers) {
   EXPECT_THAT(captures[0].parts[0].layers, ElementsAre(1));
 }
 
+TEST(OpenCapturesTest, TakesAttentionPatternsOnlyWhereTheyAreNamed) {
+  const TemporaryFolder folder;
+  testing::SmallCapture capture = example_capture();
+  capture.activations.push_back({"attn.hook_pattern", 0, testing::random_matrix(16, 8, 1)});
+  write_capture(folder / "a.h5", capture);
+  CaptureSetOptions options;
+  options.captures = {folder / "a.h5"};
+  ASSERT_EQ(open_captures(options)[0].parts.size(), 2u);
+  options.site = {"attn.hook_pattern"};
+  EXPECT_EQ(open_captures(options)[0].parts.at(0).site, "attn.hook_pattern");
+
+  capture.activations.erase(capture.activations.begin(), capture.activations.end() - 1);
+  write_capture(folder / "b.h5", capture);
+  options.captures = {folder / "b.h5"};
+  options.site = {};
+  EXPECT_EQ(refusal(options),
+            "'" + (folder / "b.h5").string() +
+                "': has only 'attn.hook_pattern', which is no representation; see lime-metrics "
+                "attention, or name it with --site");
+}
+
 TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";
