@@ -63,47 +63,53 @@ if(LIME_BUILD_TESTS)
 endif()
 if(LIME_PRECOMPILE)
   lime_prepare_headers(library HEADERS ${LIME_STANDARD_HEADERS})
-  lime_prepare_headers(quick OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${LIME_STANDARD_HEADERS})
-  set(qt_libraries QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets)
-  set(qt_headers ${LIME_STANDARD_HEADERS} <QtWidgets> <qcustomplot.h>)
-  lime_prepare_headers(qt LIBRARIES ${qt_libraries}
-    OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${qt_headers})
+  # Programs and the window share what their tests are compiled with: two headers less. What the
+  # target of GoogleTest defines is defined for all then, as it must be.
+  set(quick_libraries)
+  set(quick_headers ${LIME_STANDARD_HEADERS})
   if(LIME_BUILD_TESTS)
-    lime_prepare_headers(test LIBRARIES GTest::gmock OPTIONS ${LIME_QUICK_COMPILE}
-      HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TEST_HEADERS})
-    lime_prepare_headers(qt_test LIBRARIES ${qt_libraries} GTest::gmock
-      OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${qt_headers} ${LIME_TEST_HEADERS})
+    set(quick_libraries GTest::gmock)
+    list(APPEND quick_headers ${LIME_TEST_HEADERS})
+    target_compile_options(lime_build_flags INTERFACE
+      $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
   endif()
+  lime_prepare_headers(quick LIBRARIES ${quick_libraries} OPTIONS ${LIME_QUICK_COMPILE}
+    HEADERS ${quick_headers})
+  lime_prepare_headers(qt LIBRARIES QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets ${quick_libraries}
+    OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${quick_headers} <QtWidgets> <qcustomplot.h>)
 endif()
 
 # lime_precompile(TARGET KIND): TARGET compiles with the headers and the flags of KIND (library,
 # quick, test, torch, torch_test); quick and test know by themselves whether TARGET needs Qt.
 function(lime_precompile target kind)
   get_target_property(libraries ${target} LINK_LIBRARIES)
-  if(kind MATCHES "^(quick|test)$" AND libraries MATCHES "Qt6::|lime::(viz|explorer)")
-    string(REPLACE "quick" "qt" kind ${kind})
-    string(REGEX REPLACE "^test" "qt_test" kind ${kind})
+  set(headers ${kind})
+  if(kind MATCHES "^(quick|test)$")
+    set(headers quick)
+    if(libraries MATCHES "Qt6::|lime::(viz|explorer)")
+      set(headers qt)
+    endif()
   endif()
   # GCC instantiates what inline functions of LibTorch, fmt, nlohmann and gmock need anew in every
   # file: with LibTorch 3 s of an empty one.
   if(LIME_PRECOMPILE AND (NOT kind STREQUAL "library" OR target MATCHES "^lime_(core|checkpoint|store)$"))
     set(batch 6)
     if(kind MATCHES "test$")
-      set(batch 8)
+      set(batch 16)
     endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
   if(NOT kind MATCHES "^(library|torch)$")
     target_compile_options(${target} PRIVATE ${LIME_QUICK_COMPILE})
   endif()
-  if(TARGET lime_precompiled_${kind})
+  if(TARGET lime_precompiled_${headers})
     target_compile_options(${target} PRIVATE ${LIME_PRECOMPILED_OPTIONS})
     lime_cache_precompiled(${target})
     # OpenMP is a flag that a precompiled header must share.
     if(libraries MATCHES "faiss")
       target_precompile_headers(${target} PRIVATE ${LIME_STANDARD_HEADERS})
     else()
-      target_precompile_headers(${target} REUSE_FROM lime_precompiled_${kind})
+      target_precompile_headers(${target} REUSE_FROM lime_precompiled_${headers})
     endif()
   endif()
 endfunction()

@@ -30,7 +30,7 @@ std::string oracle(const std::string& text, UnicodeForm form) {
 }
 
 /// Characters near those that compose: Latin, marks, Hangul, kana, Indic, and any others.
-std::string random_text(Random& random) {
+std::string random_letters(Random& random) {
   struct Range {
     std::uint64_t first;
     std::uint64_t count;
@@ -60,7 +60,7 @@ constexpr std::array<UnicodeForm, 4> kForms = {UnicodeForm::kNfc, UnicodeForm::k
 TEST(UnicodeFormTest, EqualsUtf8procOnWholeTexts) {
   Random random(11);
   for (int round = 0; round < 20000; ++round) {
-    const std::string text = random_text(random);
+    const std::string text = random_letters(random);
     for (const UnicodeForm form : kForms) {
       const std::string normalized = to_unicode_form(text, form);
       ASSERT_EQ(normalized, oracle(text, form)) << text;

@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-std::string refusal(const std::filesystem::path& path) {
+std::string refusal_to_map(const std::filesystem::path& path) {
   try {
     const MappedFile file(path);
   } catch (const IoError& error) {
@@ -52,9 +52,9 @@ TEST(MappedFileTest, MovesItsMapping) {
 
 TEST(MappedFileTest, NamesWhatCannotBeRead) {
   const testing::TemporaryFolder folder;
-  EXPECT_EQ(refusal(folder / "none"),
+  EXPECT_EQ(refusal_to_map(folder / "none"),
             "'" + (folder / "none").string() + "': cannot be read: No such file or directory");
-  EXPECT_EQ(refusal(folder.path()),
+  EXPECT_EQ(refusal_to_map(folder.path()),
             "'" + folder.path().string() + "': is not a regular file, expected one");
 }
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 void write_weights() {
   static const bool written = [] {
     const fs::path& folder = fuzz::scratch_folder();
-    testing::write_tiny_checkpoint(folder);
+    lime::testing::write_tiny_checkpoint(folder);
     fs::copy_file(folder / "model.safetensors", folder / "part.safetensors");
     return true;
   }();

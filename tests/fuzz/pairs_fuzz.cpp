@@ -13,7 +13,7 @@ namespace {
 
 const Tokenizer& tiny_tokenizer() {
   static const std::unique_ptr<Tokenizer> tokenizer = [] {
-    testing::write_tiny_checkpoint(fuzz::scratch_folder());
+    lime::testing::write_tiny_checkpoint(fuzz::scratch_folder());
     return load_tokenizer(fuzz::scratch_folder());
   }();
   return *tokenizer;
