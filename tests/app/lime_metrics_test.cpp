@@ -254,11 +254,12 @@ TEST_F(LimeMetricsTest, IsAsciiWhereTheLocaleIs) {
       std::all_of(result.output.begin(), result.output.end(), [](char c) { return c > 0; }));
 }
 
-TEST_F(LimeMetricsTest, LoadsNoLibTorch) {
+TEST_F(LimeMetricsTest, LoadsNeitherLibTorchNorCuda) {
   const ProgramRun result = testing::run_command("ldd " LIME_METRICS);
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output, Not(HasSubstr("libtorch")));
   EXPECT_THAT(result.output, Not(HasSubstr("libc10")));
+  EXPECT_THAT(result.output, Not(::testing::ContainsRegex("libcu(da|blas|solver)")));
 }
 
 TEST_F(LimeMetricsTest, HelpHasExamples) {
