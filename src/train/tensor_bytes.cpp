@@ -26,6 +26,20 @@ std::vector<NamedTensor> tensors_on_cpu(const std::vector<NamedTensor>& tensors)
   return copies;
 }
 
+std::vector<NamedTensor> tensors_as(const std::vector<NamedTensor>& tensors, ComputeType type) {
+  std::vector<NamedTensor> copies = tensors_on_cpu(tensors);
+  for (auto& [name, tensor] : copies) {
+    if (tensor.scalar_type() == scalar_type(type)) continue;
+    const at::Tensor rounded = tensor.to(scalar_type(type));
+    if (!at::isfinite(rounded).all().item<bool>()) {
+      throw NumericalError("tensor '{}': must fit into {}, got elements up to {:.4g}", name,
+                           enum_name(type), tensor.abs().max().item<double>());
+    }
+    tensor = rounded;
+  }
+  return copies;
+}
+
 std::vector<TensorView> tensor_views(const std::vector<NamedTensor>& tensors) {
   std::vector<TensorView> views;
   views.reserve(tensors.size());

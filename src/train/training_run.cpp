@@ -217,12 +217,28 @@ class Run {
   void save() {
     if (writes()) {
       write_training_state(state_path_, trainer_, description_);
-      const std::vector<NamedTensor> weights = tensors_on_cpu(job_.decoder.parameters());
-      write_checkpoint(options_.output, job_.decoder.config(), tensor_views(weights));
+      write_model();
     }
     saved_step_ = trainer_.steps_done();
     has_saved_ = true;
     write_log({{"event", "save"}, {"time", utc_timestamp()}, {"step", saved_step_}});
+  }
+
+  void write_model() {
+    const std::vector<NamedTensor> weights = rounded_weights();
+    ModelConfig config = job_.decoder.config();
+    config.torch_dtype = enum_name(options_.save_dtype);
+    write_checkpoint(options_.output, config, tensor_views(weights));
+  }
+
+  std::vector<NamedTensor> rounded_weights() const {
+    try {
+      return tensors_as(job_.decoder.parameters(), options_.save_dtype);
+    } catch (const NumericalError& error) {
+      throw NumericalError(
+          "save_dtype: {}; '{}' holds the state, choose another --save-dtype and add --resume",
+          error.what(), options_.output.string());
+    }
   }
 
   [[noreturn]] void interrupt() {
@@ -281,6 +297,8 @@ void TrainingRunOptions::describe(OptionList& list) {
   list.add("log_every", log_every, "steps between two lines of the log, >= 1");
   list.add("validate_every", validate_every,
            "steps between two measurements of the loss on held-out data, >= 1");
+  list.add("save_dtype", save_dtype,
+           "elements of model.safetensors; with --resume, of a finished run as well");
 }
 
 void TrainingRunOptions::validate() const {

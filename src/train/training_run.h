@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/options.h"
 #include "core/progress.h"
+#include "model/compute_type.h"
 #include "train/trainer.h"
 
 namespace lime {
@@ -27,6 +28,9 @@ struct TrainingRunOptions {
   std::int64_t log_every = 10;
   /// Steps between two measurements of the loss on held-out data, >= 1.
   std::int64_t validate_every = 500;
+  /// Elements of model.safetensors, rounded from the float32 that training keeps. A finished run
+  /// that is resumed with another type writes its model anew.
+  ComputeType save_dtype = ComputeType::kFloat32;
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field out of range.
@@ -75,6 +79,7 @@ struct TrainingOutcome {
 ///                          description: names the first difference.
 /// @throws NumericalError   if the loss leaves the finite numbers; the last state saved is kept.
 /// @throws Interrupted      if `stop` was requested; the state is saved.
+/// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.
 /// @throws IoError          if the disk refuses.
 TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
                              const ProgressFn& on_progress = {}, std::stop_token stop = {});

@@ -86,6 +86,48 @@ TEST(TrainingRunTest, AFinishedRunIsOnlyMeasuredAgain) {
   EXPECT_EQ(testing::read_text(folder / "model/model.safetensors"), weights);
 }
 
+TEST(TrainingRunTest, RoundsAFinishedModelToTheTypeAskedFor) {
+  const testing::TemporaryFolder folder;
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
+  const fs::path file = folder / "model/model.safetensors";
+  const auto size = fs::file_size(file);
+  const Decoder whole = load_decoder(Checkpoint::open(folder / "model"));
+
+  options.setup.run.resume = true;
+  options.setup.run.save_dtype = ComputeType::kBfloat16;
+  testing::train(options);
+  EXPECT_LT(fs::file_size(file), size * 6 / 10);
+  const Checkpoint checkpoint = Checkpoint::open(folder / "model");
+  EXPECT_EQ(checkpoint.config().torch_dtype, "bfloat16");
+  const Decoder rounded = load_decoder(checkpoint);
+  const auto expected = whole.parameters();
+  const auto found = rounded.parameters();
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(found[i].tensor.equal(expected[i].tensor.to(at::kBFloat16).to(at::kFloat)))
+        << expected[i].name;
+  }
+
+  options.setup.run.save_dtype = ComputeType::kFloat32;
+  testing::train(options);
+  EXPECT_EQ(fs::file_size(file), size) << "the state keeps every digit";
+}
+
+TEST(TrainingRunTest, RefusesWeightsThatOverflowTheTypeAskedFor) {
+  const testing::TemporaryFolder folder;
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  options.setup.run.save_dtype = ComputeType::kFloat16;
+  options.setup.training.steps = 1;
+  options.setup.training.schedule.warmup_steps = 0;
+  options.setup.training.optimizer.learning_rate = 1e6;
+  EXPECT_THAT([&] { testing::train(options); },
+              ThrowsMessage<NumericalError>(AllOf(
+                  HasSubstr("save_dtype: tensor 'model."), HasSubstr("must fit into float16, got"),
+                  HasSubstr("choose another --save-dtype and add --resume"))));
+  EXPECT_TRUE(fs::exists(folder / "model/training_state.safetensors"));
+}
+
 TEST(TrainingRunTest, RefusesAFolderThatHoldsAModel) {
   const testing::TemporaryFolder folder;
   const testing::TinyRun options = testing::tiny_run(folder / "model");
