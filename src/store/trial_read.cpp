@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -34,12 +35,16 @@ constexpr int kMaxObjects = 100'000;
 /// Of waiting for anything but the processor: a slow disk, or a lock that another thread held when
 /// the child was forked. Neither is the file's fault, so it then counts as not tried.
 constexpr unsigned kMostSeconds = 10;
+/// A child that has computed for so long meanwhile waited for the processor, and may go on.
+constexpr std::int64_t kComputing = 1'000'000;  // nanoseconds
 constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes
 
 constexpr int kOutOfMemory = 3;
+constexpr int kNotListed = 4;
 
-/// Walks through a file in the child. What HDF5 reports as an error is passed over.
+/// Walks through a file in the child. What HDF5 reports as an error is passed over, but for lists:
+/// what is not listed here could still be found by its name, and would not have been tried.
 class TrialWalk {
  public:
   explicit TrialWalk(const Hdf5File& file) : file_(file) {}
@@ -48,14 +53,13 @@ class TrialWalk {
     visit_attributes(group);
     if (depth == kMaxDepth) return;
     const std::string prefix = group == "/" ? "" : group + "/";
-    attempt([&] {
-      for (const std::string& name : file_.datasets(group)) visit_dataset(prefix + name);
-    });
-    attempt([&] {
-      for (const std::string& name : file_.groups(group)) {
-        if (++num_objects_ < kMaxObjects) visit_group(prefix + name, depth + 1);
-      }
-    });
+    for (const std::string& name : list([&] { return file_.datasets(group); })) {
+      visit_dataset(prefix + name);
+    }
+    for (const std::string& name : list([&] { return file_.groups(group); })) {
+      if (++num_objects_ == kMaxObjects) ::_exit(kNotListed);
+      visit_group(prefix + name, depth + 1);
+    }
   }
 
  private:
@@ -70,13 +74,18 @@ class TrialWalk {
     }
   }
 
+  static std::vector<std::string> list(const std::function<std::vector<std::string>()>& read) {
+    std::optional<std::vector<std::string>> names;
+    attempt([&] { names = read(); });
+    if (!names) ::_exit(kNotListed);
+    return *std::move(names);
+  }
+
   void visit_attributes(const std::string& object) {
-    attempt([&] {
-      for (const std::string& name : file_.attributes(object)) {
-        attempt([&] { file_.strings_attribute(name, object); });
-        attempt([&] { file_.int_attribute(name, object); });
-      }
-    });
+    for (const std::string& name : list([&] { return file_.attributes(object); })) {
+      attempt([&] { file_.strings_attribute(name, object); });
+      attempt([&] { file_.int_attribute(name, object); });
+    }
   }
 
   void visit_dataset(const std::string& name) {
@@ -136,6 +145,24 @@ void limit(decltype(RLIMIT_CPU) resource, rlim_t most) {
   ::setrlimit(resource, &value);
 }
 
+std::int64_t computed_nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// Ends the child unless it has computed since the last alarm.
+void end_if_waiting(int signal) {
+  static std::int64_t before = 0;
+  const std::int64_t now = computed_nanoseconds();
+  if (now - before < kComputing) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  before = now;
+  ::alarm(kMostSeconds);
+}
+
 /// Processor time and memory that an honest file of this size leaves far behind.
 void limit_resources(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -146,6 +173,7 @@ void limit_resources(const std::filesystem::path& path) {
   const rlim_t before = data_size();
   if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
 #endif
+  std::signal(SIGALRM, end_if_waiting);
   ::alarm(kMostSeconds);
 }
 
@@ -239,6 +267,7 @@ std::string outcome_in_child(const std::filesystem::path& path) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
     return "asks for more memory than such a file needs";
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotListed) return "cannot list what it holds";
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGALRM) return "";
   return signal == SIGXCPU ? "does not come to an end with it" : "would crash";
