@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Deep and narrow: the losses of LLaMA and LIMe (router full) of 16, 32 and 64 layers of width 64 on
+# English text with equal budgets.
+#
+#   bench/reproduction/depth.sh [--programs build/release/bin] [--out out/depth] [--seeds 1]
+#                               [--layers '16 32 64'] [--steps 1000] [--jobs 2]
+#
+# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
+# Text lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=build/release/bin
+out=out/depth
+seeds=1
+layers='16 32 64'
+steps=1000
+jobs=2
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --programs) programs=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --layers) layers=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --jobs) jobs=$2; shift 2 ;;
+    *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+if [ ! -x "$programs/lime-train" ]; then
+  echo "$programs/lime-train is not built; run scripts/build.sh, or name its folder with --programs" >&2
+  exit 1
+fi
+data=${LIME_TEST_DATA:-../shared}
+mkdir -p "$out"
+
+# train SEED LAYERS DECODER: trains $out/DECODER-LAYERS-SEED, or goes on with it.
+train() {
+  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
+    --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers "$2" \
+    --num-attention-heads 4 --hidden-size 64 --decoder "$3" --steps "$steps" --batch-size 2 \
+    --learning-rate 1e-3 --threads 1 --log-every 20 --save-every 100 --validate-every "$steps" \
+    --seed "$1" -o "$out/$3-$2-$1" --resume >"$out/$3-$2-$1.log" 2>&1
+}
+
+for seed in $seeds; do
+  for number in $layers; do
+    for decoder in llama lime; do
+      while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+      echo "training $decoder of $number layers, seed $seed: $out/$decoder-$number-$seed.log" >&2
+      train "$seed" "$number" "$decoder" &
+      # The first run makes the tokens of all.
+      while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+    done
+  done
+done
+failed=no
+for job in $(jobs -p); do wait "$job" || failed=yes; done
+if [ "$failed" = yes ]; then
+  echo "a training ended early; its log in $out says why, the same command goes on" >&2
+  exit 1
+fi
+
+printf '\n%6s %-7s %4s %11s %8s %12s\n' layers decoder seed parameters loss perplexity
+for number in $layers; do
+  for decoder in llama lime; do
+    for seed in $seeds; do
+      log=$out/$decoder-$number-$seed/training_log.jsonl
+      last=$(grep '"event":"validation"' "$log" | tail -n 1)
+      printf '%6s %-7s %4s %11s %8.4f %12.2f\n' "$number" "$decoder" "$seed" \
+        "$(sed -n 's/.*"event":"start".*"parameters":\([0-9]*\).*/\1/p' "$log" | head -n 1)" \
+        "$(sed 's/.*"loss":\([0-9.]*\).*/\1/' <<<"$last")" \
+        "$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' <<<"$last")"
+    done
+  done
+done
