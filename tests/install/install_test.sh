@@ -57,8 +57,11 @@ if command -v update-mime-database >/dev/null; then
 fi
 [ -s "$prefix/share/icons/hicolor/scalable/apps/lime-explorer.svg" ] || fail "there is no icon"
 
-# The plug-in is found from where the programs lie now.
+# Plug-ins are found from where the programs lie now.
 [ -s "$prefix/lib/lime/liblime_sentencepiece.so" ] || fail "there is no SentencePiece plug-in"
+if [ -e "$build/lib/lime/liblime_cuda.so" ]; then
+  [ -s "$prefix/lib/lime/liblime_cuda.so" ] || fail "there is no module for GPUs"
+fi
 
 "$cmake" -S "$consumer" -B "$prefix/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_BUILD_TYPE=Release >"$prefix.log" 2>&1 || fail "$(tail -n 20 "$prefix.log")"
