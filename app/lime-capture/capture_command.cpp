@@ -70,7 +70,20 @@ void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
   }
 }
 
+/// Who computes what, where several devices share the layers.
+void print_stages(const CaptureOutlook& outlook) {
+  if (outlook.stages.size() < 2) return;
+  std::string text;
+  for (const CaptureOutlook::Stage& stage : outlook.stages) {
+    text += fmt::format("{}{}: layers {} to {}, {}", text.empty() ? "" : "; ", stage.device,
+                        stage.first_layer, stage.last_layer,
+                        human_bytes(static_cast<double>(stage.weight_bytes)));
+  }
+  fmt::print("Devices   {} of weights\n", text);
+}
+
 void print_run(const CaptureOutlook& outlook) {
+  print_stages(outlook);
   fmt::print(
       "Run       {} sequences per pass, stops after layer {}, {} of {} shards to do, up to about "
       "{} "

@@ -43,7 +43,8 @@ struct GenerateCommand {
              "with --next-tokens also what is expected behind every token of the prompt");
     generation.describe(list);
     list.group("Program");
-    list.add("device", device, "auto, cpu, cuda or cuda:N");
+    list.add("device", device,
+             "auto, cpu, cuda, cuda:N, or several that share the layers: cuda:0,cuda:1");
     list.add("dtype", dtype, "number type of the computation");
     list.add("threads", threads, "threads of LibTorch; 0 for all processors");
   }
@@ -135,7 +136,7 @@ int run_generate(GenerateCommand command) {
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   const auto tokenizer = load_tokenizer(command.checkpoint);
   DecoderOptions options;
-  options.device = parse_device(command.device);
+  options.devices = parse_devices(command.device);
   options.dtype = command.dtype;
   ProgressLine loading({.label = "load", .unit = "bytes"});
   const Decoder decoder = load_decoder(checkpoint, options, loading.callback());

@@ -42,7 +42,7 @@ struct BenchOptions {
     list.add("checkpoint", checkpoint, "folder of the model");
     list.add("tokens", tokens, "2-D .npy of token ids");
     list.add("output", output, "capture to write and remove again; none: only the bare pass");
-    list.add("device", device, "auto, cpu, cuda or cuda:I");
+    list.add("device", device, "auto, cpu, cuda, cuda:I, or several: cuda:0,cuda:1");
     list.add("dtype", dtype, "arithmetic of the forward pass");
     list.add("batch_size", batch_size, "sequences per pass");
     list.add("repeats", repeats, "turns");
@@ -136,7 +136,7 @@ int bench_forward(const BenchOptions& options) {
   }
   const Decoder decoder =
       load_decoder(Checkpoint::open(options.checkpoint),
-                   {.device = parse_device(options.device), .dtype = options.dtype});
+                   {.devices = parse_devices(options.device), .dtype = options.dtype});
   Rates bare;
   Rates captured;
   for (int turn = 0; turn < options.repeats; ++turn) {

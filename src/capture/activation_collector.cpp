@@ -21,43 +21,18 @@ std::int64_t CaptureBatch::num_tokens() const {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-ActivationCollector::ActivationCollector(const std::vector<CaptureSite>& sites,
-                                         const std::vector<ActivationInfo>& activations,
+ActivationCollector::ActivationCollector(const std::vector<CapturePoint>& points,
                                          const ModelConfig& config, const Settings& settings,
                                          ShardWriterThread& writer)
     : settings_(settings), writer_(writer) {
-  for (const ActivationInfo& info : activations) last_layer_ = std::max(last_layer_, info.layer);
-  if (settings_.runs_all_layers) last_layer_ = static_cast<int>(config.num_hidden_layers) - 1;
-  const auto target_of = [&](HookKind kind, const std::string& site, int layer) {
-    Target target{.point = {kind, layer}, .statistics = {.site = site, .layer = layer}};
-    if (is_key_or_value(kind)) target.statistics.num_heads = config.num_key_value_heads;
-    return target;
-  };
-  for (std::size_t i = 0; i < activations.size(); ++i) {
-    const ActivationInfo& info = activations[i];
-    Target target = target_of(site_kind(info.site, sites), info.site, info.layer);
-    target.activation = i;
-    if (target.point.kind == HookKind::kPattern) {
-      target.num_keys = info.dim / config.num_attention_heads;
+  for (const CapturePoint& point : points) {
+    Target& target = targets_.emplace_back();
+    target.place = point;
+    target.statistics.site = point.site;
+    target.statistics.layer = point.point.layer;
+    if (is_key_or_value(point.point.kind)) {
+      target.statistics.num_heads = config.num_key_value_heads;
     }
-    targets_.push_back(std::move(target));
-  }
-  for (const auto& [kind, site] :
-       {std::pair(HookKind::kK, kKeysSite), std::pair(HookKind::kV, kValuesSite)}) {
-    for (int layer = 0; layer <= last_layer_; ++layer) {
-      const HookPoint point{kind, layer};
-      const bool is_there =
-          std::any_of(targets_.begin(), targets_.end(),
-                      [&](const Target& target) { return target.point == point; });
-      if (!is_there) targets_.push_back(target_of(kind, site, layer));
-    }
-  }
-  // From here on the targets stay where they are.
-  for (Target& target : targets_) {
-    registrations_.push_back(
-        hooks_.read(target.point, [this, &target](const HookPoint&, const at::Tensor& activation) {
-          receive(target, activation);
-        }));
   }
 }
 
@@ -73,16 +48,16 @@ void ActivationCollector::end_window() {
   if (!pools()) return;
   const std::int64_t count = window_->range.count;
   for (Target& target : targets_) {
-    if (!target.activation) continue;
+    if (!target.place.activation) continue;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t twin = window_->twins[static_cast<std::size_t>(i)] - window_->range.first;
       if (twin == i) continue;
-      std::copy_n(target.pooled.data() + twin * target.dim, target.dim,
-                  target.pooled.data() + i * target.dim);
+      std::copy_n(target.pooled.data() + twin * target.place.dim, target.place.dim,
+                  target.pooled.data() + i * target.place.dim);
     }
-    writer_.push(AppendRows{.activation = *target.activation,
+    writer_.push(AppendRows{.activation = *target.place.activation,
                             .num_rows = count,
-                            .dim = target.dim,
+                            .dim = target.place.dim,
                             .values = std::move(target.pooled)});
     target.pooled = {};
   }
@@ -97,10 +72,10 @@ std::vector<ShardStatistics> ActivationCollector::take_statistics() {
   return all;
 }
 
-void ActivationCollector::receive(Target& target, const at::Tensor& activation) {
-  const ActivationRows rows(target.num_keys > 0 ? pattern_by_query(activation, target.num_keys)
-                                                : activation);
-  const bool keeps_tokens = target.activation && !pools() && rows_.size() > 0;
+void ActivationCollector::receive(std::size_t point, const at::Tensor& activation) {
+  Target& target = targets_[point];
+  const ActivationRows rows(activation);
+  const bool keeps_tokens = target.place.activation && !pools() && rows_.size() > 0;
   RowBuffers::Buffer buffer;
   if (keeps_tokens) {
     buffer = writer_.buffers().take(static_cast<std::size_t>(rows_.size() * rows.dim()));
@@ -109,7 +84,7 @@ void ActivationCollector::receive(Target& target, const at::Tensor& activation) 
   accumulator_.add(rows, batch_->lengths, copy, target.statistics.statistics);
   if (!settings_.allow_nan) check_finite(target);
   if (keeps_tokens) send_rows(target, rows, std::move(buffer));
-  if (target.activation && pools()) pool_rows(target, rows);
+  if (target.place.activation && pools()) pool_rows(target, rows);
 }
 
 void ActivationCollector::send_rows(const Target& target, const ActivationRows& rows,
@@ -121,7 +96,7 @@ void ActivationCollector::send_rows(const Target& target, const ActivationRows& 
     }
     gather_rows(rows, sequences, rows_.position, buffer.data());
   }
-  writer_.push(AppendRows{.activation = *target.activation,
+  writer_.push(AppendRows{.activation = *target.place.activation,
                           .num_rows = rows_.size(),
                           .dim = rows.dim(),
                           .values = std::move(buffer)});
@@ -129,22 +104,21 @@ void ActivationCollector::send_rows(const Target& target, const ActivationRows& 
 
 void ActivationCollector::pool_rows(Target& target, const ActivationRows& rows) {
   const std::size_t count = batch_->sequences.size();
-  target.dim = rows.dim();
   if (target.pooled.empty()) {
     target.pooled =
-        writer_.buffers().take(static_cast<std::size_t>(window_->range.count * target.dim));
+        writer_.buffers().take(static_cast<std::size_t>(window_->range.count * target.place.dim));
   }
   if (settings_.rows == RowKind::kMean) {
-    means_.resize(count * static_cast<std::size_t>(target.dim));
+    means_.resize(count * static_cast<std::size_t>(target.place.dim));
     mean_rows(rows, batch_->counts, means_.data());
   }
   for (std::size_t s = 0; s < count; ++s) {
     const auto place = static_cast<std::int64_t>(s);
     const float* const row = settings_.rows == RowKind::kMean
-                                 ? means_.data() + place * target.dim
+                                 ? means_.data() + place * target.place.dim
                                  : rows.row(place, batch_->lengths[s] - 1);
     const std::int64_t slot = batch_->sequences[s] - window_->range.first;
-    std::copy_n(row, target.dim, target.pooled.data() + slot * target.dim);
+    std::copy_n(row, target.place.dim, target.pooled.data() + slot * target.place.dim);
   }
 }
 
@@ -154,7 +128,7 @@ void ActivationCollector::check_finite(const Target& target) const {
   throw NumericalError(
       "capture: {} must be finite, it is not in sequences {} to {}; look at the "
       "weights, choose a wider --dtype, or pass --allow-nan",
-      hook_name(target.point),
+      hook_name(target.place.point),
       *std::min_element(batch_->sequences.begin(), batch_->sequences.end()),
       *std::max_element(batch_->sequences.begin(), batch_->sequences.end()));
 }

@@ -9,9 +9,8 @@
 #include <numeric>
 
 #include "capture/activation_rows.h"
+#include "capture/capture_passes.h"
 #include "capture/log_likelihood.h"
-#include "capture/sites.h"
-#include "model/hooks.h"
 
 namespace lime {
 
@@ -68,20 +67,22 @@ std::int64_t BatchProbe::largest(std::int64_t most) const {
 bool BatchProbe::fits(std::int64_t batch_size) const {
   const std::span sequences(longest_first_.data(), static_cast<std::size_t>(batch_size));
   const at::NoGradGuard no_grad;
-  HookSet hooks;
-  std::vector<ScopedHook> readers;
-  for (const ActivationInfo& info : setup_.plan.activations) {
-    const HookPoint point{site_kind(info.site, setup_.sites), info.layer};
-    // What brings them to the host takes memory as well.
-    readers.push_back(hooks.read(
-        point, [](const HookPoint&, const at::Tensor& activation) { ActivationRows{activation}; }));
-  }
+  // As many as a pipeline has under way at the same time.
+  auto left = static_cast<int>(
+      runs_ahead(decoder_.options().devices) ? 2 * decoder_.stages().size() + 1 : 1);
+  const int count = left;
+  const at::Tensor ids = batch_ids(setup_.input, sequences);
+  CapturePasses::Settings settings = setup_.passes;
+  settings.waiting_bytes = ids.numel() * bytes_per_token(settings.points);
   try {
-    const at::Tensor ids = batch_ids(setup_.input, sequences).to(decoder_.options().device);
-    const auto last_layer = static_cast<int>(setup_.outlook.last_layer);
-    const ForwardResult result = decoder_.forward(
-        ids, {.hooks = &hooks, .stop_after_layer = last_layer, .logits = LogitsFor::kNone});
-    if (setup_.scores) score_sequences(decoder_, result.hidden, setup_.input, sequences);
+    const auto passes =
+        make_passes(decoder_, settings, [&] { return left-- > 0 ? ids : at::Tensor(); });
+    for (int pass = 0; pass < count; ++pass) {
+      // What brings them to the host takes memory as well.
+      const ForwardResult result = passes->next(
+          [](std::size_t, const at::Tensor& activation) { ActivationRows{activation}; });
+      if (setup_.scores) score_sequences(decoder_, result.hidden, setup_.input, sequences);
+    }
   } catch (const c10::OutOfMemoryError&) {
     return false;
   }

@@ -18,8 +18,9 @@
 
 #include "capture/activation_collector.h"
 #include "capture/batch_probe.h"
+#include "capture/capture_passes.h"
 #include "capture/capture_setup.h"
-#include "capture/capture_window.h"
+#include "capture/capture_steps.h"
 #include "capture/log_likelihood.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
@@ -35,21 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_t>& sequences) {
-  CaptureBatch batch;
-  batch.sequences = sequences;
-  for (const std::int64_t s : sequences) {
-    batch.lengths.push_back(setup.input.length(s));
-    if (setup.plan.info.rows != RowKind::kMean) continue;
-    const auto prepended = setup.input.is_prepended_of(s);
-    std::vector<std::uint8_t>& counts = batch.counts.emplace_back();
-    for (const std::uint8_t is_prepended : prepended) counts.push_back(is_prepended == 0 ? 1 : 0);
-    // A sequence of nothing else is its own mean.
-    if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.assign(counts.size(), 1);
-  }
-  return batch;
-}
-
 std::int64_t tokens_of(const CaptureInput& input, SequenceRange range) {
   return input.offsets[static_cast<std::size_t>(range.first + range.count)] -
          input.offsets[static_cast<std::size_t>(range.first)];
@@ -61,27 +47,35 @@ class CaptureRun {
   CaptureRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer)
       : setup_(setup),
         decoder_(decoder),
-        writer_(writer),
+        shards_(writer.missing_shards()),
         thread_(writer, setup.queue_bytes),
-        collector_(setup.sites, setup.plan.activations, setup.config,
+        collector_(setup.passes.points, setup.config,
                    {.rows = setup.plan.info.rows,
                     .keeps_all_tokens = setup.selection->keeps_all(),
-                    .allow_nan = setup.allow_nan,
-                    .runs_all_layers = setup.scores},
-                   thread_) {}
+                    .allow_nan = setup.allow_nan},
+                   thread_) {
+    for (const int shard : shards_) progress_.total += tokens_of(setup.input, range_of(shard));
+  }
 
   /// @return false if it was asked to stop; the shard under way is then dropped.
   bool run(const ProgressFn& on_progress, const std::stop_token& stop) {
     const at::NoGradGuard no_grad;
     const PassThreads threads;  // sleep while there is nothing for them: the writer needs one
     const Clock::time_point start = Clock::now();
-    const std::vector<int> shards = writer_.missing_shards();
-    for (const int shard : shards) progress_.total += tokens_of(setup_.input, range_of(shard));
     if (on_progress) on_progress(progress_);
-    for (const int shard : shards) {
-      if (run_shard(shard, on_progress, stop)) continue;
-      thread_.finish();  // whole shards that wait are written; the one under way is dropped
-      return false;
+    const auto next_batch = [this, steps = std::make_shared<CaptureSteps>(setup_, shards_)] {
+      const std::optional<CaptureStep> step = steps->next();
+      return step ? batch_ids(setup_.input, step->batch.sequences) : at::Tensor();
+    };
+    const auto passes = make_passes(decoder_, setup_.passes, next_batch);
+    CaptureSteps steps(setup_, shards_);
+    while (const std::optional<CaptureStep> step = steps.next()) {
+      if (stop.stop_requested()) {
+        thread_.finish();  // whole shards that wait are written; the one under way is dropped
+        return false;
+      }
+      run_step(*step, *passes);
+      if (on_progress) on_progress(progress_);
     }
     thread_.finish();
     result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -96,44 +90,45 @@ class CaptureRun {
  private:
   SequenceRange range_of(int shard) const { return setup_.shards[static_cast<std::size_t>(shard)]; }
 
-  bool run_shard(int shard, const ProgressFn& on_progress, const std::stop_token& stop) {
+  void run_step(const CaptureStep& step, CapturePasses& passes) {
+    if (step.begins_shard) begin_shard(step.shard);
+    if (step.begins_window) begin_window(*step.window);
+    collector_.begin_batch(step.batch);
+    const ForwardResult result =
+        passes.next([this](std::size_t point, const at::Tensor& activation) {
+          collector_.receive(point, activation);
+        });
+    if (setup_.scores) score(step, result.hidden);
+    progress_.done += step.batch.num_tokens();
+    if (step.ends_window) {
+      collector_.end_window();
+      if (setup_.scores) send_scores(*step.window);
+    }
+    if (step.ends_shard) thread_.push(EndShard{collector_.take_statistics()});
+  }
+
+  void begin_shard(int shard) {
     const SequenceRange range = range_of(shard);
     const auto begin = setup_.input.sequences.begin() + range.first;
     thread_.push(BeginShard{
         .shard = shard, .first_sequence = range.first, .sequences = {begin, begin + range.count}});
-    for (const CaptureWindow& window : plan_windows(setup_.input, range, setup_.windows)) {
-      RowTable rows = setup_.selection->rows_of(window.range.first, window.range.count);
-      result_.bytes_written += rows.size() * setup_.bytes_per_row;
-      collector_.begin_window(window, std::move(rows));
-      scores_.assign(static_cast<std::size_t>(window.range.count), {});
-      for (const std::vector<std::int64_t>& sequences : window.batches) {
-        if (stop.stop_requested()) return false;
-        run_batch(window, make_batch(setup_, sequences));
-        if (on_progress) on_progress(progress_);
-      }
-      collector_.end_window();
-      if (setup_.scores) send_scores(window);
-    }
-    thread_.push(EndShard{collector_.take_statistics()});
-    return true;
   }
 
-  void run_batch(const CaptureWindow& window, const CaptureBatch& batch) {
-    collector_.begin_batch(batch);
-    const at::Tensor ids = batch_ids(setup_.input, batch.sequences).to(decoder_.options().device);
-    const ForwardResult result = decoder_.forward(ids, {.hooks = &collector_.hooks(),
-                                                        .stop_after_layer = collector_.last_layer(),
-                                                        .logits = LogitsFor::kNone,
-                                                        .workspace = &workspace_});
-    if (setup_.scores) {
-      const std::vector<SequenceScore> scores =
-          score_sequences(decoder_, result.hidden, setup_.input, batch.sequences);
-      for (std::size_t s = 0; s < scores.size(); ++s) {
-        const std::int64_t slot = batch.sequences[s] - window.range.first;
-        scores_[static_cast<std::size_t>(slot)] = scores[s];
-      }
+  void begin_window(const CaptureWindow& window) {
+    RowTable rows = setup_.selection->rows_of(window.range.first, window.range.count);
+    result_.bytes_written += rows.size() * setup_.bytes_per_row;
+    collector_.begin_window(window, std::move(rows));
+    scores_.assign(static_cast<std::size_t>(window.range.count), {});
+  }
+
+  void score(const CaptureStep& step, const at::Tensor& hidden) {
+    const std::vector<std::int64_t>& sequences = step.batch.sequences;
+    const std::vector<SequenceScore> scores =
+        score_sequences(decoder_, hidden, setup_.input, sequences);
+    for (std::size_t s = 0; s < scores.size(); ++s) {
+      const std::int64_t slot = sequences[s] - step.window->range.first;
+      scores_[static_cast<std::size_t>(slot)] = scores[s];
     }
-    progress_.done += batch.num_tokens();
   }
 
   /// Hands over the window's scores; sequences with the same ids get the same, so that a pair of
@@ -152,11 +147,10 @@ class CaptureRun {
 
   const CaptureSetup& setup_;
   const Decoder& decoder_;
-  CaptureWriter& writer_;
+  const std::vector<int> shards_;
   ShardWriterThread thread_;
   ActivationCollector collector_;
   std::vector<SequenceScore> scores_;  // of the window
-  Workspace workspace_;
   Progress progress_;
   CaptureResult result_;
 };
@@ -199,8 +193,11 @@ class LoadedModel {
               const CaptureTuning& tuning, ProgressFn on_load)
       : checkpoint_(checkpoint),
         on_load_(std::move(on_load)),
-        options_{.device = parse_device(options.device, tuning.neighbour), .dtype = options.dtype},
-        tries_batches_(!options_.device.is_cpu() || tuning.tries_batches) {}
+        options_{.devices = parse_devices(options.device, tuning.neighbour),
+                 .dtype = options.dtype},
+        tries_batches_(!options_.devices.front().is_cpu() || tuning.tries_batches) {
+    plan_stages(decoder_sizes(checkpoint.config()), static_cast<int>(options_.devices.size()));
+  }
 
   const Decoder& decoder(const CaptureSetup& setup) {
     if (decoder_) return *decoder_;
@@ -210,14 +207,14 @@ class LoadedModel {
       throw InvalidArgument(
           "device: '{}' has no memory for the weights in {}; choose a narrower --dtype or another "
           "--device",
-          options_.device.str(), enum_name(options_.dtype));
+          devices_text(options_.devices), enum_name(options_.dtype));
     }
     apply_router_edits(setup.router_edits, *decoder_);
     return *decoder_;
   }
 
   CapturePlace place() {
-    CapturePlace place{.is_on_host = options_.device.is_cpu()};
+    CapturePlace place{.devices = options_.devices};
     if (tries_batches_) {
       place.largest_batch = [this](const CaptureSetup& setup, std::int64_t most) {
         return BatchProbe(setup, decoder(setup)).largest(most);
@@ -244,7 +241,7 @@ class LoadedModel {
                     "sequences";
   throw InvalidArgument(
       "device: '{}' has no memory for passes of {} sequences of up to {} tokens; {}",
-      decoder.options().device.str(), setup.batch_size, setup.input.longest(), remedy);
+      devices_text(decoder.options().devices), setup.batch_size, setup.input.longest(), remedy);
 }
 
 }  // namespace
@@ -268,6 +265,10 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   if (callbacks.on_start) {
     CaptureOutlook outlook = setup.outlook;
     outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());
+    for (const DecoderStage& stage : decoder.stages()) {
+      outlook.stages.push_back(
+          {stage.device.str(), stage.layers.first, stage.layers.end() - 1, stage.weight_bytes});
+    }
     callbacks.on_start(outlook);
   }
   CaptureResult result;

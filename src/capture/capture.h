@@ -39,6 +39,14 @@ struct CaptureOutlook {
     std::int64_t rows = 0;
   };
   std::vector<ClassRows> classes;
+  /// A device and the layers that it computes.
+  struct Stage {
+    std::string device;
+    int first_layer = 0;
+    int last_layer = 0;
+    std::int64_t weight_bytes = 0;
+  };
+  std::vector<Stage> stages;
 };
 
 /// How a capture went.
@@ -73,10 +81,12 @@ struct CaptureCallbacks {
 /// Runs a model over an input and writes what it thought.
 ///
 /// One pass per batch captures all sites and layers, ends after the last layer that is asked for
-/// and computes no logits. Statistics of every token are kept beside the rows: of each dataset, and
-/// of keys and values of all layers that run. Writing goes on in a thread of its own meanwhile; at
-/// most tuning.queue_bytes wait for it. The result is equal bit for bit for any number of threads,
-/// processes and resumptions, as far as the model's forward pass is (docs/numerics.md).
+/// and computes no logits. On GPUs, and where several devices share the layers, passes run ahead of
+/// what is done with their activations. Statistics of every token are kept beside the rows: of each
+/// dataset, and of keys and values of all layers that run. Writing goes on in a thread of its own
+/// meanwhile; at most tuning.queue_bytes wait for it. The result is equal bit for bit for any
+/// number of threads, processes and resumptions, as far as the model's forward pass is
+/// (docs/numerics.md).
 ///
 /// @throws InvalidArgument, FormatError, IoError  for unfit options, a broken checkpoint or input,
 ///         an output that exists or that another process is writing, a disk that is full. Finished

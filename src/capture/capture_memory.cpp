@@ -57,10 +57,16 @@ std::int64_t elements_per_token(const ModelConfig& config, const CaptureLoad& lo
   return pass_elements_per_token(config) + (load.keeps_patterns ? patterns : 0);
 }
 
-/// Per token; what a GPU computed comes to the host as float32, one activation at a time.
-std::int64_t bytes_of_pass(const ModelConfig& config, const CaptureLoad& load) {
-  return load.is_on_host ? elements_per_token(config, load) * element_bytes(load.dtype)
-                         : load.bytes_per_token;
+/// Per token: of one pass on one device; of those of a pipeline that are under way, where what is
+/// carried lies on both sides of a boundary; and the copied activations.
+std::int64_t bytes_of_passes(const ModelConfig& config, const CaptureLoad& load) {
+  const std::int64_t relayed = load.num_stages * load.relayed_bytes_per_token;
+  if (!load.is_on_host) return relayed;
+  std::int64_t elements = elements_per_token(config, load);
+  if (load.num_stages > 1) {
+    elements = 2 * load.num_stages * (elements + 2 * carried_elements_per_token(config));
+  }
+  return relayed + elements * element_bytes(load.dtype);
 }
 
 /// The memory of a capture as a function of how it is cut.
@@ -70,7 +76,7 @@ class MemoryModel {
       : load_(load),
         program_(resident_memory() + kOverhead),
         weights_(weight_bytes(config, load)),
-        pass_per_sequence_(load.longest * (bytes_of_pass(config, load) + load.bytes_per_token)) {}
+        pass_per_sequence_(load.longest * (bytes_of_passes(config, load) + load.bytes_per_token)) {}
 
   CaptureMemory of(std::int64_t batch_size, std::int64_t queue_bytes) const {
     CaptureMemory memory;
@@ -116,29 +122,46 @@ std::int64_t pass_elements_per_token(const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t q = config.num_attention_heads * config.head_dim;
   const std::int64_t kv = config.num_key_value_heads * config.head_dim;
-  const std::int64_t layers = config.num_hidden_layers;
-  // Stream, its normalised form, the branch's output; projections before and after rotation, what
-  // attention read; gate, up and their product.
-  std::int64_t elements = 4 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size;
+  // The stream's normalised form, the branch's output; projections before and after rotation, what
+  // attention read; gate, up and their product; the stream itself and what earlier layers left.
+  const std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size +
+                                carried_elements_per_token(config);
+  // What is mixed of what they left.
   switch (config.decoder) {
     case DecoderKind::kLime:
-      if (config.lime.router != RouterKind::kNone) elements += (layers + 1) * 2 * kv;
-      break;
-    case DecoderKind::kDenseFormer:
-      elements += (layers + 1) * hidden;
-      break;
+      return elements + (config.lime.router != RouterKind::kNone ? 2 * kv : 0);
     case DecoderKind::kHyperConnections:
-      elements += 2 * config.hyper_connections.rate * hidden;
-      break;
+      return elements + (config.hyper_connections.rate + 1) * hidden;
     case DecoderKind::kResFormer:
-      elements += 2 * kv;
-      break;
+      return elements + kv;
+    case DecoderKind::kDenseFormer:
     case DecoderKind::kLlama:
     case DecoderKind::kMistral:
     case DecoderKind::kQwen2:
       break;
   }
   return elements;
+}
+
+std::int64_t carried_elements_per_token(const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  const std::int64_t kv = config.num_key_value_heads * config.head_dim;
+  const std::int64_t layers = config.num_hidden_layers;
+  switch (config.decoder) {
+    case DecoderKind::kLime:
+      return hidden + (config.lime.router != RouterKind::kNone ? layers * 2 * kv : 0);
+    case DecoderKind::kDenseFormer:
+      return hidden + (layers + 1) * hidden;
+    case DecoderKind::kHyperConnections:
+      return config.hyper_connections.rate * hidden;
+    case DecoderKind::kResFormer:
+      return hidden + kv;
+    case DecoderKind::kLlama:
+    case DecoderKind::kMistral:
+    case DecoderKind::kQwen2:
+      break;
+  }
+  return hidden;
 }
 
 MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& load,

@@ -22,6 +22,16 @@ struct CaptureLoad {
   std::int64_t smallest_batch = 1;   ///< sequences per pass; 2 where they come in pairs
   std::optional<std::int64_t> asked_batch = std::nullopt;  ///< cannot be made smaller
   bool is_on_host = true;  ///< false: weights and intermediate results lie on a GPU
+  int num_stages = 1;      ///< devices that share the layers
+  /// Of a token's activations at all points that are listened to, where they are copied for whoever
+  /// takes them; 0 where they are taken as they lie.
+  std::int64_t relayed_bytes_per_token = 0;
+
+  /// Copied activations that may wait, for each stage: those of one pass. So much that a stage may
+  /// run ahead of whoever takes what the last one shows.
+  std::int64_t relay_bytes(std::int64_t batch_size) const {
+    return batch_size * longest * relayed_bytes_per_token;
+  }
 };
 
 /// Bytes of the host's memory that the parts of a capture hold at the same time; upper bounds but
@@ -29,7 +39,7 @@ struct CaptureLoad {
 struct CaptureMemory {
   std::int64_t program = 0;  ///< held already: code, libraries, the input's ids
   std::int64_t weights = 0;  ///< in the type of the arithmetic, and the largest tensor once more
-  std::int64_t pass = 0;     ///< intermediate results of a batch, its activations included
+  std::int64_t pass = 0;     ///< intermediate results of the batches under way, and activations
   std::int64_t waiting = 0;  ///< for the disk: the queue and a chunk of each dataset
 
   std::int64_t total() const { return program + weights + pass + waiting; }
@@ -45,6 +55,9 @@ struct MemoryPlan {
 /// Intermediate results of the forward pass per token, in elements: what the workspace of
 /// model/workspace.h holds, and the buffers of decoders that keep what earlier layers left.
 std::int64_t pass_elements_per_token(const ModelConfig& config);
+
+/// Of them, per token, what a pass takes along to another device.
+std::int64_t carried_elements_per_token(const ModelConfig& config);
 
 /// Chooses the batch, at most `batch_size`, and the queue, at most `queue_bytes`, with which the
 /// capture stays within `limit`; without a limit both stay as they are.

@@ -137,9 +137,14 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
 /// Rows of whole sequences wait in memory until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
-CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup, bool is_on_host) {
+CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
+                    const CapturePlace& place) {
   CaptureLoad load;
-  load.is_on_host = is_on_host;
+  load.is_on_host = place.devices.front().is_cpu();
+  load.num_stages = static_cast<int>(place.devices.size());
+  if (runs_ahead(place.devices)) {
+    load.relayed_bytes_per_token = bytes_per_token(setup.passes.points);
+  }
   load.dtype = options.dtype;
   load.longest = setup.input.longest();
   load.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
@@ -179,7 +184,7 @@ std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
 /// Chooses the batch, and how much waits for the disk, within the memory that may be taken.
 void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
                   const CapturePlace& place, CaptureSetup& setup) {
-  CaptureLoad load = load_of(options, setup, place.is_on_host);
+  CaptureLoad load = load_of(options, setup, place);
   std::optional<ByteSize> limit = options.memory_limit;
   std::optional<std::int64_t> batch;
   if (options.batch_size && !options.batch_size->is_automatic) {
@@ -194,6 +199,7 @@ void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
   const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
   setup.batch_size = plan.batch_size;
   setup.queue_bytes = plan.queue_bytes;
+  setup.passes.waiting_bytes = static_cast<std::size_t>(load.relay_bytes(plan.batch_size));
   setup.outlook.memory_bytes = plan.memory.total();
 }
 
@@ -215,12 +221,10 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
 }
 
 /// The last layer that anyone listens to.
-std::int64_t last_layer_of(const CaptureSetup& setup) {
-  if (setup.scores) return setup.config.num_hidden_layers - 1;
-  std::int64_t last = 0;
-  for (const ActivationInfo& info : setup.plan.activations) {
-    last = std::max<std::int64_t>(last, info.layer);
-  }
+int last_layer_of(const CaptureSetup& setup) {
+  if (setup.scores) return static_cast<int>(setup.config.num_hidden_layers) - 1;
+  int last = 0;
+  for (const ActivationInfo& info : setup.plan.activations) last = std::max(last, info.layer);
   return last;
 }
 
@@ -284,7 +288,11 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
     setup->bytes_per_row += info.dim * (options.store == StorageType::kFloat16 ? 2 : 4);
   }
   setup->smallest_batch = options.pairs.empty() ? 1 : 2;
-  setup->outlook.last_layer = last_layer_of(*setup);
+  const int last_layer = last_layer_of(*setup);
+  setup->outlook.last_layer = last_layer;
+  setup->passes.last_layer = last_layer;
+  setup->passes.points =
+      capture_points(setup->sites, setup->plan.activations, setup->config, last_layer);
   choose_sizes(options, tuning, place, *setup);
   setup->windows = plan_passes(options, *setup);
   setup->shards = plan_shards({.num_sequences = setup->input.num_sequences(),

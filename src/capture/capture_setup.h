@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/capture.h"
+#include "capture/capture_passes.h"
 #include "capture/capture_window.h"
 #include "capture/input.h"
 #include "capture/row_selection.h"
@@ -29,7 +30,8 @@ struct CaptureSetup {
   std::int64_t smallest_batch = 1;  ///< sequences that must go together: 2 of a pair
   std::int64_t batch_size = 0;
   std::int64_t bytes_per_row = 0;
-  std::size_t queue_bytes = 0;  ///< of rows that wait for the disk
+  std::size_t queue_bytes = 0;     ///< of rows that wait for the disk
+  CapturePasses::Settings passes;  ///< with the points that are listened to
   bool allow_nan = false;
   bool scores = false;  ///< the log-likelihood of every sequence is asked for
   WindowLimits windows;
@@ -39,7 +41,7 @@ struct CaptureSetup {
 
 /// Where a capture computes, as far as that decides how it is cut.
 struct CapturePlace {
-  bool is_on_host = true;
+  std::vector<c10::Device> devices;
   /// For an automatic batch size on a device whose memory is found out by trying: the largest
   /// number of sequences per pass, at most as many as it is given; 0 if none fits.
   std::function<std::int64_t(const CaptureSetup& setup, std::int64_t most)> largest_batch = {};

@@ -49,7 +49,10 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("batch_size", batch_size,
            "sequences per forward pass; 8, or as many as make up 4096 tokens; auto: as many as the "
            "device's memory takes");
-  list.add("device", device, "auto, cpu, cuda or cuda:I");
+  list.add(
+      "device", device,
+      "auto, cpu, cuda, cuda:I, or several that share the layers: cuda:0,cuda:1 (cpu,cpu tries "
+      "a plan without GPUs)");
   list.add("dtype", dtype, "arithmetic of the forward pass");
   list.add("allow_nan", allow_nan, "run although weights or activations are not finite");
   list.add("memory_limit", memory_limit,

@@ -95,6 +95,7 @@ struct CaptureOptions {
   /// up 4096 tokens. Automatic: on a GPU as many as its memory takes, found by trying; on the CPU
   /// the usual number or the fewer that the free memory takes.
   std::optional<BatchSize> batch_size = std::nullopt;
+  /// As parse_devices() reads it.
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
   /// Runs although weights or activations are not finite.

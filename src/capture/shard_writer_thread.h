@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "capture/bounded_queue.h"
+#include "core/bounded_queue.h"
 #include "store/capture_writer.h"
 #include "store/running_statistics.h"
 

@@ -7,6 +7,8 @@
 #include <torch/cuda.h>
 #include <torch/version.h>
 
+#include <set>
+
 #include "core/errors.h"
 #include "core/thread_pool.h"
 
@@ -42,6 +44,48 @@ c10::Device parse_device(const std::string& name, int neighbour) {
                           num_gpus);
   }
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+std::vector<c10::Device> parse_devices(const std::string& names, int neighbour) {
+  if (names.find(',') == std::string::npos) return {parse_device(names, neighbour)};
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= names.size(); begin += parts.back().size() + 1) {
+    parts.push_back(names.substr(begin, names.find(',', begin) - begin));
+  }
+  std::set<std::string> gpus;
+  for (const std::string& name : parts) {
+    if (name != "cpu" && !name.starts_with("cuda:")) {
+      throw InvalidArgument(
+          "device: each of several must be cuda:N, or each of them cpu, got '{}' in '{}'", name,
+          names);
+    }
+    if ((name == "cpu") != (parts.front() == "cpu")) {
+      throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+                            names);
+    }
+    if (name != "cpu" && !gpus.insert(name).second) {
+      throw InvalidArgument("device: each GPU takes one part of the layers, got '{}' twice in '{}'",
+                            name, names);
+    }
+  }
+  std::vector<c10::Device> devices;
+  for (const std::string& name : parts) devices.push_back(parse_device(name));
+  return devices;
+}
+
+std::string devices_text(const std::vector<c10::Device>& devices) {
+  std::string text;
+  for (const c10::Device device : devices) text += (text.empty() ? "" : ",") + device.str();
+  return text;
+}
+
+void check_devices(const std::vector<c10::Device>& devices) {
+  if (devices.empty()) throw InvalidArgument("device: there must be at least one, got none");
+  for (const c10::Device device : devices) {
+    if (device.type() == devices.front().type()) continue;
+    throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+                          devices_text(devices));
+  }
 }
 
 void check_computes(ComputeType type, c10::Device device) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/options.h"
 
@@ -35,6 +36,17 @@ c10::ScalarType scalar_type(ComputeType type);
 ///                   where the name leaves the GPU open, each takes one of those it sees in turn.
 /// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
 c10::Device parse_device(const std::string& name, int neighbour = 0);
+
+/// The devices that `--device` names for one model: as parse_device(), or several, each "cuda:N"
+/// (or each "cpu", to try a plan where there are no GPUs), with commas between them.
+/// @throws InvalidArgument  also for a GPU that stands twice, and for GPUs beside the processor.
+std::vector<c10::Device> parse_devices(const std::string& names, int neighbour = 0);
+
+/// "cuda:0,cuda:1".
+std::string devices_text(const std::vector<c10::Device>& devices);
+
+/// @throws InvalidArgument  if nothing can share its layers among them: none, or several kinds.
+void check_devices(const std::vector<c10::Device>& devices);
 
 /// @throws InvalidArgument  if this LibTorch multiplies no matrices of the type on the device, as
 ///         some versions no float16 on the CPU.

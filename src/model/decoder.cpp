@@ -18,8 +18,21 @@ namespace {
 
 /// @throws InvalidArgument  if nothing can be computed with them.
 at::TensorOptions computing_options(const DecoderOptions& options) {
-  check_computes(options.dtype, options.device);
-  return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.device);
+  for (const c10::Device device : options.devices) check_computes(options.dtype, device);
+  return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.devices.front());
+}
+
+/// @throws InvalidArgument  if there are none, several kinds of them, or more than layers.
+std::vector<DecoderStage> make_stages(const ModelConfig& config, const DecoderOptions& options) {
+  config.validate("decoder");
+  check_devices(options.devices);
+  const DecoderSizes sizes = decoder_sizes(config);
+  const auto bytes = static_cast<std::int64_t>(c10::elementSize(scalar_type(options.dtype)));
+  std::vector<DecoderStage> stages;
+  for (const LayerRange& layers : plan_stages(sizes, static_cast<int>(options.devices.size()))) {
+    stages.push_back({options.devices[stages.size()], layers, sizes.of(layers) * bytes});
+  }
+  return stages;
 }
 
 /// Ids on the device where they came from, checked.
@@ -40,15 +53,22 @@ void check_ids(const at::Tensor& ids, std::int64_t vocab_size) {
       vocab_size - 1, *outside, place / ids.size(1), place % ids.size(1));
 }
 
-void check_options(const ForwardOptions& options, const ModelConfig& config, bool with_gradients) {
+void check_options(const ForwardOptions& options, const ModelConfig& config) {
   const std::int64_t num_layers = config.num_hidden_layers;
   if (options.stop_after_layer &&
       (*options.stop_after_layer < 0 || *options.stop_after_layer >= num_layers)) {
     throw InvalidArgument("decoder: stop_after_layer must lie in 0 to {}, got {}", num_layers - 1,
                           *options.stop_after_layer);
   }
-  if (options.cache != nullptr && with_gradients) {
+}
+
+void check_gradients(const ForwardOptions& options, std::size_t num_stages) {
+  if (options.cache != nullptr) {
     throw InvalidArgument("decoder: a cache is for inference; disable gradients first");
+  }
+  if (num_stages > 1) {
+    throw InvalidArgument("decoder: gradients need one device, got {}; disable them first",
+                          num_stages);
   }
 }
 
@@ -80,13 +100,29 @@ struct Decoder::Impl {
   Impl(const ModelConfig& model_config, const DecoderOptions& decoder_options)
       : config(model_config),
         options(decoder_options),
-        weights(config, computing_options(options)),
-        frequencies(rotary_frequencies(config)) {}
+        stages(make_stages(config, options)),
+        weights(config, computing_options(options), stages),
+        frequencies(rotary_frequencies(config)) {
+    for (std::size_t i = 1; i < stages.size(); ++i) {
+      links.push_back(std::make_unique<DeviceLink>(stages[i - 1].device, stages[i].device));
+    }
+  }
+
+  /// A pass over checked ids that has begun.
+  std::unique_ptr<ForwardPass> begin(const at::Tensor& ids, const ForwardOptions& forward,
+                                     Workspace* workspace) const {
+    auto pass = std::make_unique<ForwardPass>(
+        ForwardPass::Model{config, options, weights, frequencies}, forward, workspace);
+    pass->begin(sent_to(stages.front().device, ids));
+    return pass;
+  }
 
   ModelConfig config;
   DecoderOptions options;
+  std::vector<DecoderStage> stages;
   DecoderWeights weights;
   std::vector<double> frequencies;
+  std::vector<std::unique_ptr<DeviceLink>> links;  // from stage i to stage i + 1
 };
 
 Decoder::Decoder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -101,6 +137,14 @@ Decoder::Decoder(const ModelConfig& config, std::uint64_t seed, const DecoderOpt
 
 const ModelConfig& Decoder::config() const { return impl_->config; }
 const DecoderOptions& Decoder::options() const { return impl_->options; }
+const std::vector<DecoderStage>& Decoder::stages() const { return impl_->stages; }
+
+std::vector<DeviceLink::Traffic> Decoder::traffic() const {
+  std::vector<DeviceLink::Traffic> traffic;
+  for (const auto& link : impl_->links) traffic.push_back(link->traffic());
+  return traffic;
+}
+
 const std::vector<NamedTensor>& Decoder::parameters() const { return impl_->weights.parameters; }
 
 const at::Tensor& Decoder::parameter(std::string_view name) const {
@@ -115,23 +159,50 @@ void Decoder::set_requires_grad(bool requires_grad) {
 }
 
 ForwardResult Decoder::forward(const at::Tensor& ids, const ForwardOptions& options) const {
-  const bool with_gradients = c10::GradMode::is_enabled() && impl_->weights.requires_grad();
   check_ids(ids, impl_->config.vocab_size);
-  check_options(options, impl_->config, with_gradients);
-  const ForwardPass::Model model{impl_->config, impl_->options, impl_->weights, impl_->frequencies};
-  const at::Tensor on_device = ids.to(impl_->options.device);
-  if (with_gradients) return ForwardPass(model, options, nullptr).run(on_device);
+  check_options(options, impl_->config);
+  if (c10::GradMode::is_enabled() && impl_->weights.requires_grad()) {
+    check_gradients(options, stages().size());
+    const auto pass = impl_->begin(ids, options, nullptr);
+    pass->run_layers(stages().front().layers);
+    return pass->end();
+  }
   const at::NoGradGuard no_grad;
   Workspace local;
   Workspace* const workspace = options.workspace != nullptr ? options.workspace : &local;
-  return ForwardPass(model, options, workspace).run(on_device);
+  const auto pass = impl_->begin(ids, options, workspace);
+  const std::size_t last = last_stage(options.stop_after_layer);
+  for (std::size_t stage = 0; stage <= last; ++stage) run_stage(*pass, stage, stage < last);
+  return pass->end();
+}
+
+std::unique_ptr<ForwardPass> Decoder::begin_pass(const at::Tensor& ids,
+                                                 const ForwardOptions& options) const {
+  check_ids(ids, impl_->config.vocab_size);
+  check_options(options, impl_->config);
+  const at::NoGradGuard no_grad;
+  return impl_->begin(ids, options, options.workspace);
+}
+
+void Decoder::run_stage(ForwardPass& pass, std::size_t stage, bool goes_on) const {
+  const at::NoGradGuard no_grad;
+  if (stage > 0) pass.arrive();
+  pass.run_layers(stages()[stage].layers);
+  if (goes_on) pass.depart(*impl_->links[stage]);
+}
+
+std::size_t Decoder::last_stage(std::optional<int> stop_after_layer) const {
+  std::size_t stage = 0;
+  const int last_layer = stop_after_layer.value_or(stages().back().layers.end() - 1);
+  while (stages()[stage].layers.end() <= last_layer) ++stage;
+  return stage;
 }
 
 at::Tensor Decoder::logits_of(const at::Tensor& hidden) const {
   const at::NoGradGuard no_grad;
   const at::Tensor normalized = rms_norm(hidden, impl_->weights.final_norm,
                                          impl_->config.rms_norm_eps, impl_->options.rms_norm_cast);
-  return apply_linear(normalized, impl_->weights.lm_head);
+  return apply_linear(normalized.to(impl_->weights.lm_head.device()), impl_->weights.lm_head);
 }
 
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options,

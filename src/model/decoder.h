@@ -15,6 +15,7 @@
 #include "core/progress.h"
 #include "model/compute_type.h"
 #include "model/decoder_weights.h"
+#include "model/device_link.h"
 #include "model/hooks.h"
 #include "model/key_value_cache.h"
 #include "model/rms_norm.h"
@@ -22,8 +23,12 @@
 
 namespace lime {
 
+class ForwardPass;
+
 struct DecoderOptions {
-  c10::Device device = c10::Device(c10::kCPU);
+  /// Several share the layers in this order, each a stretch of about equally many bytes. All GPUs,
+  /// or all the processor, to try such a plan where there are no GPUs.
+  std::vector<c10::Device> devices = {c10::Device(c10::kCPU)};
   ComputeType dtype = ComputeType::kFloat32;
   RmsNormCast rms_norm_cast = RmsNormCast::kBeforeWeight;
 };
@@ -71,9 +76,10 @@ struct ForwardResult {
 /// and what carries a pass from block to block (DepthAverage, HyperConnections).
 ///
 /// Where gradients are enabled and a parameter requires them, forward() builds the autograd graph;
-/// else it runs without one, in reused memory. Right-padded batches need no mask: with causal
-/// attention no token sees what stands behind it. forward() is thread-safe for different
-/// workspaces, caches and hook sets.
+/// else it runs without one, in reused memory. Over several devices it goes from one to the next,
+/// for inference only; Pipeline keeps all of them busy. Listeners get activations on the device of
+/// their layer. Right-padded batches need no mask: with causal attention no token sees what stands
+/// behind it. forward() is thread-safe for different workspaces, caches and hook sets.
 class Decoder {
  public:
   /// Random weights for training, see initialize_weights(). The same seed gives the same weights on
@@ -85,6 +91,10 @@ class Decoder {
 
   const ModelConfig& config() const;
   const DecoderOptions& options() const;
+  /// At least one, in the order of the layers.
+  const std::vector<DecoderStage>& stages() const;
+  /// What passes carried from stage i to stage i + 1 so far.
+  std::vector<DeviceLink::Traffic> traffic() const;
 
   /// The weights by canonical name, in a fixed order; a tied lm_head is not listed twice. The
   /// tensors share memory with the decoder: change them in place (under NoGradGuard) to train.
@@ -97,8 +107,20 @@ class Decoder {
   /// Runs the decoder.
   /// @param ids  int64 [batch, seq], on any device, each in [0, vocab_size).
   /// @throws InvalidArgument  for ids outside the vocabulary (the first offender and its place),
-  ///         an empty input, a stop_after_layer that the model lacks, or a cache with gradients.
+  ///         an empty input, a stop_after_layer that the model lacks, or gradients with a
+  ///         cache or several devices.
   ForwardResult forward(const at::Tensor& ids, const ForwardOptions& options = {}) const;
+
+  /// The same without gradients in steps, of which each may be another thread's: run_stage() for
+  /// stages 0 to last_stage(), then ForwardPass::end().
+  /// @param options  must name a workspace, which belongs to the pass until it ends
+  std::unique_ptr<ForwardPass> begin_pass(const at::Tensor& ids,
+                                          const ForwardOptions& options) const;
+  /// Computes the layers of a stage and, if it `goes_on`, starts what the next one needs on its way
+  /// there.
+  void run_stage(ForwardPass& pass, std::size_t stage, bool goes_on) const;
+  /// The stage of the last layer of such a pass.
+  std::size_t last_stage(std::optional<int> stop_after_layer) const;
 
   /// The final norm and the output projection of rows of ForwardResult::hidden, for whoever needs
   /// the logits of some tokens only. Inference only.
@@ -115,8 +137,8 @@ class Decoder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Loads the weights of a checkpoint: each tensor is converted and moved on its own, so the whole
-/// model is never in memory twice.
+/// Loads the weights of a checkpoint: each tensor is converted and moved to the device of its layer
+/// on its own, so the whole model is never in memory twice, nor on one of several devices.
 /// @param on_progress  in bytes of the decoder's weights.
 /// @throws FormatError  if a tensor is missing, left over, or has a shape at odds with the config.
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {},

@@ -134,24 +134,33 @@ void fill_normal(const at::Tensor& to, double deviation, Random& random) {
 
 }  // namespace
 
-DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOptions& options) {
+DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOptions& options,
+                               std::span<const DecoderStage> stages) {
   config.validate("decoder");
+  const auto on_device_of = [&](std::int64_t layer) {
+    for (const DecoderStage& stage : stages) {
+      if (layer < stage.layers.end()) return options.device(stage.device);
+    }
+    return options;
+  };
+  const at::TensorOptions first = on_device_of(0);
+  const at::TensorOptions last = on_device_of(config.num_hidden_layers - 1);
   const std::vector<ParameterSpec> specs = parameter_specs(config);
   TensorMap by_name;
-  embedding = at::empty({config.vocab_size, config.hidden_size}, options);
+  embedding = at::empty({config.vocab_size, config.hidden_size}, first);
   by_name["model.embed_tokens.weight"] = embedding;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    layers.push_back(make_layer(config, layer, LayerBuilder(by_name, layer, options)));
+    const at::TensorOptions here = on_device_of(layer);
+    layers.push_back(make_layer(config, layer, LayerBuilder(by_name, layer, here)));
     const std::int64_t averaged = num_averaged_outputs(config, layer);
     if (averaged == 0) continue;
-    layers.back().depth_average = at::empty({1, averaged}, options);
+    layers.back().depth_average = at::empty({1, averaged}, here);
     by_name[depth_average_parameter(layer)] = layers.back().depth_average;
   }
-  final_norm = at::empty({config.hidden_size}, options);
+  final_norm = at::empty({config.hidden_size}, last);
   by_name["model.norm.weight"] = final_norm;
-  lm_head = config.tie_word_embeddings
-                ? embedding
-                : at::empty({config.vocab_size, config.hidden_size}, options);
+  lm_head = config.tie_word_embeddings ? embedding
+                                       : at::empty({config.vocab_size, config.hidden_size}, last);
   if (!config.tie_word_embeddings) by_name["lm_head.weight"] = lm_head;
 
   for (const ParameterSpec& spec : specs) {

@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "checkpoint/model_config.h"
+#include "model/stage_plan.h"
 
 namespace lime {
 
@@ -56,10 +58,20 @@ struct LayerWeights {
   at::Tensor depth_average;  ///< [1, outputs averaged] after this layer, or undefined
 };
 
+/// The part of a decoder that lies on one device. The embedding goes with the first layer, final
+/// norm and output projection with the last; a tied output projection stays with the embedding.
+struct DecoderStage {
+  c10::Device device;
+  LayerRange layers;
+  std::int64_t weight_bytes = 0;
+};
+
 /// All weights of a decoder, uninitialised until something is written into `parameters`.
 struct DecoderWeights {
+  /// @param stages  devices of the layers; none: all on that of `options`
   /// @throws FormatError  if the config is not valid.
-  DecoderWeights(const ModelConfig& config, const at::TensorOptions& options);
+  DecoderWeights(const ModelConfig& config, const at::TensorOptions& options,
+                 std::span<const DecoderStage> stages = {});
 
   /// True if forward() must build an autograd graph for them.
   bool requires_grad() const;

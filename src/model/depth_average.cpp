@@ -3,6 +3,8 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
+
 #include "model/in_place.h"
 #include "model/linear.h"
 
@@ -45,6 +47,20 @@ void DepthAverage::end_block(int layer) {
   at::Tensor averaged = value().view({1, -1});  // what stood here has been kept
   wide_product_out(averaged, alpha,
                    memory_.narrow(0, group_of(depth) * outputs_per_group_, alpha.size(1)));
+}
+
+void DepthAverage::cross(Crossing& crossing, int next_layer) {
+  PlainStream::cross(crossing, next_layer);
+  if (!memory_.defined()) return;
+  const at::Tensor memory = crossing.place_for(memory_);
+  for (std::int64_t rest = 0; rest < std::min<std::int64_t>(config_.dilation, next_layer + 1);
+       ++rest) {
+    if (group_of(rest) < 0) continue;
+    const std::int64_t first = group_of(rest) * outputs_per_group_;
+    const std::int64_t count = (next_layer - rest) / config_.dilation + 1;  // kept so far
+    crossing.carry_into(memory.narrow(0, first, count), memory_.narrow(0, first, count));
+  }
+  memory_ = memory;
 }
 
 std::int64_t DepthAverage::group_of(std::int64_t depth) const {

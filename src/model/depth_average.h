@@ -29,6 +29,7 @@ class DepthAverage final : public PlainStream {
 
   void begin(const at::Tensor& embedding) override;
   void end_block(int layer) override;
+  void cross(Crossing& crossing, int next_layer) override;
 
  private:
   void keep(std::int64_t depth);

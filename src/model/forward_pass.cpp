@@ -63,17 +63,35 @@ ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Work
       stream_(make_stream(model, workspace, in_place_)),
       mixer_(make_mixer(model, workspace)) {}
 
-ForwardResult ForwardPass::run(const at::Tensor& ids) {
+void ForwardPass::begin(const at::Tensor& ids) {
   const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
-  angles_ = rotary_angles(model_.rotary_frequencies, seen, ids.size(1),
+  num_tokens_ = ids.size(1);
+  angles_ = rotary_angles(model_.rotary_frequencies, seen, num_tokens_,
                           model_.weights.embedding.options());
-  const int num_layers = static_cast<int>(model_.config.num_hidden_layers);
-  const int last_layer = options_.stop_after_layer.value_or(num_layers - 1);
-
   stream_->begin(hook_owned(HookKind::kEmbed, 0, embed(model_.weights.embedding, ids)));
-  for (int layer = 0; layer <= last_layer; ++layer) block(layer);
-  if (options_.cache != nullptr) options_.cache->advance(ids.size(1));
+}
 
+void ForwardPass::run_layers(const LayerRange& layers) {
+  const int last = options_.stop_after_layer.value_or(layers.end() - 1);
+  first_layer_on_device_ = layers.first;
+  for (int layer = layers.first; layer < layers.end() && layer <= last; ++layer) block(layer);
+  next_layer_ = layers.end();
+}
+
+void ForwardPass::depart(DeviceLink& link) {
+  Crossing& crossing = crossing_.emplace(link);
+  angles_ = {crossing.carry(angles_.cos), crossing.carry(angles_.sin)};
+  stream_->cross(crossing, next_layer_);
+  if (mixer_ != nullptr) mixer_->cross(crossing, next_layer_);
+}
+
+void ForwardPass::arrive() {
+  crossing_->arrive();
+  crossing_.reset();
+}
+
+ForwardResult ForwardPass::end() {
+  if (options_.cache != nullptr) options_.cache->advance(num_tokens_);
   ForwardResult result;
   result.hidden = stream_->value();
   if (options_.stop_after_layer) return result;
@@ -82,7 +100,8 @@ ForwardResult ForwardPass::run(const at::Tensor& ids) {
       !wants(HookKind::kFinalNormalized, 0)) {
     return result;
   }
-  at::Tensor normalized = final_norm(result.hidden);
+  // A tied projection lies with the embedding.
+  at::Tensor normalized = final_norm(result.hidden).to(model_.weights.lm_head.device());
   if (has_targets) {
     result.loss = summed_cross_entropy(normalized.flatten(0, 1), model_.weights.lm_head,
                                        options_.targets.to(normalized.device()).flatten());
@@ -158,8 +177,10 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
                        hook(HookKind::kRotK, layer, rotated(read.keys)), read.values,
                        model_.config.window_of_layer(layer)};
   if (options_.cache != nullptr) {
-    const bool shares = layer > 0 && mixer_ != nullptr && input.v.is_same(mixer_->shared_values());
-    std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v, shares);
+    const int holder = first_layer_on_device_;
+    const bool shares =
+        layer > holder && mixer_ != nullptr && input.v.is_same(mixer_->shared_values());
+    std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v, shares, holder);
   }
   if (wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer)) {
     return attention_with_pattern(

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/decoder.h"
+#include "model/device_link.h"
 #include "model/key_value_mixer.h"
 #include "model/residual_stream.h"
 #include "model/rotary.h"
@@ -15,6 +17,11 @@
 namespace lime {
 
 /// One run of a decoder over one batch: the layers of Decoder::forward(), step by step.
+///
+///   pass.begin(ids);
+///   pass.run_layers(layers) for each stage, and between two of them pass.depart(link), then
+///   pass.arrive(), from where on another thread may go on;
+///   pass.end();
 ///
 /// On the processor and without gradients it works in the workspace and in place; whatever an
 /// editor returned is copied before anything is written over it. Elsewhere every step makes a new
@@ -32,8 +39,14 @@ class ForwardPass {
   /// @param workspace  memory to work in; nullptr to build an autograd graph
   ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
 
-  /// @param ids  int64 [batch, seq] on the decoder's device, within the vocabulary
-  ForwardResult run(const at::Tensor& ids);
+  /// @param ids  int64 [batch, seq] on the first stage's device, within the vocabulary
+  void begin(const at::Tensor& ids);
+  /// Those of them that stop_after_layer leaves.
+  void run_layers(const LayerRange& layers);
+  /// Begins to carry all that later layers need.
+  void depart(DeviceLink& link);
+  void arrive();
+  ForwardResult end();
 
  private:
   /// Runs the listeners of a point.
@@ -68,6 +81,10 @@ class ForwardPass {
   const ForwardOptions options_;
   Workspace* const workspace_;
   bool in_place_ = false;
+  std::int64_t num_tokens_ = 0;  // per sequence
+  int next_layer_ = 0;
+  int first_layer_on_device_ = 0;
+  std::optional<Crossing> crossing_;  // between depart() and arrive()
   RotaryAngles angles_;
   std::unique_ptr<ResidualStream> stream_;
   std::unique_ptr<KeyValueMixer> mixer_;  // null for a LLaMA

@@ -37,6 +37,7 @@ class HyperConnections final : public ResidualStream {
   void add(const at::Tensor& output) override;
   at::Tensor value() const override;
   void replace(const at::Tensor& value) override;
+  void cross(Crossing& crossing, int) override { streams_ = crossing.carry(streams_); }
 
  private:
   at::Tensor mix(const HyperConnectionWeights& weights);

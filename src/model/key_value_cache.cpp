@@ -49,12 +49,12 @@ std::int64_t KeyValueCache::num_elements() const {
 
 std::pair<at::Tensor, at::Tensor> KeyValueCache::append(int layer, const at::Tensor& keys,
                                                         const at::Tensor& values,
-                                                        bool shares_values) {
+                                                        bool shares_values, int holder) {
   const auto index = static_cast<std::size_t>(layer);
   if (layers_.size() <= index) layers_.resize(index + 1);
   auto& [stored_keys, stored_values] = layers_[index];
   const at::Tensor seen_keys = append_one(stored_keys, length_, keys);
-  const at::Tensor& first_values = layers_.front().second;
+  const at::Tensor& first_values = layers_[static_cast<std::size_t>(holder)].second;
   if (shares_values && !stored_values.defined()) {
     const std::int64_t seen = length_ + values.size(1);
     return {seen_keys, first_values.narrow(2, 0, seen).transpose(1, 2)};

@@ -13,7 +13,8 @@ namespace lime {
 ///
 /// Holds what attention reads: routed values and routed, rotated keys. So the cache of a LIMe is
 /// as large as that of the LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
-/// numbers per sequence. An SVFormer's holds the values of one layer only. For inference only; not
+/// numbers per sequence. An SVFormer's holds the values of one layer per
+/// device only. For inference only; not
 /// thread-safe.
 class KeyValueCache {
  public:
@@ -28,10 +29,12 @@ class KeyValueCache {
 
   /// Appends to one layer and returns all that this layer has seen, the new tokens included.
   /// @param keys, values  [batch, new_tokens, kv_heads, head_dim]
-  /// @param shares_values  `values` are those of layer 0, which need not be stored again
+  /// @param shares_values  `values` are those of the layer `holder`, which need not be stored again
+  /// @param holder         the first layer of those on the device
   /// @return views [batch, length + new_tokens, kv_heads, head_dim], valid until the next call.
   std::pair<at::Tensor, at::Tensor> append(int layer, const at::Tensor& keys,
-                                           const at::Tensor& values, bool shares_values = false);
+                                           const at::Tensor& values, bool shares_values = false,
+                                           int holder = 0);
 
   /// Called once per pass, after the last layer: makes `new_tokens` part of length().
   void advance(std::int64_t new_tokens) { length_ += new_tokens; }

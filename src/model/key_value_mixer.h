@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "model/device_link.h"
+
 namespace lime {
 
 /// Un-rotated keys and values of one layer, each [batch, seq, kv_heads, head_dim].
@@ -27,6 +29,9 @@ class KeyValueMixer {
   /// @param x    what it projected from, after the norm: [batch, seq, hidden]
   /// @return what its attention reads; may lie in memory that the next call writes over.
   virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) = 0;
+
+  /// Carries what the layers from `next_layer` on need to another device. Inference only.
+  virtual void cross(Crossing& crossing, int next_layer) = 0;
 
   /// True where layers can be computed again in the backward pass.
   virtual bool can_replay() const { return false; }

@@ -8,6 +8,7 @@
 #include "checkpoint/router_layout.h"
 #include "model/in_place.h"
 #include "model/linear.h"
+#include "model/side_stream.h"
 
 namespace lime {
 namespace {
@@ -45,6 +46,16 @@ KeysAndValues LimeRouter::mix(int layer, const KeysAndValues& own, const at::Ten
   const at::Tensor routed =
       block.view({block.size(0), x.size(0), x.size(1), 2, block.size(3)}).permute({1, 2, 0, 3, 4});
   return {routed.select(3, 0), routed.select(3, 1)};
+}
+
+void LimeRouter::cross(Crossing& crossing, int next_layer) {
+  if (!memory_.defined()) return;
+  const at::Tensor memory = crossing.place_for(memory_);
+  for (const SlotRange& slots : plan_.slots_read_from(next_layer)) {
+    crossing.carry_into(memory.narrow(0, slots.first, slots.count),
+                        memory_.narrow(0, slots.first, slots.count));
+  }
+  memory_ = memory;
 }
 
 bool LimeRouter::can_replay() const {
@@ -87,7 +98,7 @@ at::Tensor LimeRouter::static_weights(int layer) const {
   const std::int64_t sources = plan_.layers[static_cast<std::size_t>(layer)].num_sources;
   if (config_.lime.router == RouterKind::kAverage) {
     return at::full({heads, sources, 1, 1}, 1.0 / static_cast<double>(sources),
-                    weights_.embedding.options().requires_grad(false));
+                    weights.o.weight.options().requires_grad(false));
   }
   return weights.router.weights.view(
       {heads, sources, mixed_heads(config_), weighted_dims(config_)});
@@ -111,7 +122,7 @@ RouterMixture LimeRouter::mixture(int layer, const at::Tensor& x, bool by_slot) 
   const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
   if (by_slot && !plan.order.empty()) {
     const at::Tensor order =
-        at::tensor(plan.order, at::TensorOptions(at::kLong)).to(mixture.weights.device());
+        sent_to(mixture.weights.device(), at::tensor(plan.order, at::TensorOptions(at::kLong)));
     mixture.weights = mixture.weights.index_select(mixture.is_dynamic ? 2 : 1, order);
   }
   return mixture;

@@ -39,6 +39,7 @@ class LimeRouter final : public KeyValueMixer {
   LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
 
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) override;
+  void cross(Crossing& crossing, int next_layer) override;
   bool can_replay() const override;
   std::unique_ptr<KeyValueMixer> replay() const override;
   at::Tensor weights_in_graph() const override { return weights_in_graph_; }

@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
+#include "model/device_link.h"
 #include "model/in_place.h"
 
 namespace lime {
@@ -43,6 +44,9 @@ class ResidualStream {
 
   /// Puts another tensor, whose memory it may write over, in the place of value().
   virtual void replace(const at::Tensor& value) = 0;
+
+  /// Carries what the layers from `next_layer` on need to another device. Between blocks.
+  virtual void cross(Crossing& crossing, int next_layer) = 0;
 };
 
 /// x <- x + output.
@@ -62,6 +66,7 @@ class PlainStream : public ResidualStream {
   }
   at::Tensor value() const override { return x_; }
   void replace(const at::Tensor& value) override { x_ = value; }
+  void cross(Crossing& crossing, int) override { x_ = crossing.carry(x_); }
 
  private:
   const bool in_place_;

@@ -10,6 +10,7 @@
 
 #include "model/differentiable.h"
 #include "model/parallel_tiles.h"
+#include "model/side_stream.h"
 
 namespace lime {
 namespace {
@@ -94,8 +95,8 @@ RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t 
   const auto type = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
   const auto on_device = at::TensorOptions().dtype(type).device(options.device());
   const at::Tensor positions = at::arange(first, first + count, on_device);
-  const at::Tensor rates =
-      at::tensor(frequencies, at::TensorOptions().dtype(at::kDouble)).to(on_device);
+  const at::Tensor rates = sent_to(
+      options.device(), at::tensor(frequencies, at::TensorOptions().dtype(at::kDouble)).to(type));
   const at::Tensor angles = at::outer(positions, rates);
   return {angles.cos().to(options.dtype()), angles.sin().to(options.dtype())};
 }

@@ -33,6 +33,29 @@ std::int64_t slot_of(const LimeConfig& config, std::int64_t layer, std::int64_t 
 
 }  // namespace
 
+std::vector<SlotRange> RouterPlan::slots_read_from(std::int64_t next_layer) const {
+  const auto size = static_cast<std::size_t>(num_slots);
+  std::vector<bool> is_written(size, false);  // anew, so that what lay there before is not read
+  std::vector<bool> is_read(size, false);
+  for (auto layer = static_cast<std::size_t>(next_layer); layer < layers.size(); ++layer) {
+    const Layer& entry = layers[layer];
+    is_written[static_cast<std::size_t>(entry.own_slot)] = true;
+    for (std::int64_t slot = entry.first_slot; slot < entry.first_slot + entry.num_sources;
+         ++slot) {
+      const auto index = static_cast<std::size_t>(slot);
+      if (!is_written[index]) is_read[index] = true;
+    }
+  }
+  std::vector<SlotRange> ranges;
+  for (std::int64_t slot = 0; slot < num_slots; ++slot) {
+    if (!is_read[static_cast<std::size_t>(slot)]) continue;
+    const bool goes_on = !ranges.empty() && ranges.back().first + ranges.back().count == slot;
+    if (!goes_on) ranges.push_back({slot, 0});
+    ++ranges.back().count;
+  }
+  return ranges;
+}
+
 RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers) {
   RouterPlan plan;
   for (std::int64_t layer = 0; layer < num_layers; ++layer) {

@@ -8,6 +8,14 @@
 
 namespace lime {
 
+/// Slots that lie side by side.
+struct SlotRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  bool operator==(const SlotRange&) const = default;
+};
+
 /// Where buffered layers lie in memory, so that what a router reads always lies side by side, and
 /// so that memory holds no layer longer than some router reads it.
 ///
@@ -28,6 +36,9 @@ struct RouterPlan {
 
   std::int64_t num_slots = 0;
   std::vector<Layer> layers;
+
+  /// What earlier layers wrote and the routers of the layers from `next_layer` on read, ascending.
+  std::vector<SlotRange> slots_read_from(std::int64_t next_layer) const;
 };
 
 RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers);

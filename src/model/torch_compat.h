@@ -7,9 +7,11 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/Event.h>
 #include <torch/version.h>
 
 #include <optional>
+#include <thread>
 
 namespace lime {
 
@@ -39,6 +41,15 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
   return at::scaled_dot_product_attention(q, k, v, optional_tensor(mask), 0.0, is_causal);
 #else
   return {};
+#endif
+}
+
+/// Lets the calling thread wait until a device has come to the event.
+inline void wait_for_event(const c10::Event& event) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+  event.synchronize();
+#else
+  while (!event.query()) std::this_thread::yield();
 #endif
 }
 

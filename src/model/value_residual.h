@@ -22,6 +22,7 @@ class ValueResidual final : public KeyValueMixer {
       : first_layer_only_(first_layer_only), workspace_(workspace) {}
 
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) override;
+  void cross(Crossing& crossing, int) override { first_ = crossing.carry(first_); }
   at::Tensor shared_values() const override { return first_layer_only_ ? first_ : at::Tensor(); }
 
  private:

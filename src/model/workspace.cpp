@@ -7,6 +7,7 @@
 namespace lime {
 
 at::Tensor Workspace::get(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options) {
+  if (!options.device().is_cpu()) return at::empty(shape, options);
   at::Tensor& memory = memory_[static_cast<std::size_t>(slot)];
   const std::int64_t count = c10::multiply_integers(shape);
   if (!memory.defined() || memory.numel() < count || memory.dtype() != options.dtype() ||

@@ -25,7 +25,8 @@ class Workspace {
   static constexpr std::size_t kNumSlots = 9;
 
   /// Uninitialised memory of the slot, as a contiguous tensor. What get() of the same slot
-  /// returned before is overwritten by the next user.
+  /// returned before is overwritten by the next user. On a GPU it is new memory each time:
+  /// LibTorch keeps that of old tensors itself, and knows which streams still read it.
   at::Tensor get(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options);
 
  private:

@@ -29,7 +29,7 @@ std::vector<std::vector<std::int32_t>> generate_greedily(
   for (std::int64_t i = 0; i < max_new_tokens && unfinished > 0; ++i) {
     const at::Tensor logits =
         decoder
-            .forward(ids.to(decoder.options().device),
+            .forward(ids,
                      {.logits = LogitsFor::kLastToken, .cache = &cache, .workspace = &workspace})
             .logits;
     ids = logits.argmax(-1).to(at::kCPU);

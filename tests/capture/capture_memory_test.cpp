@@ -96,6 +96,24 @@ TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {
   EXPECT_EQ(plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}}).batch_size, 1);
 }
 
+TEST(CaptureMemoryTest, StagesHoldSeveralPassesAndCopies) {
+  const auto pass_of = [](const CaptureLoad& load, const std::string& decoder) {
+    return plan_capture_memory(small_model(decoder), load, 8, kQueue, {}).memory.pass;
+  };
+  for (const char* const decoder : {"llama", "lime", "denseformer"}) {
+    const std::int64_t one = pass_of(usual_load(), decoder);
+    CaptureLoad three = usual_load();
+    three.num_stages = 3;
+    three.relayed_bytes_per_token = 10000;
+    const std::int64_t rows = 8 * three.longest * three.bytes_per_token;
+    EXPECT_GE(pass_of(three, decoder), 5 * (one - rows) + rows + 3 * three.relay_bytes(8))
+        << decoder << ": three stages compute, two boundaries hold a batch";
+    CaptureLoad gpu = three;
+    gpu.is_on_host = false;
+    EXPECT_EQ(pass_of(gpu, decoder), rows + 3 * gpu.relay_bytes(8)) << decoder;
+  }
+}
+
 TEST(CaptureMemoryTest, DecodersThatKeepWhatEarlierLayersLeftTakeMore) {
   const std::int64_t llama = pass_elements_per_token(small_model());
   for (const char* const decoder : {"lime", "denseformer", "hyper_connections", "resformer"}) {

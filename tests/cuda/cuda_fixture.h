@@ -18,7 +18,7 @@
 namespace lime::testing {
 
 inline DecoderOptions on_gpu(ComputeType dtype = ComputeType::kFloat32) {
-  return {.device = c10::Device(c10::kCUDA, 0), .dtype = dtype};
+  return {.devices = {c10::Device(c10::kCUDA, 0)}, .dtype = dtype};
 }
 
 /// The same decoder elsewhere, or in another type.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <vector>
 
 #include "checkpoint/router_layout.h"
 
@@ -49,6 +51,44 @@ TEST(RouterPlanTest, MemoryHoldsOnlyWhatIsRead) {
   EXPECT_EQ(slots(RouterKind::kLast, 4), 4);
   EXPECT_EQ(slots(RouterKind::kFirst, 4), 5);
   EXPECT_EQ(slots(RouterKind::kFirstAndPrevious, 4), 6);
+}
+
+/// Plays the plan over a boundary: only what is carried is there on the other side.
+TEST(RouterPlanTest, WhatIsCarriedIsWhatLaterRoutersRead) {
+  for (const auto& [router, name] : EnumNames<RouterKind>::kNames) {
+    if (router == RouterKind::kNone) continue;
+    for (std::int64_t j = 1; j <= 9; ++j) {
+      const RouterPlan plan = plan_router({.router = router, .j = j}, 9);
+      for (std::int64_t next_layer = 1; next_layer < 9; ++next_layer) {
+        std::set<std::int64_t> carried;
+        for (const SlotRange& slots : plan.slots_read_from(next_layer)) {
+          for (std::int64_t i = 0; i < slots.count; ++i) carried.insert(slots.first + i);
+        }
+        std::set<std::int64_t> there = carried;
+        std::set<std::int64_t> read;
+        for (auto layer = static_cast<std::size_t>(next_layer); layer < 9; ++layer) {
+          const RouterPlan::Layer& step = plan.layers[layer];
+          there.insert(step.own_slot);
+          for (std::int64_t i = 0; i < step.num_sources; ++i) {
+            ASSERT_TRUE(there.contains(step.first_slot + i)) << name << " j " << j;
+            read.insert(step.first_slot + i);
+          }
+        }
+        for (const std::int64_t slot : carried) EXPECT_TRUE(read.contains(slot)) << name;
+      }
+    }
+  }
+}
+
+TEST(RouterPlanTest, SlotsThatNobodyReadsAnyMoreStayBehind) {
+  const auto carried = [](RouterKind router, std::int64_t j, std::int64_t next_layer) {
+    return plan_router({.router = router, .j = j}, 32).slots_read_from(next_layer);
+  };
+  using Ranges = std::vector<SlotRange>;
+  EXPECT_EQ(carried(RouterKind::kFull, 0, 16), (Ranges{{0, 16}}));
+  EXPECT_EQ(carried(RouterKind::kFirst, 4, 16), (Ranges{{0, 4}}));
+  EXPECT_EQ(carried(RouterKind::kLast, 4, 16), (Ranges{{1, 3}}));
+  EXPECT_EQ(carried(RouterKind::kDilated, 2, 16), (Ranges{{0, 8}, {16, 8}}));
 }
 
 /// What a pass multiplies: sources of all layers, each kv_heads^2 * tokens * 2 * head_dim.

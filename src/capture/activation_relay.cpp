@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/activation_relay.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+std::size_t stage_of(const std::vector<DecoderStage>& stages, int layer) {
+  std::size_t stage = 0;
+  while (stages[stage].layers.end() <= layer) ++stage;
+  return stage;
+}
+
+}  // namespace
+
+ActivationRelay::ActivationRelay(const std::vector<DecoderStage>& stages,
+                                 const std::vector<HookPoint>& points, Prepare prepare,
+                                 std::size_t bytes_per_stage) {
+  for (const DecoderStage& stage : stages) {
+    stages_.push_back(std::make_unique<Stage>(stage.device, bytes_per_stage));
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Stage& stage = *stages_[stage_of(stages, points[i].layer)];
+    ++stage.num_points;
+    registrations_.push_back(hooks_.read(
+        points[i], [&stage, prepare, i](const HookPoint&, const at::Tensor& activation) {
+          HostCopy copy(prepare(i, activation), stage.copies);
+          const std::size_t bytes = copy.bytes();
+          if (!stage.queue.push({i, std::move(copy)}, bytes)) {
+            throw Interrupted("capture: the pass was given up");
+          }
+        }));
+  }
+}
+
+bool ActivationRelay::take_pass(const Receive& receive) {
+  for (const auto& stage : stages_) {
+    for (std::size_t i = 0; i < stage->num_points; ++i) {
+      const std::optional<Item> item = stage->queue.pop();
+      if (!item) return false;
+      receive(item->point, item->copy.get());
+    }
+  }
+  return true;
+}
+
+void ActivationRelay::close() {
+  for (const auto& stage : stages_) stage->queue.close_and_clear();
+}
+
+}  // namespace lime
