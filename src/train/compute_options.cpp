@@ -24,6 +24,8 @@ void ComputeOptions::validate() const {
   }
 }
 
-DecoderOptions ComputeOptions::decoder_options() const { return {.devices = {parse_device(device)}}; }
+DecoderOptions ComputeOptions::decoder_options() const {
+  return {.devices = {parse_device(device)}};
+}
 
 }  // namespace lime
