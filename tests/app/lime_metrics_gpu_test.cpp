@@ -96,7 +96,7 @@ TEST_F(LimeMetricsGpuTest, GoesOnWithWhatTheSameDeviceHasFinished) {
 TEST_F(LimeMetricsGpuTest, KeepsWhatWasFinishedBeforeTheGpuFailed) {
   write_golden_captures();
   const std::string command = "entropy first.h5 --quiet --device cuda -o e.json --resume";
-  set("LIME_FAKE_GPU_FAULT", "compute");
+  set("LIME_FAKE_GPU_FAULT", "third-compute");
   const ProgramRun failed = run(command);
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.errors,
@@ -104,6 +104,7 @@ TEST_F(LimeMetricsGpuTest, KeepsWhatWasFinishedBeforeTheGpuFailed) {
             "was encountered; what is finished is good, try again or use --device cpu\n");
   ::unsetenv("LIME_FAKE_GPU_FAULT");
   ASSERT_EQ(run(command).status, 0);
+  EXPECT_EQ(document("e.json").at("provenance").at("resumed_units"), 2);
   EXPECT_EQ(difference(document("e.json").at("rows"), rows("entropy first.h5 --device cuda")), "");
 }
 

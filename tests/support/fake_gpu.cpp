@@ -6,7 +6,7 @@
 //   LIME_FAKE_GPU_COUNT    number of GPUs; 1 if not set
 //   LIME_FAKE_GPU_FREE     bytes of free memory; 1 GiB if not set
 //   LIME_FAKE_GPU_VERSION  of the interface
-//   LIME_FAKE_GPU_FAULT    count, compute, or eigenvalues (which are then wrong)
+//   LIME_FAKE_GPU_FAULT    count, compute, third-compute, or eigenvalues (which are then wrong)
 //   LIME_FAKE_GPU_LOG      file to which a line is added for each batch
 
 #include <Eigen/Eigenvalues>
@@ -141,7 +141,10 @@ void log_batch(std::int64_t first_slot, std::int64_t count) {
 
 Status compute(Workspace* workspace, std::int64_t first_slot, std::int64_t count,
                Spectrum* spectra) {
-  if (has_fault("compute")) return fail("cublasDsyrk: an illegal memory access was encountered");
+  static int calls = 0;
+  if (has_fault("compute") || (has_fault("third-compute") && ++calls == 3)) {
+    return fail("cublasDsyrk: an illegal memory access was encountered");
+  }
   if (count > workspace->plan.batch) return fail("compute: the batch is too large");
   log_batch(first_slot, count);
   workspace->eigenvalues.resize(static_cast<std::size_t>(count));
