@@ -6,14 +6,25 @@
 #   scripts/sanitize.sh valgrind [OPTION]   memcheck over what needs no LibTorch, build/valgrind
 #   scripts/sanitize.sh fuzz [SECONDS]      every harness of tests/fuzz under libFuzzer, one after
 #                                           the other (1800 s each); needs Clang; build/fuzz
-# --readers builds and tests only what reads files (core, checkpoint, store, tests/fuzz with 20 s of
-# random changes each), in a minute or two; --window only the window, whose child programs of route
-# surgery are built likewise. Other options go to ctest. Suppressions, each with its reason, lie in
-# tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
+# --readers builds and tests only what reads files (core, checkpoint, store, and tests/fuzz over its
+# corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter, for CI;
+# --window the window, whose child programs of route surgery are built likewise; --programs runs every
+# command of lime-metrics and lime-figure once, on what LIME_CAPTURE of another build (build/release)
+# captures. Other options go to ctest where it runs the tests, else to the programs. Suppressions, each
+# with its reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+
+# Where the system spreads addresses over more bits than the sanitizers of GCC 12 allow for, their
+# programs do not start, some of the time: they run without that.
+if [[ ${1:-} =~ ^[at]san$ ]] && [ -z "${LIME_FIXED_ADDRESSES:-}" ]; then
+  export LIME_FIXED_ADDRESSES=1
+  if setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
+    exec setarch "$(uname -m)" --addr-no-randomize scripts/sanitize.sh "$@"
+  fi
+fi
 
 tool=${1:-}
 [ $# -gt 0 ] && shift
@@ -46,9 +57,40 @@ compile() {
   }
 }
 
+# run_readers: one process for each program, where ctest would start one for each test
+run_readers() {
+  {
+    for name in "${readers[@]}"; do
+      echo "$name --gtest_brief=1"
+    done
+    for name in "${fuzzers[@]}"; do
+      echo "lime_fuzz_$name --seconds ${LIME_FUZZ_SECONDS:-20} $PWD/tests/fuzz/corpus/$name"
+    done
+  } | (cd "$build" && xargs -P "$jobs" -L 1 bash -c '
+      "bin/$0" "$@" >"$0.log" 2>&1 && status=0 || status=$?
+      [ "$status" = 0 ] || { tail -n 60 "$0.log"; echo "$0: status $status"; exit 255; }
+      echo "$0: $(tail -n 1 "$0.log")"')
+}
+
 # run_tests CTEST_ARGUMENT...: of the programs that were built
 run_tests() {
   ctest --test-dir "$build" --output-on-failure -j "$jobs" -E "$left_out" "$@"
+}
+
+# run_every_command CHECKER...
+run_every_command() {
+  tests/sanitizers/every_command.sh "$build/bin" "${LIME_CAPTURE:-build/release/bin/lime-capture}" \
+    "$build/every_command" "$@"
+}
+
+# find_leaks: leaves LeakSanitizer off where the process may not trace its own threads, as in some
+# containers: every program would fail at its end. Before the build, which asks tests for their names.
+find_leaks() {
+  if ! echo 'int main(void) { return 0; }' | cc -x c -fsanitize=address -o "$build/leaks" - ||
+    ! "$build/leaks" 2>"$build/leaks.log"; then
+    echo "sanitize: leaks are not looked for; see $build/leaks.log"
+    export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+  fi
 }
 
 export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
@@ -57,11 +99,24 @@ export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 
 only=()
+run=run_tests
 left_out='NOT_BUILT$'
 case "${1:-}" in
   --readers)
     shift
     only=("${readers[@]}" "${fuzzers[@]/#/lime_fuzz_}")
+    run=run_readers
+    ;;
+  --corpora)
+    shift
+    readers=()
+    only=("${fuzzers[@]/#/lime_fuzz_}")
+    run=run_readers
+    ;;
+  --programs)
+    shift
+    only=(lime-metrics lime-figure)
+    run=run_every_command
     ;;
   --window)
     [ "$tool" = valgrind ] && usage
@@ -73,9 +128,10 @@ esac
 
 case "$tool" in
   asan)
-    configure -DLIME_FUZZ_SECONDS=20
+    configure -DLIME_FUZZ_SECONDS="${LIME_FUZZ_SECONDS:-20}"
+    find_leaks
     compile "${only[@]}"
-    run_tests "$@"
+    "$run" "$@"
     ;;
   tsan)
     # GNU's OpenMP runtime is not instrumented, so its barriers look like none; the threads under
@@ -84,13 +140,19 @@ case "$tool" in
     export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1
     configure
     compile "${only[@]}"
-    run_tests "$@"
+    "$run" "$@"
     ;;
   valgrind)
     configure
+    export OMP_NUM_THREADS=1
+    if [ "$run" = run_every_command ]; then
+      compile "${only[@]}"
+      run_every_command valgrind -q --error-exitcode=99 --leak-check=full \
+        --errors-for-leak-kinds=definite --suppressions="$suppressions/valgrind.supp"
+      exit
+    fi
     [ ${#only[@]} -gt 0 ] && torch_free=("${readers[@]}")
     compile "${torch_free[@]}"
-    export OMP_NUM_THREADS=1
     printf '%s\n' "${torch_free[@]}" | xargs -P "$jobs" -I{} bash -c '
       valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
         --trace-children=yes --suppressions="$0/valgrind.supp" "$1/bin/$2" --gtest_brief=1 "${@:3}" \

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command of lime-metrics and lime-figure once, on small captures of the checkpoints in data/:
+#   every_command.sh PROGRAMS LIME_CAPTURE OUTPUT [CHECKER...]
+# PROGRAMS holds lime-metrics and lime-figure, built for a sanitizer or to be run by CHECKER;
+# LIME_CAPTURE may be of another build. Exits with 1 where one does not end as it should; OUTPUT/NAME.log
+# says why.
+set -euo pipefail
+programs=$(realpath "$1")
+capture=$(realpath "$2")
+output=$3
+checker=("${@:4}")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
+
+rm -rf "$output"
+mkdir -p "$output"
+cd "$output"
+for i in $(seq 40); do
+  echo "$((i % 7 + 2)) + $((i % 5 + 1)) - $((i % 3 + 1)) = $((i % 7 + i % 5 + 3)) - $((i % 3 + 1)) = $((i % 7 + i % 5 - i % 3 + 2))"
+done >expressions.txt
+"$root/scripts/arithmetic_pairs.sh" expressions.txt 40 >pairs.jsonl
+for model in llama lime; do
+  take() { "$capture" --checkpoint "$root/data/aet-$model" --quiet --threads 2 "$@"; }
+  take --lines expressions.txt --max-sequences 10 --sites values,hidden,attn.hook_pattern -o "$model.h5"
+  take --lines expressions.txt --only ' 1, 2, 3' --sites hidden -o "words-$model.h5"
+  take --pairs pairs.jsonl --rows mean --sites hidden --log-likelihood -o "pairs-$model.h5"
+done
+
+failed=0
+# check [-s STATUS] NAME PROGRAM ARGUMENT...: it must end with STATUS, 0 if not given
+check() {
+  local expected=0 start=$SECONDS status=0
+  if [ "$1" = -s ]; then
+    expected=$2
+    shift 2
+  fi
+  local name=$1 program=$2
+  shift 2
+  "${checker[@]}" "$programs/$program" "$@" >"$name.log" 2>&1 || status=$?
+  if [ "$status" = "$expected" ]; then
+    echo "$name: $((SECONDS - start)) s"
+  else
+    echo "$name: status $status; see $output/$name.log"
+    failed=1
+  fi
+}
+
+# measure NAME ARGUMENT...: NAME.json, .csv and .tex
+measure() {
+  local name=$1
+  shift
+  check "$name" lime-metrics "$@" --threads 2 --quiet -o "$name.json" -o "$name.csv" -o "$name.tex"
+}
+
+both=(llama.h5 lime.h5 --label LLaMA LIMe)
+words=(words-llama.h5 words-lime.h5 --label LLaMA LIMe)
+pairs=(pairs-llama.h5 pairs-lime.h5 --label LLaMA LIMe)
+compare=(--compare first --compare-resamples 200)
+models=("$root/data/aet-llama" "$root/data/aet-lime")
+measure entropy entropy "${both[@]}" --site values,hidden --bootstrap 200 "${compare[@]}"
+measure entropy-bounds entropy lime.h5 --site hidden --top-k 2 --bootstrap 0
+measure separability separability "${words[@]}" --layer 0,2 --method both --control shuffled --folds 2
+measure blimp blimp "${pairs[@]}" --layer 1 --folds 2 --bootstrap 200 --judgements judgements.jsonl
+measure blimp-zero-shot blimp --zero-shot "${pairs[@]}" --bootstrap 200
+measure tsne tsne "${words[@]}" --layer 1 --perplexity 5 --iterations 60 --align
+measure tsne-trees tsne words-lime.h5 --layer 1 --perplexity 5 --iterations 60 \
+  --repulsion barnes-hut --neighbors ivf
+measure geometry geometry "${both[@]}" --site hidden --layer 0,2 --ranks both --jackknife 5
+measure similarity similarity "${both[@]}" --site hidden --jackknife 5 "${compare[@]}"
+measure tokens tokens "${both[@]}" --site hidden --checkpoint "${models[1]}"
+measure attention attention "${both[@]}" --bootstrap 200
+measure attention-sequence attention lime.h5 --sequence 1 --query 4 --checkpoint "${models[1]}"
+measure router router "${models[1]}" lime.h5 --label LIMe --detail weights
+measure counterfactual counterfactual lime.h5 --against llama.h5 --label LIMe LLaMA \
+  --router trained,identity,last-1,random --bootstrap 200
+measure cost cost "${models[@]}" --sequence-length 512
+check rerun lime-metrics rerun entropy.json --quiet
+check -s 1 refusal lime-metrics entropy lime.h5 expressions.txt
+check figures lime-figure all ./*.json "${models[@]}" -o figures --format pdf,svg,png,csv,tex --dpi 60
+check figure lime-figure router.json --kind router-heads --size acl-page --theme dark -o heads.svg
+check figure-list lime-figure --list
+check figure-provenance lime-figure --show-provenance heads.svg
+exit "$failed"
