@@ -117,8 +117,7 @@ GramWorkspace::GramWorkspace(const Gpu& gpu, device_abi::Plan plan)
   if (status == device_abi::kOutOfMemory) {
     throw IoError(
         "device: {} has {} free, and a sequence of up to {} tokens and {} dimensions needs at "
-        "least "
-        "{} ({}); end what else runs there, or use --device cpu",
+        "least {} ({}); end what else runs there, or use --device cpu",
         gpu_.name(), human_bytes(static_cast<double>(gpu_.free_bytes())), plan_.max_rows,
         plan_.max_cols, human_bytes(static_cast<double>(needed)), module.last_error());
   }
