@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
