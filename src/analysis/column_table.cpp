@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 
-std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
-  const std::string space(width - std::min(width, display_width(text)), ' ');
-  return to_the_right ? space + text : text + space;
-}
-
 bool is_present(const Json& row, const std::string& key) {
   const auto found = row.find(key);
   return found != row.end() && !found->is_null();

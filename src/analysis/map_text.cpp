@@ -34,11 +34,6 @@ double largest_of(const MatrixD& map) {
   return largest;
 }
 
-std::string without_trailing_spaces(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
-
 /// Sums of `group` neighbouring columns; NaN where none of them has a cell.
 MatrixD grouped_columns(const MatrixD& map, Index group) {
   const Index columns = (map.cols() + group - 1) / group;

@@ -65,11 +65,6 @@ Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool u
   return parts;
 }
 
-std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
-  const std::string space(width - std::min(width, display_width(text)), ' ');
-  return to_the_right ? space + text : text + space;
-}
-
 /// Pads `lines` of equal roles to common widths and joins the parts with one space.
 std::vector<std::string> align(const std::vector<Cells>& lines) {
   std::vector<std::size_t> widths;
@@ -89,11 +84,6 @@ std::vector<std::string> align(const std::vector<Cells>& lines) {
     joined.push_back(std::move(text));
   }
   return joined;
-}
-
-std::string without_trailing_spaces(std::string text) {
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
 }
 
 std::string format_block(const PivotBlock& block, const Pivot& pivot, const TableLayout& layout,
@@ -166,6 +156,16 @@ std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char letter) {
     return (static_cast<unsigned char>(letter) & 0xC0) != 0x80;
   }));
+}
+
+std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
+  const std::string space(width - std::min(width, display_width(text)), ' ');
+  return to_the_right ? space + text : text + space;
+}
+
+std::string without_trailing_spaces(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
 }
 
 std::string results_to_text(const Results& results, const TableLayout& layout,

@@ -23,5 +23,8 @@ std::string results_to_text(const Results& results, const TableLayout& layout,
 
 /// Columns that `text` takes on a terminal: its UTF-8 characters.
 std::size_t display_width(const std::string& text);
+/// `text` with spaces before or behind it, as wide as `width` columns or as itself.
+std::string padded(const std::string& text, std::size_t width, bool to_the_right);
+std::string without_trailing_spaces(std::string text);
 
 }  // namespace lime
