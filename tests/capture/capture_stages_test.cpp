@@ -22,7 +22,7 @@ using testing::equal_bits;
 using ::testing::HasSubstr;
 using testing::kSmallShards;
 
-void expect_equal_captures(const CaptureReader& found, const CaptureReader& expected) {
+void expect_equal_measurements(const CaptureReader& found, const CaptureReader& expected) {
   ASSERT_EQ(found.num_rows(), expected.num_rows());
   EXPECT_EQ(found.rows().token, expected.rows().token);
   EXPECT_EQ(found.sites(), expected.sites());
@@ -71,7 +71,7 @@ class StagedCaptureTest : public CaptureTest {
     const CaptureReader expected = on("cpu");
     for (const char* const devices : {"cpu,cpu", "cpu,cpu,cpu"}) {
       SCOPED_TRACE(devices);
-      expect_equal_captures(on(devices), expected);
+      expect_equal_measurements(on(devices), expected);
     }
   }
 
@@ -148,7 +148,7 @@ TEST_F(StagedCaptureTest, InterruptedRunsGoOnWithEqualBits) {
   EXPECT_THROW(run_capture(options_, stopping, stop.get_token(), kSmallShards), Interrupted);
   EXPECT_FALSE(CaptureReader(options_.output).complete());
   options_.resume = true;
-  expect_equal_captures(capture(), single);
+  expect_equal_measurements(capture(), single);
 }
 
 TEST_F(StagedCaptureTest, ErrorsOfAnyThreadAreOneLine) {
