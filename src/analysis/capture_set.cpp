@@ -34,8 +34,7 @@ CaptureReader open_capture(const fs::path& path) {
 /// are not dimensions; attention itself names them.
 std::vector<std::string> representation_sites(const CaptureReader& reader) {
   std::vector<std::string> sites = reader.sites();
-  std::erase(sites, kPatternSite);
-  if (sites.empty()) {
+  if (std::erase(sites, kPatternSite) > 0 && sites.empty()) {
     throw InvalidArgument(
         "{}: has only '{}', which is no representation; see lime-metrics attention, or name it "
         "with --site",
