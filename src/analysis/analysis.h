@@ -72,7 +72,7 @@ struct Analysis {
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
   std::string device = {};  ///< for the provenance; empty: the processor
-  CompareOptions compare;  ///< what is made of the units' samples
+  CompareOptions compare;   ///< what is made of the units' samples
   /// Why the units will have no samples, and what to do, where that is known beforehand.
   std::string lacks_items = {};
   /// Further rows, computed of all units together (means over tasks, differences of models); whole
