@@ -44,7 +44,7 @@ namespace {
 constexpr hsize_t kChunkBytes = 1 << 20;
 
 /// Data go to disk in windows of so many bytes: while one is being written, the next one fills.
-constexpr std::uint64_t kWindowBytes = 16 << 20;
+constexpr std::uint64_t kWindowBytes = 64 << 20;
 
 /// Asks the system to write the last window to disk, waits until the one before it is there, and
 /// gives its memory back. So the sync at the end has little left to do, a slow disk slows the
