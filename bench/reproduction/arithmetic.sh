@@ -27,11 +27,8 @@ while [ $# -gt 0 ]; do
     *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-for program in lime-train lime-capture lime-metrics lime-figure; do
-  [ -x "$programs/$program" ] && continue
-  echo "$programs/$program is not built; run scripts/build.sh, or name its folder with --programs" >&2
-  exit 1
-done
+. bench/reproduction/trainings.sh
+need_programs lime-train lime-capture lime-metrics lime-figure
 mkdir -p "$out"
 
 # train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
@@ -40,23 +37,15 @@ train() {
   [ "$2" = lime ] && decoder+=(--router full)
   "$programs/lime-train" --task aet --operands 4 5 6 --train-samples 50000 --steps "$steps" \
     --batch-size 128 --learning-rate 1e-3 --threads 1 --log-every 50 --save-every 500 \
-    --validate-every 1000 --seed "$1" "${decoder[@]}" -o "$out/$2-$1" --resume \
-    >"$out/$2-$1.log" 2>&1
+    --validate-every 1000 --seed "$1" "${decoder[@]}" -o "$out/$2-$1" --resume
 }
 
 for seed in $seeds; do
   for decoder in llama lime; do
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    echo "training $decoder, seed $seed: $out/$decoder-$seed.log" >&2
-    train "$seed" "$decoder" &
+    start "$decoder-$seed" train "$seed" "$decoder"
   done
 done
-failed=no
-for job in $(jobs -p); do wait "$job" || failed=yes; done
-if [ "$failed" = yes ]; then
-  echo "a training ended early; its log in $out says why, the same command goes on" >&2
-  exit 1
-fi
+finish
 
 "$programs/lime-train" generate --task aet --operands 6 --count 2000 --seed 2026 \
   -o "$out/expressions.txt"

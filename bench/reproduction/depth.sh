@@ -28,10 +28,8 @@ while [ $# -gt 0 ]; do
     *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-if [ ! -x "$programs/lime-train" ]; then
-  echo "$programs/lime-train is not built; run scripts/build.sh, or name its folder with --programs" >&2
-  exit 1
-fi
+. bench/reproduction/trainings.sh
+need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"
 
@@ -41,26 +39,18 @@ train() {
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers "$2" \
     --num-attention-heads 4 --hidden-size 64 --decoder "$3" --steps "$steps" --batch-size 2 \
     --learning-rate 1e-3 --threads 1 --log-every 20 --save-every 100 --validate-every "$steps" \
-    --seed "$1" -o "$out/$3-$2-$1" --resume >"$out/$3-$2-$1.log" 2>&1
+    --seed "$1" -o "$out/$3-$2-$1" --resume
 }
 
 for seed in $seeds; do
   for number in $layers; do
     for decoder in llama lime; do
-      while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-      echo "training $decoder of $number layers, seed $seed: $out/$decoder-$number-$seed.log" >&2
-      train "$seed" "$number" "$decoder" &
-      # The first run makes the tokens of all.
-      while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+      start "$decoder-$number-$seed" train "$seed" "$number" "$decoder"
+      wait_for_tokens
     done
   done
 done
-failed=no
-for job in $(jobs -p); do wait "$job" || failed=yes; done
-if [ "$failed" = yes ]; then
-  echo "a training ended early; its log in $out says why, the same command goes on" >&2
-  exit 1
-fi
+finish
 
 printf '\n%6s %-7s %4s %11s %8s %12s\n' layers decoder seed parameters loss perplexity
 for number in $layers; do

@@ -34,11 +34,8 @@ while [ $# -gt 0 ]; do
     *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-for program in lime-train lime-capture lime-metrics lime-figure; do
-  [ -x "$programs/$program" ] && continue
-  echo "$programs/$program is not built; run scripts/build.sh, or name its folder with --programs" >&2
-  exit 1
-done
+. bench/reproduction/trainings.sh
+need_programs lime-train lime-capture lime-metrics lime-figure
 data=${LIME_TEST_DATA:-../shared}
 for folder in text blimp; do
   [ -d "$data/$folder" ] && continue
@@ -62,24 +59,16 @@ train() {
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 8 --num-attention-heads 8 \
     --hidden-size 256 --decoder "$2" --steps "$steps" --batch-size 2 --learning-rate 1e-3 \
     --threads "$threads" --log-every 20 --save-every 250 --validate-every 900 --seed "$1" \
-    -o "$out/$2-$1" --resume >"$out/$2-$1.log" 2>&1
+    -o "$out/$2-$1" --resume
 }
 
 for seed in $seeds; do
   for decoder in llama lime; do
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    echo "training $decoder, seed $seed: $out/$decoder-$seed.log" >&2
-    train "$seed" "$decoder" &
-    # The first run makes the tokens of all.
-    while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+    start "$decoder-$seed" train "$seed" "$decoder"
+    wait_for_tokens
   done
 done
-failed=no
-for job in $(jobs -p); do wait "$job" || failed=yes; done
-if [ "$failed" = yes ]; then
-  echo "a training ended early; its log in $out says why, the same command goes on" >&2
-  exit 1
-fi
+finish
 
 words=' is, are, was, were'
 text=("$out"/held-out/*.txt)

@@ -28,10 +28,8 @@ while [ $# -gt 0 ]; do
     *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-if [ ! -x "$programs/lime-train" ]; then
-  echo "$programs/lime-train is not built; run scripts/build.sh, or name its folder with --programs" >&2
-  exit 1
-fi
+. bench/reproduction/trainings.sh
+need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"
 
@@ -54,25 +52,17 @@ train() {
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 6 --num-attention-heads 4 \
     --hidden-size 96 --intermediate-size 256 "${decoder[@]}" --steps "$steps" --batch-size 4 \
     --learning-rate 2e-3 --threads 1 --log-every 25 --save-every 500 --validate-every 500 \
-    --seed "$1" -o "$out/$2-$1" --resume >"$out/$2-$1.log" 2>&1
+    --seed "$1" -o "$out/$2-$1" --resume
 }
 
 for variant in $variants; do options_of "$variant" >"$out/options.txt"; done
 for seed in $seeds; do
   for variant in $variants; do
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    echo "training $variant, seed $seed: $out/$variant-$seed.log" >&2
-    train "$seed" "$variant" &
-    # The first run makes the tokens of all.
-    while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
+    start "$variant-$seed" train "$seed" "$variant"
+    wait_for_tokens
   done
 done
-failed=no
-for job in $(jobs -p); do wait "$job" || failed=yes; done
-if [ "$failed" = yes ]; then
-  echo "a training ended early; its log in $out says why, the same command goes on" >&2
-  exit 1
-fi
+finish
 
 printf '\n%-16s %4s %11s %12s\n' variant seed parameters perplexity
 for variant in $variants; do
