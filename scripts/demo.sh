@@ -86,6 +86,10 @@ measure blimp agreement-probes.json "${agreement[@]}"
 measure tsne word-clouds.json "${words[@]}" --max-per-class 100
 "$bin/lime-figure" all "$out"/{words,agreement,agreement-probes,word-clouds}.json \
   --layer-base 1 --format pdf,png -o "$out/figures/english" --quiet
+for kind in pdf png; do  # these pairs are all of one field, which is what is drawn otherwise
+  "$bin/lime-figure" "$out/agreement.json" --by task \
+    -o "$out/figures/english/blimp-agreement.$kind"
+done
 echo
 printf '   %s\n' "$out"/figures/*.pdf "$out"/figures/english/*.pdf
 
