@@ -17,6 +17,7 @@ seeds=1
 steps=1000
 jobs=2
 variants='llama full average last-2 first-2 no-head-mixing per-dimension dynamic'
+variants+=' full-llama-start full-fast-routers'
 while [ $# -gt 0 ]; do
   case "$1" in
     --programs) programs=$2; shift 2 ;;
@@ -40,6 +41,10 @@ options_of() {  # VARIANT: its options
     last-* | first-*) echo --decoder lime --router "${1%-*}" --router-j "${1##*-}" ;;
     no-head-mixing | per-dimension) echo --decoder lime --router full "--$1" ;;
     dynamic) echo --decoder lime --router full --dynamic-router ;;
+    full-llama-start) echo --decoder lime --router full --router-initializer-scale 0 ;;
+    full-fast-routers) echo --decoder lime --router full --router-learning-rate 1e-2 ;;
+    llama-wide-start) echo --decoder llama --initializer-range 0.06 ;;
+    full-wide-start) echo --decoder lime --router full --initializer-range 0.06 ;;
     *) echo "'$1' is no variant" >&2; return 1 ;;
   esac
 }

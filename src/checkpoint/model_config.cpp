@@ -69,11 +69,15 @@ void add_sliding_window(const ModelConfig& config, Json& json) {
 }
 
 Json lime_to_json(const LimeConfig& lime) {
-  return {{"router", enum_name(lime.router)},
-          {"j", lime.j},
-          {"head_mixing", lime.head_mixing},
-          {"per_dimension", lime.per_dimension},
-          {"dynamic", lime.dynamic}};
+  Json json = {{"router", enum_name(lime.router)},
+               {"j", lime.j},
+               {"head_mixing", lime.head_mixing},
+               {"per_dimension", lime.per_dimension},
+               {"dynamic", lime.dynamic}};
+  if (lime.initializer_scale != LimeConfig().initializer_scale) {
+    json["initializer_scale"] = lime.initializer_scale;
+  }
+  return json;
 }
 
 std::string architecture_name(DecoderKind decoder) {
@@ -231,6 +235,9 @@ Json model_config_to_json(const ModelConfig& config) {
   if (config.eos_token_ids.size() == 1) json["eos_token_id"] = config.eos_token_ids.front();
   if (config.eos_token_ids.size() > 1) json["eos_token_id"] = config.eos_token_ids;
   if (!config.torch_dtype.empty()) json["torch_dtype"] = config.torch_dtype;
+  if (config.initializer_range != ModelConfig().initializer_range) {
+    json["initializer_range"] = config.initializer_range;
+  }
   add_own_object(config, json);
   return json;
 }

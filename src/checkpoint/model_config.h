@@ -98,6 +98,9 @@ struct LimeConfig {
   bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
   bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
   bool dynamic = false;        ///< weights computed from the token
+  /// Random start of a static router, as a share of the paper's, see initialize_router(); 0: every
+  /// layer starts with what it would read in a LLaMA.
+  double initializer_scale = 1.0;
 };
 
 /// The object `denseformer` of config.json. Source: Pagliardini et al. (2024), arXiv:2402.02622.
@@ -142,6 +145,8 @@ struct ModelConfig {
   std::vector<bool> sliding_layers;
   std::optional<std::int64_t> bos_token_id = std::nullopt;
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
+  /// Standard deviation of the matrices before training; transformers' default.
+  double initializer_range = 0.02;
   std::string
       torch_dtype;  ///< "float32", "bfloat16", ... as the file says (also `dtype`), or empty
   LimeConfig lime;  ///< read for DecoderKind::kLime only, as the next three for theirs

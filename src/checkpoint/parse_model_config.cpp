@@ -165,6 +165,7 @@ LimeConfig read_lime(const KeyReader& keys) {
   lime.head_mixing = keys.boolean("head_mixing", lime.head_mixing);
   lime.per_dimension = keys.boolean("per_dimension", lime.per_dimension);
   lime.dynamic = keys.boolean("dynamic", lime.dynamic);
+  lime.initializer_scale = keys.number("initializer_scale").value_or(lime.initializer_scale);
   return lime;
 }
 
@@ -251,6 +252,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
   read_biases(keys, config);
   config.bos_token_id = keys.integer("bos_token_id");
   config.eos_token_ids = keys.integers("eos_token_id");
+  config.initializer_range = keys.number("initializer_range").value_or(config.initializer_range);
   config.torch_dtype = keys.text("dtype").value_or(keys.text("torch_dtype").value_or(""));
   read_own_object(keys, config);
   config.validate(where);  // before anything is sized by num_hidden_layers

@@ -179,10 +179,6 @@ bool DecoderWeights::requires_grad() const {
 }
 
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed) {
-  constexpr double kHuggingFaceRange = 0.02;
-  const double range = config.raw.is_object()
-                           ? config.raw.value("initializer_range", kHuggingFaceRange)
-                           : kHuggingFaceRange;
   const at::NoGradGuard no_grad;
   const Random base(seed);
   for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
@@ -197,7 +193,7 @@ void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std:
       if (name.ends_with("lime_router.static_weights")) {
         initialize_router(drawn, config, random);
       } else {
-        fill_normal(drawn, range, random);
+        fill_normal(drawn, config.initializer_range, random);
       }
       tensor.copy_(drawn);
     }

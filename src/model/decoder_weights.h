@@ -85,8 +85,8 @@ struct DecoderWeights {
   std::vector<NamedTensor> parameters;
 };
 
-/// Random weights for training: normal(0, initializer_range of config.json, or 0.02) for matrices,
-/// 0 for biases, 1 for gains, and what initialize_router(), initialize_depth_average() and
+/// Random weights for training: normal(0, config.initializer_range) for matrices, 0 for biases,
+/// 1 for gains, and what initialize_router(), initialize_depth_average() and
 /// initialize_hyper_connection() say. Each parameter draws from a stream of its own, so the same
 /// seed gives the same weights on every machine.
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed);

@@ -153,7 +153,7 @@ void initialize_router(const at::Tensor& router, const ModelConfig& config, Rand
   const std::int64_t dims = weighted_dims(config);
   const std::int64_t mixed = mixed_heads(config);
   const std::int64_t fan_in = router.size(1) / dims;
-  const double bound = std::sqrt(3.0 / static_cast<double>(fan_in));
+  const double bound = config.lime.initializer_scale * std::sqrt(3.0 / static_cast<double>(fan_in));
   double* weight = router.data_ptr<double>();
   for (std::int64_t row = 0; row < heads; ++row) {
     for (std::int64_t column = 0; column < fan_in * dims; ++column, ++weight) {

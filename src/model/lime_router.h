@@ -66,7 +66,7 @@ class LimeRouter final : public KeyValueMixer {
 
 /// Fills a static router as the paper starts it: the identity on the newest layer that it reads
 /// (its own), elsewhere uniform(-b, b) with b = sqrt(3 / fan_in), fan_in = the buffered heads that
-/// a routed head reads, (l + 1) * kv_heads for a full router.
+/// a routed head reads, (l + 1) * kv_heads for a full router; times config.lime.initializer_scale.
 /// @param router  static_router_shape(), float64 on the processor
 void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random);
 

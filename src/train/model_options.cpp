@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/model_options.h"
 
+#include <cmath>
+
 #include "core/errors.h"
 
 namespace lime {
+namespace {
+
+void require_start(bool holds, const char* name, const char* what, double value) {
+  if (holds && std::isfinite(value)) return;
+  throw InvalidArgument("model: {} must be {}, got {}", name, what, value);
+}
+
+}  // namespace
 
 void ModelOptions::describe(OptionList& list) {
   list.group("Model");
@@ -15,6 +25,10 @@ void ModelOptions::describe(OptionList& list) {
   list.add("no_head_mixing", no_head_mixing, "a routed head reads only its own buffered heads");
   list.add("per_dimension", per_dimension, "routers have one weight for each dimension of a head");
   list.add("dynamic_router", dynamic_router, "routers compute their weights from the token");
+  list.add(
+      "router_initializer_scale", router_initializer_scale,
+      "random start of the routers of lime, as a share of the paper's, >= 0; with 0 they start "
+      "by reading what a LLaMA would");
   list.add("dwa_dilation", dwa_dilation,
            "of denseformer: averages read every so many-th output, >= 1");
   list.add("dwa_period", dwa_period, "of denseformer: every so many-th layer averages, >= 1");
@@ -33,6 +47,8 @@ void ModelOptions::describe(OptionList& list) {
   list.add("max_position_embeddings", max_position_embeddings, "longest sequence, in tokens");
   list.add("untie_word_embeddings", untie_word_embeddings,
            "give the output projection weights of its own, not those of the embedding");
+  list.add("initializer_range", initializer_range,
+           "standard deviation of the matrices before training, > 0");
 }
 
 ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token_id,
@@ -43,6 +59,9 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
         "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
         hidden_size, num_attention_heads);
   }
+  require_start(initializer_range > 0.0, "initializer_range", "above 0", initializer_range);
+  require_start(router_initializer_scale >= 0.0, "router_initializer_scale", "at least 0",
+                router_initializer_scale);
   ModelConfig config;
   config.decoder = decoder;
   config.vocab_size = vocab_size;
@@ -57,12 +76,14 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
   config.qkv_bias = decoder == DecoderKind::kQwen2;
   config.bos_token_id = bos_token_id;
   config.eos_token_ids = {eos_token_id};
+  config.initializer_range = initializer_range;
   config.torch_dtype = "float32";
   config.lime = {.router = router,
                  .j = router_j,
                  .head_mixing = !no_head_mixing,
                  .per_dimension = per_dimension,
-                 .dynamic = dynamic_router};
+                 .dynamic = dynamic_router,
+                 .initializer_scale = router_initializer_scale};
   config.denseformer = {.dilation = dwa_dilation, .period = dwa_period};
   config.hyper_connections = {.dynamic = !hyper_static, .rate = hyper_rate};
   config.first_layer_values_only = first_layer_only;

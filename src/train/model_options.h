@@ -19,6 +19,8 @@ struct ModelOptions {
   bool no_head_mixing = false;
   bool per_dimension = false;
   bool dynamic_router = false;
+  /// Random start of the static routers, as a share of the paper's, >= 0.
+  double router_initializer_scale = 1.0;
   /// Of `denseformer`.
   std::int64_t dwa_dilation = 1;
   std::int64_t dwa_period = 1;
@@ -38,11 +40,15 @@ struct ModelOptions {
   std::int64_t max_position_embeddings = 512;
   /// Give the output projection weights of its own; the paper's models use the embedding.
   bool untie_word_embeddings = false;
+  /// Standard deviation of the matrices before training, > 0.
+  double initializer_range = 0.02;
 
   void describe(OptionList& list);
 
   /// The configuration for a tokenizer with `vocab_size` tokens.
-  /// @throws FormatError  that names the first size that cannot be, e.g. heads that do not divide.
+  /// @throws FormatError      that names the first size that cannot be, e.g. heads that do not
+  /// divide.
+  /// @throws InvalidArgument  if weights cannot start so.
   ModelConfig config(std::int64_t vocab_size, std::int64_t bos_token_id,
                      std::int64_t eos_token_id) const;
 };

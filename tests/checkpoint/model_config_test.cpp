@@ -150,7 +150,9 @@ TEST(ModelConfigTest, SlidesTheUpperLayersOfQwen2OnlyWhereAsked) {
 TEST(ModelConfigTest, ReadsTheRouterOfLime) {
   EXPECT_EQ(parse(small_config("lime")).lime.router, RouterKind::kFull);
   const ModelConfig config = parse(
-      changed(small_config("lime"), "lime", {{"router", "dilated"}, {"j", 2}, {"dynamic", true}}));
+      changed(small_config("lime"), "lime",
+              {{"router", "dilated"}, {"j", 2}, {"dynamic", true}, {"initializer_scale", 0.5}}));
+  EXPECT_EQ(config.lime.initializer_scale, 0.5);
   EXPECT_EQ(config.lime.router, RouterKind::kDilated);
   EXPECT_EQ(config.lime.j, 2);
   EXPECT_TRUE(config.lime.dynamic);
@@ -217,8 +219,9 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
   const Json hyper = changed(small_config("hyper_connections"), "hyper_connections",
                              {{"dynamic", false}, {"rate", 2}});
   const Json res = changed(small_config("resformer"), "resformer", {{"first_layer_only", true}});
+  const Json started = changed(changed_llama("initializer_range", 0.1), "model_type", "lime");
   for (const Json& json : {small_config("llama"), small_config("mistral"), small_config("qwen2"),
-                           lime, qwen2, llama3, dense, hyper, res}) {
+                           lime, qwen2, llama3, dense, hyper, res, started}) {
     const Json written = model_config_to_json(parse(json));
     EXPECT_EQ(model_config_to_json(parse(written)), written);
     for (const auto& [key, value] : json.items()) {

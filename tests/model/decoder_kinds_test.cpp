@@ -76,6 +76,36 @@ TEST(FirstWeightsTest, ARouterIsTheIdentityOnItsOwnLayerAndUniformElsewhere) {
               0.08 * bound * bound / 3.0);
 }
 
+TEST(FirstWeightsTest, ARouterWithoutRandomStartReadsWhatALlamaReads) {
+  ModelConfig config = small_config(DecoderKind::kLime);
+  const at::Tensor router = torch::empty({2, 3 * 2}, torch::kDouble);
+  const auto others = [&](double scale) {
+    config.lime.initializer_scale = scale;
+    Random random(1);
+    initialize_router(router, config, random);
+    EXPECT_TRUE(torch::equal(router.narrow(1, 4, 2), torch::eye(2, torch::kDouble)));
+    return router.narrow(1, 0, 4).clone();
+  };
+  EXPECT_TRUE(torch::equal(others(0.0), torch::zeros({2, 4}, torch::kDouble)));
+  EXPECT_TRUE(torch::allclose(others(0.5), 0.5 * others(1.0), 1e-15, 0.0));
+
+  config.lime.initializer_scale = 0.0;
+  const Decoder lime(config, 3, in_double());
+  config.decoder = DecoderKind::kLlama;
+  const Decoder llama(config, 4, in_double());
+  copy_shared_weights(lime, llama);
+  const at::Tensor ids = some_ids(2, 7);
+  EXPECT_LT(max_difference(lime.forward(ids).logits, llama.forward(ids).logits), 1e-12);
+}
+
+TEST(FirstWeightsTest, MatricesHaveTheSpreadThatIsAskedFor) {
+  ModelConfig config = small_config(DecoderKind::kLlama);
+  const at::Tensor usual = Decoder(config, 3, in_double()).parameters().front().tensor.clone();
+  config.initializer_range *= 3.0;
+  const at::Tensor wide = Decoder(config, 3, in_double()).parameters().front().tensor;
+  EXPECT_LT(max_difference(wide, 3.0 * usual), 1e-12);
+}
+
 TEST(FirstWeightsTest, ARouterPerDimensionIsTheIdentityOnItsOwnLayer) {
   ModelConfig config = small_config(DecoderKind::kLime);
   config.lime.per_dimension = true;

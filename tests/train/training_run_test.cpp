@@ -195,7 +195,7 @@ TEST(TrainingRunTest, SaysWhereItMayNotWrite) {
   ::chmod(folder.path().c_str(), 0700);
 }
 
-TEST(TrainingRunTest, RefusesHeadsThatDoNotDivide) {
+TEST(TrainingRunTest, RefusesModelsThatCannotBe) {
   const testing::TemporaryFolder folder;
   testing::TinyRun options = testing::tiny_run(folder / "model");
   options.setup.model.num_attention_heads = 3;
@@ -203,6 +203,15 @@ TEST(TrainingRunTest, RefusesHeadsThatDoNotDivide) {
               ThrowsMessage<InvalidArgument>("model: hidden_size must be a multiple of "
                                              "num_attention_heads, got 16 and 3"));
   options.setup.model.num_attention_heads = 2;
+  options.setup.model.router_initializer_scale = -1.0;
+  EXPECT_THAT(
+      [&] { testing::train(options); },
+      ThrowsMessage<InvalidArgument>("model: router_initializer_scale must be at least 0, got -1"));
+  options.setup.model.router_initializer_scale = 0.0;
+  options.setup.model.initializer_range = 0.0;
+  EXPECT_THAT([&] { testing::train(options); },
+              ThrowsMessage<InvalidArgument>("model: initializer_range must be above 0, got 0"));
+  options.setup.model.initializer_range = 0.02;
   options.setup.model.max_position_embeddings = 6;
   EXPECT_THAT(
       [&] { testing::train(options); },
