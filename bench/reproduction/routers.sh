@@ -6,6 +6,8 @@
 #   bench/reproduction/routers.sh [--programs build/release/bin] [--out out/routers] [--seeds 1]
 #                                 [--steps 1000] [--jobs 2] [--variants 'llama full ...']
 #
+# A variant is a decoder or router and, after a +, other options of lime-train for it, as in
+# full+router-initializer-scale=0+initializer-range=0.06.
 # --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
 # Text lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
 set -euo pipefail
@@ -17,7 +19,8 @@ seeds=1
 steps=1000
 jobs=2
 variants='llama full average last-2 first-2 no-head-mixing per-dimension dynamic'
-variants+=' full-llama-start full-fast-routers'
+variants+=' full+router-initializer-scale=0 full+router-learning-rate=1e-2'
+variants+=' llama+initializer-range=0.06 full+initializer-range=0.06'
 while [ $# -gt 0 ]; do
   case "$1" in
     --programs) programs=$2; shift 2 ;;
@@ -26,7 +29,7 @@ while [ $# -gt 0 ]; do
     --steps) steps=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
     --variants) variants=$2; shift 2 ;;
-    *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 . bench/reproduction/trainings.sh
@@ -35,16 +38,15 @@ data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"
 
 options_of() {  # VARIANT: its options
-  case "$1" in
+  local kind=${1%%+*} extra
+  for extra in $(tr + '\n' <<<"$1" | tail -n +2); do echo "--${extra%%=*} ${extra#*=}"; done
+  case "$kind" in
     llama) echo --decoder llama ;;
-    full | average) echo --decoder lime --router "$1" ;;
-    last-* | first-*) echo --decoder lime --router "${1%-*}" --router-j "${1##*-}" ;;
-    no-head-mixing | per-dimension) echo --decoder lime --router full "--$1" ;;
+    full | average) echo --decoder lime --router "$kind" ;;
+    last-2) echo --decoder lime --router last --router-j 2 ;;
+    first-2) echo --decoder lime --router first --router-j 2 ;;
+    no-head-mixing | per-dimension) echo --decoder lime --router full "--$kind" ;;
     dynamic) echo --decoder lime --router full --dynamic-router ;;
-    full-llama-start) echo --decoder lime --router full --router-initializer-scale 0 ;;
-    full-fast-routers) echo --decoder lime --router full --router-learning-rate 1e-2 ;;
-    llama-wide-start) echo --decoder llama --initializer-range 0.06 ;;
-    full-wide-start) echo --decoder lime --router full --initializer-range 0.06 ;;
     *) echo "'$1' is no variant" >&2; return 1 ;;
   esac
 }
@@ -52,7 +54,7 @@ options_of() {  # VARIANT: its options
 # train SEED VARIANT: trains $out/VARIANT-SEED, or goes on with it.
 train() {
   local decoder
-  read -ra decoder <<<"$(options_of "$2")"
+  read -ra decoder <<<"$(options_of "$2" | tr '\n' ' ')"
   "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 6 --num-attention-heads 4 \
     --hidden-size 96 --intermediate-size 256 "${decoder[@]}" --steps "$steps" --batch-size 4 \
@@ -69,11 +71,11 @@ for seed in $seeds; do
 done
 finish
 
-printf '\n%-16s %4s %11s %12s\n' variant seed parameters perplexity
+printf '\n%-40s %4s %11s %12s\n' variant seed parameters perplexity
 for variant in $variants; do
   for seed in $seeds; do
     log=$out/$variant-$seed/training_log.jsonl
-    printf '%-16s %4s %11s %12.2f\n' "$variant" "$seed" \
+    printf '%-40s %4s %11s %12.2f\n' "$variant" "$seed" \
       "$(sed -n 's/.*"event":"start".*"parameters":\([0-9]*\).*/\1/p' "$log" | head -n 1)" \
       "$(sed -n 's/.*"event":"validation".*"perplexity":\([0-9.]*\).*/\1/p' "$log" | tail -n 1)"
   done
