@@ -47,8 +47,11 @@ install(FILES ${desktop}/lime-explorer.svg
   DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps COMPONENT shared)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT shared)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/cmake/debian/copyright
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/debian/copyright
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shared)
+if(NOT LIME_PROCESSOR_LEVEL)  # Debian has the licence in /usr/share/common-licenses
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shared)
+endif()
 
 # The CMake package. Eigen aligns its matrices by the processor that it is compiled for: who links our
 # libraries must compile for the same.

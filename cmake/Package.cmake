@@ -36,5 +36,17 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
   "libeigen3-dev, libfmt-dev, nlohmann-json3-dev, libcli11-dev, libssl-dev, libhdf5-dev, libspectra-dev, libfaiss-dev, libopenblas-openmp-dev, libpcre2-dev, libutf8proc-dev, pkg-config")
+
+# What Debian asks of each package. The version without a revision says that there is no other source.
+if(LIME_PROCESSOR_LEVEL)
+  set(changelog ${PROJECT_BINARY_DIR}/debian/changelog.gz)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/debian)
+  execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/cmake/debian/changelog
+    OUTPUT_FILE ${changelog} COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${changelog} DESTINATION share/doc/lime COMPONENT shared)
+  install(FILES ${changelog} ${PROJECT_SOURCE_DIR}/cmake/debian/copyright
+    DESTINATION share/doc/lime-dev COMPONENT development)
+endif()
+
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/PackageLevels.cmake)
 include(CPack)

@@ -13,9 +13,17 @@ jobs=${LIME_JOBS:-$(nproc)}
 programs=(lime-capture lime-explorer lime-figure lime-generate lime-metrics lime-train
   lime_sentencepiece)
 
+for tool in dpkg-shlibdeps file; do
+  command -v "$tool" >/dev/null || {
+    echo "package: needs $tool; install Debian's packages dpkg-dev and file" >&2
+    exit 1
+  }
+done
+
 configure() {
   cmake --preset release -B "$1" -DLIME_NATIVE=OFF -DLIME_CUDA=OFF -DLIME_PROCESSOR_LEVEL="$2" \
-    -DCMAKE_INSTALL_PREFIX=/usr -DLIME_BUILD_TESTS=OFF -DLIME_BUILD_BENCHMARKS=OFF >"$1.log" 2>&1 || { tail -n 20 "$1.log"; exit 1; }
+    -DCMAKE_INSTALL_PREFIX=/usr -DLIME_BUILD_TESTS=OFF -DLIME_BUILD_BENCHMARKS=OFF >"$1.log" 2>&1 ||
+    { tail -n 20 "$1.log"; exit 1; }
 }
 
 mkdir -p build
