@@ -7,7 +7,9 @@
 #include <charconv>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "core/errors.h"
 #include "core/thread_pool.h"
@@ -44,6 +46,31 @@ const LauncherVariables& variables_of(Launcher launcher) {
 int number_or(const EnvironmentFn& variable, const char* name, int missing, int most) {
   const auto text = variable(name);
   return text ? environment_number(name, *text, 0, most) : missing;
+}
+
+/// The tasks of a step of Slurm on this machine: the entry of its number in a list like "4(x2),1",
+/// which says 4, 4 and 1; 0 where unknown.
+int slurm_tasks_here(const EnvironmentFn& variable) {
+  int machine = number_or(variable, "SLURM_NODEID", 0, kMany);
+  std::istringstream entries(variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    int tasks = 0;
+    int machines = 1;
+    if (std::sscanf(entry.c_str(), "%d(x%d)", &tasks, &machines) < 1) return 0;
+    if (machine < machines) return std::max(0, tasks);
+    machine -= machines;
+  }
+  return 0;
+}
+
+/// The processors that Slurm has given to each of `processes` on this machine, whether or not it
+/// binds them there; `otherwise` outside of its jobs.
+int slurm_processors(const EnvironmentFn& variable, int processes, int otherwise) {
+  const int here = number_or(variable, "SLURM_CPUS_ON_NODE", 0, kMany);
+  const int each = number_or(variable, "SLURM_CPUS_PER_TASK", 0, kMany);
+  int given = otherwise;
+  if (here > 0) given = std::min(given, std::max(1, here / std::max(1, processes)));
+  return each > 0 ? std::min(given, each) : given;
 }
 
 /// The share of a task of a job array of Slurm; nothing outside of one.
@@ -96,7 +123,9 @@ std::optional<LaunchPlace> launch_place(const EnvironmentFn& variable) {
     place.rank = environment_number(names.rank, *rank, 0, place.size - 1);
     if (place.size == 1) return std::nullopt;
     place.local_rank = number_or(variable, names.local_rank, 0, place.size - 1);
-    place.local_size = number_or(variable, names.local_size, 0, place.size);
+    place.local_size = names.launcher == Launcher::kSlurm
+                           ? slurm_tasks_here(variable)
+                           : number_or(variable, names.local_size, 0, place.size);
     return place;
   }
   return std::nullopt;
@@ -118,8 +147,8 @@ std::optional<LaunchedShare> launched_share(const EnvironmentFn& variable) {
 }
 
 int threads_beside_neighbours(const EnvironmentFn& variable) {
-  const int mine = available_threads();
   const std::optional<LaunchPlace> place = launch_place(variable);
+  const int mine = slurm_processors(variable, place ? place->local_size : 1, available_threads());
   if (!place || place->local_size < 2) return mine;
   const auto all = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   if (all < 1 || std::int64_t{mine} * place->local_size <= all) return mine;  // bound apart

@@ -35,7 +35,8 @@ struct LaunchPlace {
 ///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 ///   mpirun (MVAPICH2)    MV2_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 ///   mpirun (MPICH, PMI)  PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, MPI_LOCALNRANKS
-///   srun                 SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID
+///   srun                 SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID,
+///                        SLURM_STEP_TASKS_PER_NODE
 ///
 /// Slurm comes last, because inside of a job the others start their daemons with srun, whose
 /// variables the processes inherit. SLURM_NTASKS is not read: Slurm sets it in the batch script
@@ -57,7 +58,9 @@ struct LaunchedShare {
 std::optional<LaunchedShare> launched_share(const EnvironmentFn& variable = environment_variable);
 
 /// Threads for a process that was not told how many: all processors that it may run on, or where
-/// its neighbours on this machine may run on the same ones, its part of them.
+/// its neighbours on this machine may run on the same ones, its part of them. In a job of Slurm no
+/// more than SLURM_CPUS_PER_TASK, nor than its part of SLURM_CPUS_ON_NODE: many clusters bind
+/// nobody.
 int threads_beside_neighbours(const EnvironmentFn& variable = environment_variable);
 
 }  // namespace lime

@@ -55,6 +55,22 @@ TEST(LaunchPlaceTest, ReadsWhatEachLauncherLeaves) {
   EXPECT_TRUE(place_in({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}));
 }
 
+TEST(LaunchPlaceTest, CountsTheTasksOfSlurmOnThisMachine) {
+  const auto tasks_of = [](const std::string& list, int machine) {
+    return place_in({{"SLURM_PROCID", "5"},
+                     {"SLURM_STEP_NUM_TASKS", "9"},
+                     {"SLURM_STEP_TASKS_PER_NODE", list},
+                     {"SLURM_NODEID", std::to_string(machine)}})
+        ->local_size;
+  };
+  EXPECT_EQ(tasks_of("9", 0), 9);
+  EXPECT_EQ(tasks_of("4(x2),1", 0), 4);
+  EXPECT_EQ(tasks_of("4(x2),1", 1), 4);
+  EXPECT_EQ(tasks_of("4(x2),1", 2), 1);
+  EXPECT_EQ(tasks_of("4(x2),1", 3), 0);
+  EXPECT_EQ(tasks_of("many", 0), 0);
+}
+
 TEST(LaunchPlaceTest, TakesMpirunForTheLauncherInsideOfSlurm) {
   // On other nodes Open MPI starts one daemon each, with srun.
   const auto place = place_in({{"SLURM_PROCID", "1"},
@@ -144,6 +160,27 @@ TEST(ThreadsBesideNeighboursTest, DividesProcessorsThatNeighboursMayUseToo) {
   };
   EXPECT_EQ(with(2), std::max(1, all / 2));
   EXPECT_EQ(with(4096), 1);
+}
+
+TEST(ThreadsBesideNeighboursTest, AreNoMoreThanSlurmGave) {
+  const auto with = [](const Variables& variables) {
+    return threads_beside_neighbours(environment(variables));
+  };
+  EXPECT_EQ(with({{"SLURM_CPUS_PER_TASK", "1"}}), 1);
+  EXPECT_EQ(with({{"SLURM_CPUS_ON_NODE", "1"}}), 1);
+  EXPECT_EQ(with({{"SLURM_CPUS_ON_NODE", "4096"}, {"SLURM_CPUS_PER_TASK", "4096"}}),
+            available_threads());
+  EXPECT_EQ(with({{"SLURM_PROCID", "1"},
+                  {"SLURM_STEP_NUM_TASKS", "4"},
+                  {"SLURM_STEP_TASKS_PER_NODE", "4"},
+                  {"SLURM_CPUS_ON_NODE", "4"}}),
+            1);
+  // Processes that mpirun starts in a job have its processors together.
+  EXPECT_EQ(with({{"OMPI_COMM_WORLD_RANK", "0"},
+                  {"OMPI_COMM_WORLD_SIZE", "2"},
+                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                  {"SLURM_CPUS_ON_NODE", "2"}}),
+            1);
 }
 
 }  // namespace
