@@ -19,7 +19,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Json scipy_golden() { return read_json_file(testing::golden_file("comparison.json")); }
+const Json& scipy_golden() {
+  static const Json json = read_json_file(testing::golden_file("comparison.json"));
+  return json;
+}
 
 std::vector<double> numbers(const Json& list) { return list.get<std::vector<double>>(); }
 
