@@ -71,11 +71,14 @@ endfunction()
 
 # lime_add_test(NAME SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT s] [TORCH])
 # One GoogleTest program; ctest knows each of its tests, or with LibTorch each suite, under its own
-# name and LABELS. TIMEOUT is that of a test.
+# name and LABELS. TIMEOUT is that of a test; under sanitizers, which slow programs down, ten times it.
 function(lime_add_test name)
   cmake_parse_arguments(ARG "TORCH" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(LIME_SANITIZE)
+    math(EXPR ARG_TIMEOUT "10 * ${ARG_TIMEOUT}")
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)

@@ -4,18 +4,21 @@
 #   scripts/sanitize.sh asan [OPTION]       address and undefined-behaviour sanitizers, build/asan
 #   scripts/sanitize.sh tsan [OPTION]       thread sanitizer, build/tsan
 #   scripts/sanitize.sh valgrind [OPTION]   memcheck over what needs no LibTorch, build/valgrind
-#   scripts/sanitize.sh fuzz [SECONDS]      every harness of tests/fuzz under libFuzzer, one after
-#                                           the other (1800 s each); needs Clang; build/fuzz
+#   scripts/sanitize.sh fuzz [SECONDS [NAME...]]
+#                                           the harnesses of tests/fuzz, all if none is named, under
+#                                           libFuzzer, 1800 s each; needs Clang; build/fuzz
 # --readers builds and tests only what reads files (core, checkpoint, store, and tests/fuzz over its
 # corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter, for CI;
-# --window the window, whose child programs of route surgery are built likewise; --programs runs every
-# command of lime-metrics and lime-figure once, on what LIME_CAPTURE of another build (build/release)
-# captures. Other options go to ctest where it runs the tests, else to the programs. Suppressions, each
-# with its reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
+# --window the window, whose child programs of route surgery are built likewise; --only NAME[,NAME...]
+# these test programs (GTEST_FILTER narrows them): each in one process, as under memcheck all are, where
+# ctest would start one for each test. --programs runs every command of lime-metrics and lime-figure
+# once, on what LIME_CAPTURE of another build (build/release) captures. Other options go to ctest where
+# it runs the tests, else to the programs. Suppressions, each with its reason, lie in tests/sanitizers.
+# LIME_JOBS sets how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
 # Where the system spreads addresses over more bits than the sanitizers of GCC 12 allow for, their
 # programs do not start, some of the time: they run without that.
@@ -37,7 +40,10 @@ readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_t
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
   lime_explorer_surgery_tests lime_exploration_tests)
 # What memcheck runs: it knows neither LibTorch's processors nor enough of its tricks.
-torch_free=("${readers[@]}" lime_metrics_tests lime_framework_tests lime_metrics_program_tests)
+torch_free=("${readers[@]}" lime_metrics_tests lime_metrics_golden_tests lime_neighbors_tests
+  lime_tsne_tests lime_probes_tests lime_router_tests lime_geometry_tests lime_geometry_golden_tests
+  lime_gpu_tests lime_framework_tests lime_analysis_tests lime_blimp_tests lime_separability_tests
+  lime_tsne_analysis_tests lime_exploration_tests)
 
 # configure OPTION...
 configure() {
@@ -57,30 +63,38 @@ compile() {
   }
 }
 
-# run_readers: one process for each program, where ctest would start one for each test
-run_readers() {
-  {
-    for name in "${readers[@]}"; do
-      echo "$name --gtest_brief=1"
-    done
-    for name in "${fuzzers[@]}"; do
-      echo "lime_fuzz_$name --seconds ${LIME_FUZZ_SECONDS:-20} $PWD/tests/fuzz/corpus/$name"
-    done
-  } | (cd "$build" && xargs -P "$jobs" -L 1 bash -c '
-      "bin/$0" "$@" >"$0.log" 2>&1 && status=0 || status=$?
-      [ "$status" = 0 ] || { tail -n 60 "$0.log"; echo "$0: status $status"; exit 255; }
-      echo "$0: $(tail -n 1 "$0.log")"')
+# run_process NAME ARGUMENT...: the test program or harness NAME
+run_process() {
+  local name=$1 status=0
+  shift
+  if [[ $name == lime_fuzz_* ]]; then
+    set -- --seconds "${LIME_FUZZ_SECONDS:-20}" "$corpora/${name#lime_fuzz_}"
+  else
+    set -- --gtest_brief=1 "$@"
+  fi
+  (cd "$build" && ${checker:+"$checker"} "bin/$name" "$@" >"$name.log" 2>&1) || status=$?
+  [ "$status" = 0 ] || tail -n 60 "$build/$name.log"
+  echo "$name: status $status, $SECONDS s, $(tail -n 2 "$build/$name.log" | paste -sd ' ')"
+  return "$status"
 }
 
-# run_tests CTEST_ARGUMENT...: of the programs that were built
+# run_processes ARGUMENT...: those of `only`
+run_processes() {
+  export -f run_process
+  export build checker corpora=$PWD/tests/fuzz/corpus
+  printf '%s\0' "${only[@]}" |
+    xargs -0 -P "$jobs" -I{} bash -c 'run_process "$@" || exit 1' bash {} "$@"
+}
+
+# run_tests CTEST_ARGUMENT...: of the programs that were built, but for the one that compiles
 run_tests() {
-  ctest --test-dir "$build" --output-on-failure -j "$jobs" -E "$left_out" "$@"
+  ctest --test-dir "$build" --output-on-failure -j "$jobs" -E 'NOT_BUILT$|^HeadersCompileAlone$' "$@"
 }
 
-# run_every_command CHECKER...
+# run_every_command: with `checker` before each
 run_every_command() {
   tests/sanitizers/every_command.sh "$build/bin" "${LIME_CAPTURE:-build/release/bin/lime-capture}" \
-    "$build/every_command" "$@"
+    "$build/every_command" ${checker:+"$checker"}
 }
 
 # find_leaks: leaves LeakSanitizer off where the process may not trace its own threads, as in some
@@ -100,18 +114,24 @@ export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 
 only=()
 run=run_tests
-left_out='NOT_BUILT$'
+checker=
 case "${1:-}" in
   --readers)
     shift
-    only=("${readers[@]}" "${fuzzers[@]/#/lime_fuzz_}")
-    run=run_readers
+    only=("${readers[@]}")
+    [ "$tool" = valgrind ] || only+=("${fuzzers[@]/#/lime_fuzz_}")
+    run=run_processes
     ;;
   --corpora)
     shift
-    readers=()
     only=("${fuzzers[@]/#/lime_fuzz_}")
-    run=run_readers
+    run=run_processes
+    ;;
+  --only)
+    [ $# -lt 2 ] && usage
+    IFS=, read -ra only <<<"$2"
+    shift 2
+    run=run_processes
     ;;
   --programs)
     shift
@@ -122,7 +142,7 @@ case "${1:-}" in
     [ "$tool" = valgrind ] && usage
     shift
     only=("${window[@]}")
-    left_out+='|^RealWindow'  # runs every program
+    run=run_processes
     ;;
 esac
 
@@ -143,24 +163,19 @@ case "$tool" in
     "$run" "$@"
     ;;
   valgrind)
-    configure
     export OMP_NUM_THREADS=1
-    if [ "$run" = run_every_command ]; then
-      compile "${only[@]}"
-      run_every_command valgrind -q --error-exitcode=99 --leak-check=full \
-        --errors-for-leak-kinds=definite --suppressions="$suppressions/valgrind.supp"
-      exit
+    if [ "$run" = run_tests ]; then
+      only=("${torch_free[@]}")
+      run=run_processes
     fi
-    [ ${#only[@]} -gt 0 ] && torch_free=("${readers[@]}")
-    compile "${torch_free[@]}"
-    printf '%s\n' "${torch_free[@]}" | xargs -P "$jobs" -I{} bash -c '
-      valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
-        --trace-children=yes --suppressions="$0/valgrind.supp" "$1/bin/$2" --gtest_brief=1 "${@:3}" \
-        >"$1/$2.log" 2>&1 || { echo "sanitize: $2 failed, see $1/$2.log" >&2; exit 255; }
-      tail -n 2 "$1/$2.log"' "$suppressions" "$build" {} "$@"
+    configure
+    compile "${only[@]}"
+    checker=$suppressions/memcheck.sh
+    "$run" "$@"
     ;;
   fuzz)
     seconds=${1:-1800}
+    [ $# -gt 1 ] && fuzzers=("${@:2}")
     configure
     compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece
     for name in "${fuzzers[@]}"; do

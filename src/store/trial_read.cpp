@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/launcher.h"
 #include "store/chunk_reader.h"
 #include "store/hdf5_api.h"
 #include "store/hdf5_file.h"
@@ -163,12 +164,19 @@ void end_if_waiting(int signal) {
   ::alarm(kMostSeconds);
 }
 
+/// Of processor time for the smallest file; more is for machines that are very slow, as valgrind's.
+int least_seconds() {
+  constexpr const char* kVariable = "LIME_TRIAL_SECONDS";
+  const std::optional<std::string> given = environment_variable(kVariable);
+  return given ? environment_number(kVariable, *given, 1, 3600) : 1;
+}
+
 /// Processor time and memory that an honest file of this size leaves far behind.
-void limit_resources(const std::filesystem::path& path) {
+void limit_resources(const std::filesystem::path& path, int seconds) {
   std::error_code ignored;
   const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, 1 + (size >> 25U));
+  limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + (size >> 25U));
 #if !defined(__SANITIZE_THREAD__)  // which maps memory of its own for every access
   const rlim_t before = data_size();
   if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
@@ -215,14 +223,14 @@ TriedFiles& tried_files() {
   return files;
 }
 
-[[noreturn]] void read_in_child(const std::filesystem::path& path) {
+[[noreturn]] void read_in_child(const std::filesystem::path& path, int seconds) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM}) {
     std::signal(signal, SIG_DFL);
   }
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
-  limit_resources(path);
+  limit_resources(path, seconds);
   try {
     const Hdf5File file(path, Hdf5Trial::kDone);
     TrialWalk(file).visit_group("/", 0);
@@ -248,13 +256,14 @@ bool can_fork() {
 
 /// What became of the child that read the file; empty where it came to its end.
 std::string outcome_in_child(const std::filesystem::path& path) {
+  const int seconds = least_seconds();
   pid_t child = 0;
   {
     const hdf5::Lock lock;
     child = ::fork();
     if (child == 0) {
       hdf5::Lock::renew_after_fork();
-      read_in_child(path);
+      read_in_child(path, seconds);
     }
   }
   if (child < 0) return "";

@@ -11,6 +11,7 @@
 
 #include "reliability/programs.h"
 #include "store/capture_tools.h"
+#include "support/sanitizers.h"
 
 namespace lime {
 namespace {
@@ -22,13 +23,6 @@ using ::testing::IsEmpty;
 using testing::leftovers;
 using testing::ProgramRun;
 using testing::read_text;
-
-/// A program under a sanitizer cannot be preloaded.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kCanPreload = false;
-#else
-constexpr bool kCanPreload = true;
-#endif
 
 /// A program at work in the folder `out`.
 struct Job {
@@ -130,17 +124,17 @@ class FailingDiskTest : public testing::ReliabilityTest {
 };
 
 TEST_F(FailingDiskTest, ErrorOnWritingIsToldInOneLine) {
-  if (!kCanPreload) GTEST_SKIP() << "needs programs without sanitizers";
+  if (testing::kIsSanitized) GTEST_SKIP() << "needs programs without sanitizers";
   fail_at_every_call("write", EIO, "Input/output error");
 }
 
 TEST_F(FailingDiskTest, ErrorOnSyncingIsToldInOneLine) {
-  if (!kCanPreload) GTEST_SKIP() << "needs programs without sanitizers";
+  if (testing::kIsSanitized) GTEST_SKIP() << "needs programs without sanitizers";
   fail_at_every_call("sync", EIO, "Input/output error");
 }
 
 TEST_F(FailingDiskTest, FullQuotaIsToldInOneLine) {
-  if (!kCanPreload) GTEST_SKIP() << "needs programs without sanitizers";
+  if (testing::kIsSanitized) GTEST_SKIP() << "needs programs without sanitizers";
   for (const Job& job : jobs()) {
     const ProgramRun failed = run(failing("write", EDQUOT, 1) + job.command, "out");
     expect_one_line(failed, job, "Disk quota exceeded; free some space or write elsewhere");
