@@ -8,6 +8,7 @@
 #include <QTimer>
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -111,12 +112,16 @@ int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
   if (!command.screenshot.empty()) takeScreenshots(window, command, problem);
   if (command.first_paint) window.installEventFilter(new FirstPaint(&window));
   window.show();
+  // Ctrl-C and SIGTERM, the end of a desktop's session, close the window as its user does.
+  const std::stop_callback close(interrupt_token(), [] {
+    QMetaObject::invokeMethod(qApp, &QApplication::closeAllWindows, Qt::QueuedConnection);
+  });
   QApplication::exec();
   if (command.first_paint) {
     fmt::print("first paint after {:.3f} s\n", static_cast<double>(start.nsecsElapsed()) * 1e-9);
   }
   if (!problem.empty()) throw IoError("{}", problem);
-  return kExitDone;
+  return interrupt_token().stop_requested() ? kExitInterrupted : kExitDone;
 }
 
 }  // namespace
