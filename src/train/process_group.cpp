@@ -10,6 +10,8 @@
 
 #if defined(LIME_HAS_GLOO) || defined(LIME_HAS_NCCL) || defined(LIME_HAS_MPI)
 #define LIME_HAS_PROCESS_GROUPS
+#include <torch/version.h>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #endif
