@@ -25,13 +25,15 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_LIME_PACKAGE_NAME lime)
 set(CPACK_DEBIAN_LIME_DESCRIPTION
-  "Runs decoder-only language models, keeps what every layer thought of every token in HDF5, and turns
-that into entropies, ranks, probes, drawings and router maps with error bars, for papers or in a window.")
+  "Runs decoder-only language models, keeps what every layer thought of every
+token in HDF5, and turns that into entropies, ranks, probes, drawings and
+router maps with error bars, for papers or in a window.")
 # LibTorch and the metrics are many times slower on the reference BLAS; figures need their font.
 set(CPACK_DEBIAN_LIME_PACKAGE_DEPENDS "libopenblas0-openmp, fonts-liberation")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME lime-dev)
 set(CPACK_DEBIAN_DEV_DESCRIPTION
-  "Headers, static libraries and the CMake package of lime's metrics and files, without LibTorch.")
+  "Headers, static libraries and the CMake package of lime's metrics and files,
+without LibTorch.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
