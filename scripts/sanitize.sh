@@ -12,9 +12,9 @@
 # --window the window, whose child programs of route surgery are built likewise; --only NAME[,NAME...]
 # these test programs (GTEST_FILTER narrows them): each in one process, as under memcheck all are, where
 # ctest would start one for each test. --programs runs every command of lime-metrics and lime-figure
-# once, on what LIME_CAPTURE of another build (build/release) captures. Other options go to ctest where
-# it runs the tests, else to the programs. Suppressions, each with its reason, lie in tests/sanitizers.
-# LIME_JOBS sets how many compilers and tests run at once.
+# once, and every view of lime-explorer, on what LIME_CAPTURE of another build (build/release) captures.
+# Other options go to ctest where it runs the tests, else to the programs. Suppressions, each with its
+# reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -135,7 +135,7 @@ case "${1:-}" in
     ;;
   --programs)
     shift
-    only=(lime-metrics lime-figure)
+    only=(lime-metrics lime-figure lime-explorer)
     run=run_every_command
     ;;
   --window)

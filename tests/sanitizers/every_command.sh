@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of lime-metrics and lime-figure once, on small captures of the checkpoints in data/:
+# Every command of lime-metrics and lime-figure once, and every view of lime-explorer, on small captures
+# of the checkpoints in data/:
 #   every_command.sh PROGRAMS LIME_CAPTURE OUTPUT [CHECKER...]
-# PROGRAMS holds lime-metrics and lime-figure, built for a sanitizer or to be run by CHECKER;
+# PROGRAMS holds the three, built for a sanitizer or to be run by CHECKER;
 # LIME_CAPTURE may be of another build. Exits with 1 where one does not end as it should; OUTPUT/NAME.log
 # says why.
 set -euo pipefail
@@ -81,4 +82,8 @@ check figures lime-figure all ./*.json "${models[@]}" -o figures --format pdf,sv
 check figure lime-figure router.json --kind router-heads --size acl-page --theme dark -o heads.svg
 check figure-list lime-figure --list
 check figure-provenance lime-figure --show-provenance heads.svg
+state='{"selection": {"layer": 1, "rows": [25]}, "text": {"sequence": 1, "attention": true}}'
+check window lime-explorer --no-session --screenshot window --state "$state" \
+  {,words-,pairs-}{llama,lime}.h5 "${models[1]}"
+check window-results lime-explorer --no-session --screenshot window-results ./*.json
 exit "$failed"
