@@ -9,9 +9,11 @@
 #include <torch/version.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "capture/capture_fixture.h"
 
@@ -73,28 +75,32 @@ class LimitedMemory : public c10::Allocator {
     return const_cast<LimitedMemory*>(this)->take(size);
   }
 #endif
+  c10::DeleterFnPtr raw_deleter() const override { return &LimitedMemory::give_back; }
 
  private:
-  struct Block {
+  /// What lies before the data, which must be its own context for LibTorch's raw_allocate().
+  struct Header {
     LimitedMemory* memory;
     std::int64_t size;
-    void* data;
   };
+  static constexpr std::size_t kAlignment = 64;
 
   c10::DataPtr take(std::size_t size) {
     const auto bytes = static_cast<std::int64_t>(size);
     TORCH_CHECK_WITH(OutOfMemoryError, held_ + bytes <= limit_, "out of memory");
     held_ += bytes;
     peak_ = std::max(peak_.load(), held_.load());
-    const std::size_t whole = (size + 63) / 64 * 64;
-    auto* const block =
-        new Block{this, bytes, std::aligned_alloc(64, std::max<std::size_t>(whole, 64))};
-    return {block->data, block, &LimitedMemory::give_back, c10::Device(c10::kCPU)};
+    const std::size_t whole = (size + kAlignment - 1) / kAlignment * kAlignment;
+    auto* const begin = static_cast<std::byte*>(std::aligned_alloc(kAlignment, kAlignment + whole));
+    new (begin) Header{this, bytes};
+    void* const data = begin + kAlignment;
+    return {data, data, &LimitedMemory::give_back, c10::Device(c10::kCPU)};
   }
-  static void give_back(void* context) {
-    const std::unique_ptr<Block> block(static_cast<Block*>(context));
-    block->memory->held_ -= block->size;
-    std::free(block->data);
+  static void give_back(void* data) {
+    std::byte* const begin = static_cast<std::byte*>(data) - kAlignment;
+    const auto* const header = reinterpret_cast<const Header*>(begin);
+    header->memory->held_ -= header->size;
+    std::free(begin);
   }
 
   std::atomic<std::int64_t> held_ = 0;

@@ -93,7 +93,10 @@ TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {
   const std::string text = refusal(usual_load(), 8, {10 * kMebibyte});
   const std::size_t number = text.find("--memory-limit ") + 15;
   const std::int64_t named = std::stoll(text.substr(number)) * kMebibyte;
-  EXPECT_EQ(plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}}).batch_size, 1);
+  // It has a margin of 2 %, in which a process that holds much has room for more than one sequence.
+  const MemoryPlan plan = plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}});
+  EXPECT_GE(plan.batch_size, 1);
+  EXPECT_LE(plan.memory.total(), named);
 }
 
 TEST(CaptureMemoryTest, StagesHoldSeveralPassesAndCopies) {
