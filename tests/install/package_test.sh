@@ -44,13 +44,18 @@ install() {
     { tail -n 20 "$folder.log"; fail "apt-get install $* failed"; }
 }
 
+# Of all packages together, in KiB.
+installed_size() {
+  as_root dpkg-query -W -f '${Installed-Size}\n' | awk '{ sum += $1 } END { print sum }'
+}
+
 as_root apt-get update >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; fail "apt-get update failed"; }
 as_root id researcher >/dev/null 2>&1 || as_root useradd --create-home researcher
 as_root apt-get purge -y lime lime-dev >/dev/null 2>&1 || true
-before=$(as_root df --output=used -k / | tail -n 1)
+before=$(installed_size)
 (cd "$folder/srv/lime" && mv lime-dev_*.deb lime-dev.deb && mv lime_*.deb lime.deb)
 install /srv/lime/lime.deb
-echo "lime and what was not there of its dependencies: $((($(as_root df --output=used -k / | tail -n 1) - before) / 1024)) MiB on disk"
+echo "lime and what was not there of its dependencies: $((($(installed_size) - before) / 1024)) MiB installed"
 install man-db bash-completion desktop-file-utils shared-mime-info
 as_user "/srv/lime/package_trial.sh programs"
 install /srv/lime/lime-dev.deb g++ cmake ninja-build
