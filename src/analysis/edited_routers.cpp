@@ -2,49 +2,15 @@
 #include "analysis/edited_routers.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <utility>
 
 namespace lime {
-namespace {
-
-/// First place and number of those that an edit names out of `size`.
-struct NamedRange {
-  Eigen::Index first = 0;
-  Eigen::Index count = 0;
-};
-
-NamedRange named(const std::optional<std::int64_t>& place, std::int64_t size) {
-  if (!place) return {0, size};
-  return *place < size ? NamedRange{*place, 1} : NamedRange{};
-}
-
-/// Calls `scale(block)` for every block of a layer's [kv_heads, (layer + 1) * kv_heads] that the
-/// edit names, one per buffered layer.
-template <typename Scale>
-void for_each_block_of(const RouterEdit& edit, MatrixD& matrix, std::int64_t layer,
-                       const Scale& scale) {
-  if (layer == 0 || edit.layer.value_or(layer) != layer) return;
-  const std::int64_t heads = matrix.rows();
-  const NamedRange rows = named(edit.head, heads);
-  const NamedRange sources = named(edit.source, layer + 1);
-  const NamedRange cols = named(edit.source_head, heads);
-  for (Eigen::Index source = sources.first; source < sources.first + sources.count; ++source) {
-    scale(matrix.block(rows.first, source * heads + cols.first, rows.count, cols.count));
-  }
-}
-
-void scale_layer(const std::vector<RouterEdit>& edits, MatrixD& matrix, std::int64_t layer) {
-  for (const RouterEdit& edit : edits) {
-    for_each_block_of(edit, matrix, layer, [&](auto&& block) { block *= edit.scale; });
-  }
-}
-
-}  // namespace
 
 Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits) {
   for (std::int64_t layer = 1; layer < routers.num_layers(); ++layer) {
-    scale_layer(edits, routers.weights[static_cast<std::size_t>(layer)], layer);
+    MatrixD& weights = routers.weights[static_cast<std::size_t>(layer)];
+    weights.array() *= edit_scales(edits, layer, weights.rows()).array();
   }
   return routers;
 }
@@ -52,7 +18,11 @@ Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits) {
 MatrixD edit_scales(const std::vector<RouterEdit>& edits, std::int64_t layer,
                     std::int64_t num_key_value_heads) {
   MatrixD scales = MatrixD::Ones(num_key_value_heads, (layer + 1) * num_key_value_heads);
-  scale_layer(edits, scales, layer);
+  if (layer == 0) return scales;
+  for (std::int64_t source = 0; source <= layer; ++source) {
+    scales.middleCols(source * num_key_value_heads, num_key_value_heads) =
+        edited_scales(edits, layer, source, num_key_value_heads);
+  }
   return scales;
 }
 
@@ -92,24 +62,17 @@ void EditedRouters::set_edits(std::vector<RouterEdit> edits) {
 }
 
 void EditedRouters::mark_stale(const RouterEdit& edit) {
-  const NamedRange layers = named(edit.layer, trained_->num_layers());
-  for (std::int64_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
-    const NamedRange sources = named(edit.source, layer + 1);
-    for (std::int64_t source = sources.first; source < sources.first + sources.count; ++source) {
-      is_stale_[place(layer, source)] = true;
+  for (std::int64_t layer = 1; layer < trained_->num_layers(); ++layer) {
+    if (edit.layer.value_or(layer) != layer) continue;
+    for (std::int64_t source = 0; source <= layer; ++source) {
+      if (edit.source.value_or(source) == source) is_stale_[place(layer, source)] = true;
     }
   }
 }
 
 void EditedRouters::refresh_block(std::int64_t layer, std::int64_t source) {
   const std::int64_t heads = trained_->num_heads();
-  MatrixD scales = MatrixD::Ones(heads, heads);
-  for (const RouterEdit& edit : edits_) {
-    if (edit.layer.value_or(layer) != layer || edit.source.value_or(source) != source) continue;
-    const NamedRange rows = named(edit.head, heads);
-    const NamedRange cols = named(edit.source_head, heads);
-    scales.block(rows.first, cols.first, rows.count, cols.count) *= edit.scale;
-  }
+  const MatrixD scales = edited_scales(edits_, layer, source, heads);
   RouteState state = RouteState::kScaled;
   double value = trained_->layer_values(RouterQuantity::kSigned)(layer, source);
   if ((scales.array() == 1.0).all()) {

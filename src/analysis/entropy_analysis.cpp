@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/entropy_on_gpu.h"
 #include "analysis/entropy_report.h"
+#include "analysis/entropy_rows.h"
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
@@ -18,8 +18,6 @@
 namespace lime {
 namespace {
 
-/// As summarize() asks, but here the option is called otherwise.
-constexpr std::int64_t kFewestResamples = 100;
 /// For what is small beside a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
 
@@ -110,66 +108,6 @@ SequenceEntropies measure_layer(const Shared& shared, const CaptureReader& captu
                             context.on_progress, context.stop);
 }
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// Mean and smallest of `values` as columns `name` and `name`_min; where all are equal, that value
-/// without the rounding of a mean.
-template <typename T>
-void add_mean_and_min(Json& row, const std::string& name, const std::vector<T>& values) {
-  const auto [min, max] = std::ranges::minmax(values);
-  if (min == max) {
-    row[name] = min;
-  } else {
-    row[name] = mean_of(std::vector<double>(values.begin(), values.end()));
-  }
-  row[name + "_min"] = min;
-}
-
-void set_summary(Json& row, const Summary& summary) {
-  row["mean"] = summary.mean;
-  row["std"] = summary.std;
-  row["ci_low"] = summary.ci_low;
-  row["ci_high"] = summary.ci_high;
-  row["n"] = summary.n;
-}
-
-Json row_of(const SequenceEntropies& entropies, std::size_t order,
-            const EntropyAnalysisOptions& options) {
-  std::vector<double> ceilings;
-  for (const std::int64_t tokens : entropies.num_tokens) {
-    ceilings.push_back(entropy_ceiling(tokens, entropies.dim, options.entropy));
-  }
-  Json row = Json::object();
-  row["alpha"] = OptionCodec<double>::to_json(entropies.alpha[order]);
-  row["preset"] = std::string(enum_name(options.entropy.preset));
-  row["unit"] = std::string(entropy_unit(options.entropy));
-  set_summary(row, summarize(entropies.of_order(order), options.summary));
-  add_mean_and_min(row, "tokens", entropies.num_tokens);
-  row["dim"] = entropies.dim;
-  add_mean_and_min(row, "ceiling", ceilings);
-  if (options.entropy.top_k) {
-    const auto column = static_cast<Eigen::Index>(order);
-    row["lower"] = entropies.lower.col(column).mean();
-    row["upper"] = entropies.upper.col(column).mean();
-    row["left_out"] = mean_of(entropies.left_out);
-  }
-  return row;
-}
-
-UnitResult result_of(const SequenceEntropies& entropies, const EntropyAnalysisOptions& options) {
-  UnitResult result;
-  for (std::size_t order = 0; order < entropies.alpha.size(); ++order) {
-    result.rows.push_back(row_of(entropies, order, options));
-    result.samples.push_back({.key = {{"alpha", result.rows.back().at("alpha")}},
-                              .quantity = "entropy",
-                              .items = "sequences",
-                              .values = entropies.of_order(order)});
-  }
-  return result;
-}
-
 /// Bytes for one sequence: the rows as they are read, the same in double, and the work on the
 /// smaller Gram matrix.
 std::int64_t bytes_per_sequence(const CaptureReader& capture, std::int64_t dim,
@@ -200,8 +138,9 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
               bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
         }
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
-          return result_of(measure_layer(*shared, shared->captures[i].reader, site, layer, context),
-                           shared->options);
+          return entropy_result(
+              measure_layer(*shared, shared->captures[i].reader, site, layer, context),
+              shared->options);
         };
         units.push_back(std::move(unit));
       }
@@ -210,83 +149,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
   return units;
 }
 
-/// Diff-eRank: rows of the untrained minus the trained capture, sequence by sequence.
-std::vector<Json> difference_rows(const Shared& shared, const std::vector<Json>& keys,
-                                  std::span<const UnitResult> results) {
-  const std::string& first = shared.captures[0].label;
-  const std::string& second = shared.captures[1].label;
-  std::vector<Json> rows;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    Json trained_key = keys[i];
-    if (keys[i].at("label") != first) continue;
-    trained_key["label"] = second;
-    const auto found = std::find(keys.begin(), keys.end(), trained_key);
-    if (found == keys.end()) continue;
-    const UnitResult& trained = results[static_cast<std::size_t>(found - keys.begin())];
-    for (std::size_t order = 0; order < results[i].rows.size(); ++order) {
-      std::vector<double> values = results[i].samples[order].values;
-      for (std::size_t j = 0; j < values.size(); ++j) values[j] -= trained.samples[order].values[j];
-      Json row = keys[i];
-      row["label"] = fmt::format("{} - {}", first, second);
-      row.update(results[i].rows[order]);
-      set_summary(row, summarize(values, shared.options.summary));
-      if (shared.options.entropy.top_k) {
-        const Json& other = trained.rows[order];
-        row["lower"] =
-            results_number(results[i].rows[order], "lower") - results_number(other, "upper");
-        row["upper"] =
-            results_number(results[i].rows[order], "upper") - results_number(other, "lower");
-      }
-      rows.push_back(std::move(row));
-    }
-  }
-  if (rows.empty()) {
-    throw InvalidArgument("diff-erank: '{}' and '{}' have no site and layer in common", first,
-                          second);
-  }
-  return rows;
-}
-
 }  // namespace
-
-void EntropyAnalysisOptions::describe(OptionList& list) {
-  captures.describe(list);
-  list.add("max_sequences", max_sequences,
-           "only this many sequences, the first ones, of each capture");
-  list.group("Entropy");
-  entropy.describe(list);
-  list.group("Interval");
-  list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean, >= 100; 0: no interval");
-  list.add("confidence", summary.confidence,
-           "probability that the interval is meant to cover, in (0, 1)");
-  list.group("Running");
-  list.add("device", device,
-           "where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N");
-}
-
-void EntropyAnalysisOptions::validate() const {
-  captures.validate();
-  entropy.validate();
-  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
-    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}",
-                          kFewestResamples, summary.resamples);
-  }
-  summary.validate();
-  if (max_sequences && *max_sequences < 1) {
-    throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
-  }
-  if (DeviceName::parse(device).is_gpu && entropy.top_k) {
-    throw InvalidArgument(
-        "top_k: is computed on the CPU only, got device '{}'; leave one of them out", device);
-  }
-  if (entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2) {
-    throw InvalidArgument(
-        "diff-erank: compares two captures of the same text, first of the untrained model, then "
-        "of the trained one, got {}",
-        captures.captures.size());
-  }
-}
 
 Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run) {
   options.validate();
@@ -316,7 +179,8 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
     std::vector<Json> keys;
     for (const Unit& unit : analysis.units) keys.push_back(unit.key);
     analysis.more_rows = [shared, keys](std::span<const UnitResult> results) {
-      return difference_rows(*shared, keys, results);
+      return entropy_differences(shared->captures[0].label, shared->captures[1].label, keys,
+                                 results, shared->options);
     };
   }
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

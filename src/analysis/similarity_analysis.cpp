@@ -227,47 +227,67 @@ void add_samples(const SimilarityTask& shared, const MapPlan& plan,
   }
 }
 
-UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
-                       const UnitContext& context) {
-  const std::vector<ComparableRows> layers =
-      read_layers(shared, plan.first, plan.site, plan.layers, context);
-  std::vector<ComparableRows> more;
+/// What is known of every pair of layers of a map, [layers * other_layers].
+using SimilarityMap = std::vector<PairSimilarity>;
+
+/// Rows of the layers of a map, as they are compared.
+struct MapRows {
+  std::vector<ComparableRows> first;
+  std::vector<ComparableRows> second;  ///< empty where a capture is compared with itself
+
+  const std::vector<ComparableRows>& others() const { return second.empty() ? first : second; }
+};
+
+MapRows read_map_rows(const SimilarityTask& shared, const MapPlan& plan,
+                      const UnitContext& context) {
+  MapRows rows;
+  rows.first = read_layers(shared, plan.first, plan.site, plan.layers, context);
   if (!plan.is_within()) {
-    more = read_layers(shared, plan.second, plan.site, plan.other_layers, context);
+    rows.second = read_layers(shared, plan.second, plan.site, plan.other_layers, context);
   }
-  const std::vector<ComparableRows>& others = plan.is_within() ? layers : more;
+  return rows;
+}
+
+/// Compares every pair of layers of all rows, then without each block; a map within a capture gets
+/// one half of its pairs only.
+SimilarityMap compare_layers(const SimilarityTask& shared, const MapPlan& plan, const MapRows& all,
+                             const UnitContext& context) {
   const auto pairs = pairs_of(plan);
   const std::size_t width = plan.other_layers.size();
-  std::vector<PairSimilarity> map(plan.layers.size() * width);
   const auto num_pairs = static_cast<std::int64_t>(pairs.size());
+  SimilarityMap map(plan.layers.size() * width);
   std::atomic<std::int64_t> done{0};
-  const auto compare_all = [&](const std::vector<ComparableRows>& of,
-                               const std::vector<ComparableRows>& with, const auto& store) {
+  const auto compare = [&](const MapRows& rows, const auto& store) {
     context.pool.parallel_for(
         num_pairs,
         [&](std::int64_t index) {
           const auto [i, j] = pairs[static_cast<std::size_t>(index)];
           RowComparison comparison;
-          store(map[i * width + j], comparison.compare(of[i], with[j]));
+          store(map[i * width + j], comparison.compare(rows.first[i], rows.others()[j]));
           if (context.on_progress) {
             context.on_progress({++done, num_pairs * (1 + shared.options.jackknife), ""});
           }
         },
         context.stop);
   };
-  compare_all(layers, others,
-              [](PairSimilarity& pair, const RowSimilarity& similarity) { pair.all = similarity; });
+  compare(all,
+          [](PairSimilarity& pair, const RowSimilarity& similarity) { pair.all = similarity; });
   for (const std::vector<std::int64_t>& kept : rows_without_blocks(shared, plan)) {
-    const std::vector<ComparableRows> rest = without_block(layers, kept, context.pool);
-    std::vector<ComparableRows> more_rest;
-    if (!plan.is_within()) more_rest = without_block(others, kept, context.pool);
-    compare_all(rest, plan.is_within() ? rest : more_rest,
-                [](PairSimilarity& pair, const RowSimilarity& similarity) {
-                  pair.without.push_back(similarity);
-                });
+    const MapRows rest{without_block(all.first, kept, context.pool),
+                       without_block(all.second, kept, context.pool)};
+    compare(rest, [](PairSimilarity& pair, const RowSimilarity& similarity) {
+      pair.without.push_back(similarity);
+    });
   }
+  return map;
+}
+
+UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
+                       const UnitContext& context) {
+  SimilarityMap map = compare_layers(shared, plan, read_map_rows(shared, plan, context), context);
+  const std::size_t width = plan.other_layers.size();
   if (plan.is_within()) {
-    for (const auto& [i, j] : pairs) map[j * width + i] = map[i * width + j];
+    for (const auto& [i, j] : pairs_of(plan)) map[j * width + i] = map[i * width + j];
   }
   UnitResult result;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-std::string_view bytes_of(std::span<const std::int32_t> ids) {
+std::string_view id_bytes(std::span<const std::int32_t> ids) {
   return {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()};
 }
 
@@ -18,7 +18,7 @@ std::vector<std::int64_t> find_twins(const CaptureInput& input, SequenceRange ra
   std::unordered_map<std::string_view, std::int64_t> first_of;
   std::vector<std::int64_t> twins;
   for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-    twins.push_back(first_of.try_emplace(bytes_of(input.ids_of(s)), s).first->second);
+    twins.push_back(first_of.try_emplace(id_bytes(input.ids_of(s)), s).first->second);
   }
   return twins;
 }

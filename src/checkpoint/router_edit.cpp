@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "checkpoint/router_layout.h"
@@ -155,6 +156,21 @@ double edited_scale(const std::vector<RouterEdit>& edits, std::int64_t layer, st
     if (edit.names(layer, head, source, source_head)) scale *= edit.scale;
   }
   return scale;
+}
+
+MatrixD edited_scales(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t source,
+                      std::int64_t num_key_value_heads) {
+  std::vector<RouterEdit> naming;
+  std::copy_if(edits.begin(), edits.end(), std::back_inserter(naming), [&](const auto& edit) {
+    return edit.layer.value_or(layer) == layer && edit.source.value_or(source) == source;
+  });
+  MatrixD scales(num_key_value_heads, num_key_value_heads);
+  for (std::int64_t head = 0; head < num_key_value_heads; ++head) {
+    for (std::int64_t other = 0; other < num_key_value_heads; ++other) {
+      scales(head, other) = edited_scale(naming, layer, head, source, other);
+    }
+  }
+  return scales;
 }
 
 }  // namespace lime

@@ -9,6 +9,7 @@
 
 #include "checkpoint/model_config.h"
 #include "core/json.h"
+#include "core/matrix.h"
 
 namespace lime {
 
@@ -45,5 +46,10 @@ void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig&
 /// The product of the scales of all edits that name this route.
 double edited_scale(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t head,
                     std::int64_t source, std::int64_t source_head);
+
+/// edited_scale() of all routes from the heads of the buffered layer `source` to those of `layer`,
+/// [head, source_head], in one walk over the edits and one over those that name some of them.
+MatrixD edited_scales(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t source,
+                      std::int64_t num_key_value_heads);
 
 }  // namespace lime

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/entropy_analysis.h"
+#include "core/errors.h"
+#include "metrics/device/gpu.h"
+
+namespace lime {
+namespace {
+
+/// As summarize() asks, but here the option is called otherwise.
+constexpr std::int64_t kFewestResamples = 100;
+
+}  // namespace
+
+void EntropyAnalysisOptions::describe(OptionList& list) {
+  captures.describe(list);
+  list.add("max_sequences", max_sequences,
+           "only this many sequences, the first ones, of each capture");
+  list.group("Entropy");
+  entropy.describe(list);
+  list.group("Interval");
+  list.add("bootstrap", summary.resamples,
+           "resamples behind the interval of the mean, >= 100; 0: no interval");
+  list.add("confidence", summary.confidence,
+           "probability that the interval is meant to cover, in (0, 1)");
+  list.group("Running");
+  list.add("device", device,
+           "where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N");
+}
+
+void EntropyAnalysisOptions::validate() const {
+  captures.validate();
+  entropy.validate();
+  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
+    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}",
+                          kFewestResamples, summary.resamples);
+  }
+  summary.validate();
+  if (max_sequences && *max_sequences < 1) {
+    throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
+  }
+  if (DeviceName::parse(device).is_gpu && entropy.top_k) {
+    throw InvalidArgument(
+        "top_k: is computed on the CPU only, got device '{}'; leave one of them out", device);
+  }
+  if (entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2) {
+    throw InvalidArgument(
+        "diff-erank: compares two captures of the same text, first of the untrained model, then "
+        "of the trained one, got {}",
+        captures.captures.size());
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/capture_sizes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "capture/capture_memory.h"
+#include "core/errors.h"
+#include "core/memory.h"
+
+namespace lime {
+namespace {
+
+/// Rows of whole sequences wait in memory until their window ends.
+constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
+
+CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
+                    const CapturePlace& place) {
+  CaptureLoad load;
+  load.is_on_host = place.devices.front().is_cpu();
+  load.num_stages = static_cast<int>(place.devices.size());
+  if (runs_ahead(place.devices)) {
+    load.relayed_bytes_per_token = bytes_per_token(setup.passes.points);
+  }
+  load.dtype = options.dtype;
+  load.longest = setup.input.longest();
+  load.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
+  if (options.rows == RowKind::kTokens) {
+    for (const ActivationInfo& info : setup.plan.activations) load.bytes_per_token += info.dim * 4;
+  } else {
+    load.window_bytes = kWindowBytes;
+  }
+  load.keeps_patterns =
+      std::any_of(setup.sites.begin(), setup.sites.end(),
+                  [](const CaptureSite& site) { return site.kind == HookKind::kPattern; });
+  load.smallest_batch = setup.smallest_batch;
+  return load;
+}
+
+/// The batch of the run that this one goes on with: memory may be another now.
+std::optional<std::int64_t> earlier_batch(const CaptureOptions& options) {
+  if (!options.goes_on()) return std::nullopt;
+  const Json begun = begun_capture_options(options.output);
+  if (!begun.is_object() || !begun.contains("batch_size")) return std::nullopt;
+  return begun["batch_size"].get<std::int64_t>();
+}
+
+/// As many sequences as the device takes, up to a pass of so many tokens that more would not be
+/// faster.
+std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 16;
+  const std::int64_t most = std::max(setup.smallest_batch, kMostTokens / setup.input.longest());
+  const std::int64_t found = place.largest_batch(setup, most);
+  if (found > 0) return found;
+  throw InvalidArgument(
+      "batch_size: the device's memory takes no pass over {} of {} tokens; choose a narrower "
+      "--dtype, fewer --layers, shorter sequences or another --device",
+      setup.smallest_batch == 1 ? "one sequence" : "a pair", setup.input.longest());
+}
+
+}  // namespace
+
+void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
+                  const CapturePlace& place, CaptureSetup& setup) {
+  CaptureLoad load = load_of(options, setup, place);
+  std::optional<ByteSize> limit = options.memory_limit;
+  std::optional<std::int64_t> batch;
+  if (options.batch_size && !options.batch_size->is_automatic) {
+    batch = options.batch_size->sequences;
+    load.asked_batch = batch;
+  } else if (options.batch_size) {
+    batch = earlier_batch(options);
+    if (!batch && place.largest_batch) batch = tried_batch(place, setup);
+    if (!limit) limit = ByteSize{resident_memory() + available_memory()};
+  }
+  const std::int64_t usual = choose_batch_size(batch, setup.input.longest());
+  const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
+  setup.batch_size = plan.batch_size;
+  setup.queue_bytes = plan.queue_bytes;
+  setup.passes.waiting_bytes = static_cast<std::size_t>(load.relay_bytes(plan.batch_size));
+  setup.outlook.memory_bytes = plan.memory.total();
+}
+
+WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setup) {
+  constexpr std::int64_t kMaxSequences = std::int64_t{1} << 14;
+  const auto even = [&](std::int64_t count) {
+    return options.pairs.empty() ? count : count + count % 2;
+  };
+  WindowLimits limits;
+  limits.batch_size = even(setup.batch_size);
+  limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
+  const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
+  limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
+  const bool is_asked = options.batch_size && !options.batch_size->is_automatic;
+  if (!is_asked) limits.tokens = limits.batch_size * setup.input.longest();
+  return limits;
+}
+
+}  // namespace lime
