@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 
@@ -70,6 +71,7 @@ TEST_F(LimeGenerateTest, EndsAfterTheTokensOfGenerationConfigJson) {
 }
 
 TEST_F(LimeGenerateTest, TellsTheReferenceStoryWordForWord) {
+  if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   const auto folder = testing::test_data("checkpoints/stories260k");
   if (!exists(folder)) GTEST_SKIP() << testing::skip_reason(folder);
   const ProgramRun run =

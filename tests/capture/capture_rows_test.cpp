@@ -15,6 +15,7 @@
 #include "capture/capture_fixture.h"
 #include "capture/npy_file.h"
 #include "store/capture_reader.h"
+#include "support/sanitizers.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -181,6 +182,7 @@ TEST_F(CaptureTest, TakesTokenIdsWithoutATokenizer) {
 }
 
 TEST_F(CaptureTest, CapturesMinimalPairsOfBlimp) {
+  if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   const auto model = testing::test_data("checkpoints/stories260k");
   const auto task = testing::test_data("blimp/passive_1.jsonl");
   if (!exists(model)) GTEST_SKIP() << testing::skip_reason(model);

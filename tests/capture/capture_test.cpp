@@ -16,6 +16,7 @@
 #include "checkpoint/tokenizer.h"
 #include "model/decoder.h"
 #include "store/capture_reader.h"
+#include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 
@@ -219,6 +220,7 @@ TEST_F(CaptureTest, SaysWhatItWillBeBeforeItRuns) {
 }
 
 TEST_F(CaptureTest, EqualsTheRealModelOnSharedData) {
+  if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   const auto model = testing::test_data("checkpoints/stories260k");
   if (!exists(model)) GTEST_SKIP() << testing::skip_reason(model);
   testing::write_text(folder_ / "story.txt",

@@ -15,6 +15,7 @@
 #include "capture/capture_fixture.h"
 #include "core/json.h"
 #include "model/decoder.h"
+#include "support/sanitizers.h"
 
 namespace lime {
 namespace {
@@ -213,6 +214,7 @@ TEST_F(LogLikelihoodTest, RefusesPairsThatLackAMember) {
 
 /// The sentences of the golden file, written down as a task file of their own.
 TEST_F(LogLikelihoodTest, EqualsTransformersOnBlimp) {
+  if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   const auto model = testing::test_data("checkpoints/stories260k");
   const auto blimp = testing::test_data("blimp");
   if (!exists(model)) GTEST_SKIP() << testing::skip_reason(model);

@@ -11,4 +11,9 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
+/// Why no test there reads a tokenizer.model in a process that has LibTorch.
+inline constexpr const char* kProtobufClash =
+    "sanitizers do not allow RTLD_DEEPBIND, without which SentencePiece would call LibTorch's "
+    "protobuf, of another version";
+
 }  // namespace lime::testing
