@@ -14,6 +14,7 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 
@@ -66,12 +67,7 @@ class AttentionAnalysisTest : public ::testing::Test {
     return run_analysis(prepare_attention(options_, run), run);
   }
   std::string refusal() {
-    try {
-      analyze();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of([&] { analyze(); });
   }
   static const Json* row_of(const Report& report, const Json& wanted) {
     for (const Json& row : report.results.rows) {

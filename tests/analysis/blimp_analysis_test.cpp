@@ -16,6 +16,7 @@
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -53,12 +54,7 @@ class BlimpTest : public ::testing::Test {
   }
 
   std::string refusal() {
-    try {
-      analyze();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of([&] { analyze(); });
   }
 
   testing::TemporaryFolder folder_;

@@ -11,6 +11,7 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "core/sha256.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -22,12 +23,7 @@ using testing::TemporaryFolder;
 using testing::write_capture;
 
 std::string refusal(const CaptureSetOptions& options) {
-  try {
-    open_captures(options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of([&] { open_captures(options); });
 }
 
 TEST(DefaultLabelsTest, TakesTheNameOfTheFileOrOfItsFolder) {

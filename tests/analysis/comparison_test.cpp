@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -34,12 +35,7 @@ Report compare(const CompareOptions& options, int num_layers = 3, int threads = 
 }
 
 std::string refusal(const Analysis& analysis) {
-  try {
-    run_analysis(analysis, {.threads = 1});
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<InvalidArgument>([&] { run_analysis(analysis, {.threads = 1}); });
 }
 
 TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {

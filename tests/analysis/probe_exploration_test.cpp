@@ -13,6 +13,7 @@
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -151,12 +152,7 @@ TEST_F(ProbeExplorationTest, RefusesWhatItCannotProbe) {
   testing::write_capture(folder_ / "plain.h5", testing::example_capture());
   const CaptureReader plain(folder_ / "plain.h5");
   const auto refusal = [&](const auto& explore) -> std::string {
-    try {
-      explore();
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { explore(); });
   };
   EXPECT_THAT(refusal([&] { explore_separability(plain, "values", 0, {}, pool_); }),
               HasSubstr("has no classes to tell apart"));

@@ -14,6 +14,7 @@
 
 #include "analysis/counting_analysis.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -35,13 +36,10 @@ class RunAnalysisTest : public ::testing::Test {
 
   /// The message of the InvalidArgument that going on with `analysis` throws.
   std::string refusal(const Analysis& analysis, bool resume = true) const {
-    try {
+    return testing::refusal_of([&] {
       Journal kept = journal(resume);
       run_analysis(analysis, {.threads = 1}, kept);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    });
   }
 
   /// Stops after `num_units` units and leaves their journal.
@@ -171,12 +169,8 @@ TEST_F(RunAnalysisTest, SaysWhatIsKept) {
   stop.request_stop();
   const auto counting = counting_analysis(2);
   const auto message = [&](Journal& kept) -> std::string {
-    try {
-      run_analysis(counting.analysis, {}, kept, {}, stop.get_token());
-    } catch (const Interrupted& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<Interrupted>(
+        [&] { run_analysis(counting.analysis, {}, kept, {}, stop.get_token()); });
   };
   Journal none;
   EXPECT_EQ(message(none),
@@ -241,12 +235,7 @@ TEST_F(RunAnalysisTest, SaysBeforeItStartsWhatDoesNotFit) {
   auto counting = counting_analysis(3);
   counting.analysis.units[4].bytes = std::int64_t{1} << 40;
   const auto refusal_with = [&](const RunOptions& run) -> std::string {
-    try {
-      run_analysis(counting.analysis, run);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { run_analysis(counting.analysis, run); });
   };
   EXPECT_THAT(refusal_with({.memory_limit = ByteSize::parse("2GB")}),
               StartsWith("memory_limit: 1 of 6 units needs more than 2GB, most of all 'b.h5': site "

@@ -13,6 +13,7 @@
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/standardize.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -31,12 +32,7 @@ class TokensAnalysisTest : public ::testing::Test {
     return run_analysis(prepare_tokens(options_, run), run);
   }
   std::string refusal() {
-    try {
-      analyze();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of([&] { analyze(); });
   }
 
   testing::TemporaryFolder folder_;

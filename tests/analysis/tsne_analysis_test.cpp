@@ -15,6 +15,7 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "store/hdf5_file.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -65,12 +66,7 @@ class TsneAnalysisTest : public ::testing::Test {
   Report analyze() { return run_analysis(prepare_tsne(options_, run_), run_); }
 
   std::string refusal() {
-    try {
-      analyze();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of([&] { analyze(); });
   }
 
   /// Writes the companion files and opens the HDF5 one.

@@ -10,6 +10,7 @@
 #include "core/errors.h"
 #include "core/matrix.h"
 #include "store/capture_reader.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 
@@ -37,12 +38,7 @@ class CaptureTest : public ::testing::Test {
   }
 
   std::string refusal() {
-    try {
-      run_capture(options_);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of([&] { run_capture(options_); });
   }
 
   TemporaryFolder folder_;

@@ -8,6 +8,7 @@
 
 #include "core/errors.h"
 #include "core/json.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -42,12 +43,8 @@ ByteSize just_enough_for(const CaptureLoad& load, std::int64_t batch) {
 }
 
 std::string refusal(const CaptureLoad& load, std::int64_t batch, ByteSize limit) {
-  try {
-    plan_capture_memory(small_model(), load, batch, kQueue, limit);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return testing::refusal_of<InvalidArgument>(
+      [&] { plan_capture_memory(small_model(), load, batch, kQueue, limit); });
 }
 
 TEST(CaptureMemoryTest, NothingChangesWithoutALimitOrBelowIt) {

@@ -9,6 +9,7 @@
 
 #include "capture/toy_tokenizer.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -27,12 +28,8 @@ class InputLinesTest : public ::testing::Test {
   }
 
   std::string refusal(const std::string& content, const InputShape& shape = {}) {
-    try {
-      read_line_input({file("bad.txt", content)}, ToyTokenizer(), shape, 8);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of(
+        [&] { read_line_input({file("bad.txt", content)}, ToyTokenizer(), shape, 8); });
   }
 
   testing::TemporaryFolder folder_;
@@ -66,7 +63,7 @@ TEST_F(InputLinesTest, NamesTheLineAtFault) {
       EndsWith("bad.txt' line 3: must have at most max_position_embeddings = 8 tokens, has 9"));
   EXPECT_THAT(refusal("a\n<s>b\n"),
               HasSubstr("bad.txt' line 2: starts with the beginning-of-sequence token already"));
-  EXPECT_EQ(refusal("<s>b\n", {.bos = BosPolicy::kAlways}), "accepted");
+  EXPECT_EQ(refusal("<s>b\n", {.bos = BosPolicy::kAlways}), "");
   EXPECT_THAT(refusal("\n \n"), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal(""), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal("a\xff"), EndsWith("bad.txt': must be UTF-8, byte 1 is not"));

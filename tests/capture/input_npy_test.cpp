@@ -8,6 +8,7 @@
 
 #include "capture/npy_file.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -26,12 +27,7 @@ class InputNpyTest : public ::testing::Test {
   }
 
   std::string refusal(const std::string& bytes) {
-    try {
-      read(bytes);
-    } catch (const FormatError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of<FormatError>([&] { read(bytes); });
   }
 
   testing::TemporaryFolder folder_;

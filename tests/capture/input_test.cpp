@@ -9,6 +9,7 @@
 #include "capture/npy_file.h"
 #include "capture/toy_tokenizer.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -36,12 +37,7 @@ class InputTest : public ::testing::Test {
   }
 
   std::string refusal(const Tokenizer* tokenizer) {
-    try {
-      read(tokenizer);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of([&] { read(tokenizer); });
   }
 
   testing::TemporaryFolder folder_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -24,12 +25,7 @@ ModelConfig grouped_query_config() {
 }
 
 std::string sites_refusal(const std::vector<std::string>& names) {
-  try {
-    find_sites(names);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return testing::refusal_of<InvalidArgument>([&] { find_sites(names); });
 }
 
 TEST(SitesTest, KnowsShortWordsAndHooks) {

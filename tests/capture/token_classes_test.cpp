@@ -6,6 +6,7 @@
 
 #include "capture/toy_tokenizer.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -13,12 +14,7 @@ namespace {
 using testing::ToyTokenizer;
 
 std::string refusal(const std::vector<std::string>& texts, const Tokenizer& tokenizer) {
-  try {
-    find_token_classes(texts, tokenizer);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return testing::refusal_of<InvalidArgument>([&] { find_token_classes(texts, tokenizer); });
 }
 
 TEST(TokenClassesTest, TellsWordsWithAndWithoutSpaceApart) {

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime::testing {
@@ -24,7 +25,7 @@ class CheckpointTest : public ::testing::Test {
   /// What is said of the folder, without the path that begins the message.
   template <typename Exception = FormatError>
   std::string error_of_folder() const {
-    return without_path(message_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
+    return without_path(refusal_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
   }
   std::string error_of(const TestModel& model) const {
     model.write(folder_.path());

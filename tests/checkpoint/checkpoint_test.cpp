@@ -14,10 +14,10 @@ namespace {
 
 using testing::CheckpointTest;
 using testing::expect_holds;
-using testing::message_of;
 using testing::official_layout;
 using testing::random_model;
 using testing::read;
+using testing::refusal_of;
 using testing::small_config;
 using testing::TestModel;
 using testing::TestTensor;
@@ -165,10 +165,10 @@ TEST_F(CheckpointTest, NamesWeightsThatAreNotFinite) {
   model.at("model.layers.1.self_attn.kv_proj_weight").values[16 + 5] =
       -std::numeric_limits<float>::infinity();
   const Checkpoint checkpoint = open(model);
-  EXPECT_EQ(without_path(message_of<FormatError>([&] { read(checkpoint, "model.norm.weight"); })),
+  EXPECT_EQ(without_path(refusal_of<FormatError>([&] { read(checkpoint, "model.norm.weight"); })),
             "tensor 'model.norm.weight' must hold finite weights, got nan at [3]; --allow-nan "
             "reads them as they are");
-  EXPECT_EQ(without_path(message_of<FormatError>(
+  EXPECT_EQ(without_path(refusal_of<FormatError>(
                 [&] { read(checkpoint, "model.layers.1.self_attn.k_proj.weight"); })),
             "tensor 'model.layers.1.self_attn.k_proj.weight' must hold finite weights, got -inf at "
             "[4, 5]; --allow-nan reads them as they are");
@@ -179,22 +179,22 @@ TEST_F(CheckpointTest, NamesWeightsThatAreNotFinite) {
 
 TEST_F(CheckpointTest, RefusesATensorOrARoomThatDoesNotFit) {
   const Checkpoint checkpoint = open(random_model(small_config("llama")));
-  EXPECT_EQ(without_path(message_of<InvalidArgument>([&] { checkpoint.tensor("lm_head"); })),
+  EXPECT_EQ(without_path(refusal_of<InvalidArgument>([&] { checkpoint.tensor("lm_head"); })),
             "the checkpoint has no tensor 'lm_head'");
   std::vector<float> room(15);
   EXPECT_EQ(without_path(
-                message_of<InvalidArgument>([&] { checkpoint.read("model.norm.weight", room); })),
+                refusal_of<InvalidArgument>([&] { checkpoint.read("model.norm.weight", room); })),
             "tensor 'model.norm.weight' [16] has 16 elements, got room for 15");
   EXPECT_EQ(without_path(
-                message_of<InvalidArgument>([&] { checkpoint.read_matrix("model.norm.weight"); })),
+                refusal_of<InvalidArgument>([&] { checkpoint.read_matrix("model.norm.weight"); })),
             "tensor 'model.norm.weight' must have two dimensions, got [16]");
 }
 
 TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
-  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(file("nowhere")); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("nowhere")); }),
             "'" + file("nowhere").string() + "': there is no such checkpoint folder");
   write_text(file("config.json"), small_config("llama").dump());
-  EXPECT_EQ(message_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
             "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
   EXPECT_EQ(error_of_folder<IoError>(),
             "the folder holds no model.safetensors and no model.safetensors.index.json");

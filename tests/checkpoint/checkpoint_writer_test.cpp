@@ -7,15 +7,16 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
-using testing::message_of;
 using testing::official_layout;
 using testing::random_model;
 using testing::read_text;
+using testing::refusal_of;
 using testing::small_config;
 using testing::TemporaryFolder;
 using testing::TestModel;
@@ -67,10 +68,10 @@ TEST(CheckpointWriterTest, RefusesTensorsThatAreNotTheConfigs) {
   const TemporaryFolder folder;
   TestModel model = random_model(small_config("llama"));
   model.remove("model.norm.weight");
-  EXPECT_EQ(message_of<InvalidArgument>([&] { write(folder / "new", model); }),
+  EXPECT_EQ(refusal_of<InvalidArgument>([&] { write(folder / "new", model); }),
             "'write_checkpoint': the tensors must be those of config.json, got missing 1 "
             "('model.norm.weight')");
-  EXPECT_EQ(message_of<InvalidArgument>([&] {
+  EXPECT_EQ(refusal_of<InvalidArgument>([&] {
               TestModel official = official_layout(random_model(small_config("lime")));
               write(folder / "new", official);
             }),
@@ -81,7 +82,7 @@ TEST(CheckpointWriterTest, RefusesTensorsThatAreNotTheConfigs) {
 TEST(CheckpointWriterTest, NeedsTheParentFolder) {
   const TemporaryFolder folder;
   const std::filesystem::path deep = folder / "no" / "such";
-  EXPECT_EQ(message_of<IoError>([&] { write(deep, random_model(small_config("llama"))); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { write(deep, random_model(small_config("llama"))); }),
             "'" + deep.string() + "': the folder cannot be made: No such file or directory");
 }
 
@@ -90,7 +91,7 @@ TEST(CheckpointWriterTest, SaysWhereItMayNotWrite) {
   const TemporaryFolder folder;
   permissions(folder.path(),
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  EXPECT_EQ(message_of<IoError>([&] { write(folder.path(), random_model(small_config("llama"))); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { write(folder.path(), random_model(small_config("llama"))); }),
             "'" + (folder / "model.safetensors").string() +
                 "': cannot be written: Permission denied; choose a place that you may write to");
 }

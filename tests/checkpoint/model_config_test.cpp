@@ -6,12 +6,13 @@
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "core/random.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
-using testing::message_of;
+using testing::refusal_of;
 using testing::small_config;
 using testing::TemporaryFolder;
 using testing::write_text;
@@ -19,7 +20,7 @@ using testing::write_text;
 ModelConfig parse(const Json& json) { return parse_model_config(json, "'config.json'"); }
 
 std::string error_of(const Json& json) {
-  return message_of<FormatError>([&] { parse(json); });
+  return refusal_of<FormatError>([&] { parse(json); });
 }
 
 Json changed(Json json, const std::string& key, const Json& value) {
@@ -322,14 +323,14 @@ TEST(ModelConfigTest, ReadsAFolderOrItsFile) {
 TEST(ModelConfigTest, NamesTheFileThatIsMissingOrCutShort) {
   const TemporaryFolder folder;
   const std::string file = (folder / "config.json").string();
-  EXPECT_EQ(message_of<IoError>([&] { read_model_config(folder / "nowhere"); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { read_model_config(folder / "nowhere"); }),
             "'" + (folder / "nowhere").string() + "': there is no such checkpoint folder");
-  EXPECT_EQ(message_of<IoError>([&] { read_model_config(folder.path()); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { read_model_config(folder.path()); }),
             "'" + folder.path().string() +
                 "': the folder holds no config.json, expected a Hugging Face checkpoint");
   const std::string text = small_config("llama").dump();
   write_text(file, text.substr(0, text.size() / 2));
-  EXPECT_EQ(message_of<FormatError>([&] { read_model_config(folder.path()); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { read_model_config(folder.path()); }),
             "'" + file + "': is not valid JSON at line 1, column " +
                 std::to_string(text.size() / 2) + "; the file seems to be cut short");
 }

@@ -9,6 +9,7 @@
 
 #include "checkpoint/tokenizer/oniguruma_pattern.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -73,12 +74,7 @@ TEST(RegexTest, QuotedTextMatchesItself) {
 
 TEST(RegexTest, WhatCannotBeCarriedOverIsNamed) {
   const auto message = [](const std::string& pattern) -> std::string {
-    try {
-      const Regex regex(pattern);
-    } catch (const FormatError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return testing::refusal_of<FormatError>([&] { const Regex regex(pattern); });
   };
   EXPECT_EQ(message("a{1,3}+"), "pattern 'a{1,3}+': {n,m}+ at byte 1 is not supported");
   EXPECT_EQ(message(R"(a\b)"), R"(pattern 'a\b': \b at byte 1 is not supported)");
@@ -92,7 +88,7 @@ TEST(RegexTest, WhatCannotBeCarriedOverIsNamed) {
   EXPECT_EQ(message("(?im:.)"),
             "pattern '(?im:.)': a flag other than i at byte 0 is not supported");
   EXPECT_EQ(message("a\\"), "pattern 'a\\': a lone backslash at byte 1 is not supported");
-  EXPECT_NE(message(R"(\p{Nonsense})"), "accepted");
+  EXPECT_NE(message(R"(\p{Nonsense})"), "");
 }
 
 TEST(RegexTest, DeepMatchesEndInAResultOrAnError) {

@@ -8,15 +8,16 @@
 
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
 using testing::length_prefix;
-using testing::message_of;
 using testing::raw_safetensors;
 using testing::read_text;
+using testing::refusal_of;
 using testing::TemporaryFolder;
 using testing::TestTensor;
 using testing::write_text;
@@ -26,7 +27,7 @@ class SafetensorsTest : public ::testing::Test {
   /// What is said of a file with this content, without the path that begins the message.
   std::string error_of(const std::string& content) const {
     write_text(file(), content);
-    const std::string message = message_of<FormatError>([&] { SafetensorsFile{file()}; });
+    const std::string message = refusal_of<FormatError>([&] { SafetensorsFile{file()}; });
     const std::string start = "'" + file().string() + "': ";
     return message.starts_with(start) ? message.substr(start.size()) : message;
   }
@@ -72,11 +73,11 @@ TEST_F(SafetensorsTest, WritesWholeOrNotAtAll) {
   write_text(file(), "what was there");
   const TestTensor a{"a", {2}, {1, 2}};
   const TestTensor wrong{"b", {3}, {1, 2}};
-  EXPECT_EQ(message_of<InvalidArgument>([&] {
+  EXPECT_EQ(refusal_of<InvalidArgument>([&] {
               write_safetensors(file(), std::vector{a.view(), wrong.view()});
             }),
             "write_safetensors: tensor 'b' is F32 [3], but has 8 bytes");
-  EXPECT_EQ(message_of<InvalidArgument>([&] {
+  EXPECT_EQ(refusal_of<InvalidArgument>([&] {
               write_safetensors(file(), std::vector{a.view(), a.view()});
             }),
             "write_safetensors: tensor 'a' is given twice");

@@ -6,13 +6,14 @@
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "core/sha256.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
-using testing::message_of;
 using testing::random_model;
+using testing::refusal_of;
 using testing::small_config;
 using testing::TemporaryFolder;
 using testing::TestModel;
@@ -75,7 +76,7 @@ TEST_F(ShardedCheckpointTest, PrefersASingleFileAsTransformersDoes) {
 
 TEST_F(ShardedCheckpointTest, NamesAMissingShard) {
   std::filesystem::remove(file(kSecond));
-  EXPECT_EQ(message_of<IoError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<IoError>([&] { open(); }),
             "'" + folder_.path().string() +
                 "': the shard 'model-00002-of-00002.safetensors' named by "
                 "model.safetensors.index.json is missing; copy it into the folder");
@@ -85,7 +86,7 @@ TEST_F(ShardedCheckpointTest, RefusesShardsOutsideTheFolder) {
   for (const char* name : {"../model.safetensors", "/etc/passwd", "..", "a\\b", ""}) {
     index_["weight_map"]["model.norm.weight"] = name;
     write_index();
-    EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+    EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
               quoted(kIndex) +
                   ": the shard of tensor 'model.norm.weight' must be a file beside the index, "
                   "got " +
@@ -98,7 +99,7 @@ TEST_F(ShardedCheckpointTest, RefusesShardsThatAreLinksOutOfTheFolder) {
   const std::filesystem::path target = elsewhere / "weights";
   std::filesystem::rename(file(kSecond), target);
   std::filesystem::create_symlink(target, file(kSecond));
-  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             "'" + folder_.path().string() +
                 "': the shard 'model-00002-of-00002.safetensors' named by "
                 "model.safetensors.index.json is a link that leads out of the folder; copy the "
@@ -121,17 +122,17 @@ TEST_F(ShardedCheckpointTest, ReadsTheLinksOfHuggingFacesCache) {
 
 TEST_F(ShardedCheckpointTest, RefusesAnIndexWithoutAMap) {
   write_text(file(kIndex), "{\"weight_map\": 3}");
-  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
   write_text(file(kIndex), "[]");
-  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
 }
 
 TEST_F(ShardedCheckpointTest, NamesATensorThatAShardLacks) {
   index_["weight_map"]["model.norm.weight"] = kFirst;
   write_index();
-  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             quoted(kFirst) +
                 ": must hold tensor 'model.norm.weight' by model.safetensors.index.json, but does "
                 "not");
@@ -140,7 +141,7 @@ TEST_F(ShardedCheckpointTest, NamesATensorThatAShardLacks) {
 TEST_F(ShardedCheckpointTest, NamesATensorThatTheIndexForgot) {
   index_["weight_map"].erase("model.norm.weight");
   write_index();
-  EXPECT_EQ(message_of<FormatError>([&] { open(); }),
+  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             "'" + folder_.path().string() +
                 "': the tensors must be those of config.json, got missing 1 "
                 "('model.norm.weight')");

@@ -49,15 +49,4 @@ std::string raw_safetensors(const std::string& header, std::size_t data_bytes);
 /// The 8 bytes that begin a safetensors file.
 std::string length_prefix(std::uint64_t length);
 
-/// The text of the `Exception` that `call` throws.
-template <typename Exception, typename Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace lime::testing

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -31,12 +32,7 @@ std::size_t files_in(const fs::path& folder) {
 }
 
 std::string refusal(const fs::path& path) {
-  try {
-    write_file_atomically(path, "new");
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<IoError>([&] { write_file_atomically(path, "new"); });
 }
 
 /// Runs `body` in a child process and returns its wait status.

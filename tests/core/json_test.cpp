@@ -6,18 +6,14 @@
 #include <string>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
 std::string parse_refusal(const std::string& text) {
-  try {
-    parse_json(text, "x.json");
-  } catch (const FormatError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<FormatError>([&] { parse_json(text, "x.json"); });
 }
 
 TEST(ParseJsonTest, KeepsTheOrderOfKeys) {

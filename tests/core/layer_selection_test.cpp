@@ -4,18 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/refusal.h"
+
 namespace lime {
 namespace {
 
 using ::testing::ElementsAre;
 
 std::string selection_refusal(const std::string& text) {
-  try {
-    LayerSelection::parse(text);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<InvalidArgument>([&] { LayerSelection::parse(text); });
 }
 
 TEST(LayerSelectionTest, TakesAllLayersByDefault) {

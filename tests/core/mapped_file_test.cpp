@@ -8,18 +8,14 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
 namespace {
 
 std::string refusal_to_map(const std::filesystem::path& path) {
-  try {
-    const MappedFile file(path);
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<IoError>([&] { const MappedFile file(path); });
 }
 
 TEST(MappedFileTest, ShowsTheBytesOfTheFile) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "support/refusal.h"
+
 namespace lime {
 namespace {
 
@@ -119,12 +121,7 @@ TEST(OptionsTest, AnAbsentOptionalIsNull) {
 TEST(OptionsTest, RefusesTextThatIsNotOfTheType) {
   AllKinds options;
   const auto refusal = [&](const std::string& name, const std::string& text) -> std::string {
-    try {
-      field_of(options, name).assign({text});
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { field_of(options, name).assign({text}); });
   };
   EXPECT_EQ(refusal("alpha", "1.5x"), "alpha: expected a number, got '1.5x'");
   EXPECT_EQ(refusal("alpha", ""), "alpha: expected a number, got ''");

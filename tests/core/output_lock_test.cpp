@@ -11,6 +11,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -23,12 +24,7 @@ class OutputLockTest : public ::testing::Test {
  protected:
   /// What a second process is told; empty if it gets the lock.
   std::string refusal(const WorkShare& share = {}) const {
-    try {
-      const OutputLock lock(output_, share);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { const OutputLock lock(output_, share); });
   }
 
   std::size_t num_files() const {

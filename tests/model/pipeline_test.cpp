@@ -17,6 +17,7 @@
 #include "model/generate.h"
 #include "model/hooks.h"
 #include "model/model_fixture.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -317,12 +318,7 @@ TEST(DecoderStagesTest, GradientsNeedOneDevice) {
 }
 
 std::string refusal(const std::string& devices) {
-  try {
-    parse_devices(devices);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return testing::refusal_of<InvalidArgument>([&] { parse_devices(devices); });
 }
 
 TEST(ParseDevicesTest, TakesListsOfGpusOrOfTheProcessor) {

@@ -15,6 +15,7 @@
 #include "store/hdf5_file.h"
 #include "store/sample_capture.h"
 #include "store/shard_folder.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -27,14 +28,7 @@ using testing::SampleCapture;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no exception";
-}
+std::string message_of(const std::function<void()>& call) { return testing::refusal_of(call); }
 
 class CaptureDamageTest : public ::testing::Test {
  protected:

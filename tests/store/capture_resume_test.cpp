@@ -14,6 +14,7 @@
 #include "store/capture_tools.h"
 #include "store/child_process.h"
 #include "store/sample_capture.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -58,12 +59,8 @@ class CaptureResumeTest : public ::testing::Test {
   void resume() { EXPECT_TRUE(sample_.write(path_, {.if_exists = IfExists::kResume})); }
 
   std::string refusal(const CapturePlan& plan, CaptureWriterOptions options) const {
-    try {
-      const CaptureWriter writer(path_, plan, options);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "no exception";
+    return testing::refusal_of<InvalidArgument>(
+        [&] { const CaptureWriter writer(path_, plan, options); });
   }
 
   TemporaryFolder undisturbed_;

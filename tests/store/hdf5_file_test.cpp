@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -41,12 +42,7 @@ class Hdf5FileTest : public ::testing::Test {
   }
 
   static std::string message_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no exception";
+    return testing::refusal_of(call);
   }
 
   TemporaryFolder folder_;

@@ -6,6 +6,7 @@
 
 #include "core/errors.h"
 #include "store/hdf5_file.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -26,12 +27,7 @@ constexpr const char* kLog =
 class FigureSourceTest : public ::testing::Test {
  protected:
   std::string refusal(const std::filesystem::path& path) const {
-    try {
-      read_figure_source(path);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of([&] { read_figure_source(path); });
   }
 
   testing::TemporaryFolder folder_;

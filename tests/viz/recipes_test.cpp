@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
@@ -18,12 +19,7 @@ using testing::sample_entropy;
 using testing::sample_router;
 
 std::string refusal(const std::vector<FigureSource>& sources, const FigureOptions& options = {}) {
-  try {
-    make_figure(sources, options);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<InvalidArgument>([&] { make_figure(sources, options); });
 }
 
 TEST(RecipesTest, EntropyHasAPanelPerSiteAndACurvePerModel) {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -28,12 +29,7 @@ MatrixF uniform_pattern() {
 }
 
 std::string refusal(const MatrixF& pattern) {
-  try {
-    attention_profile(pattern);
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of<InvalidArgument>([&] { attention_profile(pattern); });
 }
 
 TEST(AttentionProfileTest, UniformAttentionSeesAllKeysAlike) {

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -102,12 +103,7 @@ TEST_F(TokenContributionsTest, HaveTheSameBitsForAnyNumberOfThreads) {
 
 TEST_F(TokenContributionsTest, RefusesWhatHasNoEntropy) {
   const auto refusal = [&](const MatrixD& z, double alpha = 0.5) -> std::string {
-    try {
-      token_contributions(z, alpha, pool_);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { token_contributions(z, alpha, pool_); });
   };
   EXPECT_THAT(refusal(MatrixD::Ones(1, 4)), HasSubstr("needs at least 2 tokens, got 1"));
   EXPECT_THAT(refusal(MatrixD::Zero(3, 4)), HasSubstr("must not be all zero"));

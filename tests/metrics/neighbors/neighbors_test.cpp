@@ -11,6 +11,7 @@
 
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -125,12 +126,7 @@ TEST(FindNeighborsTest, NamesWhatIsWrong) {
   MatrixF points = random_points(30, 4, 8);
   ThreadPool pool(1);
   const auto message = [&](std::int64_t k) -> std::string {
-    try {
-      find_neighbors(points, k, {}, pool);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>([&] { find_neighbors(points, k, {}, pool); });
   };
   EXPECT_EQ(message(30), "neighbours: must be in [1, 29] for 30 points, got 30");
   EXPECT_EQ(message(0), "neighbours: must be in [1, 29] for 30 points, got 0");

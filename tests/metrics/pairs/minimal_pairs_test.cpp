@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -20,12 +21,7 @@ using ::testing::ElementsAre;
 
 template <typename F>
 std::string refusal(F call) {
-  try {
-    call();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return testing::refusal_of<InvalidArgument>(call);
 }
 
 TEST(JudgePairsTest, ComparesScores) {

@@ -8,6 +8,7 @@
 
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -87,12 +88,8 @@ TEST(RoutedAttentionTest, ScalesStandForValuesOfOneLength) {
 TEST(RoutedAttentionTest, RefusesWhatDoesNotFit) {
   const LayerRouter router = LayerRouter::identity(1, kHeads);
   const auto refusal = [&](std::int64_t head, const std::vector<MatrixF>& values) -> std::string {
-    try {
-      routed_attention(kPattern, router, head, values);
-    } catch (const InvalidArgument& error) {
-      return error.what();
-    }
-    return "";
+    return testing::refusal_of<InvalidArgument>(
+        [&] { routed_attention(kPattern, router, head, values); });
   };
   EXPECT_THAT(refusal(2, random_values(2)), HasSubstr("head must be in [0, 2), got 2"));
   EXPECT_THAT(refusal(0, random_values(3)), HasSubstr("reads 2 layers, got values of 3"));

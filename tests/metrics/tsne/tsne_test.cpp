@@ -13,6 +13,7 @@
 #include "metrics/random_matrix.h"
 #include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
+#include "support/refusal.h"
 
 namespace lime {
 namespace {
@@ -39,12 +40,7 @@ Affinities affinities_of(const MatrixF& points, double perplexity) {
 
 std::string message_of(const MatrixF& points, const TsneOptions& options) {
   ThreadPool pool(1);
-  try {
-    tsne(points, options, pool);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::refusal_of([&] { tsne(points, options, pool); });
 }
 
 TsneOptions short_run(TsneRepulsion repulsion) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/errors.h"
+
+namespace lime::testing {
+
+/// The text of the `Exception` that `call` throws; empty if it throws nothing.
+template <typename Exception = Error, typename Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace lime::testing
