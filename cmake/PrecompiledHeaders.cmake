@@ -18,9 +18,10 @@ if(NOT LIME_PRECOMPILE)
   set(LIME_TEST_HEADERS)
 endif()
 
-# Code that takes no time in a program but much in the compiler. The level must be part of a
-# precompiled header, so it belongs to the kind of target.
+# Code that takes no time in a program but much in the compiler, and tests, of which every line runs
+# a few times. The level is part of a precompiled header, so it belongs to the kind of target.
 set(LIME_QUICK_COMPILE $<$<CONFIG:Release>:-O1>)
+set(LIME_TEST_COMPILE $<$<CONFIG:Release>:-O0>)
 
 # Lets ccache work with precompiled headers, as its manual says.
 function(lime_cache_precompiled target)
@@ -58,49 +59,49 @@ endif()
 lime_prepare_headers(torch LIBRARIES lime_torch
   HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_HEADERS})
 if(LIME_BUILD_TESTS)
-  lime_prepare_headers(torch_test LIBRARIES lime_torch GTest::gmock OPTIONS ${LIME_QUICK_COMPILE}
+  lime_prepare_headers(torch_test LIBRARIES lime_torch GTest::gmock OPTIONS ${LIME_TEST_COMPILE}
     HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_TEST_HEADERS} ${LIME_TEST_HEADERS})
 endif()
 if(LIME_PRECOMPILE)
   lime_prepare_headers(library HEADERS ${LIME_STANDARD_HEADERS})
-  # Programs and the window share what their tests are compiled with: two headers less. What the
-  # target of GoogleTest defines is defined for all then, as it must be.
-  set(quick_libraries)
-  set(quick_headers ${LIME_STANDARD_HEADERS})
+  lime_prepare_headers(quick OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${LIME_STANDARD_HEADERS})
+  # The window and figures share what their tests are compiled with: a header less. What the target of
+  # GoogleTest defines is defined for all then, as it must be.
+  set(qt_libraries QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets)
+  set(qt_headers ${LIME_STANDARD_HEADERS} <QtWidgets> <qcustomplot.h>)
   if(LIME_BUILD_TESTS)
-    set(quick_libraries GTest::gmock)
-    list(APPEND quick_headers ${LIME_TEST_HEADERS})
+    lime_prepare_headers(test LIBRARIES GTest::gmock OPTIONS ${LIME_TEST_COMPILE}
+      HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TEST_HEADERS})
+    list(APPEND qt_libraries GTest::gmock)
+    list(APPEND qt_headers ${LIME_TEST_HEADERS})
     target_compile_options(lime_build_flags INTERFACE
       $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
   endif()
-  lime_prepare_headers(quick LIBRARIES ${quick_libraries} OPTIONS ${LIME_QUICK_COMPILE}
-    HEADERS ${quick_headers})
-  lime_prepare_headers(qt LIBRARIES QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets ${quick_libraries}
-    OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${quick_headers} <QtWidgets> <qcustomplot.h>)
+  lime_prepare_headers(qt LIBRARIES ${qt_libraries} OPTIONS ${LIME_QUICK_COMPILE}
+    HEADERS ${qt_headers})
 endif()
 
-# lime_precompile(TARGET KIND): TARGET compiles with the headers and the flags of KIND (library,
-# quick, test, torch, torch_test); quick and test know by themselves whether TARGET needs Qt.
+# lime_precompile(TARGET KIND): TARGET compiles with the headers and the flags of KIND:
+#   library     what programs spend their time in, at the level of the build
+#   quick       what takes no time, at -O1
+#   test        tests, at -O0
+#   torch, torch_test   library and test with LibTorch
+# quick and test know by themselves whether TARGET needs Qt: then both are at -O1.
 function(lime_precompile target kind)
   get_target_property(libraries ${target} LINK_LIBRARIES)
   set(headers ${kind})
-  if(kind MATCHES "^(quick|test)$")
-    set(headers quick)
-    if(libraries MATCHES "Qt6::|lime::(viz|explorer)")
-      set(headers qt)
-    endif()
+  if(kind MATCHES "^(quick|test)$" AND libraries MATCHES "Qt6::|lime::(viz|explorer)")
+    set(headers qt)
   endif()
   # GCC instantiates what inline functions of LibTorch, fmt, nlohmann and gmock need anew in every
-  # file: with LibTorch 3 s of an empty one.
+  # file: with LibTorch 2 s of an empty one.
   if(LIME_PRECOMPILE AND (NOT kind STREQUAL "library" OR target MATCHES "^lime_(core|checkpoint|store)$"))
-    set(batch 6)
-    if(kind MATCHES "test$")
-      set(batch 16)
-    endif()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
-  if(NOT kind MATCHES "^(library|torch)$")
+  if(headers MATCHES "^(quick|qt)$")
     target_compile_options(${target} PRIVATE ${LIME_QUICK_COMPILE})
+  elseif(headers MATCHES "test$")
+    target_compile_options(${target} PRIVATE ${LIME_TEST_COMPILE})
   endif()
   if(TARGET lime_precompiled_${headers})
     target_compile_options(${target} PRIVATE ${LIME_PRECOMPILED_OPTIONS})

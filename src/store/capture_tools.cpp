@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kCopiedChunkBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kCopyValues = std::int64_t{1} << 20;
 
 std::int64_t activation_bytes(const CaptureTables& tables, std::int64_t num_rows) {
@@ -70,7 +70,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   write_routers(file, tables);
   Progress progress{0, activation_bytes(tables, reader.num_rows()), ""};
   for (const ActivationInfo& activation : tables.activations) {
-    ChunkWriter chunks(file, activation, tables.info.storage, kChunkBytes);
+    ChunkWriter chunks(file, activation, tables.info.storage, kCopiedChunkBytes);
     const std::int64_t step = std::max<std::int64_t>(1, kCopyValues / activation.dim);
     progress.note = fmt::format("{} {}", activation.site, activation.layer);
     for (std::int64_t first = 0; first < reader.num_rows(); first += step) {

@@ -19,14 +19,14 @@ using testing::run_command;
 using ::testing::StartsWith;
 using testing::tiny_config;
 
-const std::string kProgram = LIME_GENERATE;
+const std::string kGenerate = LIME_GENERATE;
 
 class LimeGenerateTest : public ::testing::Test {
  protected:
   void SetUp() override { testing::write_tiny_checkpoint(folder_ / "model"); }
 
   ProgramRun generate(const std::string& options) const {
-    return run_command("cd '" + folder_.path().string() + "' && '" + kProgram + "' --threads 1 " +
+    return run_command("cd '" + folder_.path().string() + "' && '" + kGenerate + "' --threads 1 " +
                        options);
   }
   void fails(const std::string& options, int status, const std::string& message) const {

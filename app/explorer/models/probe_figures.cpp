@@ -14,7 +14,7 @@
 namespace lime::explorer {
 namespace {
 
-std::string plain(std::string name) {
+std::string with_spaces(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
@@ -38,7 +38,7 @@ Figure probeCurves(std::span<const FigureSource> sources, const std::string& sit
   }
   if (!task.empty()) options.by = BlimpGroups::kTask;
   Figure figure = make_figure(drawn, options);
-  if (!task.empty() && figure.panels.size() == 1) figure.panels.front().title = plain(task);
+  if (!task.empty() && figure.panels.size() == 1) figure.panels.front().title = with_spaces(task);
   return figure;
 }
 
@@ -80,7 +80,7 @@ Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base) {
     // Row 0 is drawn at the bottom.
     const TaskAccuracy& task = tasks[static_cast<std::size_t>(rows - 1 - r)];
     panel.y.ticks.push_back(
-        {static_cast<double>(r), task.name.empty() ? "mean over tasks" : plain(task.name)});
+        {static_cast<double>(r), task.name.empty() ? "mean over tasks" : with_spaces(task.name)});
     Eigen::Index column = 0;
     for (const int layer : layers) {
       const auto known = task.by_layer.find(layer);

@@ -11,11 +11,11 @@
 namespace lime::explorer {
 namespace {
 
-constexpr double kWheelFactor = 1.2;  // per notch
+constexpr double kZoomPerNotch = 1.2;
 
 // As undo names them.
 const QString kZoom = QStringLiteral("Zoom");
-const QString kMove = QStringLiteral("Move");
+const QString kMoveText = QStringLiteral("Move");
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void FigureView::mouseReleaseEvent(QMouseEvent* event) {
     return;
   }
   if (drag_ == Drag::kMove && !(windows() == before_drag_)) {
-    Q_EMIT windowsChanged(kMove, before_drag_);
+    Q_EMIT windowsChanged(kMoveText, before_drag_);
   }
   if (drag_ != Drag::kLasso || lasso_.size() < 3 || !pressed_panel_ || scene() == nullptr) return;
   QPolygonF polygon;
@@ -118,7 +118,7 @@ void FigureView::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const double notches = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
   changeWindows(kZoom, [&] {
-    setRange(hit->panel, zoomedAbout(*hit, rangeOf(hit->panel), std::pow(kWheelFactor, notches),
+    setRange(hit->panel, zoomedAbout(*hit, rangeOf(hit->panel), std::pow(kZoomPerNotch, notches),
                                      event->modifiers()));
   });
   event->accept();
@@ -132,7 +132,7 @@ void FigureView::keyPressEvent(QKeyEvent* event) {
   }
   std::vector<PanelRange> ranges;
   for (std::size_t p = 0; p < figure_->panels.size(); ++p) ranges.push_back(rangeOf(p));
-  changeWindows(kMove, [&] {
+  changeWindows(kMoveText, [&] {
     for (std::size_t p = 0; p < ranges.size(); ++p) {
       if (!scene_->has_axes(p)) continue;
       const QRectF area = panelArea(p);

@@ -19,7 +19,7 @@
 namespace lime {
 namespace {
 
-constexpr std::string_view kMetaspace = "\u2581";
+constexpr std::string_view kSpaceMark = "\u2581";
 /// What libsentencepiece writes for an unknown token.
 constexpr std::string_view kUnknownText = " \u2047 ";
 
@@ -66,13 +66,13 @@ class SentencePieceTokenizer : public Tokenizer {
     if (model_->is_byte(id)) return std::string(1, byte_of(token));
     std::string_view rest = token;
     std::string result;
-    if (at_text_start && drops_first_space_ && rest.starts_with(kMetaspace)) {
-      rest.remove_prefix(kMetaspace.size());
+    if (at_text_start && drops_first_space_ && rest.starts_with(kSpaceMark)) {
+      rest.remove_prefix(kSpaceMark.size());
     }
     while (!rest.empty()) {
-      const bool is_space = rest.starts_with(kMetaspace);
+      const bool is_space = rest.starts_with(kSpaceMark);
       result += is_space ? ' ' : rest.front();
-      rest.remove_prefix(is_space ? kMetaspace.size() : 1);
+      rest.remove_prefix(is_space ? kSpaceMark.size() : 1);
     }
     return result;
   }
@@ -132,15 +132,15 @@ class SentencePieceTokenizer : public Tokenizer {
     for (std::int32_t id = 0; id < vocab_size(); ++id) {
       const std::string_view piece = model_->piece(id);
       std::size_t begin = 0;
-      while (piece.substr(begin).starts_with(kMetaspace)) begin += kMetaspace.size();
-      if (piece.find(kMetaspace, begin) != std::string_view::npos) return false;
+      while (piece.substr(begin).starts_with(kSpaceMark)) begin += kSpaceMark.size();
+      if (piece.find(kSpaceMark, begin) != std::string_view::npos) return false;
     }
     return true;
   }
 
   /// The normalizer's settings are not part of the library's interface; its decoder shows them.
   bool first_space_is_dropped() const {
-    return model_->decode_pieces({std::string(kMetaspace) + "a"}) == "a";
+    return model_->decode_pieces({std::string(kSpaceMark) + "a"}) == "a";
   }
 
   void resolve_ends(const SpecialTokens& special) {
