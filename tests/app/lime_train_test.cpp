@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "support/sanitizers.h"
 #include "support/test_data.h"
 
 extern char** environ;
@@ -208,6 +209,7 @@ TEST_F(LimeTrainTest, PrintsTheAccuracyPerNumberOfOperands) {
 }
 
 TEST_F(LimeTrainTest, TrainsALanguageModelOnAText) {
+  if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   std::string text;
   for (int i = 0; i < 200; ++i) text += "Line " + std::to_string(i) + " of a small book.\n";
   testing::write_text(folder_ / "book.txt", text);

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
+#include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "train/tiny_run.h"
 
@@ -39,6 +40,10 @@ class TextRunTest : public ::testing::Test {
     data_.vocab_size = 320;
     data_.sequence_length = 24;
     data_.tokens = folder_ / "tokens";
+  }
+
+  void SetUp() override {
+    if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   }
 
   void expect_refused(const std::string& message) const {
