@@ -251,8 +251,10 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run({{"task", "lm"}}) + " --text empty --vocab-size 300 -o m", 1,
         "text: the folder 'empty' must hold .txt or .jsonl files, got none");
   testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
-  fails(tiny_run({{"task", "lm"}}) + " --text short.txt --vocab-size 3000 -o m", 1,
-        "vocab_size: 3000 pieces must be found in the text, got");
+  if (!testing::kIsSanitized) {  // kProtobufClash
+    fails(tiny_run({{"task", "lm"}}) + " --text short.txt --vocab-size 3000 -o m", 1,
+          "vocab_size: 3000 pieces must be found in the text, got");
+  }
   fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
   fails(tiny_run() + " -o no/such/folder", 1,
         "the folder cannot be made: No such file or directory");
