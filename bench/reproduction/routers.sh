@@ -5,6 +5,10 @@
 #
 #   bench/reproduction/routers.sh [--programs build/release/bin] [--out out/routers] [--seeds 1]
 #                                 [--steps 1000] [--jobs 2] [--variants 'llama full ...']
+#                                 [--size small|pair]
+#
+# Small models have 6 layers, 4 heads and width 96; those of the size `pair` are the language models of
+# language.sh, of 8 layers, 8 heads and width 256 (use --steps 1800 and another --out for them).
 #
 # A variant is a decoder or router and, after a +, other options of lime-train for it, as in
 # full+router-initializer-scale=0+initializer-range=0.06.
@@ -18,6 +22,7 @@ out=out/routers
 seeds=1
 steps=1000
 jobs=2
+size=small
 variants='llama full average last-2 first-2 no-head-mixing per-dimension dynamic'
 variants+=' full+router-initializer-scale=0 full+router-learning-rate=1e-2'
 variants+=' llama+initializer-range=0.06 full+initializer-range=0.06'
@@ -29,13 +34,22 @@ while [ $# -gt 0 ]; do
     --steps) steps=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
     --variants) variants=$2; shift 2 ;;
-    *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --size) size=$2; shift 2 ;;
+    *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 . bench/reproduction/trainings.sh
 need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"
+
+case "$size" in
+  small) shape='--vocab-size 2048 --num-hidden-layers 6 --num-attention-heads 4 --hidden-size 96
+                --intermediate-size 256 --batch-size 4 --learning-rate 2e-3' ;;
+  pair) shape='--vocab-size 4096 --num-hidden-layers 8 --num-attention-heads 8 --hidden-size 256
+               --batch-size 2 --learning-rate 1e-3' ;;
+  *) echo "'$size' is no size; there are small and pair" >&2; exit 2 ;;
+esac
 
 options_of() {  # VARIANT: its options
   local kind=${1%%+*} extra
@@ -53,13 +67,11 @@ options_of() {  # VARIANT: its options
 
 # train SEED VARIANT: trains $out/VARIANT-SEED, or goes on with it.
 train() {
-  local decoder
-  read -ra decoder <<<"$(options_of "$2" | tr '\n' ' ')"
-  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
-    --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 6 --num-attention-heads 4 \
-    --hidden-size 96 --intermediate-size 256 "${decoder[@]}" --steps "$steps" --batch-size 4 \
-    --learning-rate 2e-3 --threads 1 --log-every 25 --save-every 500 --validate-every 500 \
-    --seed "$1" -o "$out/$2-$1" --resume
+  local model
+  read -ra model <<<"$(echo $shape $(options_of "$2"))"
+  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 \
+    --tokens "$out/tokens" --sequence-length 256 "${model[@]}" --steps "$steps" --threads 1 \
+    --log-every 25 --save-every 500 --validate-every 500 --seed "$1" -o "$out/$2-$1" --resume
 }
 
 for variant in $variants; do options_of "$variant" >"$out/options.txt"; done
