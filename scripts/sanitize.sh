@@ -158,7 +158,7 @@ case "$tool" in
     # test are those of our own pools.
     export OMP_NUM_THREADS=1
     export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1
-    # Files of HDF5 are tried in child processes, some of which start threads.
+    # Else a child process of the window's tests that starts a thread ends them.
     TSAN_OPTIONS+=:die_after_fork=0
     configure
     compile "${only[@]}"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analysis/blimp_units.h"
+#include "analysis/row_summaries.h"
 
 namespace lime {
 namespace {
@@ -21,18 +22,13 @@ Json group_row(const std::string& level, const std::string& name,
     has_control = has_control && outcomes[t].control.has_value();
     control += outcomes[t].control.value_or(0.0);
   }
-  const Summary summary = summarize(accuracies, options);
   Json row = Json::object();
   row["level"] = level;
   row["name"] = name;
   if (level != "all") row[level] = name;
   row["tasks"] = members.size();
   row["pairs"] = pairs;
-  row["mean"] = summary.mean;
-  row["std"] = summary.std;
-  row["ci_low"] = summary.ci_low;
-  row["ci_high"] = summary.ci_high;
-  row["n"] = summary.n;
+  set_summary(row, summarize(accuracies, options));
   if (has_control) row["control"] = control / static_cast<double>(members.size());
   return row;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/row_summaries.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -25,14 +26,6 @@ void add_mean_and_min(Json& row, const std::string& name, const std::vector<T>& 
     row[name] = mean_of(std::vector<double>(values.begin(), values.end()));
   }
   row[name + "_min"] = min;
-}
-
-void set_summary(Json& row, const Summary& summary) {
-  row["mean"] = summary.mean;
-  row["std"] = summary.std;
-  row["ci_low"] = summary.ci_low;
-  row["ci_high"] = summary.ci_high;
-  row["n"] = summary.n;
 }
 
 Json row_of(const SequenceEntropies& entropies, std::size_t order,

@@ -125,14 +125,6 @@ class RowCollector {
         .n = n, .mean = kUndefined, .std = kUndefined, .ci_low = kUndefined, .ci_high = kUndefined};
   }
 
-  static void set_summary(Json& row, const Summary& summary) {
-    row["mean"] = summary.mean;
-    row["std"] = summary.std;
-    row["ci_low"] = summary.ci_low;
-    row["ci_high"] = summary.ci_high;
-    row["n"] = summary.n;
-  }
-
   const MeasuredLayer& layer_;
   const std::vector<MeasuredLayer>& without_;
   const GeometryAnalysisOptions& options_;

@@ -12,16 +12,20 @@ void set_columns(Json& row, const Summary& summary, bool is_difference) {
     row["difference"] = summary.mean;
     row["difference_low"] = summary.ci_low;
     row["difference_high"] = summary.ci_high;
-    return;
+  } else {
+    set_summary(row, summary);
   }
+}
+
+}  // namespace
+
+void set_summary(Json& row, const Summary& summary) {
   row["mean"] = summary.mean;
   row["std"] = summary.std;
   row["ci_low"] = summary.ci_low;
   row["ci_high"] = summary.ci_high;
   row["n"] = summary.n;
 }
-
-}  // namespace
 
 void RowSummaries::add_mean(Json& row, std::size_t place, std::vector<double> values) {
   set_columns(row, {}, false);

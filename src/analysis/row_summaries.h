@@ -9,6 +9,9 @@
 
 namespace lime {
 
+/// Sets the columns mean, std, ci_low, ci_high and n of `row`.
+void set_summary(Json& row, const Summary& summary);
+
 /// Fills mean, deviation and interval of many rows at once: resampling samples of one size together
 /// costs little more than one of them (summarize_together()).
 ///
