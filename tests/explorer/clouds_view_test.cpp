@@ -450,7 +450,7 @@ TEST_F(CloudsViewTest, ComputesCloudsOfOpenCaptures) {
   ASSERT_TRUE(waitUntil([&] { return compute->isEnabled(); }));
   QTest::mouseClick(compute, Qt::LeftButton);
   EXPECT_FALSE(compute->isEnabled());
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }, 60.0));
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   ASSERT_EQ(view_.canvases().size(), 1U);
   EXPECT_EQ(canvas(0).size(), 100);
   EXPECT_TRUE(view_.commandLines().at(0).contains("lime-metrics tsne"));

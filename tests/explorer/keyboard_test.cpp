@@ -86,7 +86,7 @@ class KeyboardTest : public WorkspaceTest {
     ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
   }
   static void idle(MainWindow& window) {
-    ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }, 60.0));
+    ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
   }
 };
 

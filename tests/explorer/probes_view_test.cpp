@@ -301,7 +301,7 @@ TEST_F(ProbesViewTest, MinimalPairsHaveATableOfTasksAndLayers) {
   undo_.undo();
   EXPECT_EQ(view_.state().at("sort"), TasksModel::kMean) << "quick steps are one";
   tasks().setFocus();
-  ASSERT_TRUE(waitUntil([this] { return view_.figure()->name == "blimp-tasks"; }, 5.0));
+  ASSERT_TRUE(waitUntil([this] { return view_.figure()->name == "blimp-tasks"; }));
   const MapPanel map = std::get<MapPanel>(view_.figure()->panels.at(0).content);
   EXPECT_EQ(map.values(3, 1), accuracyAt(0, last)) << "as the table is sorted";
   EXPECT_EQ(map.values(0, 1), accuracyAt(3, last));

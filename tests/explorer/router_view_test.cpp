@@ -179,8 +179,8 @@ TEST_F(RouterViewTest, ShowsTheDifferenceOfTwoCheckpointsAndAFilmOfMany) {
   EXPECT_EQ(map.values(0, 0), 0.0) << "all three have the same weights";
   const int steps = undo_.count();
   controls->setPlaying(true);
-  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[2].id; }, 5.0));
-  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[0].id; }, 5.0));
+  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[2].id; }));
+  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[0].id; }));
   controls->setPlaying(false);
   EXPECT_EQ(undo_.count(), steps + 1) << "a film is one step";
   undo_.undo();

@@ -197,7 +197,7 @@ TEST_F(SurgeryViewTest, DropsAnswersThatWereStoppedWhileTheyWereRead) {
       return !job.spec.is_shown && job.spec.title == "Reading the line as trained";
     });
   };
-  ASSERT_TRUE(waitUntil(isReading, 60.0));
+  ASSERT_TRUE(waitUntil(isReading));
   button("Stop").click();
   go.release(4);
   ASSERT_TRUE(finishes());
@@ -263,7 +263,7 @@ TEST_F(SurgeryViewTest, RunsAtEveryEditWhereThatIsWanted) {
   view_.setState(Json{{"live", true}});
   click(layers(), 0, 0);
   button("Switch off").click();
-  EXPECT_TRUE(waitUntil([this] { return view_.surgery().isRunning(); }, 5.0));
+  EXPECT_TRUE(waitUntil([this] { return view_.surgery().isRunning(); }));
   ASSERT_TRUE(finishes());
   ASSERT_TRUE(view_.surgery().score());
 }

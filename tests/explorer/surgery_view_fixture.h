@@ -56,7 +56,7 @@ class SurgeryViewTest : public WorkspaceTest {
   const std::vector<RouterEdit>& edits() const { return view_.edits().edits(); }
   Json lastEdit() const { return view_.state()["edits"].back(); }
   bool finishes() {
-    return waitUntil([this] { return jobs_.isIdle() && !view_.surgery().isRunning(); }, 60.0);
+    return waitUntil([this] { return jobs_.isIdle() && !view_.surgery().isRunning(); });
   }
   /// A program that is called with the arguments of the real one.
   QString script(const std::string& body) {
