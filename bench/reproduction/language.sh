@@ -7,7 +7,7 @@
 #
 #   bench/reproduction/language.sh [--programs build/release/bin] [--out out/language]
 #                                  [--seeds 1] [--steps 1800] [--jobs 2] [--threads 1]
-#                                  [--pairs-per-task 1000]
+#                                  [--initializer-range 0.02] [--pairs-per-task 1000]
 #
 # --jobs trainings run side by side, --threads each; measurements take --jobs times as many. Run
 # again, it goes on where it was stopped. Text and BLiMP lie in ../shared, or where LIME_TEST_DATA
@@ -21,6 +21,7 @@ seeds=1
 steps=1800
 jobs=2
 threads=1
+initializer_range=0.02
 pairs_per_task=1000
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -30,6 +31,7 @@ while [ $# -gt 0 ]; do
     --steps) steps=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
     --threads) threads=$2; shift 2 ;;
+    --initializer-range) initializer_range=$2; shift 2 ;;
     --pairs-per-task) pairs_per_task=$2; shift 2 ;;
     *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
@@ -57,9 +59,9 @@ done
 train() {
   "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 4096 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 8 --num-attention-heads 8 \
-    --hidden-size 256 --decoder "$2" --steps "$steps" --batch-size 2 --learning-rate 1e-3 \
-    --threads "$threads" --log-every 20 --save-every 250 --validate-every 900 --seed "$1" \
-    -o "$out/$2-$1" --resume
+    --hidden-size 256 --initializer-range "$initializer_range" --decoder "$2" --steps "$steps" \
+    --batch-size 2 --learning-rate 1e-3 --threads "$threads" --log-every 20 --save-every 250 \
+    --validate-every 900 --seed "$1" -o "$out/$2-$1" --resume
 }
 
 for seed in $seeds; do
