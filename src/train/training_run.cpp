@@ -101,15 +101,29 @@ class Run {
     return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
   }
 
-  /// Continues the run in the folder, or begins one.
-  void restore() {
-    const bool has_state = fs::exists(state_path_);
-    if (!options_.resume && (has_state || fs::exists(options_.output / "config.json"))) {
+  /// A run writes its state before its model, so that a model without a state is not a run's, or
+  /// one's that can no longer go on.
+  void require_resumable_or_empty(bool has_state) const {
+    if (has_state && !options_.resume) {
       throw InvalidArgument(
           "training: '{}' must not hold a model yet; add --resume to go on with it or choose "
           "another folder",
           options_.output.string());
     }
+    const bool has_model = fs::exists(options_.output / "config.json") ||
+                           fs::exists(options_.output / "model.safetensors");
+    if (has_model && !has_state) {
+      throw InvalidArgument(
+          "training: '{0}' holds a model but no {1} to go on with; choose another folder, or begin "
+          "from this model with --from '{0}'",
+          options_.output.string(), kStateFile);
+    }
+  }
+
+  /// Continues the run in the folder, or begins one.
+  void restore() {
+    const bool has_state = fs::exists(state_path_);
+    require_resumable_or_empty(has_state);
     if (!has_state) {
       if (!writes()) return;
       log_ = TrainLog::create(options_.output / kLogFile);

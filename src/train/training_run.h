@@ -20,7 +20,7 @@ namespace lime {
 struct TrainingRunOptions {
   /// Folder of the trained model; made if its parent exists.
   std::filesystem::path output;
-  /// Goes on with the run that `output` holds; begins one if it holds none.
+  /// Goes on with the run that `output` holds; begins one if it holds neither run nor model.
   bool resume = false;
   /// Steps between two saved states, >= 1.
   std::int64_t save_every = 1000;
@@ -76,7 +76,7 @@ struct TrainingOutcome {
 /// @param on_progress  steps, then items of the evaluation; the note has loss, perplexity, learning
 ///                     rate, gradient norm and targets per second.
 /// @throws InvalidArgument  if `output` holds a run and `resume` is false, or one of another
-///                          description: names the first difference.
+///                          description (names the first difference), or a model without a state.
 /// @throws NumericalError   if the loss leaves the finite numbers; the last state saved is kept.
 /// @throws Interrupted      if `stop` was requested; the state is saved.
 /// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.

@@ -136,6 +136,33 @@ TEST(TrainingRunTest, RefusesAFolderThatHoldsAModel) {
               ThrowsMessage<InvalidArgument>(HasSubstr("must not hold a model yet; add --resume")));
 }
 
+TEST(TrainingRunTest, NeverReplacesAModelWithoutAState) {
+  const testing::TemporaryFolder folder;
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  testing::train(options);
+  fs::remove(folder / "model/training_state.safetensors");
+  const auto contents = [&] {
+    std::map<std::string, std::string> texts;
+    for (const auto& entry : fs::directory_iterator(folder / "model")) {
+      texts[entry.path().filename()] = testing::read_text(entry.path());
+    }
+    return texts;
+  };
+  const auto before = contents();
+  const auto refused = ThrowsMessage<InvalidArgument>(
+      AllOf(HasSubstr("holds a model but no training_state.safetensors to go on with"),
+            HasSubstr("choose another folder, or begin from this model with --from '")));
+  for (const bool resume : {false, true}) {
+    options.setup.run.resume = resume;
+    EXPECT_THAT([&] { testing::train(options); }, refused) << resume;
+  }
+  EXPECT_EQ(contents(), before);
+
+  fs::remove(folder / "model/config.json");
+  EXPECT_THAT([&] { testing::train(options); }, refused) << "weights alone";
+  EXPECT_EQ(testing::read_text(folder / "model/model.safetensors"), before.at("model.safetensors"));
+}
+
 TEST(TrainingRunTest, NamesTheFirstDifferenceToTheRunToResume) {
   const testing::TemporaryFolder folder;
   testing::TinyRun options = testing::tiny_run(folder / "model");
