@@ -184,15 +184,20 @@ class Run {
     try {
       return trainer_.step();
     } catch (const NumericalError& error) {
-      write_log({{"event", "failed"},
-                 {"time", utc_timestamp()},
-                 {"after_step", trainer_.steps_done()},
-                 {"error", error.what()}});
-      const std::string kept = has_saved_ ? fmt::format("'{}' keeps the state of step {}",
-                                                        options_.output.string(), saved_step_)
-                                          : std::string("no state had been saved yet");
-      throw NumericalError("{}; {}", error.what(), kept);
+      fail(error);
     }
+  }
+
+  /// Ends a run that has left the finite numbers.
+  [[noreturn]] void fail(const NumericalError& error) {
+    write_log({{"event", "failed"},
+               {"time", utc_timestamp()},
+               {"after_step", trainer_.steps_done()},
+               {"error", error.what()}});
+    const std::string kept = has_saved_ ? fmt::format("'{}' keeps the state of step {}",
+                                                      options_.output.string(), saved_step_)
+                                        : std::string("no state had been saved yet");
+    throw NumericalError("{}; {}", error.what(), kept);
   }
 
   void log(const StepRecord& record, double targets_per_second) {
@@ -228,7 +233,13 @@ class Run {
                {"perplexity", std::exp(*outcome_.validation_loss)}});
   }
 
+  /// In all processes, which hold the same numbers and so end together where these cannot be kept.
   void save() {
+    try {
+      require_finite_state(trainer_);
+    } catch (const NumericalError& error) {
+      fail(error);
+    }
     if (writes()) {
       write_training_state(state_path_, trainer_, description_);
       write_model();

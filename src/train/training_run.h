@@ -77,7 +77,8 @@ struct TrainingOutcome {
 ///                     rate, gradient norm and targets per second.
 /// @throws InvalidArgument  if `output` holds a run and `resume` is false, or one of another
 ///                          description (names the first difference), or a model without a state.
-/// @throws NumericalError   if the loss leaves the finite numbers; the last state saved is kept.
+/// @throws NumericalError   if the loss, a gradient, or a weight or moment to be saved leaves the
+///                          finite numbers; the last state saved, all finite, is kept.
 /// @throws Interrupted      if `stop` was requested; the state is saved.
 /// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.
 /// @throws IoError          if the disk refuses.

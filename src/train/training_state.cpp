@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
@@ -56,6 +57,22 @@ std::int64_t step_of(const SafetensorsFile& file) {
 }
 
 }  // namespace
+
+void require_finite_state(Trainer& trainer) {
+  const at::NoGradGuard no_grad;
+  const auto require_finite = [&](const std::vector<NamedTensor>& tensors, const char* what) {
+    for (const auto& [name, tensor] : tensors) {
+      const auto largest = tensor.abs().max().item<double>();  // NaN where there is one
+      if (std::isfinite(largest)) continue;
+      throw NumericalError(
+          "training: the {} must stay finite, got {} in '{}' after step {}; lower --learning-rate "
+          "or raise --warmup-steps",
+          what, std::abs(largest), name, trainer.steps_done());
+    }
+  };
+  require_finite(trainer.decoder().parameters(), "weights");
+  require_finite(trainer.optimizer().moments(), "moments of the gradients");
+}
 
 void write_training_state(const std::filesystem::path& path, Trainer& trainer, const Json& run) {
   const std::vector<NamedTensor> tensors = tensors_on_cpu(state_tensors(trainer));

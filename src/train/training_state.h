@@ -15,6 +15,10 @@ namespace lime {
 /// A safetensors file with `parameter.NAME`, `exp_avg.NAME` and `exp_avg_sq.NAME`; its metadata
 /// holds `format` = "lime-training-state/1", `step` and `run`, the JSON object given here.
 
+/// @throws NumericalError  that names the first parameter whose weights or moments are not all
+///                         finite. Reads every number once.
+void require_finite_state(Trainer& trainer);
+
 /// Writes the state whole or not at all. @throws IoError
 void write_training_state(const std::filesystem::path& path, Trainer& trainer, const Json& run);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/training_run.h"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "checkpoint/checkpoint.h"
@@ -190,6 +193,47 @@ TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
                                                   HasSubstr("keeps the state of step "))));
   EXPECT_EQ(testing::log_lines(folder / "model", "failed").size(), 1U);
   EXPECT_NO_THROW(Checkpoint::open(folder / "model"));
+}
+
+TEST(TrainingRunTest, SavesNoStateOfAStepThatLeftTheFiniteNumbers) {
+  const testing::TemporaryFolder folder;
+  testing::TinyRun options = testing::tiny_run(folder / "model");
+  options.setup.run.save_every = 1;
+  options.setup.training.schedule.warmup_steps = 0;
+  options.setup.training.optimizer.learning_rate = 1e40;  // the first step overflows
+  EXPECT_THAT([&] { testing::train(options); },
+              ThrowsMessage<NumericalError>(AllOf(
+                  HasSubstr("training: the weights must stay finite, got "),
+                  HasSubstr(" in 'model."), HasSubstr("' after step 1; lower --learning-rate"),
+                  HasSubstr("; no state had been saved yet"))));
+  EXPECT_FALSE(fs::exists(folder / "model/training_state.safetensors"));
+  EXPECT_FALSE(fs::exists(folder / "model/model.safetensors"));
+}
+
+TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
+  const testing::TemporaryFolder temporary;
+  const fs::path folder = temporary / "model";
+  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  SequenceBatches data({{{1, 5, 9, 4, 2}, 1}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
+  const TrainingSetup setup = testing::tiny_setup(folder);
+  const TrainingJob job = {.decoder = decoder, .data = data, .options = setup.training};
+  std::string good_state;
+  const ProgressFn on_progress = [&](const Progress& progress) {
+    if (progress.done != 10) return;
+    good_state = testing::read_text(folder / "training_state.safetensors");
+    const at::NoGradGuard no_grad;
+    decoder.parameter("model.layers.1.mlp.up_proj.weight")[0][0].fill_(
+        std::numeric_limits<float>::quiet_NaN());
+  };
+  EXPECT_THAT([&] { run_training(job, setup.run, on_progress); },
+              ThrowsMessage<NumericalError>(
+                  AllOf(HasSubstr("training: the weights must stay finite, got nan in "
+                                  "'model.layers.1.mlp.up_proj.weight' after step 10; lower"),
+                        HasSubstr("' keeps the state of step 5"))));
+  EXPECT_FALSE(good_state.empty());
+  EXPECT_EQ(testing::read_text(folder / "training_state.safetensors"), good_state);
+  EXPECT_EQ(testing::log_lines(folder, "failed").size(), 1U);
+  EXPECT_EQ(testing::log_lines(folder, "save").size(), 1U);
 }
 
 TEST(TrainingRunTest, RefusesAStateThatIsBroken) {
