@@ -81,8 +81,32 @@ FileTokens tokenize_file(const fs::path& file, double validation_share, const To
   return tokens;
 }
 
+/// What a folder of tokens says of itself, before any of it is believed.
+void check_description(const fs::path& folder, const Json& description) {
+  const std::size_t files =
+      description.at("files").size() + description.at("validation_files").size();
+  const Json shards = description.value("shards", Json());
+  if (shards != files) {
+    throw FormatError(
+        "'{}': shards must be {}, one for each file of the text, got {}; remove the folder to "
+        "tokenise again",
+        (folder / kDescriptionFile).string(), files, shards.dump());
+  }
+  const Json tokens = description.value("tokens", Json());
+  const bool is_pair = tokens.is_array() && tokens.size() == 2 && tokens[0].is_number_integer() &&
+                       tokens[1].is_number_integer();
+  if (!is_pair) {
+    throw FormatError(
+        "'{}': tokens must be two numbers, of the training and the held-out text, got {}; remove "
+        "the folder to tokenise again",
+        (folder / kDescriptionFile).string(), tokens.dump());
+  }
+}
+
+/// @throws FormatError  where the folder does not hold what its description says.
 TokenizedText open_tokens(const fs::path& folder, const Json& description,
                           const Tokenizer& tokenizer) {
+  check_description(folder, description);
   const auto files_of = [&](TextSplit split) {
     std::vector<fs::path> files;
     for (std::size_t i = 0; i < description.at("shards").get<std::size_t>(); ++i) {

@@ -40,7 +40,8 @@ struct TokenizedText {
 /// @param on_progress  bytes of text.
 /// @throws IoError          if a file cannot be read or written.
 /// @throws InvalidArgument  if a text is not UTF-8; names the file and the byte.
-/// @throws FormatError      as visit_documents().
+/// @throws FormatError      as visit_documents(), or if the tokens are not those of their
+///                          description.
 /// @throws Interrupted      if `stop` was requested.
 TokenizedText tokenize_text(const TextSource& source, const Tokenizer& tokenizer,
                             const std::filesystem::path& folder, const ProgressFn& on_progress = {},

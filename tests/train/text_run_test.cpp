@@ -93,6 +93,27 @@ TEST_F(TextRunTest, TokensAreMadeOnceAndForOtherTextsAnew) {
   EXPECT_EQ(other.text.description["files"][0]["bytes"], made_up_text().size() + 15);
 }
 
+TEST_F(TextRunTest, TokensThatAreNotAsDescribedAreNamed) {
+  prepare_text(data_);
+  const fs::path file = folder_ / "tokens/tokens.json";
+  const Json good = Json::parse(testing::read_text(file));
+  const auto expect_broken = [&](const char* key, const Json& value, const std::string& message) {
+    Json broken = good;
+    broken[key] = value;
+    testing::write_text(file, broken.dump());
+    EXPECT_THAT([&] { prepare_text(data_); },
+                ThrowsMessage<FormatError>(
+                    AllOf(HasSubstr("tokens"), HasSubstr(message), HasSubstr("tokenise again"))));
+  };
+  expect_broken("shards", 1099511627776,
+                "shards must be 1, one for each file of the text, got 1099511627776");
+  expect_broken("shards", -1, "got -1");
+  expect_broken("shards", "many", "got \"many\"");
+  expect_broken("tokens", 7,
+                "tokens must be two numbers, of the training and the held-out text, got 7");
+  expect_broken("tokens", {1, 2}, "must hold 1 and 2 tokens, got ");
+}
+
 TEST_F(TextRunTest, TheSameTextGivesTheSameTokenizer) {
   prepare_text(data_);
   const std::string first = testing::read_text(folder_ / "tokens/tokenizer.model");
