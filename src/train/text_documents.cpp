@@ -58,6 +58,10 @@ std::size_t held_out_begin(std::string_view text, double validation_share) {
 
 }  // namespace
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
+}
+
 void visit_documents(const fs::path& file, double validation_share, const DocumentVisitor& visit) {
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
@@ -94,9 +98,9 @@ std::vector<fs::path> text_files(std::span<const fs::path> paths) {
 
 void require_text(std::span<const fs::path> files) {
   if (files.empty()) throw InvalidArgument("text: must name at least one file, got none");
-  std::size_t bytes = 0;
-  for (const fs::path& file : files) bytes += MappedFile(file).size();
-  if (bytes == 0) {
+  bool has_text = false;
+  for (const fs::path& file : files) has_text |= !is_blank(MappedFile(file).text());
+  if (!has_text) {
     throw InvalidArgument("text: '{}'{} must hold text, got none", files.front().string(),
                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
   }

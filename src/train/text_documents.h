@@ -30,7 +30,10 @@ void visit_documents(const std::filesystem::path& file, double validation_share,
 /// @throws InvalidArgument  if a folder holds none.
 std::vector<std::filesystem::path> text_files(std::span<const std::filesystem::path> paths);
 
-/// @throws InvalidArgument  if there are no files, or all of them are empty.
+/// Whether a text is empty or nothing but white space.
+bool is_blank(std::string_view text);
+
+/// @throws InvalidArgument  if there are no files, or all of them are blank.
 /// @throws IoError          if a file cannot be read.
 void require_text(std::span<const std::filesystem::path> files);
 

@@ -8,6 +8,7 @@
 
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "core/atomic_file.h"
+#include "core/errors.h"
 #include "core/folder.h"
 #include "core/json.h"
 #include "core/sha256.h"
@@ -61,6 +62,11 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
     return folder;
   }
   const std::string text = training_text(source);
+  if (is_blank(text)) {
+    throw InvalidArgument("text: the training part of '{}'{} must hold text, got none",
+                          source.files.front().string(),
+                          source.files.size() > 1 ? " and the others" : "");
+  }
   std::size_t begin = 0;
   const auto next_line = [&]() -> std::optional<std::string_view> {
     if (begin >= text.size()) return std::nullopt;

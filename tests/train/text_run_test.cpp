@@ -182,18 +182,37 @@ TEST_F(TextRunTest, BadInputIsNamed) {
   data_.vocab_size = 299;
   expect_refused("vocab_size: must be at least 300, as 256 pieces are bytes, got 299");
   data_.vocab_size = 5000;
-  expect_refused("vocab_size: 5000 pieces must be found in the text, got");
+  expect_refused(
+      "vocab_size: 5000 pieces must be found in the text, got 'Vocabulary size too high (5000). "
+      "Please set it to a value <= ");
   data_.vocab_size = 320;
   data_.validation_share = 0.7;
   expect_refused("validation_share: must be from 0 to 0.5, got 0.7");
   data_.validation_share = 0.1;
   testing::write_text(folder_ / "text.txt", "");
   expect_refused("must hold text, got none");
+  testing::write_text(folder_ / "text.txt", " \n\t\n");
+  expect_refused("text.txt' must hold text, got none");
+  testing::write_text(folder_ / "blank.jsonl", "{\"text\": \" \"}\n");
+  data_.text = {folder_ / "blank.jsonl"};
+  expect_refused("blank.jsonl' must hold text, got none");
+  data_.text = {folder_ / "text.txt"};
   testing::write_text(folder_ / "text.txt", made_up_text() + "\xff\n");
   data_.validation_share = 0.0;
   EXPECT_THAT(
       [&] { prepare_text(data_); },
       ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("text.txt'"), HasSubstr("must be UTF-8"))));
+}
+
+TEST_F(TextRunTest, ManyCharactersNeedManyPieces) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) {  // from U+4E00 on
+    text += std::string("\xe4\xb8") + static_cast<char>(0x80 + i % 64);
+    text += std::string("\xe4\xb9") + static_cast<char>(0x80 + i % 64) + "\n";
+  }
+  testing::write_text(folder_ / "text.txt", text);
+  expect_refused(
+      "got 'Vocabulary size is smaller than required_chars. 320 vs 388. Increase vocab_size'");
 }
 
 TEST_F(TextRunTest, SequencesMustFitTheModelAndTheText) {

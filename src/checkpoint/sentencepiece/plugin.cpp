@@ -107,6 +107,14 @@ class Lines : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
+/// What the library says to people: behind "FILE(LINE) [CONDITION] ", and without the advice to use
+/// an option that we have not.
+std::string_view readable_part(std::string_view message) {
+  const std::size_t condition_end = message.find("] ");
+  if (condition_end != std::string_view::npos) message.remove_prefix(condition_end + 2);
+  return message.substr(0, message.find(" or decrease character_coverage"));
+}
+
 std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
   const std::unordered_map<std::string, std::string> options = {
       {"model_type", "bpe"},
@@ -124,7 +132,7 @@ std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
   if (!status.ok()) {
     throw InvalidArgument("vocab_size: {} pieces must be found in the text, got '{}'", vocab_size,
-                          status.error_message());
+                          readable_part(status.error_message()));
   }
   return model;
 }
