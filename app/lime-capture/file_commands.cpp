@@ -73,6 +73,11 @@ std::string option_text(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "none";
 }
 
+bool is_set(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
 int info(const FileCommand& command) {
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
@@ -86,7 +91,7 @@ int info(const FileCommand& command) {
                            : "layers " + layers_to_string(summary.router_layers));
   print_line("classes", fmt::format("{}", fmt::join(about.class_names, ",")));
   print_line("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
-  print_line("scores", about.options.value("log_likelihood", false)
+  print_line("scores", is_set(about.options, "log_likelihood")
                            ? "log-likelihood of every sequence, preset " +
                                  option_text(about.options, "blimp_preset")
                            : "");

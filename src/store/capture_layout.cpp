@@ -27,6 +27,12 @@ T member(const Json& json, const char* key, const std::string& where) {
   }
 }
 
+Json object(const Json& json, const char* key, const std::string& where) {
+  auto value = member<Json>(json, key, where);
+  if (value.is_object()) return value;
+  throw FormatError("{}: '{}' must be a JSON object, got {}", where, key, value.type_name());
+}
+
 Json to_json(const std::vector<ActivationInfo>& activations) {
   Json list = Json::array();
   for (const ActivationInfo& one : activations) {
@@ -165,8 +171,8 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   info.tool = text("tool");
   info.command = text("command");
   info.created_utc = text("created_utc");
-  info.config = member<Json>(json, "config", where);
-  info.options = member<Json>(json, "options", where);
+  info.config = object(json, "config", where);
+  info.options = object(json, "options", where);
   info.checkpoint_sha256 = text("checkpoint_sha256");
   info.tokenizer_sha256 = text("tokenizer_sha256");
   info.input_sha256 = text("input_sha256");
@@ -185,7 +191,7 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   info.task_names = texts("task_names");
   if (json.contains("task_fields")) info.task_fields = texts("task_fields");
   if (json.contains("task_terms")) info.task_terms = texts("task_terms");
-  info.extra = member<Json>(json, "extra", where);
+  info.extra = object(json, "extra", where);
   info.complete = member<bool>(json, "complete", where);
   return info;
 }

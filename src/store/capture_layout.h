@@ -84,12 +84,24 @@ void write_attributes(Hdf5Writer& file, const CaptureTables& tables);
 CaptureTables read_attributes(const Hdf5File& file);
 
 void write_sequences(Hdf5Writer& file, const CaptureTables& tables);
+/// @throws FormatError  also if a label is not -1, 0 or 1, or a task has no name.
 std::vector<Sequence> read_sequences(const Hdf5File& file);
 
 void write_rows(Hdf5Writer& file, const RowTable& rows,
                 const std::vector<std::string>& class_names);
 /// Appends the rows of `file` to `rows`.
 void read_rows_into(const Hdf5File& file, RowTable& rows);
+
+/// What the rows of a capture or of a shard must agree with.
+struct RowBounds {
+  const std::vector<std::int64_t>& offsets;  ///< [num_sequences + 1], the first row of each
+  std::int64_t first_sequence = 0;           ///< number of the first of these sequences
+  std::size_t num_classes = 0;               ///< names of classes; 0: rows have no classes
+};
+/// Throws unless each row is of the sequence that the offsets give it to, and its class has a name.
+/// @param path  of the file, for errors.
+/// @throws FormatError
+void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path);
 
 void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics);
 /// Sites and layers with statistics, without reading them.

@@ -183,11 +183,7 @@ const RowTable& CaptureReader::rows() const {
     for (std::size_t i = 0; i < impl_->data.parts().size(); ++i) {
       read_rows_into(impl_->data.open(i)->file(), rows);
     }
-    const std::size_t classes = info().class_names.empty() ? 0 : rows.sequence.size();
-    if (rows.size() != num_rows() || rows.class_id.size() != classes) {
-      throw FormatError("store: '{}': 'rows' must have {} entries, got {} and {} classes",
-                        path().string(), num_rows(), rows.size(), rows.class_id.size());
-    }
+    check_rows(rows, {.offsets = offsets(), .num_classes = info().class_names.size()}, path());
     impl_->rows = std::move(rows);
   }
   return *impl_->rows;

@@ -143,6 +143,37 @@ std::vector<T> read_optional_column(const Hdf5File& file, const std::string& nam
   return column;
 }
 
+/// Throws unless the column's values are in [-1, num_names), -1 standing for none.
+template <typename T>
+void check_indices(const std::vector<T>& values, std::size_t num_names, const char* column,
+                   const std::filesystem::path& path) {
+  const auto end = static_cast<std::int64_t>(num_names);
+  const auto wrong = std::find_if(values.begin(), values.end(),
+                                  [&](T value) { return value < -1 || value >= end; });
+  if (wrong == values.end()) return;
+  throw FormatError(
+      "store: '{}': entry {} of '{}' must be in [-1, {}), got {}; restore the file or capture it "
+      "again",
+      path.string(), wrong - values.begin(), column, end, *wrong);
+}
+
+/// Whether the rows [offsets[s], offsets[s + 1]) are of sequence first_sequence + s, and no others.
+bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds& bounds) {
+  const std::vector<std::int64_t>& offsets = bounds.offsets;
+  if (offsets.empty() || offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
+      offsets.back() != static_cast<std::int64_t>(sequences.size())) {
+    return false;
+  }
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const bool are_its = std::all_of(
+        sequences.begin() + offsets[s], sequences.begin() + offsets[s + 1], [&](std::int64_t of) {
+          return of - static_cast<std::int64_t>(s) == bounds.first_sequence;
+        });
+    if (!are_its) return false;
+  }
+  return true;
+}
+
 /// HDF5 ends a text at its first NUL; keep what follows by putting U+FFFD there.
 std::string without_nul(const std::string& text) {
   std::string clean;
@@ -247,6 +278,9 @@ std::vector<Sequence> read_sequences(const Hdf5File& file) {
   const auto labels = read_optional_column<std::int8_t>(file, "sequences/label", count, -1);
   const auto pairs = read_optional_column<std::int32_t>(file, "sequences/pair", count, -1);
   const auto tasks = read_optional_column<std::int16_t>(file, "sequences/task", count, -1);
+  const std::size_t num_tasks = texts_of(file, "sequences/task", "names").size();
+  check_indices(labels, 2, "sequences/label", file.path());
+  check_indices(tasks, num_tasks, "sequences/task", file.path());
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto scores = read_optional_column<double>(file, "sequences/log_likelihood", count, kNan);
   const auto scored =
@@ -288,6 +322,21 @@ void read_rows_into(const Hdf5File& file, RowTable& rows) {
     throw FormatError("store: '{}': the columns of 'rows' must have the same length",
                       file.path().string());
   }
+}
+
+void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path) {
+  if (!follow_offsets(rows.sequence, bounds)) {
+    throw FormatError(
+        "store: '{}': 'rows/sequence' and 'sequences/offset' are at odds; restore the file or "
+        "capture it again",
+        path.string());
+  }
+  const std::size_t classes = bounds.num_classes == 0 ? 0 : rows.sequence.size();
+  if (rows.class_id.size() != classes) {
+    throw FormatError("store: '{}': 'rows/class' must have {} entries for {} names, got {}",
+                      path.string(), classes, bounds.num_classes, rows.class_id.size());
+  }
+  check_indices(rows.class_id, bounds.num_classes, "rows/class", path);
 }
 
 void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics) {

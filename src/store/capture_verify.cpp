@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "store/capture_tools.h"
 #include "store/chunk_reader.h"
 #include "store/data_files.h"
-#include "store/shard_writer_impl.h"
 #include "store/trailer.h"
 
 namespace lime {
@@ -104,26 +102,23 @@ class Verification {
   /// Rows and activations of a plain file.
   void check_data(const Hdf5File& file, std::int64_t num_rows) {
     if (progress_.total == 0) progress_.total = bytes_of_rows(tables_, num_rows, path_);
-    attempt([&] { check_rows(file, num_rows); });
+    attempt([&] { check_row_table(file, num_rows); });
     for (const ActivationInfo& one : tables_.activations) {
       attempt([&] { check_activation(file, one, num_rows); });
     }
   }
 
-  static void check_rows(const Hdf5File& file, std::int64_t num_rows) {
+  void check_row_table(const Hdf5File& file, std::int64_t num_rows) const {
     RowTable rows;
     read_rows_into(file, rows);
+    if (rows.size() != num_rows) {
+      throw FormatError("store: '{}': 'rows' must have {} entries, got {}", file.path().string(),
+                        num_rows, rows.size());
+    }
+    const std::vector<std::int64_t> offsets = file.read<std::int64_t>("sequences/offset");
     const std::int64_t first =
         file.has_attribute("first_sequence") ? file.int_attribute("first_sequence") : 0;
-    const std::vector<std::int64_t> offsets = file.read<std::int64_t>("sequences/offset");
-    const auto end = first + static_cast<std::int64_t>(offsets.size()) - 1;
-    const bool in_range = std::all_of(rows.sequence.begin(), rows.sequence.end(),
-                                      [&](std::int32_t s) { return s >= first && s < end; });
-    if (rows.size() != num_rows || offsets.empty() || !in_range ||
-        sequence_offsets(rows.sequence, first, offsets.size() - 1) != offsets) {
-      throw FormatError("store: '{}': 'rows/sequence' and 'sequences/offset' are at odds",
-                        file.path().string());
-    }
+    check_rows(rows, {offsets, first, tables_.info.class_names.size()}, file.path());
   }
 
   void check_activation(const Hdf5File& file, const ActivationInfo& one, std::int64_t num_rows) {

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/errors.h"
@@ -21,6 +23,7 @@
 namespace lime {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -80,6 +83,28 @@ class CaptureDamageTest : public ::testing::Test {
     }
     ASSERT_TRUE(reads_right());
     ASSERT_FALSE(is_noticed());
+  }
+
+  /// Writes a plain file of two rows as they are given, of one sequence, and without a digest: what
+  /// another program may make of a capture.
+  void write_tables(const RowTable& rows, const Sequence& sequence = {}) const {
+    CaptureTables tables;
+    tables.info = sample_.plan().info;
+    tables.sequences = {sequence};
+    tables.offsets = {0, 2};
+    Hdf5Writer writer(path_);
+    write_attributes(writer, tables);
+    write_rows(writer, rows, tables.info.class_names);
+    write_sequences(writer, tables);
+    writer.commit();
+  }
+
+  std::string rows_error() const {
+    return message_of([&] { CaptureReader(path_).rows(); });
+  }
+
+  std::string sequences_error() const {
+    return message_of([&] { CaptureReader(path_).sequences(); });
   }
 
   std::vector<std::filesystem::path> shard_files() const {
@@ -240,6 +265,65 @@ TEST_F(CaptureDamageTest, RefusesDataThatLiesInOtherFiles) {
   EXPECT_THAT(message_of([&] { reader.read_all("values", 0); }),
               HasSubstr("keeps its data in other files, which is not allowed"));
   EXPECT_THAT(message_of([&] { reader.router(1); }), HasSubstr("has no router of layer 1"));
+}
+
+TEST_F(CaptureDamageTest, RefusesRowsThatAreAtOddsWithTheSequences) {
+  const std::string expected = "store: '" + path_.string() +
+                               "': 'rows/sequence' and 'sequences/offset' are at odds; restore the "
+                               "file or capture it again";
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
+  for (const std::int32_t wrong : {kMost, kLeast, -1, 1, 2}) {
+    write_tables({.sequence = {0, wrong}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}});
+    EXPECT_EQ(rows_error(), expected) << wrong;
+    EXPECT_THAT(verify_capture(path_), Contains(expected)) << wrong;
+  }
+  write_tables({.sequence = {0, 0}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, -1}});
+  EXPECT_EQ(rows_error(), "");
+}
+
+TEST_F(CaptureDamageTest, RefusesClassesWithoutNames) {
+  const std::string file = "store: '" + path_.string() + "': ";
+  for (const std::int16_t wrong : {2, 32767, -2, -32768}) {
+    write_tables({.sequence = {0, 0}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, wrong}});
+    const std::string expected = file + "entry 1 of 'rows/class' must be in [-1, 2), got " +
+                                 std::to_string(wrong) + "; restore the file or capture it again";
+    EXPECT_EQ(rows_error(), expected);
+    EXPECT_THAT(verify_capture(path_), Contains(expected));
+  }
+}
+
+TEST_F(CaptureDamageTest, RefusesTasksAndLabelsWithoutNames) {
+  const RowTable rows = {
+      .sequence = {0, 0}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}};
+  for (const std::int16_t wrong : {2, -2, 32767}) {
+    write_tables(rows, {.label = 1, .task = wrong});
+    const std::string expected = "store: '" + path_.string() +
+                                 "': entry 0 of 'sequences/task' must be in [-1, 2), got " +
+                                 std::to_string(wrong) + "; restore the file or capture it again";
+    EXPECT_EQ(sequences_error(), expected);
+    EXPECT_THAT(verify_capture(path_), Contains(expected));
+  }
+  write_tables(rows, {.label = 2, .task = 1});
+  EXPECT_THAT(sequences_error(),
+              HasSubstr("entry 0 of 'sequences/label' must be in [-1, 2), got 2"));
+  write_tables(rows, {.label = 1, .task = 1});
+  EXPECT_EQ(sequences_error(), "");
+}
+
+TEST_F(CaptureDamageTest, RefusesAttributesThatAreNoObjects) {
+  for (const char* const name : {"options", "config", "extra"}) {
+    for (const char* const value : {"5", "null", "[]", "\"a\""}) {
+      Hdf5Writer writer(path_);
+      CaptureTables tables;
+      tables.info = sample_.plan().info;
+      write_attributes(writer, tables);
+      writer.set_attribute(name, std::string_view(value));
+      writer.commit();
+      EXPECT_THAT(open_error(), StartsWith("store: '" + path_.string() + "': '" + name +
+                                           "' must be a JSON object, got "));
+    }
+  }
 }
 
 TEST_F(CaptureDamageTest, PackRefusesToWriteOntoItself) {
