@@ -152,7 +152,8 @@ void set_bytes(Unit& unit, const AttentionShared& shared, std::size_t capture, i
   }
   const std::int64_t count = shared.prepared[capture].num_sequences;
   unit.work = count;
-  unit.bytes = count * num_heads * kNumMeasures * 24;
+  unit.bytes = count * num_heads * kNumMeasures * 24 +
+               summary_bytes((num_heads + 1) * kNumMeasures, shared.options.summary);
   unit.bytes_per_thread = longest_sequence(reader, count) * dim * 8;
 }
 
@@ -200,7 +201,7 @@ void AttentionOptions::describe(OptionList& list) {
       "has nothing but itself to attend to");
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean, >= 100; 0: no interval");
+           "resamples behind the interval of the mean, 100 to 10000000; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that the interval is meant to cover, in (0, 1)");
 }
@@ -219,13 +220,7 @@ void AttentionOptions::validate() const {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
   }
   if (skip_queries < 0) throw InvalidArgument("skip_queries: must be >= 0, got {}", skip_queries);
-  constexpr std::int64_t kFewest =
-      100;  // as summarize() asks, but here the option has its own name
-  if (summary.resamples != 0 && summary.resamples < kFewest) {
-    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}", kFewest,
-                          summary.resamples);
-  }
-  summary.validate();
+  summary.validate("bootstrap");
 }
 
 Analysis prepare_attention(const AttentionOptions& options, const RunOptions& run) {

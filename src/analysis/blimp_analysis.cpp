@@ -15,9 +15,6 @@
 namespace lime {
 namespace {
 
-/// As summarize() asks, but here the option is called otherwise.
-constexpr std::int64_t kFewestResamples = 100;
-
 /// Opens a capture's pairs and finds out how they are to be judged.
 BlimpShared::Input open_input(ChosenCapture capture, const BlimpOptions& options) {
   std::vector<PairTask> tasks = read_pair_tasks(capture.reader, options.task);
@@ -59,8 +56,9 @@ void BlimpOptions::describe(OptionList& list) {
   list.add("control", control,
            "also probe labels of which every pair has its two at random: what is left is chance");
   list.group("Interval");
-  list.add("bootstrap", summary.resamples,
-           "resamples of tasks behind the intervals of their mean, >= 100; 0: no interval");
+  list.add(
+      "bootstrap", summary.resamples,
+      "resamples of tasks behind the intervals of their mean, 100 to 10000000; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that an interval is meant to cover, in (0, 1)");
 }
@@ -69,11 +67,7 @@ void BlimpOptions::validate() const {
   captures.validate();
   probe.validate();
   if (folds < 2) throw InvalidArgument("folds: must be >= 2, got {}", folds);
-  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
-    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}",
-                          kFewestResamples, summary.resamples);
-  }
-  summary.validate();
+  summary.validate("bootstrap");
   if (std::set<std::string>(task.begin(), task.end()).size() != task.size()) {
     throw InvalidArgument("task: each must be named once");
   }

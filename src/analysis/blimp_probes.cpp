@@ -246,7 +246,7 @@ std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, 
       Unit unit = layer_unit(input.capture, site, layer);
       unit.work = static_cast<std::int64_t>(input.tasks.size());
       unit.identity = input.identity;
-      unit.bytes = count_pairs(input.tasks) * 32;
+      unit.bytes = count_pairs(input.tasks) * 32 + summary_bytes(1, shared->options.summary);
       unit.bytes_per_thread = bytes_per_task(input, input.capture.reader.dim(site, layer));
       unit.measure = [shared, index, site = site, layer](const UnitContext& context) {
         return measure(*shared, index, site, layer, context);

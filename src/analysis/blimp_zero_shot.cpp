@@ -112,7 +112,7 @@ Unit zero_shot_unit(const std::shared_ptr<const BlimpShared>& shared, std::size_
   unit.where = "'" + input.capture.reader.path().string() + "'";
   unit.work = static_cast<std::int64_t>(input.tasks.size());
   unit.identity = input.identity;
-  unit.bytes = count_pairs(input.tasks) * 64;
+  unit.bytes = count_pairs(input.tasks) * 64 + summary_bytes(1, shared->options.summary);
   unit.measure = [shared, index](const UnitContext&) { return measure(*shared, index); };
   return unit;
 }

@@ -184,17 +184,27 @@ void CompareOptions::describe(OptionList& list) {
            "differences of the captures with intervals and p-values: each against the first, or "
            "all pairs");
   list.add("summary", summary, "layers: the mean over the layers of each capture");
-  list.add("compare_resamples", resamples, "bootstrap resamples and random sign flips, >= 100");
+  list.add("compare_resamples", resamples,
+           "bootstrap resamples and random sign flips, 100 to 10000000");
   list.add("compare_confidence", confidence,
            "probability that these intervals are meant to cover, in (0, 1)");
 }
 
 void CompareOptions::validate() const {
-  if (resamples < 100)
-    throw InvalidArgument("compare_resamples: must be >= 100, got {}", resamples);
+  if (resamples < SummaryOptions::kFewestResamples) {
+    throw InvalidArgument("compare_resamples: must be >= {}, got {}",
+                          SummaryOptions::kFewestResamples, resamples);
+  }
+  SummaryOptions{.resamples = resamples}.validate("compare_resamples");
   if (!(confidence > 0.0 && confidence < 1.0)) {
     throw InvalidArgument("compare_confidence: must be in (0, 1), got {}", confidence);
   }
+}
+
+std::int64_t comparison_bytes(const CompareOptions& options, int threads) {
+  if (options.compare == ComparePairs::kNone && options.summary == SummaryOver::kNone) return 0;
+  const int at_once = options.compare == ComparePairs::kNone ? 1 : threads;
+  return at_once * summary_bytes(1, {.resamples = options.resamples});
 }
 
 void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,

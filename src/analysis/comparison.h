@@ -43,7 +43,7 @@ struct CompareOptions {
   ComparePairs compare = ComparePairs::kNone;
   /// Whether the mean over layers is wanted of each capture.
   SummaryOver summary = SummaryOver::kNone;
-  /// Bootstrap resamples and random sign flips, >= 100.
+  /// Bootstrap resamples and random sign flips, in [100, 10^7].
   std::int64_t resamples = 10000;
   /// Probability that the intervals are meant to cover, in (0, 1).
   double confidence = 0.95;
@@ -52,6 +52,10 @@ struct CompareOptions {
   /// @throws InvalidArgument
   void validate() const;
 };
+
+/// Bytes of the resamples that comparison_rows() and layer_mean_rows() hold at once on `threads`
+/// threads; 0 where neither is asked for.
+std::int64_t comparison_bytes(const CompareOptions& options, int threads);
 
 /// Samples of one unit, with what they are of.
 struct LabelledSamples {

@@ -179,6 +179,13 @@ UnitResult measure_layer(const Shared& shared, std::size_t capture, std::int64_t
   return result;
 }
 
+/// Bytes of the intervals of a layer: each router has an effective rank and an entropy of every
+/// order, and of each the difference to the trained router.
+std::int64_t resampling_bytes(const CounterfactualAnalysisOptions& options,
+                              std::int64_t num_variants) {
+  return summary_bytes(2 * num_variants * (1 + std::ssize(options.alpha)), options.summary);
+}
+
 Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t capture, int layer) {
   const ChosenCapture& chosen = shared->captures[capture];
   const LayerRouters routers = routers_of_layer(*shared, capture, layer);
@@ -195,6 +202,7 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t capture, i
     unit.bytes = spectra_bytes(request, layer, heads, num_routers);
     unit.bytes_per_thread = spectra_bytes_per_thread(request, layer, heads);
   }
+  unit.bytes += resampling_bytes(shared->options, std::ssize(routers.variants));
   unit.measure = [shared, capture, layer](const UnitContext& context) {
     return measure_layer(*shared, capture, layer, context);
   };

@@ -10,8 +10,6 @@ namespace {
 
 /// Every source in turn.
 constexpr const char* kEveryCut = "cut";
-/// As summarize() asks, but here the option is called otherwise.
-constexpr std::int64_t kFewestResamples = 100;
 
 }  // namespace
 
@@ -43,7 +41,7 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
   list.add("c", c, "inverse strength of the probe's penalty, > 0");
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the intervals, >= 100; 0: no intervals");
+           "resamples behind the intervals, 100 to 10000000; 0: no intervals");
   list.add("confidence", summary.confidence,
            "probability that the intervals are meant to cover, in (0, 1)");
 }
@@ -64,11 +62,7 @@ void CounterfactualAnalysisOptions::validate() const {
   }
   if (folds < 2) throw InvalidArgument("folds: must be >= 2, got {}", folds);
   if (!(c > 0.0)) throw InvalidArgument("c: must be > 0, got {}", c);
-  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
-    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no intervals, got {}",
-                          kFewestResamples, summary.resamples);
-  }
-  summary.validate();
+  summary.validate("bootstrap");
   routers(1);
 }
 

@@ -137,6 +137,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
           unit.bytes_per_thread =
               bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
         }
+        unit.bytes += summary_bytes(1, shared->options.summary);
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
           return entropy_result(
               measure_layer(*shared, shared->captures[i].reader, site, layer, context),

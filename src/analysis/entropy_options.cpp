@@ -4,13 +4,6 @@
 #include "metrics/device/gpu.h"
 
 namespace lime {
-namespace {
-
-/// As summarize() asks, but here the option is called otherwise.
-constexpr std::int64_t kFewestResamples = 100;
-
-}  // namespace
-
 void EntropyAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   list.add("max_sequences", max_sequences,
@@ -19,7 +12,7 @@ void EntropyAnalysisOptions::describe(OptionList& list) {
   entropy.describe(list);
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean, >= 100; 0: no interval");
+           "resamples behind the interval of the mean, 100 to 10000000; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that the interval is meant to cover, in (0, 1)");
   list.group("Running");
@@ -30,11 +23,7 @@ void EntropyAnalysisOptions::describe(OptionList& list) {
 void EntropyAnalysisOptions::validate() const {
   captures.validate();
   entropy.validate();
-  if (summary.resamples != 0 && summary.resamples < kFewestResamples) {
-    throw InvalidArgument("bootstrap: must be >= {}, or 0 for no interval, got {}",
-                          kFewestResamples, summary.resamples);
-  }
-  summary.validate();
+  summary.validate("bootstrap");
   if (max_sequences && *max_sequences < 1) {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
   }

@@ -21,6 +21,8 @@ namespace {
 
 /// For what is small beside a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{8} << 20;
+/// Measures that a layer has of every sequence, at most; of geometry_rows.cpp.
+constexpr std::int64_t kMostSequenceMeasures = 16;
 
 /// One capture with what all its layers share.
 struct PreparedCapture {
@@ -179,6 +181,7 @@ void set_bytes(Unit& unit, const CaptureReader& capture, std::int64_t dim,
   unit.bytes += prepared.keep.classes.num_classes > 0 ? gram * 6 : 0;
   unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
+  unit.bytes += summary_bytes(kMostSequenceMeasures, options.summary);
 }
 
 std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {

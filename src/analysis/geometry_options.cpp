@@ -9,9 +9,6 @@
 namespace lime {
 namespace {
 
-/// As summarize() asks, but here the option is called otherwise.
-constexpr std::int64_t kFewestResamples = 100;
-
 void check_at_least(std::string_view name, std::int64_t value, std::int64_t least) {
   if (value < least) throw InvalidArgument("{}: must be >= {}, got {}", name, least, value);
 }
@@ -79,8 +76,9 @@ void GeometryAnalysisOptions::describe(OptionList& list) {
   list.add("lidar_delta", token_classes.lidar.delta,
            "added to the diagonal of the scatter within classes, > 0");
   list.group("Interval");
-  list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean over sequences, >= 100; 0: no interval");
+  list.add(
+      "bootstrap", summary.resamples,
+      "resamples behind the interval of the mean over sequences, 100 to 10000000; 0: no interval");
   list.add("confidence", summary.confidence,
            "probability that the interval is meant to cover, in (0, 1)");
   list.add(
@@ -104,8 +102,7 @@ void GeometryAnalysisOptions::validate() const {
   check_at_least("lidar_size", token_classes.size, 2);
   check_at_least("lidar_classes", token_classes.count, 2);
   token_classes.lidar.validate();
-  if (summary.resamples != 0) check_at_least("bootstrap", summary.resamples, kFewestResamples);
-  summary.validate();
+  summary.validate("bootstrap");
   if (jackknife != 0 && jackknife < kFewestBlocks) {
     throw InvalidArgument("jackknife: must be >= {}, or 0 for none, got {}", kFewestBlocks,
                           jackknife);

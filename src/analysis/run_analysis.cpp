@@ -141,6 +141,15 @@ void check_memory(const Analysis& analysis, const RunOptions& run) {
   std::vector<const Unit*> units;
   for (const Unit& unit : analysis.units) units.push_back(&unit);
   plan_units(units, analysis.threads, run.num_threads(), run.memory_limit);
+  if (!run.memory_limit) return;
+  const std::int64_t held = resident_memory();
+  const std::int64_t needed = comparison_bytes(analysis.compare, run.num_threads());
+  if (needed <= run.memory_limit->bytes - held) return;
+  throw InvalidArgument(
+      "memory_limit: comparing with {} resamples on {} threads needs {}, more than {}; give "
+      "--memory-limit {}MiB or more, or fewer --compare-resamples or --threads",
+      analysis.compare.resamples, run.num_threads(), human_bytes(static_cast<double>(needed)),
+      run.memory_limit->to_string(), ((needed + held) >> 20) + 4);
 }
 
 /// The rows that are made of the units' samples.

@@ -96,7 +96,10 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);
   } catch (const std::bad_alloc&) {
-    return report(program, "out of memory; ask for fewer rows, layers or threads", kExitFailed);
+    return report(program,
+                  "out of memory; ask for less, or look whether an input claims to be larger than "
+                  "it is",
+                  kExitFailed);
   } catch (const Error& error) {
     return report(program, error.what(), kExitFailed);
   } catch (const std::exception& error) {

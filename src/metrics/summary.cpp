@@ -13,7 +13,13 @@
 namespace lime {
 namespace {
 
-constexpr std::int64_t kFewestResamples = 100;
+/// Of the resampled means that lie in memory together.
+constexpr std::int64_t kMeansBytes = std::int64_t{64} << 20;
+constexpr auto kBytesPerMean = static_cast<std::int64_t>(sizeof(double));
+
+std::int64_t samples_at_once(std::int64_t resamples) {
+  return std::max<std::int64_t>(1, kMeansBytes / (kBytesPerMean * resamples));
+}
 
 double mean_of(std::span<const double> values) {
   double sum = 0.0;
@@ -84,16 +90,20 @@ void set_interval(Summary& summary, std::span<double> means, double confidence) 
 
 void SummaryOptions::describe(OptionList& list) {
   list.add("confidence", confidence, "probability that the interval of the mean covers, in (0, 1)");
-  list.add("resamples", resamples, "bootstrap resamples for the interval, >= 100; 0: no interval");
+  list.add("resamples", resamples,
+           "bootstrap resamples for the interval, 100 to 10000000; 0: no interval");
 }
 
-void SummaryOptions::validate() const {
+void SummaryOptions::validate(const std::string& resamples_name) const {
   if (!(confidence > 0.0 && confidence < 1.0)) {
     throw InvalidArgument("confidence: must be in (0, 1), got {}", confidence);
   }
   if (resamples != 0 && resamples < kFewestResamples) {
-    throw InvalidArgument("resamples: must be >= {}, or 0 for no interval, got {}",
+    throw InvalidArgument("{}: must be >= {}, or 0 for no interval, got {}", resamples_name,
                           kFewestResamples, resamples);
+  }
+  if (resamples > kMostResamples) {
+    throw InvalidArgument("{}: must be <= {}, got {}", resamples_name, kMostResamples, resamples);
   }
 }
 
@@ -114,13 +124,23 @@ std::vector<Summary> summarize_together(std::span<const std::vector<double>> sam
     summaries.push_back(moments_of(sample));
   }
   if (summaries.empty() || summaries.front().n < 2 || options.resamples == 0) return summaries;
-  MatrixD means = resampled_means(samples, options);
-  for (std::size_t i = 0; i < summaries.size(); ++i) {
-    double* const own = means.row(static_cast<Eigen::Index>(i)).data();
-    set_interval(summaries[i], {own, static_cast<std::size_t>(options.resamples)},
-                 options.confidence);
+  const auto at_once = static_cast<std::size_t>(samples_at_once(options.resamples));
+  for (std::size_t first = 0; first < samples.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, samples.size() - first);
+    MatrixD means = resampled_means(samples.subspan(first, count), options);
+    for (std::size_t i = 0; i < count; ++i) {
+      double* const own = means.row(static_cast<Eigen::Index>(i)).data();
+      set_interval(summaries[first + i], {own, static_cast<std::size_t>(options.resamples)},
+                   options.confidence);
+    }
   }
   return summaries;
+}
+
+std::int64_t summary_bytes(std::int64_t num_samples, const SummaryOptions& options) {
+  if (options.resamples == 0) return 0;
+  return std::min(num_samples, samples_at_once(options.resamples)) * options.resamples *
+         kBytesPerMean;
 }
 
 }  // namespace lime

@@ -57,6 +57,14 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
   EXPECT_EQ(refusal("entropy --top-k 0", 2), "lime-metrics: top_k: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entropy --bootstrap 5", 2),
             "lime-metrics: bootstrap: must be >= 100, or 0 for no interval, got 5" + see);
+  for (const std::string command :
+       {"entropy", "blimp", "geometry", "counterfactual", "attention"}) {
+    EXPECT_EQ(refusal(command + " --bootstrap 1000000000000", 2),
+              "lime-metrics: bootstrap: must be <= 10000000, got 1000000000000; see lime-metrics " +
+                  command + " --help\n");
+  }
+  EXPECT_EQ(refusal("entropy --compare-resamples 1000000000000", 2),
+            "lime-metrics: compare_resamples: must be <= 10000000, got 1000000000000" + see);
   EXPECT_EQ(refusal("entropy --confidence 95", 2),
             "lime-metrics: confidence: must be in (0, 1), got 95" + see);
   EXPECT_EQ(refusal("entropy --site values,values", 2),

@@ -105,5 +105,27 @@ TEST(LimeMetricsMemoryTest, ACaptureOfFourTimesTheMemoryLimitStaysWithinIt) {
   }
 }
 
+TEST(LimeMetricsMemoryTest, TheBootstrapCountsToo) {
+  if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory counts too";
+  const testing::TemporaryFolder folder;
+  write_large_capture(folder / "capture.h5", 4 * kMebibyte);
+  const auto run = [&](const std::string& limit, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"entropy", (folder / "capture.h5").string(),
+                                          "--layer", "0",
+                                          "--quiet", "--threads",
+                                          "1",       "--memory-limit",
+                                          limit};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_measured(std::move(arguments));
+  };
+  // 80 MB of resampled means.
+  const std::vector<std::string> many = {"--bootstrap", "10000000", "--max-sequences", "2"};
+  EXPECT_EQ(run("80MB", many).first, 1);
+  const auto [status, peak] = run("192MiB", many);
+  EXPECT_EQ(status, 0);
+  EXPECT_LE(peak, 192 * kMebibyte);
+  EXPECT_EQ(run("80MB", {"--summary", "layers", "--compare-resamples", "10000000"}).first, 1);
+}
+
 }  // namespace
 }  // namespace lime

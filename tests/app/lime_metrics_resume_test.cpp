@@ -157,9 +157,10 @@ TEST_F(LimeMetricsResumeTest, ResumeNeedsAnOutput) {
 
 TEST_F(LimeMetricsResumeTest, SaysWhatNeedsMoreMemoryThanTheLimit) {
   write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_THAT(refusal("entropy --memory-limit 1MB", 1),
-              StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, most of all "
-                         "'capture.h5': site 'hidden', layer 0 with 4 MiB; give --memory-limit "));
+  EXPECT_THAT(
+      refusal("entropy --memory-limit 1MB", 1),
+      StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, most of all "
+                 "'capture.h5': site 'hidden', layer 0 with 4.08 MiB; give --memory-limit "));
   EXPECT_THAT(refusal("entropy --memory-limit much", 2),
               StartsWith("lime-metrics: --memory-limit: expected a size such as 2GB or 512MiB"));
 }

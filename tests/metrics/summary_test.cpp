@@ -112,6 +112,26 @@ TEST(SummaryTest, RefusesUnfitOptions) {
   EXPECT_THAT([&] { summarize(values, {.resamples = 7}); },
               ThrowsMessage<InvalidArgument>(
                   StrEq("resamples: must be >= 100, or 0 for no interval, got 7")));
+  EXPECT_THAT(
+      [&] { summarize(values, {.resamples = 1'000'000'000'000}); },
+      ThrowsMessage<InvalidArgument>(StrEq("resamples: must be <= 10000000, got 1000000000000")));
+}
+
+TEST(SummaryTest, HoldsNoMoreResampledMeansAtOnceThanItSays) {
+  EXPECT_EQ(summary_bytes(3, {.resamples = 0}), 0);
+  EXPECT_EQ(summary_bytes(3, {.resamples = 10'000}), 240'000);
+  EXPECT_EQ(summary_bytes(3, {.resamples = 10'000'000}), 80'000'000);
+  EXPECT_LE(summary_bytes(1'000'000, {.resamples = 10'000}), std::int64_t{64} << 20);
+}
+
+TEST(SummaryTest, SamplesBeyondThoseHeldAtOnceHaveTheirOwnBits) {
+  const SummaryOptions options{.resamples = 3'000'000};  // of which two samples fit
+  std::vector<std::vector<double>> samples;
+  for (std::uint64_t i = 0; i < 3; ++i) samples.push_back(normal_sample(2, i));
+  const std::vector<Summary> together = summarize_together(samples, options);
+  const Summary alone = summarize(samples.back(), options);
+  EXPECT_EQ(together.back().ci_low, alone.ci_low);
+  EXPECT_EQ(together.back().ci_high, alone.ci_high);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
     } catch (const Interrupted&) {
       // It was asked to stop.
     } catch (const std::bad_alloc&) {
-      error = QStringLiteral("out of memory; choose fewer rows or layers");
+      error = QStringLiteral("out of memory; choose fewer rows, layers or resamples");
     } catch (const std::exception& caught) {
       error = toQString(std::string_view(caught.what()));
     }

@@ -11,7 +11,8 @@ namespace lime {
 struct PairedOptions {
   /// Probability that the interval is meant to cover, in (0, 1).
   double confidence = 0.95;
-  /// Bootstrap resamples, and random sign flips where there are too many to try all, >= 100.
+  /// Bootstrap resamples, and random sign flips where there are too many to try all, in
+  /// [100, 10^7].
   std::int64_t resamples = 10000;
   std::uint64_t seed = 0;
 
