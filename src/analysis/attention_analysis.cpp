@@ -233,7 +233,9 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
     shared->prepared.push_back(choose_patterns(capture, options));
   }
   check_num_weights(*shared);
-  if (!options.checkpoint.empty()) shared->tokenizer = load_tokenizer(options.checkpoint);
+  if (!options.checkpoint.empty()) {
+    shared->tokenizer = tokenizer_of(options.checkpoint, shared->captures);
+  }
   Analysis analysis;
   analysis.metric = "attention";
   analysis.options = stored_options(options);

@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of a hash, enough to tell it from another.
+constexpr std::size_t kHashDigits = 12;
+
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
 bool all_distinct(const std::vector<std::string>& names) {
@@ -106,6 +109,21 @@ std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {
   if (all_distinct(labels)) return labels;
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] += fmt::format(" ({})", i + 1);
   return labels;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
+                                        std::span<const ChosenCapture> captures) {
+  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
+  for (const ChosenCapture& capture : captures) {
+    const std::string& own = capture.reader.info().tokenizer_sha256;
+    if (own.empty() || own == tokenizer->sha256()) continue;
+    throw InvalidArgument(
+        "checkpoint: {} has another tokenizer (sha256 {}...) than {} was captured with ({}...); "
+        "name the checkpoint of the capture, or leave --checkpoint out",
+        quoted(checkpoint), tokenizer->sha256().substr(0, kHashDigits),
+        quoted(capture.reader.path()), printable(own.substr(0, kHashDigits)));
+  }
+  return tokenizer;
 }
 
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) {

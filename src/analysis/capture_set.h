@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "checkpoint/tokenizer.h"
 #include "core/layer_selection.h"
 #include "store/capture_reader.h"
 
@@ -45,6 +48,14 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 
 /// The same without any parts, for whoever chooses them otherwise.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
+
+/// Reads the tokenizer of a checkpoint, for the texts of the tokens that `captures` hold.
+/// @throws InvalidArgument  if a capture was made with another tokenizer. One that does not say
+/// with
+///                          which, because it was made of token ids, takes any.
+/// @throws IoError, FormatError  as load_tokenizer().
+std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
+                                        std::span<const ChosenCapture> captures);
 
 /// Labels for captures that were given none: the file's name, or its folder's where all files are
 /// called `capture.h5`; the path where that is not unique.

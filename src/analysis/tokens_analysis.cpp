@@ -141,7 +141,9 @@ Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
   const auto shared = std::make_shared<TokensShared>();
   shared->options = options;
   shared->captures = open_captures(options.captures);
-  if (!options.checkpoint.empty()) shared->tokenizer = load_tokenizer(options.checkpoint);
+  if (!options.checkpoint.empty()) {
+    shared->tokenizer = tokenizer_of(options.checkpoint, shared->captures);
+  }
   Analysis analysis;
   analysis.metric = "tokens";
   analysis.options = stored_options(options);

@@ -175,6 +175,15 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   EXPECT_FALSE(row_of(report, {{"kind", "layer"}})->contains("ci_low"));
 }
 
+TEST_F(AttentionAnalysisTest, AnotherCheckpointsTokenizerGivesNoTexts) {
+  use_golden();
+  options_.sequence = 1;
+  options_.captures.layer = LayerSelection::parse("2");
+  options_.checkpoint = testing::source_file("data/lm-llama");
+  EXPECT_THAT(testing::refusal_of<InvalidArgument>([&] { analyze(); }),
+              HasSubstr("has another tokenizer"));
+}
+
 TEST_F(AttentionAnalysisTest, RoutedAttentionSaysWhatItGoesBy) {
   use(capture_of_sinks(DecoderKind::kLime));
   options_.sequence = 0;

@@ -10,6 +10,7 @@
 #include "analysis/attention_exploration.h"
 #include "analysis/run_analysis.h"
 #include "analysis/write_capture.h"
+#include "checkpoint/tokenizer.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/standardize.h"
@@ -92,6 +93,24 @@ TEST_F(TokensAnalysisTest, RefusesWhatItCannotMeasure) {
   words.class_names = {" is"};
   use(words, "words.h5");
   EXPECT_THAT(refusal(), HasSubstr("must hold every token of its sequences"));
+}
+
+TEST_F(TokensAnalysisTest, TextsComeFromTheTokenizerOfTheCapture) {
+  const std::filesystem::path lime = testing::source_file("data/aet-lime");
+  testing::SmallCapture capture = testing::example_capture();
+  capture.tokenizer_sha256 = load_tokenizer(lime)->sha256();
+  use(capture);
+  options_.checkpoint = lime;
+  EXPECT_TRUE(analyze().results.rows.front().contains("text"));
+  options_.checkpoint = testing::source_file("data/lm-llama");
+  const std::string other = load_tokenizer(options_.checkpoint)->sha256().substr(0, 12);
+  EXPECT_EQ(refusal(), "checkpoint: '" + options_.checkpoint.string() +
+                           "' has another tokenizer (sha256 " + other + "...) than '" +
+                           (folder_ / "run.h5").string() + "' was captured with (" +
+                           capture.tokenizer_sha256.substr(0, 12) +
+                           "...); name the checkpoint of the capture, or leave --checkpoint out");
+  use(testing::example_capture(), "of_ids.h5");
+  EXPECT_TRUE(analyze().results.rows.front().contains("text")) << "it does not say which it had";
 }
 
 TEST_F(TokensAnalysisTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {

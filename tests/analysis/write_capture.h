@@ -27,6 +27,7 @@ struct SmallCapture {
   Json config = Json::object();          ///< config.json of the model
   RouterWeights router = {};
   std::vector<std::int32_t> positions = {};  ///< of each row, where not 0, 1, ... per sequence
+  std::string tokenizer_sha256 = {};         ///< empty: of token ids
   std::int32_t first_token = 0;  ///< rows hold the ids first_token, first_token + 1, ...
 };
 
