@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <memory>
 
@@ -25,6 +26,7 @@ struct TrainCommand {
   ProsQaData prosqa;
   TrainingSetup setup;
   int threads = 1;
+  std::int64_t meeting_timeout = ProcessGroup::kMeetingTimeout.count();
   bool quiet = false;
 
   void describe(OptionList& list) {
@@ -46,6 +48,8 @@ struct TrainCommand {
     list.group("Program");
     list.add("threads", threads,
              "threads of LibTorch; 0 for all processors. Small models are fastest with 1");
+    list.add("meeting_timeout", meeting_timeout,
+             "of several processes: seconds until all must have started, >= 1");
     list.add("quiet", quiet, "print neither progress nor the summary");
   }
 
@@ -54,6 +58,9 @@ struct TrainCommand {
     if (task == TrainingTask::kArithmeticExpressions) arithmetic.validate();
     if (task == TrainingTask::kProsQa) prosqa.validate();
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+    if (meeting_timeout < 1) {
+      throw InvalidArgument("meeting_timeout: must be >= 1, got {}", meeting_timeout);
+    }
   }
 };
 
@@ -88,7 +95,8 @@ std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
   if (!place) return nullptr;
   std::string& device = command.setup.compute.device;
   if (device == "cuda") device = parse_device(device, place->local_rank).str();
-  auto group = std::make_unique<ProcessGroup>(*place, parse_device(device));
+  auto group = std::make_unique<ProcessGroup>(*place, parse_device(device), interrupt_token(),
+                                              std::chrono::seconds(command.meeting_timeout));
   command.setup.group = group.get();
   command.setup.training.batch_size *= group->size();
   if (group->rank() > 0) command.quiet = true;

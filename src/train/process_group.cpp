@@ -5,8 +5,13 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "core/errors.h"
+#include "train/port_probe.h"
 
 #if defined(LIME_HAS_GLOO) || defined(LIME_HAS_NCCL) || defined(LIME_HAS_MPI)
 #define LIME_HAS_PROCESS_GROUPS
@@ -59,13 +64,57 @@ using GroupBase = c10d::Backend;
 using GroupBase = c10d::ProcessGroup;
 #endif
 
-c10::intrusive_ptr<c10d::Store> meeting_place(const ProcessPlace& place) {
+using Clock = std::chrono::steady_clock;
+using StorePtr = c10::intrusive_ptr<c10d::Store>;
+
+/// How long an answer may take once the user has asked to stop: a step of the others is under way.
+constexpr std::chrono::seconds kLastAnswer{20};
+
+/// Until when the processes must have come. LibTorch's own waits hear of no signal, so that all
+/// waiting for a process that may never come is done here.
+struct Patience {
+  const ProcessPlace& place;
+  std::stop_token stop;
+  std::chrono::seconds timeout;
+  Clock::time_point start = Clock::now();
+
+  /// A short wait for the process `missing`. @throws Interrupted, IoError
+  void wait_for(int missing) const {
+    if (stop.stop_requested()) {
+      throw Interrupted("processes: stopped while waiting for process {} of {} at {}:{}", missing,
+                        place.size, place.address, place.port);
+    }
+    if (Clock::now() - start > timeout) {
+      throw IoError(
+          "processes: process {} of {} has not come to {}:{} within {} s; start all of them, or "
+          "wait longer with --meeting-timeout",
+          missing, place.size, place.address, place.port, timeout.count());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+};
+
+/// The store that rank 0 or torchrun keeps.
+StorePtr reach_store(const Patience& patience) {
+  const ProcessPlace& place = patience.place;
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.has_keeper;
   options.waitWorkers = false;
-  return c10::make_intrusive<c10d::PrefixStore>(
-      "lime", c10::make_intrusive<c10d::TCPStore>(place.address, options));
+  // LibTorch logs a line for every attempt that fails.
+  while (!options.isServer && !is_listening(place.address, place.port)) patience.wait_for(0);
+  return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+}
+
+/// Where the processes leave their addresses for each other, once all of them are there.
+StorePtr meeting_place(const Patience& patience) {
+  const StorePtr store = c10::make_intrusive<c10d::PrefixStore>("lime", reach_store(patience));
+  const auto sign_of = [](int rank) { return "here/" + std::to_string(rank); };
+  store->set(sign_of(patience.place.rank), std::vector<std::uint8_t>{1});
+  for (int rank = 0; rank < patience.place.size; ++rank) {
+    while (!store->check({sign_of(rank)})) patience.wait_for(rank);
+  }
+  return store;
 }
 
 #if defined(LIME_HAS_GLOO)
@@ -73,7 +122,8 @@ bool is_this_machine(const std::string& address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-c10::intrusive_ptr<GroupBase> make_gloo(const ProcessPlace& place) {
+c10::intrusive_ptr<GroupBase> make_gloo(const Patience& patience) {
+  const ProcessPlace& place = patience.place;
   const auto options = c10d::ProcessGroupGloo::Options::create();
   if (const auto interface = environment_variable("GLOO_SOCKET_IFNAME")) {
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(*interface));
@@ -82,39 +132,43 @@ c10::intrusive_ptr<GroupBase> make_gloo(const ProcessPlace& place) {
   } else {
     options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
   }
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(place), place.rank, place.size,
-                                                     options);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(patience), place.rank,
+                                                     place.size, options);
 }
 #endif
 
-c10::intrusive_ptr<GroupBase> make_group(const ProcessPlace& place,
+c10::intrusive_ptr<GroupBase> make_group([[maybe_unused]] const Patience& patience,
                                          [[maybe_unused]] c10::Device device) {
 #if defined(LIME_HAS_NCCL)
   if (device.is_cuda()) {
-    return c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(place), place.rank,
-                                                       place.size);
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(patience), patience.place.rank,
+                                                       patience.place.size);
   }
 #endif
 #if defined(LIME_HAS_GLOO)
-  return make_gloo(place);
+  return make_gloo(patience);
 #elif defined(LIME_HAS_MPI)
   return c10d::ProcessGroupMPI::createProcessGroupMPI();
 #else
   throw InvalidArgument(
       "processes: this LibTorch connects processes with NCCL only, which needs --device cuda, got "
       "{} processes on the processor",
-      place.size);
+      patience.place.size);
 #endif
 }
 
-/// Runs what talks to the other processes, and says so where it fails.
+/// Runs what talks to the other processes, and says so where it fails: after a request to stop
+/// because they have heard it too.
 template <typename Call>
-auto talk(const ProcessPlace& place, const Call& call) {
+void talk(const ProcessPlace& place, const std::stop_token& stop, const Call& call) {
   try {
-    return call();
+    call();
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
+    if (stop.stop_requested()) {
+      throw Interrupted("processes: stopped, and the others of {} are gone", place.size);
+    }
     const std::string_view what = error.what();
     throw IoError("processes: process {} of {} cannot reach the others at {}:{}: {}", place.rank,
                   place.size, place.address, place.port, what.substr(0, what.find('\n')));
@@ -124,14 +178,41 @@ auto talk(const ProcessPlace& place, const Call& call) {
 }  // namespace
 
 struct ProcessGroup::Impl {
+  ~Impl() {
+    // Its destructor would wait for the answer: it goes with the process.
+    if (is_abandoned) group.release();
+  }
+
+  /// Waits for an exchange with the others, not longer than kLastAnswer once `stop` is requested.
+  template <typename WorkPtr>
+  void finish(const WorkPtr& work, const std::stop_token& stop) {
+    std::optional<Clock::time_point> stopped_at;
+    std::chrono::microseconds pause(10);
+    while (!work->isCompleted()) {
+      if (stop.stop_requested()) {
+        if (!stopped_at) stopped_at = Clock::now();
+        if (Clock::now() - *stopped_at > kLastAnswer) {
+          is_abandoned = true;
+          throw Interrupted("processes: stopped, and the others have not answered for {} s",
+                            kLastAnswer.count());
+        }
+      }
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, std::chrono::microseconds(1000));
+    }
+    work->wait();
+  }
+
   c10::intrusive_ptr<GroupBase> group;
+  bool is_abandoned = false;
 };
 
-ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device)
-    : place_(place), device_(device), impl_(std::make_unique<Impl>()) {
-  talk(place_, [&] {
-    impl_->group = make_group(place_, device_);
-    return 0;
+ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device, std::stop_token stop,
+                           std::chrono::seconds timeout)
+    : place_(place), device_(device), stop_(std::move(stop)), impl_(std::make_unique<Impl>()) {
+  talk(place_, stop_, [&] {
+    const Patience patience = {.place = place_, .stop = stop_, .timeout = timeout};
+    impl_->group = make_group(patience, device_);
   });
 }
 
@@ -141,7 +222,7 @@ void ProcessGroup::sum(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> flat;
   for (const at::Tensor& tensor : tensors) flat.push_back(tensor.flatten());
   std::vector<at::Tensor> all = {at::cat(flat)};
-  talk(place_, [&] { return impl_->group->allreduce(all)->wait(); });
+  talk(place_, stop_, [&] { impl_->finish(impl_->group->allreduce(all), stop_); });
   std::int64_t first = 0;
   for (const at::Tensor& tensor : tensors) {
     at::Tensor(tensor).copy_(all[0].narrow(0, first, tensor.numel()).view(tensor.sizes()));
@@ -153,7 +234,7 @@ void ProcessGroup::take_from_first(const std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard no_grad;
   for (const at::Tensor& tensor : tensors) {
     std::vector<at::Tensor> dense = {tensor.detach().contiguous()};
-    talk(place_, [&] { return impl_->group->broadcast(dense)->wait(); });
+    talk(place_, stop_, [&] { impl_->finish(impl_->group->broadcast(dense), stop_); });
     tensor.detach().copy_(dense[0]);
   }
 }
@@ -162,7 +243,8 @@ void ProcessGroup::take_from_first(const std::vector<at::Tensor>& tensors) {
 
 struct ProcessGroup::Impl {};
 
-ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device)
+ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device, std::stop_token,
+                           std::chrono::seconds)
     : place_(place), device_(device) {
   throw InvalidArgument(
       "processes: this build's LibTorch has no distributed back end (NCCL, Gloo or MPI), got {} "

@@ -4,8 +4,10 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "train/process_place.h"
@@ -16,12 +18,18 @@ namespace lime {
 ///
 /// They meet through LibTorch's c10d: NCCL for a GPU, Gloo for the processor, MPI where LibTorch
 /// was built with it only. All must call the same functions in the same order. Every function
-/// throws IoError if another process is gone.
+/// throws IoError if another process is gone, and Interrupted if that is so, or an answer does not
+/// come within 20 s, after `stop` was requested.
 class ProcessGroup {
  public:
-  /// Meets the others; waits for them. @throws InvalidArgument  if this build's LibTorch has
-  /// nothing to talk with; IoError if they cannot be reached.
-  ProcessGroup(const ProcessPlace& place, c10::Device device);
+  static constexpr std::chrono::seconds kMeetingTimeout{300};
+
+  /// Meets the others; waits for them for as long as `timeout`.
+  /// @throws InvalidArgument  if this build's LibTorch has nothing to talk with.
+  /// @throws IoError          if they cannot be reached, or one has not come in time; names it.
+  /// @throws Interrupted      as soon as `stop` is requested while one is missing.
+  ProcessGroup(const ProcessPlace& place, c10::Device device, std::stop_token stop = {},
+               std::chrono::seconds timeout = kMeetingTimeout);
   ~ProcessGroup();
 
   /// What this build can talk with, e.g. "gloo"; empty for nothing.
@@ -42,6 +50,7 @@ class ProcessGroup {
   struct Impl;
   const ProcessPlace place_;
   const c10::Device device_;
+  const std::stop_token stop_;
   std::unique_ptr<Impl> impl_;
 };
 

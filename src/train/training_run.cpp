@@ -98,7 +98,12 @@ class Run {
   /// True in all processes if one was asked to stop.
   bool is_stopped() const {
     const bool here = stop_.stop_requested();
-    return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+    if (job_.group == nullptr) return here;
+    try {
+      return job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+    } catch (const Interrupted&) {
+      return true;  // the others are gone; what is here can be kept
+    }
   }
 
   /// A run writes its state before its model, so that a model without a state is not a run's, or
@@ -183,6 +188,8 @@ class Run {
   StepRecord step() {
     try {
       return trainer_.step();
+    } catch (const Interrupted&) {
+      interrupt();  // the others are gone; the weights are those of the last whole step
     } catch (const NumericalError& error) {
       fail(error);
     }

@@ -184,6 +184,62 @@ TEST_F(LimeTrainTest, TwoProcessesTrainAsOneWithTheDoubledBatch) {
   }
 }
 
+/// The environment of one of two processes that meet on a port of this test's own.
+std::string place_of(int rank) {
+  return "RANK=" + std::to_string(rank) + " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
+         std::to_string(20000 + (::getpid() + 7) % 20000) + " ";
+}
+
+class LimeTrainProcessesTest : public LimeTrainTest {
+ protected:
+  void SetUp() override {
+    const ProgramRun run =
+        run_command(place_of(0) + "'" + kProgram + "'" + tiny_run({{"meeting-timeout", "1"}}) +
+                    " -o '" + (folder_ / "m").string() + "'");
+    if (run.errors.find("no distributed back end") != std::string::npos) {
+      GTEST_SKIP() << run.errors;
+    }
+  }
+};
+
+TEST_F(LimeTrainProcessesTest, AMissingOneIsNotWaitedForAfterSigterm) {
+  for (const int rank : {0, 1}) {
+    const ProgramRun run = run_command("cd '" + folder_.path().string() + "' && " + place_of(rank) +
+                                       "timeout --preserve-status -k 60 5 '" + kProgram + "'" +
+                                       tiny_run() + " -o alone");
+    EXPECT_EQ(run.status, 130) << run.errors;
+    EXPECT_THAT(run.errors, HasSubstr("lime-train: processes: stopped while waiting for process " +
+                                      std::to_string(1 - rank) + " of 2 at 127.0.0.1:"));
+    EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "alone"));
+}
+
+TEST_F(LimeTrainProcessesTest, NamesTheProcessThatHasNotComeInTime) {
+  for (const int rank : {0, 1}) {
+    const ProgramRun run =
+        run_command("cd '" + folder_.path().string() + "' && " + place_of(rank) + "'" + kProgram +
+                    "'" + tiny_run({{"meeting-timeout", "1"}}) + " -o alone");
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.errors, HasSubstr("processes: process " + std::to_string(1 - rank) +
+                                      " of 2 has not come to 127.0.0.1:"));
+    EXPECT_THAT(run.errors, HasSubstr(" within 1 s; start all of them, or wait longer"));
+    EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+  }
+}
+
+TEST_F(LimeTrainProcessesTest, SigtermToOneOfTwoSavesAndEndsBoth) {
+  const std::string run = "'" + kProgram + "'" +
+                          tiny_run({{"steps", "100000"}, {"save-every", "100000"}}) +
+                          " --quiet -o '" + (folder_ / "both").string() + "'";
+  const Child first("env " + place_of(0) + run);
+  const Child second("env " + place_of(1) + run);
+  wait_for_step(folder_ / "both/training_log.jsonl", 3);
+  EXPECT_EQ(second.end_with(SIGTERM), 130);
+  EXPECT_EQ(first.end_with(0), 130);
+  EXPECT_TRUE(fs::exists(folder_ / "both/training_state.safetensors"));
+}
+
 TEST_F(LimeTrainTest, RefusesARankThatCannotBe) {
   const ProgramRun run =
       run_command("cd '" + folder_.path().string() + "' && RANK=2 WORLD_SIZE=2 '" + kProgram + "'" +
