@@ -58,7 +58,7 @@ std::string expression_lines(const GenerateCommand& command) {
     const std::int64_t count = (command.count - kind + kinds - 1) / kinds;
     drawn.push_back(
         generator.draw_distinct(command.arithmetic.operands[static_cast<std::size_t>(kind)],
-                                TaskSplit::kTest, count, interrupt_token()));
+                                TaskSplit::kTest, count, {}, interrupt_token()));
   }
   std::string lines;
   for (std::int64_t i = 0; i < command.count; ++i) {

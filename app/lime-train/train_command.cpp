@@ -14,6 +14,7 @@
 #include "train/arithmetic_run.h"
 #include "train/process_group.h"
 #include "train/prosqa_run.h"
+#include "train/task_files.h"
 #include "train/text_run.h"
 
 namespace lime {
@@ -24,6 +25,7 @@ struct TrainCommand {
   ArithmeticData arithmetic;
   TextData text;
   ProsQaData prosqa;
+  TaskFiles files;
   TrainingSetup setup;
   int threads = 1;
   std::int64_t meeting_timeout = ProcessGroup::kMeetingTimeout.count();
@@ -37,6 +39,7 @@ struct TrainCommand {
     arithmetic.describe(list);
     text.describe(list);
     prosqa.describe(list);
+    files.describe(list);
     setup.model.describe(list);
     list.add(
         "from", setup.from,
@@ -57,6 +60,7 @@ struct TrainCommand {
     setup.validate();
     if (task == TrainingTask::kArithmeticExpressions) arithmetic.validate();
     if (task == TrainingTask::kProsQa) prosqa.validate();
+    if (task == TrainingTask::kText) files.require_none();
     if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
     if (meeting_timeout < 1) {
       throw InvalidArgument("meeting_timeout: must be >= 1, got {}", meeting_timeout);
@@ -141,6 +145,7 @@ TrainingOutcome train(const TrainCommand& command) {
 }
 
 int run_training_command(TrainCommand command) {
+  command.arithmetic.files = command.prosqa.files = command.files;
   at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
   const std::unique_ptr<ProcessGroup> group = join_processes(command);
   if (group != nullptr && !command.quiet) {
@@ -161,6 +166,7 @@ void set_up_training(CommandLine& line) {
       "lime-train --task aet --decoder llama --operands 4 -o llama-aet\n"
       "lime-train --task aet --decoder lime --router full --operands 4 -o lime-aet\n"
       "lime-train --task aet --decoder lime --operands 4 -o lime-aet --resume\n"
+      "lime-train --task prosqa --train-file more.json --test-file prosqa_test.json -o prosqa\n"
       "lime-train --task lm --text books/*.txt --vocab-size 4096 --decoder lime -o lime-lm\n"
       "lime-train generate --task aet --count 200 -o expressions.txt");
   line.on_run([command] { return run_training_command(*command); });

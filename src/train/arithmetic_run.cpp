@@ -5,21 +5,53 @@
 
 #include "core/errors.h"
 #include "train/arithmetic_evaluation.h"
+#include "train/arithmetic_file.h"
 #include "train/arithmetic_vocabulary.h"
 
 namespace lime {
 namespace {
 
 std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint64_t seed,
-                                           TaskSplit split, std::stop_token stop) {
+                                           TaskSplit split,
+                                           std::span<const ArithmeticExpression> excluded,
+                                           std::stop_token stop) {
   const ArithmeticGenerator generator(data.task, seed);
   const std::int64_t count = split == TaskSplit::kTraining ? data.train_samples : data.test_samples;
   std::vector<ArithmeticExpression> all;
   for (const int operands : data.task.operands) {
-    const auto drawn = generator.draw_distinct(operands, split, count, stop);
+    const auto drawn = generator.draw_distinct(operands, split, count, excluded, stop);
     all.insert(all.end(), drawn.begin(), drawn.end());
   }
   return all;
+}
+
+/// What a model is trained and tested on: nothing is in both.
+struct Samples {
+  std::vector<ArithmeticExpression> training;
+  std::vector<ArithmeticExpression> test;
+};
+
+std::vector<std::string> texts_of(std::span<const ArithmeticExpression> expressions) {
+  std::vector<std::string> texts;
+  for (const ArithmeticExpression& expression : expressions) texts.push_back(expression.text());
+  return texts;
+}
+
+Samples take_samples(const ArithmeticData& data, std::uint64_t seed, std::stop_token stop) {
+  const TaskFiles& files = data.files;
+  const bool draws_training = files.train_file.empty();
+  const bool draws_test = files.test_file.empty();
+  Samples samples;
+  if (!draws_training) samples.training = read_expressions(files.train_file, data.task.range());
+  if (!draws_test) samples.test = read_expressions(files.test_file, data.task.range());
+  if (draws_test) samples.test = draw_all(data, seed, TaskSplit::kTest, samples.training, stop);
+  if (draws_training) {
+    samples.training = draw_all(data, seed, TaskSplit::kTraining, samples.test, stop);
+  }
+  if (!draws_training && !draws_test) {
+    files.require_apart(texts_of(samples.training), texts_of(samples.test));
+  }
+  return samples;
 }
 
 /// @throws InvalidArgument  if a sequence is longer than the model allows.
@@ -46,15 +78,21 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
 }
 
 /// What must be the same for a run to be resumed.
-Json describe_run(const ArithmeticData& data, const TrainingSetup& setup) {
-  return {{"task", "aet"},
-          {"data",
-           {{"expressions", options_to_json(data.task)},
-            {"train_samples", data.train_samples},
-            {"test_samples", data.test_samples},
-            {"loss_on", enum_name(data.loss_on)}}},
-          {"from", setup.from_digest()},
-          {"seed", setup.seed}};
+Json describe_run(const ArithmeticData& data, const Samples& samples, const TrainingSetup& setup) {
+  Json described = {{"expressions", options_to_json(data.task)},
+                    {"train_samples", data.train_samples},
+                    {"test_samples", data.test_samples},
+                    {"loss_on", enum_name(data.loss_on)}};
+  if (!data.files.train_file.empty()) {
+    described["train_samples"] = samples.training.size();
+    described["train_sha256"] = TaskFiles::digest_of(data.files.train_file);
+  }
+  if (!data.files.test_file.empty()) {
+    described["test_samples"] = samples.test.size();
+    described["test_sha256"] = TaskFiles::digest_of(data.files.test_file);
+  }
+  return {
+      {"task", "aet"}, {"data", described}, {"from", setup.from_digest()}, {"seed", setup.seed}};
 }
 
 }  // namespace
@@ -81,14 +119,13 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   const ArithmeticVocabulary vocabulary(data.task.range());
   Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
                                         ArithmeticVocabulary::kEos);
-  const auto training = draw_all(data, setup.seed, TaskSplit::kTraining, stop);
-  const auto test = draw_all(data, setup.seed, TaskSplit::kTest, stop);
+  const Samples samples = take_samples(data, setup.seed, stop);
   const SequenceBatches::Options order = {.batch_size = setup.training.batch_size,
                                           .seed = setup.seed,
                                           .pad_id = ArithmeticVocabulary::kPad};
   const std::int64_t longest = decoder.config().max_position_embeddings;
-  SequenceBatches batches(sequences_of(training, vocabulary, data.loss_on, longest), order);
-  SequenceBatches validation(sequences_of(test, vocabulary, data.loss_on, longest), order);
+  SequenceBatches batches(sequences_of(samples.training, vocabulary, data.loss_on, longest), order);
+  SequenceBatches validation(sequences_of(samples.test, vocabulary, data.loss_on, longest), order);
 
   const TrainingJob job = {
       .decoder = decoder,
@@ -97,12 +134,12 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
       .options = setup.training,
       .compute = setup.compute,
       .group = setup.group,
-      .description = describe_run(data, setup),
+      .description = describe_run(data, samples, setup),
       .files = {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
                 {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}},
       .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
         return accuracy_to_json(
-            arithmetic_accuracy(decoder, vocabulary, test, progress, evaluation_stop));
+            arithmetic_accuracy(decoder, vocabulary, samples.test, progress, evaluation_stop));
       }};
   return run_training(job, setup.run, on_progress, stop);
 }

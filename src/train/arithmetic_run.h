@@ -10,6 +10,7 @@
 #include "core/options.h"
 #include "core/progress.h"
 #include "train/arithmetic_task.h"
+#include "train/task_files.h"
 #include "train/training_run.h"
 #include "train/training_setup.h"
 
@@ -27,7 +28,7 @@ struct EnumNames<LossOn> {
       {{LossOn::kSolution, "solution"}, {LossOn::kAll, "all"}}};
 };
 
-/// The expressions that a run on the Arithmetic Expression Task draws.
+/// The expressions of a run on the Arithmetic Expression Task, drawn or read.
 struct ArithmeticData {
   ArithmeticTaskOptions task;
   /// Different training expressions per number of operands, >= 1; the paper's number.
@@ -35,16 +36,19 @@ struct ArithmeticData {
   /// Different held-out expressions per number of operands, >= 1.
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;
+  /// Text files as read_expressions() reads them; not among the fields of describe().
+  TaskFiles files = {};
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  that names the first field out of range.
   void validate() const;
 };
 
-/// Generates the expressions, trains a decoder on their solutions and measures its accuracy on
-/// expressions that were never in training: TrainingOutcome::evaluation has one object per number
-/// of operands, see accuracy_to_json().
-/// @throws as run_training() does.
+/// Draws the expressions, or reads them where `data.files` names files, trains a decoder on their
+/// solutions and measures its accuracy on expressions that were never in training:
+/// TrainingOutcome::evaluation has one object per number of operands, see accuracy_to_json().
+/// @throws InvalidArgument  if the two files share an expression.
+/// @throws as run_training(), read_expressions() do.
 TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});
 

@@ -9,8 +9,6 @@
 namespace lime {
 namespace {
 
-constexpr int kMinOperands = 2;
-constexpr int kMaxOperands = 10;
 constexpr int kLimit = 1000;
 constexpr std::uint64_t kTestShare = 10;
 constexpr int kMaxDrawsInARow = 10000;
@@ -147,12 +145,12 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
   }
 }
 
-std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(int num_operands,
-                                                                     TaskSplit split,
-                                                                     std::int64_t count,
-                                                                     std::stop_token stop) const {
+std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
+    int num_operands, TaskSplit split, std::int64_t count,
+    std::span<const ArithmeticExpression> excluded, std::stop_token stop) const {
   std::vector<ArithmeticExpression> expressions;
   std::unordered_set<std::string> seen;
+  for (const ArithmeticExpression& expression : excluded) seen.insert(expression.text());
   int draws_in_a_row = 0;
   for (std::int64_t index = 0; static_cast<std::int64_t>(expressions.size()) < count; ++index) {
     if (stop.stop_requested()) throw Interrupted("arithmetic task: stopped while drawing samples");

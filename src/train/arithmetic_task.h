@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace lime {
 /// The Arithmetic Expression Task of Gerasimov et al. (2025), arXiv:2502.09245: read an expression,
 /// write its solution step by step.
 struct ArithmeticTaskOptions {
+  static constexpr int kMinOperands = 2;
+  static constexpr int kMaxOperands = 10;
+
   /// Numbers of operands that occur, each in [2, 10]; the paper: 3 to 10, a model for each of them.
   std::vector<int> operands = {3, 4};
   /// Every operand and every intermediate result lies in [min_value, max_value].
@@ -45,12 +49,12 @@ class ArithmeticGenerator {
 
   ArithmeticExpression draw(int num_operands, TaskSplit split, std::int64_t index) const;
 
-  /// `count` different expressions, the first ones of draw().
+  /// `count` different expressions, the first ones of draw() that are not among `excluded`.
   /// @throws InvalidArgument  if the range has too few of them.
   /// @throws Interrupted      if `stop` was requested.
-  std::vector<ArithmeticExpression> draw_distinct(int num_operands, TaskSplit split,
-                                                  std::int64_t count,
-                                                  std::stop_token stop = {}) const;
+  std::vector<ArithmeticExpression> draw_distinct(
+      int num_operands, TaskSplit split, std::int64_t count,
+      std::span<const ArithmeticExpression> excluded = {}, std::stop_token stop = {}) const;
 
  private:
   struct Split {

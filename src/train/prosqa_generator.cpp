@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -187,6 +188,22 @@ ProsQaProblem ProsQaGenerator::draw(std::int64_t index) const {
     const Question question = choose_question(graph, random);
     if (question.other >= 0) return write_problem(graph, question, random);
   }
+}
+
+std::vector<ProsQaProblem> ProsQaGenerator::draw_distinct(std::int64_t count,
+                                                          std::span<const ProsQaProblem> excluded,
+                                                          std::stop_token stop) const {
+  std::unordered_set<std::string> seen;
+  for (const ProsQaProblem& problem : excluded) seen.insert(spaced_prosqa_words(problem.question));
+  std::vector<ProsQaProblem> problems;
+  for (std::int64_t i = 0; static_cast<std::int64_t>(problems.size()) < count; ++i) {
+    if (stop.stop_requested()) throw Interrupted("ProsQA: stopped while drawing problems");
+    ProsQaProblem problem = draw(i);
+    if (seen.insert(spaced_prosqa_words(problem.question)).second) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  return problems;
 }
 
 std::span<const std::string> ProsQaGenerator::names() {

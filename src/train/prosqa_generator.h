@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "train/prosqa_problem.h"
 
@@ -25,6 +27,13 @@ class ProsQaGenerator {
   explicit ProsQaGenerator(std::uint64_t seed) : seed_(seed) {}
 
   ProsQaProblem draw(std::int64_t index) const;
+
+  /// `count` problems with different questions, the first ones of draw() whose questions have
+  /// other words than those of `excluded`.
+  /// @throws Interrupted  if `stop` was requested.
+  std::vector<ProsQaProblem> draw_distinct(std::int64_t count,
+                                           std::span<const ProsQaProblem> excluded = {},
+                                           std::stop_token stop = {}) const;
 
   /// The names and concepts that occur, those of the published files.
   static std::span<const std::string> names();

@@ -76,6 +76,16 @@ std::vector<ProsQaProblem> read_prosqa(const std::filesystem::path& path) {
   return problems;
 }
 
+std::string prosqa_file(std::span<const ProsQaProblem> problems) {
+  std::string text;
+  for (const ProsQaProblem& problem : problems) {
+    const Json item = {
+        {"question", problem.question}, {"steps", problem.steps}, {"answer", problem.answer}};
+    text += (text.empty() ? "[" : ",\n") + item.dump();
+  }
+  return text + "]\n";
+}
+
 std::string prosqa_prompt(const ProsQaProblem& problem) { return problem.question + "\n"; }
 
 std::string prosqa_solution(const ProsQaProblem& problem) {
@@ -103,6 +113,10 @@ std::vector<std::string> prosqa_words(std::string_view text) {
   return words;
 }
 
+std::string spaced_prosqa_words(std::string_view text) {
+  return fmt::format("{}", fmt::join(prosqa_words(text), " "));
+}
+
 ProsQaVerdict judge_prosqa(const ProsQaProblem& problem, std::string_view written) {
   const Words words = prosqa_words(written);
   const auto mark = std::find(words.begin(), words.end(), kAnswerMark);
@@ -115,8 +129,10 @@ ProsQaVerdict judge_prosqa(const ProsQaProblem& problem, std::string_view writte
 
   const std::vector<Words> statements = sentences_of(prosqa_words(problem.question));
   const std::vector<Words> steps = sentences_of(std::span(words.begin(), mark));
-  verdict.is_proven = is_proof(steps, sentences_of(answer).front(),
-                               std::set<Words>(statements.begin(), statements.end()));
+  const std::vector<Words> answers = sentences_of(answer);
+  verdict.is_proven =
+      answers.size() == 1 &&
+      is_proof(steps, answers.front(), std::set<Words>(statements.begin(), statements.end()));
   return verdict;
 }
 

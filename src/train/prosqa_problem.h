@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ struct ProsQaProblem {
 /// @throws FormatError  if it is something else; names the problem and the field.
 std::vector<ProsQaProblem> read_prosqa(const std::filesystem::path& path);
 
+/// A file that read_prosqa() reads, with what it reads of one of the data set: a problem per line.
+std::string prosqa_file(std::span<const ProsQaProblem> problems);
+
 /// What a model is asked: the question and a line's end.
 std::string prosqa_prompt(const ProsQaProblem& problem);
 /// What it is to write: the steps, a line each, then `### answer`, as the data set's authors train.
@@ -29,6 +33,8 @@ std::string prosqa_solution(const ProsQaProblem& problem);
 
 /// The words of a text: `.` and `?` stand alone.
 std::vector<std::string> prosqa_words(std::string_view text);
+/// prosqa_words() between single spaces, as tokenizers of words want them.
+std::string spaced_prosqa_words(std::string_view text);
 
 /// What a model wrote, judged.
 struct ProsQaVerdict {

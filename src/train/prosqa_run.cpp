@@ -5,12 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
-#include "core/sha256.h"
 #include "train/greedy_answers.h"
 #include "train/prosqa_generator.h"
 #include "train/tokenizer_files.h"
@@ -32,11 +30,6 @@ struct Codec {
   std::map<std::string, std::string> files;  ///< of the tokenizer
 };
 
-/// The words of a text between single spaces, as tokenizers of words want them.
-std::string spaced_words(const std::string& text) {
-  return fmt::format("{}", fmt::join(prosqa_words(text), " "));
-}
-
 /// One token per word.
 Codec word_codec() {
   std::vector<std::string> words = {"Every", "Is", "is", "a", "or", ".", "?", "###"};
@@ -47,7 +40,7 @@ Codec word_codec() {
       "ProsQA vocabulary", "names and concepts of ProsQA, or those of its sentences", words);
   Codec codec;
   codec.encode = [vocabulary](const std::string& text) {
-    return vocabulary->encode(spaced_words(text));
+    return vocabulary->encode(spaced_prosqa_words(text));
   };
   codec.decode = [vocabulary](std::span<const std::int32_t> ids) {
     return vocabulary->decode(ids);
@@ -69,7 +62,7 @@ Codec checkpoint_codec(const std::filesystem::path& folder) {
   }
   Codec codec;
   codec.encode = [tokenizer](const std::string& text) {
-    return tokenizer->encode(tokenizer->kind() == "word-level" ? spaced_words(text) : text);
+    return tokenizer->encode(tokenizer->kind() == "word-level" ? spaced_prosqa_words(text) : text);
   };
   codec.decode = [tokenizer](std::span<const std::int32_t> ids) { return tokenizer->decode(ids); };
   codec.vocab_size = tokenizer->vocab_size();
@@ -106,17 +99,72 @@ std::vector<TokenSequence> sequences_of(std::span<const ProsQaProblem> problems,
   return sequences;
 }
 
-std::vector<ProsQaProblem> draw_problems(std::uint64_t seed, std::int64_t count,
-                                         std::span<const ProsQaProblem> excluded) {
-  std::unordered_set<std::string> seen;
-  for (const ProsQaProblem& problem : excluded) seen.insert(problem.question);
-  const ProsQaGenerator generator(seed);
-  std::vector<ProsQaProblem> problems;
-  for (std::int64_t i = 0; static_cast<std::int64_t>(problems.size()) < count; ++i) {
-    ProsQaProblem problem = generator.draw(i);
-    if (seen.insert(problem.question).second) problems.push_back(std::move(problem));
+/// The problems of a file: the tokenizer must know their words, and their steps prove the answer.
+std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, const Codec& codec) {
+  std::vector<ProsQaProblem> problems = read_prosqa(path);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const std::string where = fmt::format("'{}', problem {}", path.string(), i);
+    const std::string solution = prosqa_solution(problems[i]);
+    try {
+      codec.encode(prosqa_prompt(problems[i]) + solution);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument("{}: {}", where, error.what());
+    }
+    if (!judge_prosqa(problems[i], solution).is_proven) {
+      throw FormatError(
+          "{}: the steps must lead from the name asked for to the answer by statements of the "
+          "question, got '{:.200}'",
+          where, fmt::format("{}", fmt::join(problems[i].steps, " ")));
+    }
   }
   return problems;
+}
+
+/// What a model is trained and tested on: no question is in both.
+struct Samples {
+  std::vector<ProsQaProblem> training;
+  std::vector<ProsQaProblem> test;
+};
+
+std::vector<std::string> questions_of(std::span<const ProsQaProblem> problems) {
+  std::vector<std::string> questions;
+  for (const ProsQaProblem& problem : problems) {
+    questions.push_back(spaced_prosqa_words(problem.question));
+  }
+  return questions;
+}
+
+Samples take_samples(const ProsQaData& data, std::uint64_t seed, const Codec& codec,
+                     std::stop_token stop) {
+  const TaskFiles& files = data.files;
+  const bool draws_training = files.train_file.empty();
+  const bool draws_test = files.test_file.empty();
+  Samples samples;
+  if (!draws_training) samples.training = read_problems(files.train_file, codec);
+  if (!draws_test) samples.test = read_problems(files.test_file, codec);
+  if (draws_test) {
+    samples.test =
+        ProsQaGenerator(seed ^ kTestSeed).draw_distinct(data.test_problems, samples.training, stop);
+  }
+  if (draws_training) {
+    samples.training = ProsQaGenerator(seed).draw_distinct(data.train_problems, samples.test, stop);
+  }
+  if (!draws_training && !draws_test) {
+    files.require_apart(questions_of(samples.training), questions_of(samples.test));
+  }
+  return samples;
+}
+
+/// What must be the same for a run to be resumed.
+Json describe_run(const ProsQaData& data, const Samples& samples, const TrainingSetup& setup) {
+  Json described = {{"train_problems", samples.training.size()},
+                    {"test_problems", samples.test.size()},
+                    {"test_sha256", TaskFiles::digest_of(data.files.test_file)}};
+  if (!data.files.train_file.empty()) {
+    described["train_sha256"] = TaskFiles::digest_of(data.files.train_file);
+  }
+  return {
+      {"task", "prosqa"}, {"data", described}, {"from", setup.from_digest()}, {"seed", setup.seed}};
 }
 
 Json answer_questions(const Decoder& decoder, std::span<const ProsQaProblem> problems,
@@ -157,9 +205,9 @@ Json answer_questions(const Decoder& decoder, std::span<const ProsQaProblem> pro
 
 void ProsQaData::describe(OptionList& list) {
   list.group("ProsQA (--task prosqa)");
-  list.add("train_problems", train_problems, "problems drawn for training, >= 1");
+  list.add("train_problems", train_problems,
+           "problems drawn for training without --train-file, >= 1");
   list.add("test_problems", test_problems, "problems drawn for the test without --test-file, >= 1");
-  list.add("test_file", test_file, "file of the data set to test on, e.g. prosqa_test.json");
 }
 
 void ProsQaData::validate() const {
@@ -176,17 +224,14 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
   data.validate();
   setup.validate();
   const Codec codec = setup.from.empty() ? word_codec() : checkpoint_codec(setup.from);
-  const std::vector<ProsQaProblem> test =
-      data.test_file.empty() ? draw_problems(setup.seed ^ kTestSeed, data.test_problems, {})
-                             : read_prosqa(data.test_file);
-  const std::vector<ProsQaProblem> training = draw_problems(setup.seed, data.train_problems, test);
+  const Samples samples = take_samples(data, setup.seed, codec, stop);
 
   Decoder decoder = setup.first_decoder(codec.vocab_size, codec.bos, codec.eos);
   const SequenceBatches::Options order = {
       .batch_size = setup.training.batch_size, .seed = setup.seed, .pad_id = codec.eos};
   const std::int64_t longest = decoder.config().max_position_embeddings;
-  SequenceBatches batches(sequences_of(training, codec, longest), order);
-  SequenceBatches validation(sequences_of(test, codec, longest), order);
+  SequenceBatches batches(sequences_of(samples.training, codec, longest), order);
+  SequenceBatches validation(sequences_of(samples.test, codec, longest), order);
   const TrainingJob job = {
       .decoder = decoder,
       .data = batches,
@@ -194,17 +239,10 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
       .options = setup.training,
       .compute = setup.compute,
       .group = setup.group,
-      .description = {{"task", "prosqa"},
-                      {"data",
-                       {{"train_problems", data.train_problems},
-                        {"test_problems", test.size()},
-                        {"test_sha256",
-                         data.test_file.empty() ? Json() : Json(sha256_of_file(data.test_file))}}},
-                      {"from", setup.from_digest()},
-                      {"seed", setup.seed}},
+      .description = describe_run(data, samples, setup),
       .files = codec.files,
       .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
-        return answer_questions(decoder, test, codec, progress, std::move(evaluation_stop));
+        return answer_questions(decoder, samples.test, codec, progress, std::move(evaluation_stop));
       }};
   return run_training(job, setup.run, on_progress, std::move(stop));
 }

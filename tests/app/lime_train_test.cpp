@@ -284,6 +284,16 @@ TEST_F(LimeTrainTest, TrainsALanguageModelOnAText) {
             testing::read_text(folder_ / "model/model.safetensors"));
 }
 
+TEST_F(LimeTrainTest, TrainsOnWhatItGenerates) {
+  ASSERT_EQ(train("generate --task aet --operands 2 --max-value 20 --count 30 -o aet.txt").status,
+            0);
+  testing::write_text(folder_ / "test.txt", "2 x 3 - 1 = 6 - 1 = 5\n");
+  const ProgramRun aet =
+      train(tiny_run({{"steps", "2"}}) + " --train-file aet.txt --test-file test.txt -o aet");
+  EXPECT_EQ(aet.status, 0) << aet.errors;
+  EXPECT_THAT(aet.output, HasSubstr("operands  accuracy  expressions\n       3  "));
+}
+
 TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   const auto fails = [&](const std::string& options, int status, const std::string& message) {
     const ProgramRun run = train(options);
@@ -295,6 +305,12 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
   fails(tiny_run({{"task", "lm"}}) + " -o m", 1, "text: must name at least one file, got none");
   fails(tiny_run({{"task", "lm"}}) + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
+  fails(tiny_run({{"task", "lm"}}) + " --text none.txt --test-file t -o m", 2,
+        "test_file: must not be given with --task lm, which is trained on --text");
+  testing::write_text(folder_ / "wrong.txt", "3 + 4 = 8\n");
+  fails(tiny_run() + " --train-file wrong.txt -o m", 1,
+        "'wrong.txt', line 1: word 5 must be '7', got '8'");
+  fails(tiny_run({{"task", "prosqa"}}) + " --train-file wrong.txt -o m", 1, "wrong.txt");
   fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
   fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
   fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,

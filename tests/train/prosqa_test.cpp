@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
@@ -65,6 +67,27 @@ TEST(ProsQaProblemTest, JudgesAnswerAndProof) {
   EXPECT_EQ(judge(""), (Verdict{false, false, false}));
 }
 
+TEST(ProsQaProblemTest, AnAnswerThatIsNoSentenceHasNoProof) {
+  ProsQaProblem problem = small_problem();
+  problem.answer = "Tom is a lempus";
+  const ProsQaVerdict verdict = judge_prosqa(problem, prosqa_solution(problem));
+  EXPECT_TRUE(verdict.is_correct);
+  EXPECT_FALSE(verdict.is_proven);
+}
+
+TEST(ProsQaProblemTest, ReadsTheFileThatItWrites) {
+  const testing::TemporaryFolder folder;
+  const auto drawn = ProsQaGenerator(5).draw_distinct(20);
+  testing::write_text(folder / "drawn.json", prosqa_file(drawn));
+  const auto read = read_prosqa(folder / "drawn.json");
+  ASSERT_EQ(read.size(), drawn.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].question, drawn[i].question);
+    EXPECT_EQ(read[i].steps, drawn[i].steps);
+    EXPECT_EQ(read[i].answer, drawn[i].answer);
+  }
+}
+
 TEST(ProsQaProblemTest, NamesTheProblemThatIsBroken) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "a.json",
@@ -113,6 +136,19 @@ TEST(ProsQaGeneratorTest, AProblemDependsOnSeedAndIndexOnly) {
   EXPECT_NE(ProsQaGenerator(3).draw(5).question, ProsQaGenerator(4).draw(5).question);
 }
 
+TEST(ProsQaGeneratorTest, LeavesOutQuestionsOfOtherSpacing) {
+  const ProsQaGenerator generator(3);
+  ProsQaProblem spaced = generator.draw(1);
+  spaced.question = spaced_prosqa_words(spaced.question);
+  const auto drawn = generator.draw_distinct(2, std::vector{spaced});
+  EXPECT_EQ(drawn[0].question, generator.draw(0).question);
+  EXPECT_EQ(drawn[1].question, generator.draw(2).question);
+
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(generator.draw_distinct(2, {}, stop.get_token()), Interrupted);
+}
+
 /// Means over problems that say how hard they are.
 struct Shape {
   double statements = 0.0;
@@ -156,8 +192,14 @@ class ProsQaRunTest : public ::testing::Test {
     return setup;
   }
 
+  std::filesystem::path write(const std::string& name,
+                              const std::vector<ProsQaProblem>& problems) const {
+    testing::write_text(folder_ / name, prosqa_file(problems));
+    return folder_ / name;
+  }
+
   testing::TemporaryFolder folder_;
-  ProsQaData data_ = {.train_problems = 32, .test_problems = 4, .test_file = {}};
+  ProsQaData data_ = {.train_problems = 32, .test_problems = 4};
 };
 
 TEST_F(ProsQaRunTest, TrainsAndAnswers) {
@@ -184,6 +226,61 @@ TEST_F(ProsQaRunTest, GoesOnFromACheckpointWithItsTokenizer) {
       << "a vocabulary of 512 pieces makes long questions";
 }
 
+TEST_F(ProsQaRunTest, TrainsOnAFileAsOnTheSameProblemsDrawn) {
+  const auto test = ProsQaGenerator(99).draw_distinct(4);
+  data_.files.test_file = write("test.json", test);
+  const double drawn = *train_on_prosqa(data_, setup(folder_ / "drawn")).validation_loss;
+  data_.files.train_file =
+      write("train.json", ProsQaGenerator(3).draw_distinct(data_.train_problems, test));
+  data_.train_problems = 1;
+  TrainingSetup with_files = setup(folder_ / "read");
+  EXPECT_EQ(*train_on_prosqa(data_, with_files).validation_loss, drawn);
+
+  // The run is not that of another file.
+  write("train.json", ProsQaGenerator(4).draw_distinct(32));
+  with_files.run.resume = true;
+  EXPECT_THAT([&] { train_on_prosqa(data_, with_files); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has data.train_sha256 = ")));
+}
+
+TEST_F(ProsQaRunTest, TrainsOnThePublishedFile) {
+  data_.files.train_file = testing::test_data("prosqa/prosqa_valid.json");
+  if (!std::filesystem::exists(data_.files.train_file)) {
+    GTEST_SKIP() << testing::skip_reason(data_.files.train_file);
+  }
+  EXPECT_EQ(train_on_prosqa(data_, setup(folder_ / "model")).evaluation[0]["count"], 4);
+}
+
+TEST_F(ProsQaRunTest, NamesTheProblemOfAFileThatIsWrong) {
+  const auto refuses = [&](const ProsQaProblem& problem, const std::string& message) {
+    data_.files.train_file = write("train.json", {small_problem(), problem});
+    EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
+                ThrowsMessage<Error>(HasSubstr("train.json', problem 1: " + message)));
+  };
+  ProsQaProblem problem = small_problem();
+  problem.question = "Every horse is a mare. " + problem.question;
+  refuses(problem,
+          "ProsQA vocabulary: words must be names and concepts of ProsQA, or those of its "
+          "sentences, got 'horse'");
+  problem = small_problem();
+  problem.steps.pop_back();
+  refuses(problem,
+          "the steps must lead from the name asked for to the answer by statements of the "
+          "question, got 'Tom is a yimpus. Every yimpus is a rempus.'");
+  problem = small_problem();
+  problem.answer = "Tom is a lempus";
+  refuses(problem, "the steps must lead from the name asked for to the answer");
+
+  problem = small_problem();
+  problem.question = "Every  " + problem.question.substr(6);
+  data_.files.train_file = write("train.json", {small_problem()});
+  data_.files.test_file = write("test.json", {problem});
+  EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
+              ThrowsMessage<InvalidArgument>(::testing::AllOf(
+                  HasSubstr("train.json' must hold nothing that is tested on, got 'Every yimpus"),
+                  HasSubstr("test.json' has too; take it out of one of them"))));
+}
+
 TEST_F(ProsQaRunTest, RefusesWhatCannotBe) {
   TrainingSetup short_setup = setup(folder_ / "model");
   short_setup.model.max_position_embeddings = 64;
@@ -194,7 +291,7 @@ TEST_F(ProsQaRunTest, RefusesWhatCannotBe) {
   EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
               ThrowsMessage<InvalidArgument>("train_problems: must be >= 1, got 0"));
   data_.train_problems = 4;
-  data_.test_file = folder_ / "none.json";
+  data_.files.test_file = folder_ / "none.json";
   EXPECT_THROW(train_on_prosqa(data_, setup(folder_ / "model")), IoError);
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/task_files.h"
+
+#include <unordered_set>
+
+#include "core/errors.h"
+#include "core/sha256.h"
+
+namespace lime {
+
+void TaskFiles::describe(OptionList& list) {
+  list.group("Samples from files (--task aet or prosqa)");
+  list.add("train_file", train_file,
+           "samples to train on, instead of drawn ones: as generate writes them, or a JSON file of "
+           "ProsQA");
+  list.add("test_file", test_file,
+           "samples to test on, never trained on: the same forms, e.g. prosqa_test.json");
+}
+
+void TaskFiles::require_none() const {
+  if (train_file.empty() && test_file.empty()) return;
+  throw InvalidArgument(
+      "{}: must not be given with --task lm, which is trained on --text and tested on "
+      "--validation-text",
+      train_file.empty() ? "test_file" : "train_file");
+}
+
+void TaskFiles::require_apart(std::span<const std::string> training,
+                              std::span<const std::string> test) const {
+  const std::unordered_set<std::string> tested(test.begin(), test.end());
+  for (const std::string& sample : training) {
+    if (!tested.contains(sample)) continue;
+    throw InvalidArgument(
+        "train_file: '{}' must hold nothing that is tested on, got '{:.60}', which '{}' has too; "
+        "take it out of one of them",
+        train_file.string(), sample, test_file.string());
+  }
+}
+
+Json TaskFiles::digest_of(const std::filesystem::path& file) {
+  return file.empty() ? Json() : Json(sha256_of_file(file));
+}
+
+}  // namespace lime
