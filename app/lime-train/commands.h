@@ -22,12 +22,12 @@ struct EnumNames<TrainingTask> {
 };
 
 /// What can be generated.
-enum class GeneratedTask { kArithmeticExpressions };
+enum class GeneratedTask { kArithmeticExpressions, kProsQa };
 
 template <>
 struct EnumNames<GeneratedTask> {
-  static constexpr std::array<std::pair<GeneratedTask, std::string_view>, 1> kNames = {
-      {{GeneratedTask::kArithmeticExpressions, "aet"}}};
+  static constexpr std::array<std::pair<GeneratedTask, std::string_view>, 2> kNames = {
+      {{GeneratedTask::kArithmeticExpressions, "aet"}, {GeneratedTask::kProsQa, "prosqa"}}};
 };
 
 /// `lime-train --task ... -o DIR`

@@ -9,6 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/program.h"
 #include "train/arithmetic_task.h"
+#include "train/prosqa_generator.h"
 
 namespace lime {
 namespace {
@@ -26,6 +27,9 @@ struct EnumNames<ExpressionForm> {
 
 namespace {
 
+/// Questions for files come from a stream that no run draws from with the same seed.
+constexpr std::uint64_t kProsQaFileSeed = 0xd1b54a32d192ed03ULL;
+
 struct GenerateCommand {
   GeneratedTask task = GeneratedTask::kArithmeticExpressions;
   ArithmeticTaskOptions arithmetic;
@@ -35,11 +39,16 @@ struct GenerateCommand {
   std::filesystem::path output;
 
   void describe(OptionList& list) {
-    list.add("task", task, "what is generated: aet, the arithmetic expressions of the LIMe paper");
-    list.add("count", count, "number of expressions, shared among the numbers of operands");
-    list.add("form", form, "the expression with its step-by-step solution, or alone");
-    list.add("seed", seed, "another seed draws other expressions; none is ever in training");
-    list.add("output", output, "text file, one expression per line; standard output if not given");
+    list.add("task", task,
+             "what is generated: aet, the arithmetic expressions of the LIMe paper; prosqa, "
+             "questions with a proof, as a JSON file of the data set");
+    list.add("count", count,
+             "number of questions, or of expressions, shared among the numbers of "
+             "operands");
+    list.add("form", form, "aet: the expression with its step-by-step solution, or alone");
+    list.add("seed", seed, "another seed draws other samples; none is drawn by a training run");
+    list.add("output", output,
+             "file, one expression or question per line; standard output if not given");
     arithmetic.describe(list);
   }
 
@@ -70,8 +79,14 @@ std::string expression_lines(const GenerateCommand& command) {
   return lines;
 }
 
+std::string questions(const GenerateCommand& command) {
+  return prosqa_file(ProsQaGenerator(command.seed ^ kProsQaFileSeed)
+                         .draw_distinct(command.count, {}, interrupt_token()));
+}
+
 int run_generate(const GenerateCommand& command) {
-  const std::string lines = expression_lines(command);
+  const std::string lines =
+      command.task == GeneratedTask::kProsQa ? questions(command) : expression_lines(command);
   if (command.output.empty()) {
     fmt::print("{}", lines);
   } else {
@@ -85,11 +100,12 @@ int run_generate(const GenerateCommand& command) {
 void add_generate_command(CommandLine& line) {
   const auto command = std::make_shared<GenerateCommand>();
   CommandLine& generate =
-      line.add_command("generate", "Writes expressions of a task that no training run ever sees.");
+      line.add_command("generate", "Writes samples of a task that no training run draws.");
   generate.add_options(*command);
   generate.set_examples(
       "lime-train generate --task aet --count 200 --seed 7 -o expressions.txt\n"
-      "lime-train generate --task aet --operands 3,4,5 --form expression");
+      "lime-train generate --task aet --operands 3,4,5 --form expression\n"
+      "lime-train generate --task prosqa --count 500 --seed 7 -o questions.json");
   generate.on_run([command] { return run_generate(*command); });
 }
 

@@ -292,6 +292,16 @@ TEST_F(LimeTrainTest, TrainsOnWhatItGenerates) {
       train(tiny_run({{"steps", "2"}}) + " --train-file aet.txt --test-file test.txt -o aet");
   EXPECT_EQ(aet.status, 0) << aet.errors;
   EXPECT_THAT(aet.output, HasSubstr("operands  accuracy  expressions\n       3  "));
+
+  const std::string generate = "generate --task prosqa --count 8 --seed ";
+  ASSERT_EQ(train(generate + "1 -o train.json").status, 0);
+  const ProgramRun shown = train(generate + "2");
+  EXPECT_EQ(Json::parse(shown.output).size(), 8U);
+  testing::write_text(folder_ / "test.json", shown.output);
+  const ProgramRun prosqa = train(tiny_run({{"task", "prosqa"}, {"steps", "2"}}) +
+                                  " --train-file train.json --test-file test.json -o prosqa");
+  EXPECT_EQ(prosqa.status, 0) << prosqa.errors;
+  EXPECT_THAT(prosqa.output, HasSubstr("% of 8 questions, proven: "));
 }
 
 TEST_F(LimeTrainTest, BadInputGetsOneLine) {
