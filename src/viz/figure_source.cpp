@@ -32,7 +32,8 @@ void drop_empty_classes(SourceCloud& cloud) {
 int layer_number(const std::string& name, const fs::path& path) {
   int layer = 0;
   const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
-  if (result.ec != std::errc() || result.ptr != name.data() + name.size()) {
+  const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
+  if (!is_number || layer < 0 || layer >= kMostLayers) {
     throw FormatError("embeddings: '{}': '{}' must be a layer's number", path.string(), name);
   }
   return layer;

@@ -9,6 +9,12 @@
 
 namespace lime {
 
+/// As many layers, heads and tokens as a results file may count: the first two are what a
+/// config.json may have.
+inline constexpr int kMostLayers = 10'000;
+inline constexpr int kMostHeads = 65'536;
+inline constexpr int kMostTokens = 16'777'216;
+
 /// The t-SNE drawing of one layer, as it lies beside the results of metric "tsne".
 struct SourceCloud {
   std::string label;

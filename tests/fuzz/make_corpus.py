@@ -204,6 +204,48 @@ def make_pairs():
     save("pairs", "at-odds", json.dumps(pair) + "\n" + json.dumps(pair | {"field": "semantics"}))
 
 
+def of_model(**row):
+    return {"label": "a", "site": "values"} | row
+
+
+# Rows that figures are made of, as few as will do.
+FIGURE_ROWS = {
+    "router": ("router", [
+        of_model(kind=kind, layer=layer, weighting="none", head=0, source_layer=source, source_head=0,
+                 weight=0.5)
+        for kind in ("mean_map", "head_map", "weight") for layer in (1, 2)
+        for source in range(layer + 1)]),
+    "similarity": ("similarity", [
+        of_model(layer=layer, other_label="b", other_layer=other, cka_debiased=0.5)
+        for layer in range(2) for other in range(2)]),
+    "attention": ("attention", [
+        of_model(kind="token", position=t, token=t, text="x") for t in range(2)] + [
+        of_model(kind="weight", layer=0, head=0, query=q, key=k, weight=0.5)
+        for q in range(2) for k in range(q + 1)] + [
+        of_model(kind="routed", layer=0, head=0, query=1, source_layer=0, key=k, share=0.5)
+        for k in range(2)] + [
+        of_model(kind="head", layer=0, head=0, measure="entropy", mean=1.0)]),
+    "tokens": ("tokens", [
+        of_model(layer=layer, position=t, text="x", norm=1.0, entropy_contribution=0.5)
+        for layer in range(2) for t in range(2)]),
+    "blimp": ("blimp", [
+        of_model(layer=layer, level=level, name=level, mean=0.5)
+        for layer in range(2) for level in ("all", "field", "linguistics_term", "task")]),
+    "counterfactual": ("counterfactual", [
+        of_model(layer=layer, router=router, quantity="entropy", alpha=1.0, mean=0.5)
+        for layer in range(2) for router in ("trained", "identity")]),
+    "geometry": ("geometry", [
+        of_model(layer=layer, measure="rankme", over="rows", mean=0.5) for layer in range(2)]),
+    "separability": ("separability", [
+        of_model(layer=layer, method="svm", labels="words", mean=0.5, std=0.1)
+        for layer in range(2)]),
+    "compared": ("entropy", [
+        of_model(kind="comparison", layer=layer, baseline="b", quantity="entropy", difference=0.5,
+                 ci_low=0.4, ci_high=0.6, p_holm=0.01) for layer in range(2)]),
+    "cost": ("cost", [of_model(decoder="lime", sequence_length=512, parameters=1e6)]),
+}
+
+
 def make_results():
     results = {"schema": "lime-results/1", "metric": "entropy",
                "inputs": [{"path": "a.h5", "sha256": "00", "label": "a", "text_sha256": "11"}],
@@ -213,6 +255,18 @@ def make_results():
     save("results", "rows", json.dumps(results))
     save("results", "no-rows", json.dumps(results | {"rows": [], "inputs": []}))
     save("results", "later", json.dumps(results | {"schema": "lime-results/9"}))
+    for name, (metric, rows) in FIGURE_ROWS.items():
+        save("results", name, json.dumps(results | {"metric": metric, "rows": rows}))
+    # Numbers of layers, heads and tokens that once were written to without a look at their size.
+    for name, value in {"negative": -1000000, "null": None, "nan": "nan", "huge": 1e308,
+                        "large": 9999, "fraction": 0.5}.items():
+        for figure, key in (("router", "source_layer"), ("router", "layer"), ("similarity", "layer"),
+                            ("attention", "query"), ("attention", "position"), ("tokens", "layer"),
+                            ("blimp", "layer")):
+            metric, rows = FIGURE_ROWS[figure]
+            spoilt = [row | {key: value} if key in row else row for row in rows]
+            save("results", f"found-{figure}-{key}-{name}",
+                 json.dumps(results | {"metric": metric, "rows": spoilt}))
 
 
 # --- captures -------------------------------------------------------------------------------------

@@ -22,6 +22,11 @@ std::string refusal(const std::vector<FigureSource>& sources, const FigureOption
   return testing::refusal_of<InvalidArgument>([&] { make_figure(sources, options); });
 }
 
+std::string format_refusal(const FigureSource& source, const std::string& kind) {
+  return testing::refusal_of<FormatError>(
+      [&] { make_figure(std::vector<FigureSource>{source}, {.kind = kind}); });
+}
+
 TEST(RecipesTest, EntropyHasAPanelPerSiteAndACurvePerModel) {
   const std::vector<FigureSource> sources = {sample_entropy(5)};
   const Figure figure = make_figure(sources, {.layer_base = 1});
@@ -79,6 +84,59 @@ TEST(RecipesTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
+}
+
+TEST(RecipesTest, RefusesIndicesThatNoMapHas) {
+  for (const Json& value : {Json(-1000000), Json(9999), Json(1e308), Json("nan"), Json(nullptr),
+                            Json(0.5), Json("x"), Json(true)}) {
+    FigureSource router = sample_router(4);
+    for (Json& row : router.results.rows) row["source_layer"] = value;
+    for (const char* const kind : {"router-mean", "router-heads", "router-signed"}) {
+      EXPECT_THAT(format_refusal(router, kind), HasSubstr("figure: 'router.json': 'source_layer'"))
+          << kind << value;
+    }
+  }
+  FigureSource router = sample_router(4);
+  router.results.rows.back()["source_layer"] = -1000000;
+  EXPECT_EQ(format_refusal(router, "router-signed"),
+            "figure: 'router.json': 'source_layer' must be a whole number from 0 to 3, got "
+            "-1000000");
+}
+
+TEST(RecipesTest, NoFigureBelievesAnIndexOfAFile) {
+  for (const FigureSource& whole : testing::sample_sources()) {
+    for (const char* const key : {"layer", "head", "source_layer", "source_head", "other_layer",
+                                  "query", "key", "position"}) {
+      for (const Json& value :
+           {Json(-1), Json(2147483648.0), Json(9999), Json("nan"), Json(nullptr), Json(1.5)}) {
+        FigureSource spoilt = whole;
+        for (Json& row : spoilt.results.rows) {
+          if (row.contains(key)) row[key] = value;
+        }
+        for (const Recipe* const recipe : recipes_of(whole.results.metric)) {
+          try {
+            make_figure(std::vector<FigureSource>{spoilt}, {.kind = recipe->name});
+          } catch (const Error& error) {
+            EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("\n")));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RecipesTest, RowsWithoutALabelMakeNoFigure) {
+  FigureSource nameless = sample_router(4);
+  for (Json& row : nameless.results.rows) row.erase("label");
+  EXPECT_THAT(refusal({nameless}, {.kind = "router-heads"}),
+              HasSubstr("no row has all that router-heads shows, with a label"));
+}
+
+TEST(RecipesTest, RefusesAMapThatItsRowsCannotFill) {
+  FigureSource few = sample_router(4);
+  for (Json& row : few.results.rows) row["layer"] = 9999;
+  EXPECT_THAT(format_refusal(few, "router-mean"),
+              HasSubstr("a map of 9999 x 10000 cells has more than 9 rows"));
 }
 
 TEST(RecipesTest, SeparabilityHasBarsControlsAndTheCommonestClass) {
@@ -330,7 +388,7 @@ TEST(RecipesTest, RoutedAttentionHasBufferedLayersAndKeys) {
   const auto& map = std::get<MapPanel>(figure.panels[0].content);
   EXPECT_EQ(map.values.rows(), 2);
   EXPECT_DOUBLE_EQ(map.values(1, 2), 4.0 / 35.0);
-  EXPECT_TRUE(std::isnan(map.values(0, 5))) << "the query is the last but one";
+  EXPECT_EQ(map.values.cols(), 5) << "what comes after the query has no room";
   EXPECT_EQ(figure.note, "query: '=', position 4");
   EXPECT_THAT(refusal({testing::sample_attention_heads()}, {.kind = "attention-routed"}),
               HasSubstr("--sequence N --query Q on a capture with routers"));

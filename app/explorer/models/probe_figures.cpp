@@ -30,9 +30,9 @@ Figure probeCurves(std::span<const FigureSource> sources, const std::string& sit
   std::vector<FigureSource> drawn;
   for (const FigureSource& source : sources) {
     FigureSource& part = drawn.emplace_back(source);
-    std::erase_if(part.results.rows, [&](const Json& row) {
-      return row.value("site", std::string()) != site ||
-             (!task.empty() && row.value("task", std::string()) != task);
+    std::erase_if(part.results.rows, [&](const Json& json) {
+      const FigureRow row{&json, 0, &source.path};
+      return row.text("site") != site || (!task.empty() && row.text("task") != task);
     });
     if (part.results.rows.empty()) drawn.pop_back();
   }
@@ -50,17 +50,18 @@ double TaskAccuracy::mean() const {
 
 std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::string& site) {
   std::vector<TaskAccuracy> tasks;
-  for (const Json& row : source.results.rows) {
-    const std::string level = row.value("level", std::string());
-    if (row.value("site", std::string()) != site || (level != "task" && level != "all")) continue;
-    const std::string name = level == "all" ? "" : row.value("name", std::string());
+  for (const Json& json : source.results.rows) {
+    const FigureRow row{&json, 0, &source.path};
+    const std::string level = row.text("level");
+    if (row.text("site") != site || (level != "task" && level != "all")) continue;
+    const std::string name = level == "all" ? "" : row.text("name");
     auto at = std::find_if(tasks.begin(), tasks.end(),
                            [&](const TaskAccuracy& task) { return task.name == name; });
     if (at == tasks.end()) {
-      const std::string term = row.value("linguistics_term", std::string());
+      const std::string term = row.text("linguistics_term");
       at = tasks.insert(name.empty() ? tasks.begin() : tasks.end(), {name, term, {}});
     }
-    at->by_layer[row.at("layer").get<int>()] = results_number(row, "mean");
+    at->by_layer[row.index("layer", kMostLayers)] = row.number("mean");
   }
   return tasks;
 }

@@ -9,6 +9,7 @@
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -60,7 +61,8 @@ void addResults(const Document& document, ProbeQuestion question,
   std::vector<ProbeSource> own;
   for (const Json& row : results.rows) {
     if (!isProbeRow(row)) continue;
-    const std::string label = row.value("label", std::string());
+    const FigureRow shown{&row, 0, &document.path};
+    const std::string label = shown.text("label");
     auto at = std::find_if(own.begin(), own.end(),
                            [&](const ProbeSource& one) { return one.own_label == label; });
     if (at == own.end()) {
@@ -76,7 +78,7 @@ void addResults(const Document& document, ProbeQuestion question,
       own.push_back(std::move(source));
       at = own.end() - 1;
     }
-    const std::string site = row.value("site", std::string());
+    const std::string site = shown.text("site");
     if (std::find(at->sites.begin(), at->sites.end(), site) == at->sites.end()) {
       at->sites.push_back(site);
     }

@@ -25,6 +25,7 @@
 #include "explorer/views/probes_view.h"
 #include "explorer/views/sentence_delegate.h"
 #include "store/capture_reader.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -232,8 +233,10 @@ void ProbesView::clickCell(const FigureHit& hit) {
 void ProbesView::walkLayers(int step) {
   std::set<int> layers;
   for (const FigureSource& one : measurements_.figureSources(question())) {
-    for (const Json& row : one.results.rows) {
-      if (row.value("site", std::string()) == site()) layers.insert(row.at("layer").get<int>());
+    for (const Json& json : one.results.rows) {
+      const FigureRow row{&json, 0, &one.path};
+      const bool is_shown = row.text("site") == site() && row.has_index("layer", kMostLayers);
+      if (is_shown) layers.insert(row.index("layer", kMostLayers));
     }
   }
   if (layers.empty()) return;

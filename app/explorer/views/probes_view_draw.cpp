@@ -13,6 +13,7 @@
 #include "explorer/views/figure_view.h"
 #include "explorer/views/probes_view.h"
 #include "explorer/views/theme.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -84,10 +85,16 @@ void ProbesView::listTasks() {
   const ProbeSource* const shown = source();
   if (question() == ProbeQuestion::kBlimp && shown != nullptr) {
     for (const FigureSource& one : measurements_.figureSources(question())) {
-      const bool is_it =
-          !one.results.rows.empty() &&
-          one.results.rows.front().value("label", std::string()) == shown->label.toStdString();
-      if (is_it) tasks = taskAccuracies(one, site());
+      const bool is_it = !one.results.rows.empty() &&
+                         FigureRow{&one.results.rows.front(), 0, &one.path}.text("label") ==
+                             shown->label.toStdString();
+      if (!is_it) continue;
+      try {
+        tasks = taskAccuracies(one, site());
+      } catch (const Error& error) {
+        // What these results hold cannot be drawn either: the message over the curves says so.
+        static_cast<void>(error);
+      }
     }
   }
   const bool had_none = tasks_.rowCount() == 0;

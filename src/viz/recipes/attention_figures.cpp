@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -51,13 +50,14 @@ const AttentionMeasure& attention_measure(const FigureOptions& options) {
   throw InvalidArgument("measure: attention has {}, got '{}'", fmt::join(known, ", "), wanted);
 }
 
-int whole_number(const FigureRow& row, const std::string& key) {
-  return static_cast<int>(row.number(key));
+/// The layer or head of a row.
+int place_of(const FigureRow& row, const std::string& key) {
+  return row.index(key, key == "layer" ? kMostLayers : kMostHeads);
 }
 
 std::set<int> numbers_of(const std::vector<FigureRow>& rows, const std::string& key) {
   std::set<int> numbers;
-  for (const FigureRow& row : rows) numbers.insert(whole_number(row, key));
+  for (const FigureRow& row : rows) numbers.insert(place_of(row, key));
   return numbers;
 }
 
@@ -79,7 +79,7 @@ std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
     }
     std::erase_if(rows, [&](const FigureRow& row) {
       return !wanted.empty() &&
-             std::find(wanted.begin(), wanted.end(), whole_number(row, key)) == wanted.end();
+             std::find(wanted.begin(), wanted.end(), place_of(row, key)) == wanted.end();
     });
   };
   keep("layer", options.layer);
@@ -105,7 +105,7 @@ struct HeadGroups {
 HeadGroups group_by_head(const std::vector<FigureRow>& rows) {
   HeadGroups groups;
   for (const FigureRow& row : rows) {
-    const HeadPlace place{row.text("label"), whole_number(row, "layer"), whole_number(row, "head")};
+    const HeadPlace place{row.text("label"), place_of(row, "layer"), place_of(row, "head")};
     std::vector<FigureRow>& own = groups.rows[place];
     if (own.empty()) groups.places.push_back(place);
     own.push_back(row);
@@ -137,20 +137,14 @@ std::vector<std::string> texts_of(std::span<const FigureSource> sources, const F
   std::vector<std::string> texts(num_tokens);
   for (std::size_t t = 0; t < num_tokens; ++t) texts[t] = std::to_string(t);
   for (const Json& json : sources[of.source].results.rows) {
-    const FigureRow row{&json, of.source};
+    const FigureRow row{&json, of.source, of.file};
     if (row.text("kind") != "token" || row.text("label") != of.text("label")) continue;
-    const auto position = static_cast<std::size_t>(row.number("position"));
-    if (position >= texts.size()) texts.resize(position + 1);
+    const auto position = static_cast<std::size_t>(row.index("position", kMostTokens));
+    if (position >= texts.size()) continue;
     texts[position] =
-        row.has("text") ? row.text("text") : fmt::format("#{}", whole_number(row, "token"));
+        row.has("text") ? row.text("text") : fmt::format("#{:.0f}", row.number("token"));
   }
   return texts;
-}
-
-std::size_t largest_of(const std::vector<FigureRow>& rows, const std::string& key) {
-  double largest = 0.0;
-  for (const FigureRow& row : rows) largest = std::max(largest, row.number(key));
-  return static_cast<std::size_t>(largest);
 }
 
 /// Room beside and below each of `columns` square panels.
@@ -184,12 +178,10 @@ FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
     return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
   };
   MapPanel map;
-  map.values = MatrixD::Constant(static_cast<Eigen::Index>(layers.size()),
-                                 static_cast<Eigen::Index>(heads.size()),
-                                 std::numeric_limits<double>::quiet_NaN());
+  map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(heads.size()));
   for (const FigureRow& row : rows) {
-    map.values(place_in(layers, whole_number(row, "layer")),
-               place_in(heads, whole_number(row, "head"))) = row.number("mean");
+    map.values(place_in(layers, place_of(row, "layer")), place_in(heads, place_of(row, "head"))) =
+        row.number("mean");
   }
   map.shows_numbers = std::ssize(layers) <= kMostNumbered && std::ssize(heads) <= kMostNumbered;
   const auto ticks_of = [](const std::set<int>& all, int base) {
@@ -218,14 +210,15 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
   std::vector<FigurePanel> panels;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
-    const std::size_t tokens = largest_of(own, "query") + 1;
-    MatrixD pattern =
-        MatrixD::Zero(static_cast<Eigen::Index>(tokens), static_cast<Eigen::Index>(tokens));
+    const int tokens = count_of(own, "query", kMostTokens);
+    MatrixD pattern = empty_map(own, tokens, tokens);
+    pattern.setZero();
     for (const FigureRow& row : own) {
-      pattern(whole_number(row, "query"), whole_number(row, "key")) = row.number("weight");
+      pattern(row.index("query", tokens), row.index("key", tokens)) = row.number("weight");
     }
-    panels.push_back(attention_panel(pattern, texts_of(sources, own.front(), tokens),
-                                     room_in(columns, is_wide)));
+    panels.push_back(
+        attention_panel(pattern, texts_of(sources, own.front(), static_cast<std::size_t>(tokens)),
+                        room_in(columns, is_wide)));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
   }
   Figure figure = figure_of_attention(std::move(panels));
@@ -270,17 +263,21 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
   std::string query_text;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
-    const std::size_t query = largest_of(own, "query");
-    const std::vector<std::string> texts = texts_of(sources, own.front(), query + 1);
-    MatrixD shares = MatrixD::Zero(static_cast<Eigen::Index>(largest_of(own, "source_layer")) + 1,
-                                   static_cast<Eigen::Index>(texts.size()));
+    // What comes after the query is not read.
+    const int keys = count_of(own, "query", kMostTokens);
+    const int query = keys - 1;
+    const int layers = count_of(own, "source_layer", kMostLayers);
+    MatrixD shares = empty_map(own, layers, keys);
+    shares.setZero();
+    const std::vector<std::string> texts =
+        texts_of(sources, own.front(), static_cast<std::size_t>(keys));
     for (const FigureRow& row : own) {
-      shares(whole_number(row, "source_layer"), whole_number(row, "key")) = row.number("share");
+      shares(row.index("source_layer", layers), row.index("key", keys)) = row.number("share");
     }
-    panels.push_back(routed_attention_panel(shares, static_cast<std::int64_t>(query), texts,
-                                            options.layer_base, room_in(columns, is_wide)));
+    panels.push_back(routed_attention_panel(shares, query, texts, options.layer_base,
+                                            room_in(columns, is_wide)));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
-    query_text = fmt::format("query: '{}', position {}", texts[query], query);
+    query_text = fmt::format("query: '{}', position {}", texts.back(), query);
   }
   Figure figure = figure_of_routed_attention(std::move(panels));
   figure.panel_aspect = kRoutedAspect;

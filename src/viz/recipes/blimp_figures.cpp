@@ -179,7 +179,7 @@ Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> all =
       rows_where(accuracy_rows(sources, options), [&](const FigureRow& row) {
-        const auto layer = static_cast<int>(row.has("layer") ? row.number("layer") : 0.0);
+        const int layer = row.has("layer") ? row.index("layer", kMostLayers) : 0;
         return options.layer.empty() || !row.has("layer") ||
                std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
       });

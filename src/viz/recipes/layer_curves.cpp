@@ -69,7 +69,7 @@ std::vector<std::string> sites_of(const std::vector<FigureRow>& rows) {
 Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base) {
   std::map<int, const FigureRow*> by_layer;
   for (const FigureRow& row : rows) {
-    const auto layer = static_cast<int>(row.number("layer"));
+    const int layer = row.index("layer", kMostLayers);
     if (by_layer.emplace(layer, &row).second) continue;
     throw InvalidArgument(
         "figure: layer {} of {} comes twice; choose what to show with --site or --label", layer,

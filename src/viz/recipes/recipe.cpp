@@ -85,6 +85,10 @@ Figure first_figure(const std::vector<const Recipe*>& recipes,
   for (const Recipe* const recipe : recipes) {
     try {
       Figure figure = recipe->make(sources, options);
+      if (figure.panels.empty()) {
+        throw NothingToShow("figure: '{}': no row has all that {} shows, with a label",
+                            sources.front().path.string(), recipe->name);
+      }
       figure.name = recipe->name;
       return figure;
     } catch (const NothingToShow& nothing) {
@@ -92,6 +96,11 @@ Figure first_figure(const std::vector<const Recipe*>& recipes,
     }
   }
   throw NothingToShow(*first);
+}
+
+/// A value as the file has it, cut where it is long.
+std::string shown_value(const Json& value) {
+  return fmt::format("{:.40}", value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void limit(FigureAxis& axis, const std::vector<double>& limits) {
@@ -206,14 +215,55 @@ bool FigureRow::has(const std::string& key) const {
 }
 
 double FigureRow::number(const std::string& key) const {
-  return has(key) ? results_number(*row, key) : std::numeric_limits<double>::quiet_NaN();
+  if (!has(key)) return std::numeric_limits<double>::quiet_NaN();
+  try {
+    return results_number(*row, key);
+  } catch (const FormatError&) {
+    throw FormatError("figure: '{}': '{}' must be a number, got {}", file->string(), key,
+                      shown_value(row->at(key)));
+  }
+}
+
+bool FigureRow::has_index(const std::string& key, int limit) const {
+  const auto entry = row->find(key);
+  if (entry == row->end() || !entry->is_number()) return false;
+  const auto value = entry->get<double>();
+  return value >= 0.0 && value < limit && value == std::floor(value);
+}
+
+int FigureRow::index(const std::string& key, int limit) const {
+  if (has_index(key, limit)) return static_cast<int>(row->at(key).get<double>());
+  throw FormatError("figure: '{}': '{}' must be a whole number from 0 to {}, got {}",
+                    file->string(), key, limit - 1,
+                    row->contains(key) ? shown_value(row->at(key)) : "none");
+}
+
+MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
+  // A triangle of layers or tokens fills half of its map; one line of a large map, a little of it.
+  constexpr std::size_t kMostCellsPerRow = 512;
+  if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
+      kMostCellsPerRow * own.size()) {
+    throw FormatError(
+        "figure: '{}': a map of {} x {} cells has more than {} rows; the results are "
+        "damaged",
+        own.empty() ? "" : own.front().file->string(), rows, cols, own.size());
+  }
+  return MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
+}
+
+int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit) {
+  int largest = 0;
+  for (const FigureRow& row : rows) largest = std::max(largest, row.index(key, limit));
+  return largest + 1;
 }
 
 std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
                                const FigureOptions& options) {
   std::vector<FigureRow> all;
   for (std::size_t s = 0; s < sources.size(); ++s) {
-    for (const Json& row : sources[s].results.rows) all.push_back({&row, s});
+    for (const Json& row : sources[s].results.rows) {
+      all.push_back({&row, s, &sources[s].path});
+    }
   }
   std::vector<FigureRow> chosen;
   std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const FigureRow& row) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -103,12 +105,25 @@ Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& o
 struct FigureRow {
   const Json* row = nullptr;
   std::size_t source = 0;
+  const std::filesystem::path* file = nullptr;
 
   std::string text(const std::string& key) const;  ///< "" if absent
   bool has(const std::string& key) const;
-  /// NaN if absent or null.
+  /// NaN if absent or null. @throws FormatError  if it is no number; names file and key.
   double number(const std::string& key) const;
+  /// Whether there is a whole number in [0, limit).
+  bool has_index(const std::string& key, int limit) const;
+  /// The whole number in [0, limit) that numbers a layer, head or token.
+  /// @throws FormatError  if there is none; names file and key.
+  int index(const std::string& key, int limit) const;
 };
+
+/// A map of `rows` x `cols` cells, all of them NaN, which are filled from `own`.
+/// @throws FormatError  before anything is allocated, if so few rows cannot be those of such a map.
+MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols);
+
+/// One more than the largest index under `key`; 1 if there is no row. @throws FormatError
+int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit);
 
 /// Rows of all sources, of the sites and labels asked for. @throws InvalidArgument if none is left.
 std::vector<FigureRow> rows_of(std::span<const FigureSource> sources, const FigureOptions& options);

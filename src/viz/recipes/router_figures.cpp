@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <set>
 
 #include "core/errors.h"
@@ -9,8 +7,6 @@
 
 namespace lime {
 namespace {
-
-constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
                                     const FigureOptions& options, const std::string& kind) {
@@ -67,19 +63,11 @@ std::string weighting_name(const std::string& weighting) {
   return fmt::format("|R| \xC3\x97 rms of {}", weighting);
 }
 
-int whole(const FigureRow& row, const std::string& key) {
-  return static_cast<int>(row.number(key));
-}
-
-int largest(const std::vector<FigureRow>& rows, const std::string& key) {
-  int value = 0;
-  for (const FigureRow& row : rows) value = std::max(value, whole(row, key));
-  return value;
-}
+int layer_of(const FigureRow& row) { return row.index("layer", kMostLayers); }
 
 std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureOptions& options) {
   std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(whole(row, "layer"));
+  for (const FigureRow& row : rows) there.insert(layer_of(row));
   if (options.layer.empty()) {
     // The first layer has nothing to choose from.
     if (there.size() > 1) there.erase(0);
@@ -127,10 +115,11 @@ namespace {
 
 /// The mean map of the rows of one model and weighting: layers from `first` down, sources across.
 FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int first, int base) {
-  MapPanel map{.values = MatrixD::Constant(layers - first, layers, kNoCell)};
+  MapPanel map{.values = empty_map(rows, layers - first, layers)};
   for (const FigureRow& row : rows) {
-    if (whole(row, "layer") < first) continue;
-    map.values(layers - 1 - whole(row, "layer"), whole(row, "source_layer")) = row.number("weight");
+    const int layer = row.index("layer", layers);
+    if (layer < first) continue;
+    map.values(layers - 1 - layer, row.index("source_layer", layers)) = row.number("weight");
   }
   map.shows_numbers = layers <= 6;
   map.is_signed = is_difference(rows.front().text("weighting"));
@@ -146,7 +135,7 @@ FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int f
 
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "mean_map");
-  const int layers = largest(rows, "layer") + 1;
+  const int layers = count_of(rows, "layer", kMostLayers);
   // The first layer has nothing to choose from.
   const int first = layers > 1 ? 1 : 0;
   const std::vector<std::string> labels = distinct(rows, "label");
@@ -187,12 +176,17 @@ std::vector<FigureRow> rows_of_label(const std::vector<FigureRow>& rows, const s
   return rows_where(rows, [&](const FigureRow& row) { return row.text("label") == label; });
 }
 
+std::vector<FigureRow> rows_of_layer(const std::vector<FigureRow>& rows, int layer) {
+  return rows_where(rows, [&](const FigureRow& row) { return layer_of(row) == layer; });
+}
+
 /// Target heads down, buffered layers across.
 FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int heads, int base) {
-  MapPanel map{.values = MatrixD::Constant(heads, layer + 1, kNoCell)};
-  for (const FigureRow& row : rows) {
-    if (whole(row, "layer") != layer) continue;
-    map.values(heads - 1 - whole(row, "head"), whole(row, "source_layer")) = row.number("weight");
+  const std::vector<FigureRow> own = rows_of_layer(rows, layer);
+  MapPanel map{.values = empty_map(own, heads, layer + 1)};
+  for (const FigureRow& row : own) {
+    map.values(heads - 1 - row.index("head", heads), row.index("source_layer", layer + 1)) =
+        row.number("weight");
   }
   FigurePanel panel;
   panel.title = fmt::format("layer {}", layer + base);
@@ -205,11 +199,11 @@ FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int he
 
 /// Target heads down, all buffered heads across, lines between their layers.
 FigurePanel signed_panel(const std::vector<FigureRow>& rows, int layer, int heads) {
-  MapPanel map{.values = MatrixD::Constant(heads, (layer + 1) * heads, kNoCell), .is_signed = true};
-  for (const FigureRow& row : rows) {
-    if (whole(row, "layer") != layer) continue;
-    map.values(heads - 1 - whole(row, "head"),
-               whole(row, "source_layer") * heads + whole(row, "source_head")) =
+  const std::vector<FigureRow> own = rows_of_layer(rows, layer);
+  MapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
+  for (const FigureRow& row : own) {
+    map.values(heads - 1 - row.index("head", heads),
+               row.index("source_layer", layer + 1) * heads + row.index("source_head", heads)) =
         row.number("weight");
   }
   for (int l = 1; l <= layer; ++l) map.col_borders.push_back(l * heads);
@@ -236,7 +230,7 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
   figure.colour_label = "share of " + weighting_name(weightings.front());
   for (const std::string& label : labels) {
     const std::vector<FigureRow> own = rows_of_label(rows, label);
-    const int heads = largest(own, "head") + 1;
+    const int heads = count_of(own, "head", kMostHeads);
     for (const int layer : wanted_layers(own, options)) {
       figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
       if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
@@ -258,7 +252,7 @@ Figure router_signed_figure(std::span<const FigureSource> sources, const FigureO
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
     const std::vector<FigureRow> own = rows_of_label(rows, label);
-    const int heads = largest(own, "head") + 1;
+    const int heads = count_of(own, "head", kMostHeads);
     const std::vector<int> layers = wanted_layers(own, options);
     for (const int layer : layers) {
       FigurePanel panel = signed_panel(own, layer, heads);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
@@ -27,27 +26,22 @@ std::vector<LayerPair> pairs_of(const std::vector<FigureRow>& rows) {
   return pairs;
 }
 
-Eigen::Index count_of(const std::vector<FigureRow>& rows, const std::string& key) {
-  double largest = 0.0;
-  for (const FigureRow& row : rows) largest = std::max(largest, row.number(key));
-  return static_cast<Eigen::Index>(largest) + 1;
-}
-
 FigurePanel similarity_panel(const std::vector<FigureRow>& rows, const LayerPair& pair,
                              const std::string& measure, int layer_base) {
   MapPanel map;
-  map.values = MatrixD::Constant(count_of(rows, "layer"), count_of(rows, "other_layer"),
-                                 std::numeric_limits<double>::quiet_NaN());
+  const int layers = count_of(rows, "layer", kMostLayers);
+  const int other_layers = count_of(rows, "other_layer", kMostLayers);
+  map.values = empty_map(rows, layers, other_layers);
   for (const FigureRow& row : rows) {
-    map.values(static_cast<Eigen::Index>(row.number("layer")),
-               static_cast<Eigen::Index>(row.number("other_layer"))) = row.number(measure);
+    map.values(row.index("layer", layers), row.index("other_layer", other_layers)) =
+        row.number(measure);
   }
   map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMaxNumberedLayers;
   FigurePanel panel;
   panel.x = {.label = fmt::format("layer of {}", pair.other),
-             .ticks = layer_ticks(static_cast<int>(map.values.cols()), layer_base)};
+             .ticks = layer_ticks(other_layers, layer_base)};
   panel.y = {.label = fmt::format("layer of {}", pair.label),
-             .ticks = layer_ticks(static_cast<int>(map.values.rows()), layer_base)};
+             .ticks = layer_ticks(layers, layer_base)};
   panel.content = std::move(map);
   return panel;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -72,8 +71,8 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   std::set<int> layers;
   std::map<int, std::string> positions;  // with texts
   for (const FigureRow& row : rows) {
-    layers.insert(static_cast<int>(row.number("layer")));
-    positions[static_cast<int>(row.number("position"))] = row.text("text");
+    layers.insert(row.index("layer", kMostLayers));
+    positions[row.index("position", kMostTokens)] = row.text("text");
   }
   FigurePanel panel{.title = {}, .x = {.label = "token"}, .y = {.label = "layer"}, .content = {}};
   std::map<int, Eigen::Index> row_of, column_of;
@@ -92,13 +91,11 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
     panel.x.ticks.push_back({static_cast<double>(at), has_texts ? text : std::to_string(position)});
   }
   MapPanel map;
-  map.values = MatrixD::Constant(static_cast<Eigen::Index>(layers.size()),
-                                 static_cast<Eigen::Index>(positions.size()),
-                                 std::numeric_limits<double>::quiet_NaN());
+  map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(positions.size()));
   map.is_signed = measure.is_signed;
   for (const FigureRow& row : rows) {
-    map.values(row_of[static_cast<int>(row.number("layer"))],
-               column_of[static_cast<int>(row.number("position"))]) = row.number(measure.key);
+    map.values(row_of[row.index("layer", kMostLayers)],
+               column_of[row.index("position", kMostTokens)]) = row.number(measure.key);
   }
   panel.content = std::move(map);
   return panel;
@@ -125,7 +122,7 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
   const TokenMeasure& measure = token_measure(options);
   const std::vector<FigureRow> rows =
       rows_where(rows_of(sources, options), [&](const FigureRow& row) {
-        const auto layer = static_cast<int>(row.number("layer"));
+        const int layer = row.index("layer", kMostLayers);
         return options.layer.empty() ||
                std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
       });
