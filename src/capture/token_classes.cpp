@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/token_classes.h"
 
+#include <algorithm>
 #include <map>
-#include <optional>
 #include <string_view>
 
 #include "core/errors.h"
@@ -29,12 +29,46 @@ std::map<std::string, std::int32_t> tokens_by_text(const std::vector<std::string
   return found;
 }
 
+/// The tokens of `text` in the middle of a text. Alone it would have the space that SentencePiece
+/// puts in front of every text.
+std::vector<std::int32_t> encode_inside(const std::string& text, const Tokenizer& tokenizer) {
+  static const std::string kBefore = "\n";
+  const std::vector<std::int32_t> before = tokenizer.encode(kBefore);
+  std::vector<std::int32_t> ids = tokenizer.encode(kBefore + text);
+  if (ids.size() <= before.size() || !std::equal(before.begin(), before.end(), ids.begin())) {
+    return tokenizer.encode(text);
+  }
+  ids.erase(ids.begin(), ids.begin() + std::ssize(before));
+  return ids;
+}
+
+/// "several ('a', 'b')", or what the text is taken for where it is one token of other bytes.
 std::string pieces_of(const std::string& text, const Tokenizer& tokenizer) {
+  const std::vector<std::int32_t> ids = encode_inside(text, tokenizer);
   std::string pieces;
-  for (const std::int32_t id : tokenizer.encode(text)) {
+  for (const std::int32_t id : ids) {
     pieces += (pieces.empty() ? "'" : ", '") + tokenizer.token_text(id) + "'";
   }
-  return pieces;
+  return ids.size() == 1 ? "taken for " + pieces : "several (" + pieces + ")";
+}
+
+/// Whether some word goes on with the token `id`, whose text is `text`.
+bool stands_inside_words(const std::string& text, std::int32_t id, const Tokenizer& tokenizer) {
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    const std::vector<std::int32_t> ids = tokenizer.encode(letter + text);
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) return true;
+  }
+  return false;
+}
+
+/// The same word with or without the space in front of it, where that is one token.
+std::string advice_for(const std::string& text, const Tokenizer& tokenizer) {
+  const std::string other = text.starts_with(' ') ? text.substr(1) : " " + text;
+  const std::int32_t id = tokens_by_text({other}, tokenizer).at(other);
+  if (id < 0) return "choose other words";
+  const bool is_ambiguous = !other.starts_with(' ') && stands_inside_words(other, id, tokenizer);
+  return fmt::format("'{}' would be one{}", printable(other),
+                     is_ambiguous ? ", but it also stands inside words" : "");
 }
 
 }  // namespace
@@ -49,12 +83,8 @@ std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts
       classes.push_back({text, id});
       continue;
     }
-    const std::string other = text.starts_with(' ') ? text.substr(1) : " " + text;
-    const auto alternative = tokens_by_text({other}, tokenizer).at(other);
-    throw InvalidArgument("only: each text must be one token, '{}' is several ({}){}",
-                          printable(text), pieces_of(text, tokenizer),
-                          alternative < 0 ? std::string("; choose other words")
-                                          : fmt::format("; '{}' would be one", other));
+    throw InvalidArgument("only: each text must be one token, '{}' is {}; {}", printable(text),
+                          pieces_of(text, tokenizer), advice_for(text, tokenizer));
   }
   return classes;
 }

@@ -36,5 +36,24 @@ TEST(TokenClassesTest, SaysIntoWhatPiecesAWordFalls) {
             "only: each text must be one token, 'is' is several ('i', 's'); ' is' would be one");
 }
 
+/// Puts a space in front of every text, as SentencePiece does.
+class SpacingTokenizer : public ToyTokenizer {
+ public:
+  using ToyTokenizer::ToyTokenizer;
+  std::vector<std::int32_t> encode(std::string_view text,
+                                   const EncodeOptions& options) const override {
+    return ToyTokenizer::encode(" " + std::string(text), options);
+  }
+};
+
+TEST(TokenClassesTest, PiecesAreThoseInsideAText) {
+  const SpacingTokenizer tokenizer({"is", " was", "as"});
+  EXPECT_EQ(refusal({" is"}, tokenizer),
+            "only: each text must be one token, ' is' is several (' ', 'is'); 'is' would be one, "
+            "but it also stands inside words");
+  EXPECT_EQ(refusal({"was"}, tokenizer),
+            "only: each text must be one token, 'was' is several ('w', 'as'); ' was' would be one");
+}
+
 }  // namespace
 }  // namespace lime
