@@ -95,18 +95,21 @@ std::string format_table(const Report& report, const TextStyle& style) {
       text += "\n" + heading + "\n" + columns_to_text(rows, section.columns, style);
     }
   }
+  if (!report.remarks.empty()) text += "\n" + lines(report.remarks);
   return text;
 }
 
 std::string format_latex(const Report& report) {
   std::string text;
+  std::vector<std::string> all_notes = report.notes;
+  all_notes.insert(all_notes.end(), report.remarks.begin(), report.remarks.end());
   if (report.shows_main) {
     const Results main = main_rows(report);
-    text = report.latex ? report.latex(main, report.notes)
-                        : results_to_latex(main, report.layout, report.notes);
+    text = report.latex ? report.latex(main, all_notes)
+                        : results_to_latex(main, report.layout, all_notes);
   }
   for (const ReportSection& section : report.sections) {
-    std::vector<std::string> notes = report.notes;
+    std::vector<std::string> notes = all_notes;
     notes.insert(notes.end(), section.notes.begin(), section.notes.end());
     for (const auto& [heading, rows] : tables_of(report.results, section)) {
       notes.push_back(heading);

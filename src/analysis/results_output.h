@@ -57,6 +57,7 @@ struct Report {
   std::vector<std::string> notes;       ///< lines that stand above the table: what it shows
   std::string legend;                   ///< what the cells of the terminal's table are
   std::vector<ReportSection> sections;  ///< further tables, below
+  std::vector<std::string> remarks;     ///< lines below all tables: what to beware of
   /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
   bool shows_main = true;
   /// What people see of the main rows in place of the table of `layout`, for results of

@@ -17,6 +17,7 @@
 #include "analysis/unit_runner.h"
 #include "core/errors.h"
 #include "core/program.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -177,6 +178,36 @@ std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<Uni
   return rows;
 }
 
+/// What the items of the results are for people: what their captures may differ in.
+std::string items_of(const std::vector<UnitResult>& results) {
+  for (const UnitResult& result : results) {
+    if (result.samples.empty()) continue;
+    const std::string& items = result.samples.front().items;
+    return items == "sequences" || items == "pairs" ? items : "rows";
+  }
+  return "sequences";
+}
+
+/// Says of captures side by side that they hold different items; empty where they do not.
+std::string remark_on_items(const Analysis& analysis, const std::vector<UnitResult>& results) {
+  std::vector<std::pair<std::string, std::string>> identities;  // by label, the first of each
+  for (const Unit& unit : analysis.units) {
+    const std::string label = unit.key.value("label", "");
+    const auto same = [&](const auto& entry) { return entry.first == label; };
+    if (unit.identity.empty() || std::any_of(identities.begin(), identities.end(), same)) continue;
+    identities.emplace_back(label, unit.identity);
+  }
+  std::vector<std::string> others;
+  for (const auto& [label, identity] : identities) {
+    if (identity != identities.front().second) others.push_back(printable("'" + label + "'"));
+  }
+  if (others.empty()) return "";
+  return fmt::format(
+      "captures hold different {}: {} not those of '{}'; the model is not all that differs between "
+      "them, capture all with the same text to compare models",
+      items_of(results), fmt::join(others, ", "), printable(identities.front().first));
+}
+
 /// Tells that the inputs are being hashed, on the line that counts the work of the units.
 ProgressFn hashing_progress(const Analysis& analysis, const ProgressFn& on_progress) {
   if (!on_progress) return {};
@@ -245,6 +276,10 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
     report = analysis.present(std::move(results), *units);
   } else {
     report.results = std::move(results);
+  }
+  if (std::string remark = remark_on_items(analysis, *units); !remark.empty()) {
+    report.results.provenance["remark"] = remark;
+    report.remarks.push_back(std::move(remark));
   }
   std::move(sample_rows.begin(), sample_rows.end(), std::back_inserter(report.results.rows));
   add_sample_sections(report, analysis.compare);

@@ -74,6 +74,24 @@ TEST_F(RunAnalysisTest, RowsStandInTheOrderOfTheUnitsForAnyNumberOfThreads) {
   EXPECT_EQ(results.rows[8].begin().key(), "label");
 }
 
+TEST_F(RunAnalysisTest, RemarksThatCapturesHoldDifferentSequences) {
+  auto counting = counting_analysis(2);
+  EXPECT_TRUE(run_analysis(counting.analysis, {}).remarks.empty());
+  counting.analysis.units.back().identity = "other sequences";
+  EXPECT_TRUE(run_analysis(counting.analysis, {}).remarks.empty()) << "the first layer decides";
+  for (Unit& unit : counting.analysis.units) {
+    if (unit.key.at("label") == "b") unit.identity = "other sequences";
+  }
+  const Report report = run_analysis(counting.analysis, {});
+  const std::string remark =
+      "captures hold different sequences: 'b' not those of 'a'; the model is not all that differs "
+      "between them, capture all with the same text to compare models";
+  EXPECT_EQ(report.results.provenance.at("remark"), remark);
+  EXPECT_THAT(format_report(report, ResultsFormat::kTable),
+              ::testing::EndsWith("\n\n" + remark + "\n"));
+  EXPECT_THAT(format_report(report, ResultsFormat::kLatex), HasSubstr("% " + remark));
+}
+
 TEST_F(RunAnalysisTest, GoesOnWhereItWasInterruptedWithTheSameBytes) {
   const auto whole = counting_analysis(5);
   const std::string expected = comparable(run_analysis(whole.analysis, {.threads = 2}));
