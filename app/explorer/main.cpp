@@ -48,7 +48,7 @@ struct ExplorerCommand {
 void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::string& problem) {
   QObject::connect(&window.workspace(), &Workspace::openFailed, &window,
                    [&problem](const QString&, const QString& message) {
-                     if (problem.empty()) problem = message.toStdString();
+                     problem += (problem.empty() ? "" : "; ") + message.toStdString();
                    });
   auto* const timer = new QTimer(&window);
   timer->setInterval(50);
@@ -59,7 +59,7 @@ void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::st
       if (!command.state.empty()) window.setStates(parse_json(command.state, "state"));
       window.saveScreenshots(toQString(command.screenshot));
     } catch (const std::exception& error) {
-      problem = error.what();
+      problem += (problem.empty() ? "" : "; ") + std::string(error.what());
     }
     QApplication::quit();
   });

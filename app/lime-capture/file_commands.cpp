@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "commands.h"
+#include "core/errors.h"
 #include "core/layer_selection.h"
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/utf8.h"
 #include "store/capture_tools.h"
+#include "store/capture_writer.h"
 
 namespace lime {
 namespace {
@@ -78,7 +80,15 @@ bool is_set(const Json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
+/// Says of a capture that was only begun how to finish it: the file itself is not there yet.
+void refuse_unfinished(const std::filesystem::path& capture) {
+  const std::string begun = unfinished_run(capture);
+  if (begun.empty()) return;
+  throw IoError("'{}': there is no such file yet; {}", capture.string(), begun);
+}
+
 int info(const FileCommand& command) {
+  refuse_unfinished(command.capture);
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
   print_line("capture", command.capture.string());
@@ -110,6 +120,7 @@ int info(const FileCommand& command) {
 }
 
 int verify(const FileCommand& command) {
+  refuse_unfinished(command.capture);
   ProgressLine line({.label = "verify", .unit = "bytes", .quiet = command.quiet});
   const std::vector<std::string> problems =
       verify_capture(command.capture, line.callback(), interrupt_token());
@@ -121,6 +132,7 @@ int verify(const FileCommand& command) {
 }
 
 int pack(const FileCommand& command, std::filesystem::path output) {
+  refuse_unfinished(command.capture);
   if (output.empty()) {
     output = command.capture;
     output.replace_extension(".packed.h5");

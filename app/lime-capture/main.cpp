@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
                          "an HDF5 file.");
   lime::set_up_capture(line);
   lime::add_file_commands(line);
+  line.set_stray_remedy("text is given with --text");
   line.set_examples(
       "lime-capture --checkpoint models/llama --text book.txt -o llama.h5\n"
       "lime-capture --checkpoint models/lime --text a.txt b.txt --sites values,routed_values "

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -73,6 +74,16 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 void print_now(const std::string& text) {
   fmt::print("{}", text);
   std::fflush(stdout);
+}
+
+/// Beyond the positions of its training a model's text falls apart, which is no error.
+void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
+  const std::int64_t most = static_cast<std::int64_t>(prompt) + max_new_tokens;
+  if (most <= config.max_position_embeddings) return;
+  fmt::print(stderr,
+             "lime-generate: warning: {} tokens of the prompt and up to {} new ones exceed the "
+             "model's max_position_embeddings of {}; give fewer --max-new-tokens\n",
+             prompt, max_new_tokens, config.max_position_embeddings);
 }
 
 /// Tokens as JSON: an embedding may have more rows than the tokenizer has tokens, whose text is "".
@@ -149,15 +160,22 @@ int run_generate(GenerateCommand command) {
     return kExitDone;
   }
   command.generation.stop_tokens = stop_token_ids(checkpoint);
-
-  print_now(command.prompt);
+  const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
   StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
+  // Only when the model has read the prompt: what it refuses is said before.
+  bool has_begun = false;
+  const auto begin = [&] {
+    if (std::exchange(has_begun, true)) return;
+    warn_of_long_text(ids.size(), command.generation.max_new_tokens, checkpoint.config());
+    print_now(command.prompt);
+  };
   const auto print_token = [&](std::int64_t id) {
+    begin();
     // An embedding may have more rows than the tokenizer has tokens; those have no text.
     if (id < tokenizer->vocab_size()) print_now(text.push(static_cast<std::int32_t>(id)));
   };
-  generate(decoder, prompt_ids(*tokenizer, command.prompt), command.generation, print_token,
-           interrupt_token());
+  generate(decoder, ids, command.generation, print_token, interrupt_token());
+  begin();
   print_now(text.finish() + "\n");
   return interrupt_token().stop_requested() ? kExitInterrupted : kExitDone;
 }

@@ -9,6 +9,7 @@
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
+#include "store/capture_writer.h"
 
 namespace lime {
 namespace {
@@ -27,6 +28,9 @@ bool all_distinct(const std::vector<std::string>& names) {
 CaptureReader open_capture(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
+    if (const std::string begun = unfinished_run(path); !begun.empty()) {
+      throw IoError("{}: there is no such file yet; {}", quoted(path), begun);
+    }
     throw IoError("{}: there is no such file; name a capture, or write one with lime-capture",
                   quoted(path));
   }
@@ -44,6 +48,19 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
         quoted(reader.path()), kPatternSite);
   }
   return sites;
+}
+
+/// What to do about a wrong number of labels: --label takes all that follows, and cuts at commas.
+std::string remedy_for_labels(const CaptureSetOptions& options) {
+  for (const std::string& label : options.label) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(label, ignored)) continue;
+    return fmt::format("'{}' was taken for a label, put the captures before --label",
+                       printable(label));
+  }
+  const bool is_too_many = options.label.size() > options.captures.size();
+  return std::string("put the captures before --label") +
+         (is_too_many ? "; a comma separates labels, write '\\,' for one inside a label" : "");
 }
 
 std::vector<ChosenCapture::Part> choose_parts(const CaptureReader& reader,
@@ -86,10 +103,9 @@ void CaptureSetOptions::validate() const {
   }
   if (label.empty()) return;
   if (label.size() != captures.size()) {
-    throw InvalidArgument(
-        "label: must have one name per capture, got {} ({}) for {} capture{}; put the captures "
-        "before --label",
-        label.size(), join_words(label), captures.size(), captures.size() == 1 ? "" : "s");
+    throw InvalidArgument("label: must have one name per capture, got {} ({}) for {} capture{}; {}",
+                          label.size(), join_words(label), captures.size(),
+                          captures.size() == 1 ? "" : "s", remedy_for_labels(*this));
   }
   if (!all_distinct(label))
     throw InvalidArgument("label: names must differ, got {}", join_words(label));

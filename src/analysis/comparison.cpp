@@ -53,7 +53,8 @@ std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, CompareP
 
 InvalidArgument other_items(const Json& first, const Json& second, const std::string& items) {
   return InvalidArgument(
-      "compare: '{}' and '{}' hold other {}, and are compared one by one; capture both with the "
+      "compare: '{}' and '{}' hold different {}, which are compared one by one; capture both with "
+      "the "
       "same text and tokenizer, and measure them with the same options",
       label_of(first), label_of(second), items);
 }
@@ -223,7 +224,7 @@ void check_comparable(std::span<const Json> keys, std::span<const std::string> i
       partner["label"] = pair.label;
       const auto found = places.find(partner.dump());
       if (found != places.end() && identities[i] != identities[found->second]) {
-        throw other_items(keys[i], partner, "items");
+        throw other_items(keys[i], partner, "sequences");
       }
     }
   }

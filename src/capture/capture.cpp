@@ -164,8 +164,12 @@ std::int64_t peak_memory_bytes() {
 /// Refuses an output that is there, cannot be written or is being written before anything takes
 /// long.
 OutputLock claim_output(const CaptureOptions& options) {
-  OutputLock lock(options.output, options.share());
   std::error_code error;
+  if (fs::is_directory(options.output, error)) {
+    throw InvalidArgument("capture: '{}' is a folder; name a file, as -o '{}'",
+                          options.output.string(), (options.output / "capture.h5").string());
+  }
+  OutputLock lock(options.output, options.share());
   if (!options.goes_on() && fs::exists(options.output, error)) {
     throw InvalidArgument(
         "capture: '{}' exists already; go on with --resume, remove it, or choose another -o",

@@ -38,6 +38,11 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
     if (entry == known.end()) {
       std::vector<std::string> words;
       for (const CaptureSite& site : known) words.push_back(site.name);
+      const std::string closest = closest_word(name, words);
+      if (!closest.empty()) {
+        throw InvalidArgument("sites: there is no '{}'; did you mean '{}'?", printable(name),
+                              closest);
+      }
       throw InvalidArgument("sites: there is no '{}'; there are {}", printable(name),
                             join_words(words));
     }

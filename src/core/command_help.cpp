@@ -161,6 +161,12 @@ std::string format_help(const CommandHelp& help) {
   if (!help.commands.empty()) {
     text += fmt::format("\n`{} COMMAND --help` shows the options of a command.\n", help.name);
   }
+  if (help.has_version) {
+    text += fmt::format(
+        "\n`{0} --help-man` prints the manual page, `{0} --completion bash|zsh|fish` the shell's "
+        "completion.\n",
+        help.name);
+  }
   return text;
 }
 

@@ -114,6 +114,7 @@ struct CommandLine::Impl {
   CLI::App* app = nullptr;
   CommandHelp help;
   std::function<int()> action;
+  std::string stray_remedy;
   std::vector<BoundField> fields;
   std::vector<std::function<void()>> checks;
   std::vector<std::unique_ptr<CommandLine>> commands;
@@ -163,8 +164,9 @@ void CommandLine::Impl::refuse_unknown(const std::string& text) const {
   const std::string remedy = closest.empty() ? "" : fmt::format("; did you mean '{}'?", closest);
   if (is_option) throw UsageError("unknown option '{}'{}", typed, remedy);
   if (known.empty()) throw UsageError("unexpected argument '{}'", typed);
-  throw UsageError("unknown command '{}'{}", typed,
-                   closest.empty() ? fmt::format("; there are {}", join_words(known)) : remedy);
+  if (!closest.empty()) throw UsageError("unknown command '{}'{}", typed, remedy);
+  throw UsageError("unknown command '{}'; there are {}{}", typed, join_words(known),
+                   stray_remedy.empty() ? "" : "; " + stray_remedy);
 }
 
 void CommandLine::Impl::refuse_leftovers() const {
@@ -264,6 +266,8 @@ void CommandLine::add_check(std::function<void()> check) {
 }
 
 void CommandLine::set_examples(std::string examples) { impl_->help.examples = std::move(examples); }
+
+void CommandLine::set_stray_remedy(std::string remedy) { impl_->stray_remedy = std::move(remedy); }
 
 void CommandLine::on_run(std::function<int()> action) { impl_->action = std::move(action); }
 

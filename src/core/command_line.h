@@ -30,7 +30,7 @@ namespace lime {
 /// - `--name=value` and `--name value` are the same; `--` ends the options.
 ///
 /// `PROGRAM --help-man` prints the manual page, `PROGRAM --completion bash` (zsh, fish) the script
-/// that completes its command line: what an installation needs, not in the help.
+/// that completes its command line: what an installation needs, at the end of the help.
 class CommandLine {
  public:
   CommandLine(std::string name, std::string description);
@@ -68,6 +68,9 @@ class CommandLine {
 
   /// Shown at the end of `--help`, one command per line.
   void set_examples(std::string examples);
+  /// What to do with an argument that is no command, behind "; there are info, verify", as in
+  /// "text is given with --text".
+  void set_stray_remedy(std::string remedy);
   /// Called by run() if this command was chosen; returns the exit status.
   void on_run(std::function<int()> action);
 

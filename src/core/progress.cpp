@@ -24,6 +24,10 @@ std::string scaled(double value, double base, std::span<const char* const> suffi
     ++index;
   }
   const bool whole = index == 0 && value == std::floor(value);
+  // Three digits would not do: 1020 KiB, or 999.9 of a thousand.
+  if (std::abs(value) >= 999.5 && !whole && index + 1 < suffixes.size()) {
+    return fmt::format("{:.1f}{}", value / base, suffixes[index + 1]);
+  }
   return whole ? fmt::format("{:.0f}{}", value, suffixes[index])
                : fmt::format("{:.3g}{}", value, suffixes[index]);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <system_error>
@@ -17,6 +19,9 @@ namespace lime {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Shards that unfinished_run() looks for: a manifest may claim any number.
+constexpr int kMostCounted = 100'000;
 
 void check_site_name(const std::string& site) {
   const bool good = !site.empty() && site.front() != '.' && site.size() <= 100 &&
@@ -119,8 +124,7 @@ bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
                            finished_shards().empty();
   if (may_replace) return false;
   throw InvalidArgument(
-      "store: '{}' was begun with other options: {}; use the same ones, replace it or choose "
-      "another name",
+      "store: '{}' was begun with other options: {}; use the same ones, or choose another -o",
       path.string(), difference);
 }
 
@@ -147,22 +151,23 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
   if (options.if_exists == IfExists::kResume) {
     if (exists && manifest == nullptr) {
       throw InvalidArgument(
-          "store: '{}' is one file without shards, so that there is nothing to resume; replace it "
-          "or choose another name",
+          "store: '{}' is one file without shards, so that there is nothing to resume; remove it, "
+          "or choose another -o",
           path.string());
     }
     return;
   }
   if (exists) {
     throw InvalidArgument(
-        "store: '{}' exists already; resume it, replace it or choose another name", path.string());
+        "store: '{}' exists already; go on with --resume, remove it, or choose another -o",
+        path.string());
   }
   if (manifest == nullptr) return;
   for (int shard = 0; shard < plan.num_shards; ++shard) {
     if (is_mine(shard) && folder.finished(shard)) {
       throw InvalidArgument(
-          "store: '{}' holds finished shards of an earlier run; resume it, replace it or choose "
-          "another name",
+          "store: '{}' holds finished shards of an earlier run; go on with --resume, remove the "
+          "folder, or choose another -o",
           folder.path().string());
     }
   }
@@ -258,6 +263,21 @@ int CaptureWriter::finish_partial() {
   if (records.empty()) return 0;
   write_master(impl_->path, gather_tables(impl_->path, impl_->plan, impl_->common_info(), records));
   return static_cast<int>(records.size());
+}
+
+std::string unfinished_run(const fs::path& path) {
+  std::error_code ignored;
+  const ShardFolder folder(path);
+  const std::optional<Json> manifest =
+      fs::exists(path, ignored) ? std::nullopt : folder.read_manifest();
+  if (!manifest) return "";
+  const Json::json_pointer place("/identity/num_shards");
+  const Json count = manifest->contains(place) ? manifest->at(place) : Json();
+  const int all = count.is_number_integer() ? std::clamp(count.get<int>(), 0, kMostCounted) : 0;
+  int finished = 0;
+  for (int shard = 0; shard < all; ++shard) finished += folder.finished(shard) ? 1 : 0;
+  return fmt::format("'{}' holds an unfinished run ({} of {} shards); go on with --resume",
+                     folder.path().string(), finished, all);
 }
 
 Json begun_capture_options(const fs::path& path) {

@@ -120,6 +120,11 @@ class CaptureWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Says of a capture file that is not there that its shards were begun: "'run.shards' holds an
+/// unfinished run (3 of 11 shards); go on with --resume". Empty if none were, or if `path` exists.
+/// @throws FormatError  if what lies there cannot be read.
+std::string unfinished_run(const std::filesystem::path& path);
+
 /// The options of the capture whose shards were begun beside `path`; null if none were.
 /// @throws FormatError  if what lies there cannot be read.
 Json begun_capture_options(const std::filesystem::path& path);

@@ -50,7 +50,8 @@ std::string manifest_text(const Json& identity, const CaptureInfo& info) {
 
 std::string short_text(const Json& json) {
   std::string text = dump(json, -1);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  const char* const end = json.is_string() ? "...'" : "...";
+  if (text.size() > 60) text = text.substr(0, 57) + end;
   std::replace(text.begin(), text.end(), '"', '\'');
   return text;
 }

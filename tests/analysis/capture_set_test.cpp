@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <stop_token>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "core/sha256.h"
+#include "core/utf8.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 
@@ -41,11 +43,38 @@ TEST(CaptureSetOptionsTest, LabelsMustFitTheCaptures) {
   EXPECT_EQ(refusal(options),
             "label: must have one name per capture, got 1 (one) for 2 captures; put the captures "
             "before --label");
+  options.label = {"LLaMA", "seed 1", "LIMe", "seed 1"};
+  EXPECT_EQ(refusal(options),
+            "label: must have one name per capture, got 4 (LLaMA, seed 1, LIMe, seed 1) for 2 "
+            "captures; put the captures before --label; a comma separates labels, write '\\,' for "
+            "one inside a label");
   options.label = {"one", "one"};
   EXPECT_EQ(refusal(options), "label: names must differ, got one, one");
   options.label = {"one", "two"};
   options.site = {"values", "values"};
   EXPECT_EQ(refusal(options), "site: each must be named once, got values, values");
+}
+
+TEST(CaptureSetOptionsTest, ACaptureTakenForALabelIsNamed) {
+  const TemporaryFolder folder;
+  write_capture(folder / "x.h5", example_capture());
+  CaptureSetOptions options;
+  const std::string swallowed = (folder / "x.h5").string();
+  options.label = {"A", swallowed};
+  EXPECT_EQ(refusal(options), "label: must have one name per capture, got 2 (A, " + swallowed +
+                                  ") for 1 capture; '" + printable(swallowed) +
+                                  "' was taken for a label, put the captures before --label");
+}
+
+TEST(OpenCapturesTest, SaysHowToFinishACaptureThatWasBegun) {
+  const TemporaryFolder folder;
+  write_capture(folder / "k.h5", example_capture());
+  std::filesystem::remove(folder / "k.h5");
+  CaptureSetOptions options;
+  options.captures = {folder / "k.h5"};
+  EXPECT_EQ(refusal(options), "'" + (folder / "k.h5").string() + "': there is no such file yet; '" +
+                                  (folder / "k.shards").string() +
+                                  "' holds an unfinished run (1 of 1 shards); go on with --resume");
 }
 
 TEST(OpenCapturesTest, ChoosesSitesAndLayers) {

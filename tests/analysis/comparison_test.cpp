@@ -87,7 +87,8 @@ TEST(CompareOptionTest, RefusesOtherItemsBeforeTheWork) {
   counting.analysis.compare.compare = ComparePairs::kFirst;
   counting.analysis.units[4].identity = "other sequences";
   EXPECT_EQ(refusal(counting.analysis),
-            "compare: 'a' and 'b' hold other items, and are compared one by one; capture both with "
+            "compare: 'a' and 'b' hold different sequences, which are compared one by one; capture "
+            "both with "
             "the same text and tokenizer, and measure them with the same options");
   EXPECT_EQ(*counting.runs, 0);
 }
@@ -103,7 +104,7 @@ TEST(CompareOptionTest, RefusesOtherItemsThatShowAfterTheWork) {
                        .values = {1.0, 2.0}}};
     return result;
   };
-  EXPECT_THAT(refusal(counting.analysis), HasSubstr("'a' and 'b' hold other sequences"));
+  EXPECT_THAT(refusal(counting.analysis), HasSubstr("'a' and 'b' hold different sequences"));
 }
 
 TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {

@@ -200,6 +200,11 @@ TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
   expect_refusal("--checkpoint model --text text.txt --site values", 2, "did you mean '--sites'?");
   expect_refusal(std::string(kCapture) + " --sites vals", 2,
                  "there is no 'vals'; there are values, routed_values, hidden, keys");
+  expect_refusal(std::string(kCapture) + " --sites value", 2,
+                 "there is no 'value'; did you mean 'values'?");
+  expect_refusal("--checkpoint model text.txt", 2,
+                 "unknown command 'text.txt'; there are info, verify, pack; text is given with "
+                 "--text");
   expect_refusal(std::string(kCapture) + " --shard 2/2", 2, "0 <= I < N");
   expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "only: chooses tokens");
   expect_refusal(std::string(kCapture) + " --layers 3-1", 2, "--layers");
@@ -264,7 +269,8 @@ TEST_F(LimeCaptureTest, SaysThatItMayNotWriteThere) {
   expect_refusal(std::string(kCapture) + " -o none/capture.h5", 1,
                  "the folder 'none' does not exist");
   expect_refusal(std::string(kCapture) + " -o /proc/capture.h5", 1, "'/proc/capture.h5'");
-  expect_refusal(std::string(kCapture) + " -o model", 1, "'model'");
+  expect_refusal(std::string(kCapture) + " -o model", 1,
+                 "'model' is a folder; name a file, as -o 'model/capture.h5'");
 }
 
 /// A run that is long enough to be ended after its second of four shards.
@@ -291,6 +297,8 @@ TEST_P(LimeCaptureEndedTest, GoesOnWithEqualBits) {
     EXPECT_THAT(run("info capture.h5").output, HasSubstr("no; go on with --resume"));
   } else {
     EXPECT_FALSE(fs::exists(folder_ / "capture.h5"));
+    expect_refusal("info capture.h5", 1, "'capture.shards' holds an unfinished run (2 of ");
+    expect_refusal(kLong, 1, "holds finished shards of an earlier run; go on with --resume");
   }
   const ProgramRun resumed = run(std::string(kLong) + " --resume");
   ASSERT_EQ(resumed.status, 0) << resumed.errors;

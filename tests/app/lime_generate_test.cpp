@@ -49,6 +49,21 @@ TEST_F(LimeGenerateTest, ContinuesThePrompt) {
   EXPECT_EQ(generate("--checkpoint model --max-new-tokens 2").status, 0);
 }
 
+TEST_F(LimeGenerateTest, ErrorsOfThePromptComeBeforeIt) {
+  const ProgramRun run = generate("--checkpoint model --prompt \"$(printf 'caf\\351')\"");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.output, "");
+  EXPECT_THAT(run.errors, HasSubstr("UTF-8"));
+}
+
+TEST_F(LimeGenerateTest, WarnsOfTextsBeyondThePositionsOfTheModel) {
+  const ProgramRun run = generate("--checkpoint model --prompt 'the cat' --max-new-tokens 64");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors, HasSubstr("exceed the model's max_position_embeddings of 64; give fewer "
+                                    "--max-new-tokens\n"));
+  EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+}
+
 TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
   const std::string sampled =
       "--checkpoint model --prompt 'the cat' --max-new-tokens 40 --temperature 2 --top-k 50 "

@@ -42,10 +42,11 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
                 see);
   EXPECT_EQ(refusal("entropy --format xml", 2),
             "lime-metrics: --format: expected one of table, csv, json, latex, got 'xml'" + see);
-  EXPECT_EQ(refusal("entropy --label a b", 2),
-            "lime-metrics: label: must have one name per capture, got 2 (a, b) for 1 capture; put "
-            "the captures before --label" +
-                see);
+  EXPECT_EQ(
+      refusal("entropy --label a b", 2),
+      "lime-metrics: label: must have one name per capture, got 2 (a, b) for 1 capture; put "
+      "the captures before --label; a comma separates labels, write '\\,' for one inside a label" +
+          see);
   EXPECT_EQ(refusal("entropy --layer 3-", 2),
             "lime-metrics: --layer: expected all or a list as 0,3,8-15, got '3-'" + see);
   EXPECT_EQ(refusal("entropy -o out.dat", 2),

@@ -245,10 +245,11 @@ TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
   SmallCapture other = example_capture();
   other.first_token = 1;
   write_capture(folder_ / "b.h5", other);
-  EXPECT_EQ(refusal("entropy a.h5 b.h5 --compare first", 1),
-            "lime-metrics: compare: 'a' and 'b' hold other items, and are compared one by one; "
-            "capture both with the same text and tokenizer, and measure them with the same "
-            "options\n");
+  EXPECT_EQ(
+      refusal("entropy a.h5 b.h5 --compare first", 1),
+      "lime-metrics: compare: 'a' and 'b' hold different sequences, which are compared one by one; "
+      "capture both with the same text and tokenizer, and measure them with the same "
+      "options\n");
   EXPECT_EQ(refusal("entropy a.h5 --compare all", 1),
             "lime-metrics: compare: needs two captures or more, got 1\n");
 }

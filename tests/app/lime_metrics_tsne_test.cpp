@@ -72,7 +72,7 @@ TEST_F(LimeMetricsTsneTest, ComparesTrustworthinessPointByPoint) {
   other.first_token = 5;
   write_capture(folder_ / "other.h5", other);
   EXPECT_THAT(refusal("tsne capture.h5 other.h5 --compare first", 1),
-              HasSubstr("hold other items"));
+              HasSubstr("hold different sequences"));
 }
 
 TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {

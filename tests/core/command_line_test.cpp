@@ -208,6 +208,16 @@ TEST_F(CommandLineTest, RequiredPositionalsMustBeGiven) {
   EXPECT_EQ(path, "x.h5");
 }
 
+TEST_F(CommandLineTest, SaysWhatToDoWithAStrayArgument) {
+  CommandLine line("tool", "Does things.");
+  line.add_command("info", "Says what there is.").on_run([] { return 0; });
+  line.set_stray_remedy("text is given with --text");
+  EXPECT_EQ(run(line, {"web.txt"}), kExitUsage);
+  EXPECT_EQ(errors_,
+            "tool: unknown command 'web.txt'; there are info; text is given with --text; see tool "
+            "--help\n");
+}
+
 TEST_F(CommandLineTest, HelpShowsGroupsDefaultsAndExamples) {
   EXPECT_EQ(run({"measure", "--help"}), kExitDone);
   EXPECT_THAT(errors_, IsEmpty());
@@ -243,6 +253,7 @@ TEST_F(CommandLineTest, HelpOfTheProgramListsItsCommands) {
   EXPECT_THAT(output_, HasSubstr("Usage: tool COMMAND [OPTIONS]\n"));
   EXPECT_THAT(output_, HasSubstr("  measure                       Measures one thing.\n"));
   EXPECT_THAT(output_, HasSubstr("      --version "));
+  EXPECT_THAT(output_, HasSubstr("`tool --help-man` prints the manual page, `tool --completion "));
   EXPECT_EQ(run({"--version"}), kExitDone);
   EXPECT_THAT(output_, HasSubstr("lime "));
 }

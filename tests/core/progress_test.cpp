@@ -16,6 +16,10 @@ TEST(HumanTest, ShortensCountsBytesAndDurations) {
   EXPECT_EQ(human_count(1234567), "1.23 M");
   EXPECT_EQ(human_bytes(1536), "1.5 KiB");
   EXPECT_EQ(human_bytes(75.0 * 1024 * 1024 * 1024), "75 GiB");
+  EXPECT_EQ(human_bytes(1020.0 * 1024), "1.0 MiB");
+  EXPECT_EQ(human_bytes(999.0 * 1024), "999 KiB");
+  EXPECT_EQ(human_bytes(1020), "1020 B");
+  EXPECT_EQ(human_count(999.8), "1.0 k");
   EXPECT_EQ(human_duration(42.4), "42 s");
   EXPECT_EQ(human_duration(61), "1 min 01 s");
   EXPECT_EQ(human_duration(3725), "1 h 02 min");

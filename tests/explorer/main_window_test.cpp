@@ -28,6 +28,7 @@
 #include "explorer/views/notice_bar.h"
 #include "explorer/views/option_form.h"
 #include "explorer/views/start_page.h"
+#include "support/refusal.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -213,6 +214,22 @@ TEST_F(MainWindowTest, UndoShowsTheViewThatItChanges) {
   window.showView("results");
   window.undoStack().undo();
   EXPECT_EQ(window.currentView()->title(), "Router");
+}
+
+TEST_F(MainWindowTest, StatesMustBeNamesThatViewsHave) {
+  MainWindow window;
+  const auto refusal = [&](const Json& states) {
+    return lime::testing::refusal_of<InvalidArgument>([&] { window.setStates(states); });
+  };
+  const std::string no_name = refusal({{"router", {{"bogus", 1}}}});
+  EXPECT_TRUE(no_name.starts_with("state: router: has no 'bogus'; it has checkpoint, ")) << no_name;
+  const std::string no_view = refusal({{"routr", Json::object()}});
+  EXPECT_TRUE(no_view.starts_with("state: has no 'routr'; it has selection, ")) << no_view;
+  EXPECT_EQ(refusal({{"selection", {{"layers", 1}}}}),
+            "state: selection: has no 'layers'; it has layer, rows");
+  EXPECT_EQ(refusal({{"router", 1}}),
+            "state: router: must be an object of names and values, got 1");
+  EXPECT_NO_THROW(window.setStates({{"router", {{"detail", 1}, {"layer", 0}}}}));
 }
 
 TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {

@@ -147,7 +147,7 @@ TEST_F(CaptureResumeTest, RefusesOtherOptionsAndNamesTheFirst) {
   EXPECT_EQ(refusal(plan, resume),
             "store: '" + path_.string() +
                 "' was begun with other options: options.layers was 'all', now '0-3'; use the same "
-                "ones, replace it or choose another name");
+                "ones, or choose another -o");
   plan = sample_.plan();
   plan.info.options["nested"]["only"] = {"was"};
   EXPECT_THAT(refusal(plan, resume),
@@ -155,21 +155,35 @@ TEST_F(CaptureResumeTest, RefusesOtherOptionsAndNamesTheFirst) {
   plan = sample_.plan();
   plan.info.checkpoint_sha256 = "other";
   EXPECT_THAT(refusal(plan, resume), HasSubstr("checkpoint_sha256 was 'c0ffee', now 'other'"));
+  plan.info.checkpoint_sha256 = std::string(64, 'f');
+  EXPECT_THAT(refusal(plan, resume), HasSubstr("now '" + std::string(56, 'f') + "...'; use"));
   plan = sample_.plan();
   plan.info.options["quick"] = true;
   EXPECT_THAT(refusal(plan, resume), HasSubstr("options.quick is new, true"));
+}
+
+TEST_F(CaptureResumeTest, SaysOfARunWithoutItsFileHowFarItCame) {
+  EXPECT_EQ(unfinished_run(path_), "");
+  sample_.write(path_);
+  EXPECT_EQ(unfinished_run(path_), "") << "the file is there";
+  std::filesystem::remove(path_);
+  std::filesystem::remove(folder_ / "capture.shards/00001.json");
+  EXPECT_EQ(unfinished_run(path_),
+            fmt::format("'{}' holds an unfinished run ({} of {} shards); go on with --resume",
+                        (folder_ / "capture.shards").string(), sample_.num_shards - 1,
+                        sample_.num_shards));
 }
 
 TEST_F(CaptureResumeTest, RefusesToOverwriteUnlessAsked) {
   sample_.write(path_);
   EXPECT_EQ(refusal(sample_.plan(), {}),
             "store: '" + path_.string() +
-                "' exists already; resume it, replace it or choose another name");
+                "' exists already; go on with --resume, remove it, or choose another -o");
   std::filesystem::remove(path_);
   EXPECT_EQ(refusal(sample_.plan(), {}),
             "store: '" + (folder_ / "capture.shards").string() +
-                "' holds finished shards of an earlier run; resume it, replace it or choose "
-                "another name");
+                "' holds finished shards of an earlier run; go on with --resume, remove the "
+                "folder, or choose another -o");
   SampleCapture other = sample_;
   other.seed = 2;
   other.num_shards = 2;

@@ -17,9 +17,12 @@
 #include <QTreeView>
 #include <QUndoCommand>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "core/errors.h"
+#include "core/suggest.h"
+#include "core/utf8.h"
 #include "explorer/models/text.h"
 #include "explorer/models/token_rows.h"
 #include "explorer/views/all_views.h"
@@ -47,6 +50,18 @@ QLabel* caption(const QString& text) {
   label->setForegroundRole(QPalette::PlaceholderText);
   label->setContentsMargins(12, 10, 12, 4);
   return label;
+}
+
+/// @throws InvalidArgument  if `json` is no object, or has a name that is not among `known`.
+void checkNames(const Json& json, const std::vector<std::string>& known, const std::string& where) {
+  if (!json.is_object()) {
+    throw InvalidArgument("{}: must be an object of names and values, got {}", where,
+                          printable(json.dump()));
+  }
+  for (const auto& [name, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw InvalidArgument("{}: has no '{}'; it has {}", where, printable(name), join_words(known));
+  }
 }
 
 /// A list or tree whose lines begin where the captions above do.
@@ -367,7 +382,29 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   QMainWindow::closeEvent(event);
 }
 
+void MainWindow::checkStates(const Json& states) const {
+  std::vector<std::string> ids = {"selection"};
+  const std::vector<ViewKind>& kinds = allViews();
+  for (const ViewKind& kind : kinds) ids.push_back(kind.id.toStdString());
+  checkNames(states, ids, "state");
+  if (states.contains("selection")) {
+    checkNames(states.at("selection"), {"layer", "rows"}, "state: selection");
+  }
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::string id = kinds[i].id.toStdString();
+    if (!states.contains(id)) continue;
+    std::vector<std::string> known;
+    const Json state = views_[i]->state();
+    for (const auto& [name, value] : state.items()) known.push_back(name);
+    for (const std::string& name : views_[i]->furtherNames()) {
+      if (!state.contains(name)) known.push_back(name);
+    }
+    checkNames(states.at(id), known, "state: " + id);
+  }
+}
+
 void MainWindow::setStates(const Json& states) {
+  checkStates(states);
   if (states.contains("selection")) {
     const Json& selected = states.at("selection");
     Selection selection = workspace_.selection();

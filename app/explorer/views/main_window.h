@@ -52,7 +52,9 @@ class MainWindow : public QMainWindow {
   /// Sizes and recent files, which a window without its last session has too.
   void restoreHabits();
 
-  /// Gives views their states, by their ids. @throws what Json throws on values of other types
+  /// Gives views their states, by their ids.
+  /// @throws InvalidArgument  for a view or a name that there is not; names those that there are.
+  /// @throws what Json throws on values of other types
   void setStates(const Json& states);
   /// Writes a picture of the window with each view into `folder`; waits for what views compute when
   /// they are first shown.
@@ -66,6 +68,7 @@ class MainWindow : public QMainWindow {
   void changeEvent(QEvent* event) override;
 
  private:
+  void checkStates(const Json& states) const;
   void makeCentre();
   void makeSideBar();
   void makeMenus();

@@ -30,6 +30,9 @@ class RouterView : public View {
   std::vector<Habit> habits() const override;
   Json state() const override;
   void setState(const Json& state) override;
+  std::vector<std::string> furtherNames() const override {
+    return {"layer", "head", "source_layer", "source_head"};
+  }
   void zoom(double factor) override;
   void showAll() override;
 

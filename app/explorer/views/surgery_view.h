@@ -35,6 +35,7 @@ class SurgeryView : public View {
   std::vector<Habit> habits() const override;
   Json state() const override;
   void setState(const Json& state) override;
+  std::vector<std::string> furtherNames() const override { return {"run"}; }
   void zoom(double factor) override;
   void showAll() override;
 

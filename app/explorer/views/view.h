@@ -8,6 +8,7 @@
 #include <QWidget>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/json.h"
@@ -75,6 +76,8 @@ class View : public QWidget {
   /// Takes over a state that state() gave, also one of an earlier version: unknown names are
   /// ignored, missing ones stay as they are.
   virtual void setState(const Json& state);
+  /// Names that setState() knows and state() has not always.
+  virtual std::vector<std::string> furtherNames() const { return {}; }
 
   /// Keys and mouse of this view that are no actions, for the overview of shortcuts.
   virtual std::vector<Habit> habits() const { return {}; }
