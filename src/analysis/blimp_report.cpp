@@ -224,8 +224,8 @@ Report make_blimp_report(Results results, const BlimpShared& shared) {
   }
   if (options.zero_shot) {
     report.legend = fmt::format(
-        "accuracy [{:g} % interval: Wilson's over pairs for a task, bootstrap over tasks for "
-        "groups]",
+        "accuracy [{:g} % interval: Wilson's over pairs for a task and for a group of one, "
+        "bootstrap over tasks for other groups]",
         options.summary.confidence * 100.0);
     report.text = [level](const Results& table, const TextStyle& style) {
       return zero_shot_text(table, level, style);

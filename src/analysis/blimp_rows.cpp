@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "analysis/blimp_units.h"
@@ -28,7 +29,12 @@ Json group_row(const std::string& level, const std::string& name,
   if (level != "all") row[level] = name;
   row["tasks"] = members.size();
   row["pairs"] = pairs;
-  set_summary(row, summarize(accuracies, options));
+  Summary summary = summarize(accuracies, options);
+  const TaskOutcome& first = outcomes[members.front()];
+  if (members.size() == 1 && first.interval) {
+    std::tie(summary.ci_low, summary.ci_high) = *first.interval;
+  }
+  set_summary(row, summary);
   if (has_control) row["control"] = control / static_cast<double>(members.size());
   return row;
 }

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/blimp_analysis.h"
@@ -34,10 +36,13 @@ struct TaskOutcome {
   double accuracy = 0.0;
   std::int64_t pairs = 0;
   std::optional<double> control = std::nullopt;  ///< accuracy on labels at random
+  /// Interval of the accuracy over the task's pairs, low and high, where it has one.
+  std::optional<std::pair<double, double>> interval = std::nullopt;
 };
 
 /// Rows of all tasks together and of each linguistics_term and field: unweighted means over tasks,
-/// standard deviation (ddof 0) and bootstrap interval over tasks.
+/// standard deviation (ddof 0) and bootstrap interval over tasks; a group of one task has the
+/// interval of that task.
 std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
                              const std::vector<TaskOutcome>& outcomes,
                              const SummaryOptions& summary);

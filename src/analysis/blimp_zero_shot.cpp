@@ -49,7 +49,10 @@ UnitResult measure(const BlimpShared& shared, std::size_t index) {
     const PairScores scores = scores_of(input.capture.reader, task);
     const std::vector<PairVerdict> verdicts = judge_pairs(scores.good, scores.bad);
     accuracies.push_back(pair_accuracy(verdicts, input.ties, shared.options.summary.confidence));
-    outcomes.push_back({accuracies.back().accuracy, accuracies.back().num_pairs});
+    const PairAccuracy& accuracy = accuracies.back();
+    outcomes.push_back({.accuracy = accuracy.accuracy,
+                        .pairs = accuracy.num_pairs,
+                        .interval = {{accuracy.ci_low, accuracy.ci_high}}});
     std::vector<double>& task_values = values.emplace_back();
     for (const PairVerdict verdict : verdicts) {
       const bool is_right = verdict == PairVerdict::kRight ||

@@ -165,6 +165,21 @@ TEST_F(BlimpTest, ZeroShotCountsAsTheHarnessDoes) {
   EXPECT_THAT(report.notes, ::testing::Contains(HasSubstr("1 tie, counted as right (two: 0)")));
 }
 
+TEST_F(BlimpTest, AGroupOfOneTaskHasTheIntervalOfTheTask) {
+  use(scored_pairs("lm-eval"));
+  options_.zero_shot = true;
+  const Report report = analyze();
+  const Json task = row(report, "task", "two");
+  const Json group = row(report, "linguistics_term", "binding");
+  for (const char* const column : {"mean", "ci_low", "ci_high"}) {
+    EXPECT_EQ(group.at(column), task.at(column)) << column;
+    EXPECT_TRUE(std::isfinite(group.at(column).get<double>())) << column;
+  }
+  EXPECT_NE(row(report, "linguistics_term", "agreement").at("ci_low"),
+            row(report, "task", "one").at("ci_low"));
+  EXPECT_THAT(report.legend, HasSubstr("Wilson's over pairs for a task and for a group of one"));
+}
+
 TEST_F(BlimpTest, ZeroShotCountsAsThePaperDoes) {
   use(scored_pairs("blimp-paper"));
   options_.zero_shot = true;
