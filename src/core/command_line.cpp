@@ -96,6 +96,13 @@ std::string describe(const CLI::ParseError& error) {
   return text;
 }
 
+/// A name that other programs have for the same option: taken too, but not in the help.
+std::string other_spelling(const std::string& name) {
+  if (name == "site" || name == "layer") return name + "s";
+  if (name == "sites" || name == "layers") return name.substr(0, name.size() - 1);
+  return "";
+}
+
 /// CLI11 reads `--name= next` as if the value were `next`.
 void refuse_empty_values(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
@@ -247,6 +254,7 @@ CommandLine& CommandLine::add_command(std::string name, std::string description)
 
 void CommandLine::add_field(OptionField field) {
   std::string names = option_name(field);
+  if (const std::string other = other_spelling(field.name); !other.empty()) names += ",--" + other;
   if (field.short_name != '\0') names += fmt::format(",-{}", field.short_name);
   CLI::Option* const option =
       field.is_flag ? impl_->app->add_flag(names) : impl_->app->add_option(names);

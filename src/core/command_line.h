@@ -27,7 +27,8 @@ namespace lime {
 ///   given again; where the command has no positional arguments, or the field `takes_several`, it
 ///   also takes the arguments that follow, as the shell's `*` makes them. A path that names an
 ///   existing file is never cut;
-/// - `--name=value` and `--name value` are the same; `--` ends the options.
+/// - `--name=value` and `--name value` are the same; `--` ends the options;
+/// - an option `site` is taken as `--sites` too, `layers` as `--layer`, and so on: programs differ.
 ///
 /// `PROGRAM --help-man` prints the manual page, `PROGRAM --completion bash` (zsh, fish) the script
 /// that completes its command line: what an installation needs, at the end of the help.

@@ -197,7 +197,7 @@ TEST_F(LimeCaptureTest, FindsFlippedBytes) {
 TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
   expect_refusal("--text text.txt", 2, "--checkpoint");
   expect_refusal("--checkpoint model", 2, "exactly one of --text, --lines, --tokens");
-  expect_refusal("--checkpoint model --text text.txt --site values", 2, "did you mean '--sites'?");
+  expect_refusal("--checkpoint model --text text.txt --sits values", 2, "did you mean '--sites'?");
   expect_refusal(std::string(kCapture) + " --sites vals", 2,
                  "there is no 'vals'; there are values, routed_values, hidden, keys");
   expect_refusal(std::string(kCapture) + " --sites value", 2,

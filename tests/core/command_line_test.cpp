@@ -208,6 +208,27 @@ TEST_F(CommandLineTest, RequiredPositionalsMustBeGiven) {
   EXPECT_EQ(path, "x.h5");
 }
 
+TEST_F(CommandLineTest, TakesTheSpellingOfOtherPrograms) {
+  struct {
+    std::vector<std::string> site;
+    std::vector<std::string> layers;
+    void describe(OptionList& list) {
+      list.add("site", site, "sites");
+      list.add("layers", layers, "layers");
+    }
+  } options;
+  CommandLine line("tool", "Does things.");
+  line.add_options(options);
+  line.on_run([] { return 0; });
+  EXPECT_EQ(run(line, {"--sites", "values,hidden", "--layer", "3"}), 0);
+  EXPECT_EQ(options.site, (std::vector<std::string>{"values", "hidden"}));
+  EXPECT_EQ(options.layers, (std::vector<std::string>{"3"}));
+  EXPECT_EQ(run(line, {"--help"}), 0);
+  EXPECT_THAT(output_, ::testing::Not(HasSubstr("--sites")));
+  EXPECT_EQ(run(line, {"--sites"}), kExitUsage);
+  EXPECT_EQ(errors_, "tool: --site: a value is missing; see tool --help\n");
+}
+
 TEST_F(CommandLineTest, SaysWhatToDoWithAStrayArgument) {
   CommandLine line("tool", "Does things.");
   line.add_command("info", "Says what there is.").on_run([] { return 0; });
