@@ -5,7 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "commands.h"
 #include "core/program.h"
 #include "core/progress.h"
@@ -20,6 +25,18 @@
 namespace lime {
 namespace {
 
+/// Refuses options of `owner` where another task is trained.
+template <DescribedOptions T>
+void require_task(T options, TrainingTask owner, TrainingTask task,
+                  const std::set<std::string>& given) {
+  if (owner == task) return;
+  for (const OptionField& field : option_fields(options)) {
+    if (!given.contains(field.name)) continue;
+    throw InvalidArgument("{}: must come with --task {}, got --task {}; leave it out", field.name,
+                          enum_name(owner), enum_name(task));
+  }
+}
+
 struct TrainCommand {
   TrainingTask task = TrainingTask::kArithmeticExpressions;
   ArithmeticData arithmetic;
@@ -30,6 +47,8 @@ struct TrainCommand {
   int threads = 1;
   std::int64_t meeting_timeout = ProcessGroup::kMeetingTimeout.count();
   bool quiet = false;
+  /// Names of the options that the command line has.
+  std::set<std::string> given;
 
   void describe(OptionList& list) {
     list.add("task", task,
@@ -65,6 +84,25 @@ struct TrainCommand {
     if (meeting_timeout < 1) {
       throw InvalidArgument("meeting_timeout: must be >= 1, got {}", meeting_timeout);
     }
+    require_task(arithmetic, TrainingTask::kArithmeticExpressions, task, given);
+    require_task(text, TrainingTask::kText, task, given);
+    require_task(prosqa, TrainingTask::kProsQa, task, given);
+    model_options().require_used(given);
+  }
+
+  /// Those of the model to be trained, which a checkpoint decides where there is one.
+  /// @throws InvalidArgument  if an option asks for another model than the checkpoint's.
+  ModelOptions model_options() const {
+    if (setup.from.empty()) return setup.model;
+    const ModelOptions model = ModelOptions::of(Checkpoint::open(setup.from).config());
+    const Json there = options_to_json(model);
+    const Json here = options_to_json(setup.model);
+    for (const auto& [name, value] : here.items()) {
+      if (!given.contains(name) || value == there.at(name)) continue;
+      throw InvalidArgument("{}: must be that of '{}', {}, got {}; leave it out beside --from",
+                            name, setup.from.string(), there.at(name).dump(), value.dump());
+    }
+    return model;
   }
 };
 
@@ -161,7 +199,16 @@ int run_training_command(TrainCommand command) {
 
 void set_up_training(CommandLine& line) {
   const auto command = std::make_shared<TrainCommand>();
-  line.add_options(*command);
+  std::vector<OptionField> fields = option_fields(*command);
+  for (OptionField& field : fields) {
+    field.assign = [command, name = field.name,
+                    assign = std::move(field.assign)](const std::vector<std::string>& values) {
+      assign(values);
+      command->given.insert(name);
+    };
+    line.add_field(std::move(field));
+  }
+  line.add_check([command] { command->validate(); });
   line.set_examples(
       "lime-train --task aet --decoder llama --operands 4 -o llama-aet\n"
       "lime-train --task aet --decoder lime --router full --operands 4 -o lime-aet\n"

@@ -2,11 +2,16 @@
 #include "train/arithmetic_run.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
 
+#include "checkpoint/tokenizer.h"
 #include "core/errors.h"
 #include "train/arithmetic_evaluation.h"
 #include "train/arithmetic_file.h"
 #include "train/arithmetic_vocabulary.h"
+#include "train/tokenizer_files.h"
 
 namespace lime {
 namespace {
@@ -77,6 +82,30 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
   return sequences;
 }
 
+/// A checkpoint can only go on with words that are the same tokens to it.
+void require_same_words(const std::filesystem::path& from, const ArithmeticVocabulary& vocabulary,
+                        const IntegerRange& range) {
+  const auto tokenizer = load_tokenizer(from);
+  for (std::int32_t id = ArithmeticVocabulary::kBos; id < vocabulary.size(); ++id) {
+    const std::string word = vocabulary.decode(std::span(&id, 1));
+    const std::optional<std::int32_t> there = tokenizer->token_id(word);
+    if (there == id) continue;
+    throw InvalidArgument(
+        "from: the tokenizer of '{}' must have the words of expressions from {} to {} in their "
+        "order, '{}' as token {}, got {}; go on from a model of --task aet with its --min-value "
+        "and --max-value",
+        from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");
+  }
+}
+
+/// The tokenizer's, by name.
+std::map<std::string, std::string> files_of(const ArithmeticVocabulary& vocabulary,
+                                            const std::filesystem::path& from) {
+  if (!from.empty()) return tokenizer_files(from);
+  return {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
+          {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}};
+}
+
 /// What must be the same for a run to be resumed.
 Json describe_run(const ArithmeticData& data, const Samples& samples, const TrainingSetup& setup) {
   Json described = {{"expressions", options_to_json(data.task)},
@@ -117,6 +146,7 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   data.validate();
   setup.validate();
   const ArithmeticVocabulary vocabulary(data.task.range());
+  if (!setup.from.empty()) require_same_words(setup.from, vocabulary, data.task.range());
   Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
                                         ArithmeticVocabulary::kEos);
   const Samples samples = take_samples(data, setup.seed, stop);
@@ -135,8 +165,7 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
       .compute = setup.compute,
       .group = setup.group,
       .description = describe_run(data, samples, setup),
-      .files = {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
-                {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}},
+      .files = files_of(vocabulary, setup.from),
       .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
         return accuracy_to_json(
             arithmetic_accuracy(decoder, vocabulary, samples.test, progress, evaluation_stop));

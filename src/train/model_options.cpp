@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/model_options.h"
 
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "core/errors.h"
 
@@ -13,7 +15,84 @@ void require_start(bool holds, const char* name, const char* what, double value)
   throw InvalidArgument("model: {} must be {}, got {}", name, what, value);
 }
 
+/// The routers whose layers are said by `j`.
+bool router_has_j(RouterKind router) {
+  return router == RouterKind::kLast || router == RouterKind::kFirst ||
+         router == RouterKind::kFirstAndPrevious || router == RouterKind::kDilated;
+}
+
+bool router_has_weights(RouterKind router) {
+  return router != RouterKind::kAverage && router != RouterKind::kNone;
+}
+
+/// An option that not every decoder looks at.
+struct OwnedOption {
+  std::string_view name;
+  std::string_view owner;  ///< on the command line
+  bool is_used;
+};
+
+std::array<OwnedOption, 12> owned_options(const ModelOptions& options) {
+  constexpr std::string_view kLime = "--decoder lime";
+  constexpr std::string_view kWeights = "--decoder lime and a router with weights";
+  const bool is_lime = options.decoder == DecoderKind::kLime;
+  const bool has_weights = is_lime && router_has_weights(options.router);
+  const bool is_denseformer = options.decoder == DecoderKind::kDenseFormer;
+  const bool has_streams = options.decoder == DecoderKind::kHyperConnections;
+  return {{
+      {"router", kLime, is_lime},
+      {"router_j", "--decoder lime and --router last, first, first-and-previous or dilated",
+       is_lime && router_has_j(options.router)},
+      {"no_head_mixing", kWeights, has_weights},
+      {"per_dimension", kWeights, has_weights},
+      {"dynamic_router", kWeights, has_weights},
+      {"router_initializer_scale", "--decoder lime and a static router with weights",
+       has_weights && !options.dynamic_router},
+      {"router_learning_rate", kWeights, has_weights},
+      {"dwa_dilation", "--decoder denseformer", is_denseformer},
+      {"dwa_period", "--decoder denseformer", is_denseformer},
+      {"hyper_rate", "--decoder hyper_connections", has_streams},
+      {"hyper_static", "--decoder hyper_connections", has_streams},
+      {"first_layer_only", "--decoder resformer", options.decoder == DecoderKind::kResFormer},
+  }};
+}
+
 }  // namespace
+
+ModelOptions ModelOptions::of(const ModelConfig& config) {
+  ModelOptions options;
+  options.decoder = config.decoder;
+  options.router = config.lime.router;
+  options.router_j = config.lime.j;
+  options.no_head_mixing = !config.lime.head_mixing;
+  options.per_dimension = config.lime.per_dimension;
+  options.dynamic_router = config.lime.dynamic;
+  options.router_initializer_scale = config.lime.initializer_scale;
+  options.dwa_dilation = config.denseformer.dilation;
+  options.dwa_period = config.denseformer.period;
+  options.hyper_rate = config.hyper_connections.rate;
+  options.hyper_static = !config.hyper_connections.dynamic;
+  options.first_layer_only = config.first_layer_values_only;
+  options.num_hidden_layers = config.num_hidden_layers;
+  options.num_attention_heads = config.num_attention_heads;
+  options.num_key_value_heads = config.num_key_value_heads;
+  options.hidden_size = config.hidden_size;
+  options.intermediate_size = config.intermediate_size;
+  options.max_position_embeddings = config.max_position_embeddings;
+  options.untie_word_embeddings = !config.tie_word_embeddings;
+  options.initializer_range = config.initializer_range;
+  return options;
+}
+
+void ModelOptions::require_used(const std::set<std::string>& given) const {
+  for (const OwnedOption& option : owned_options(*this)) {
+    if (option.is_used || !given.contains(std::string(option.name))) continue;
+    const std::string router_here =
+        decoder == DecoderKind::kLime ? fmt::format(" --router {}", enum_name(router)) : "";
+    throw InvalidArgument("{}: must come with {}, got --decoder {}{}; leave it out", option.name,
+                          option.owner, enum_name(decoder), router_here);
+  }
+}
 
 void ModelOptions::describe(OptionList& list) {
   list.group("Model");

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "checkpoint/model_config.h"
 #include "core/options.h"
@@ -43,7 +45,16 @@ struct ModelOptions {
   /// Standard deviation of the matrices before training, > 0.
   double initializer_range = 0.02;
 
+  /// What would make a decoder of this configuration.
+  static ModelOptions of(const ModelConfig& config);
+
   void describe(OptionList& list);
+
+  /// Checks that the decoder and its router look at every option that was asked for.
+  /// @param given  names of options, also such as have nothing to do with the model; of the
+  ///               optimiser's, router_learning_rate is checked too.
+  /// @throws InvalidArgument  that names the first option without use and what it belongs to.
+  void require_used(const std::set<std::string>& given) const;
 
   /// The configuration for a tokenizer with `vocab_size` tokens.
   /// @throws FormatError      that names the first size that cannot be, e.g. heads that do not

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/text_run.h"
 
+#include <algorithm>
+
 #include "core/errors.h"
 #include "train/packed_batches.h"
 #include "train/text_documents.h"
@@ -28,6 +30,27 @@ Json describe_run(const Json& text, const TextData& data, const TrainingSetup& s
             {"sequence_length", data.sequence_length}}},
           {"from", setup.from_digest()},
           {"seed", setup.seed}};
+}
+
+/// A checkpoint can only go on with the tokens that it knows; one without a tokenizer takes any.
+void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
+  if (tokenizer_files(from).empty()) return;
+  const std::unique_ptr<Tokenizer> known = load_tokenizer(from);
+  if (known->sha256() == tokenizer.sha256()) return;
+  const auto piece_of = [](const Tokenizer& of, std::int32_t id) {
+    try {
+      return of.piece(id);
+    } catch (const InvalidArgument&) {
+      return std::string("nothing");
+    }
+  };
+  for (std::int32_t id = 0; id < std::max(known->vocab_size(), tokenizer.vocab_size()); ++id) {
+    if (piece_of(*known, id) == piece_of(tokenizer, id)) continue;
+    throw InvalidArgument(
+        "from: the text must be in the tokens of '{}', got another token {}; leave --tokenizer and "
+        "--vocab-size out",
+        from.string(), id);
+  }
 }
 
 }  // namespace
@@ -95,6 +118,7 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
   const std::int32_t end = tokenizer.eos_id().value_or(0);
   Decoder decoder =
       setup.first_decoder(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
+  if (!setup.from.empty()) require_same_tokens(setup.from, tokenizer);
   const std::int64_t longest = decoder.config().max_position_embeddings;
   if (data.sequence_length > longest) {
     throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",

@@ -31,30 +31,46 @@ using testing::TemporaryFolder;
 
 const std::string kProgram = LIME_TRAIN;
 
-/// Options of a run of 60 steps that takes about a second, with some of them changed.
-std::string tiny_run(const std::map<std::string, std::string>& changes = {}) {
-  std::map<std::string, std::string> options = {{"task", "aet"},
-                                                {"decoder", "lime"},
-                                                {"operands", "2"},
-                                                {"max-value", "20"},
-                                                {"train-samples", "100"},
-                                                {"test-samples", "20"},
-                                                {"hidden-size", "16"},
-                                                {"num-hidden-layers", "2"},
-                                                {"num-attention-heads", "2"},
-                                                {"steps", "60"},
-                                                {"batch-size", "16"},
-                                                {"save-every", "7"},
-                                                {"log-every", "1"},
-                                                {"validate-every", "30"},
-                                                {"warmup-steps", "5"},
-                                                {"learning-rate", "1e-3"},
-                                                {"seed", "5"},
-                                                {"threads", "1"}};
+using Options = std::map<std::string, std::string>;
+
+std::string text_of(Options options, const Options& changes) {
   for (const auto& [name, value] : changes) options[name] = value;
   std::string text;
   for (const auto& [name, value] : options) text += " --" + name + " " + value;
   return text;
+}
+
+/// What a run of 60 steps that takes about a second has for any task.
+const Options kTinyTraining = {{"decoder", "lime"},
+                               {"hidden-size", "16"},
+                               {"num-hidden-layers", "2"},
+                               {"num-attention-heads", "2"},
+                               {"steps", "60"},
+                               {"batch-size", "16"},
+                               {"save-every", "7"},
+                               {"log-every", "1"},
+                               {"validate-every", "30"},
+                               {"warmup-steps", "5"},
+                               {"learning-rate", "1e-3"},
+                               {"seed", "5"},
+                               {"threads", "1"}};
+
+/// Options of such a run on expressions, with some of them changed.
+std::string tiny_run(const Options& changes = {}) {
+  Options options = kTinyTraining;
+  options.insert({{"task", "aet"},
+                  {"operands", "2"},
+                  {"max-value", "20"},
+                  {"train-samples", "100"},
+                  {"test-samples", "20"}});
+  return text_of(options, changes);
+}
+
+/// And of one on a text, which the options do not name yet.
+std::string tiny_text_run(const Options& changes = {}) {
+  Options options = kTinyTraining;
+  options["task"] = "lm";
+  return text_of(options, changes);
 }
 
 /// The steps in a log that may end in the middle of a line: step -> loss, as text.
@@ -269,7 +285,7 @@ TEST_F(LimeTrainTest, TrainsALanguageModelOnAText) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "Line " + std::to_string(i) + " of a small book.\n";
   testing::write_text(folder_ / "book.txt", text);
-  const std::string options = tiny_run({{"task", "lm"}, {"steps", "4"}}) +
+  const std::string options = tiny_text_run({{"steps", "4"}}) +
                               " --sequence-length 16 --validation-share 0.2 --text book.txt";
   const ProgramRun run = train(options + " --vocab-size 300 -o model");
   EXPECT_EQ(run.status, 0) << run.errors;
@@ -313,9 +329,9 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   };
   fails(tiny_run(), 2, "output: must name a folder, got none; add -o DIR");
   fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
-  fails(tiny_run({{"task", "lm"}}) + " -o m", 1, "text: must name at least one file, got none");
-  fails(tiny_run({{"task", "lm"}}) + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
-  fails(tiny_run({{"task", "lm"}}) + " --text none.txt --test-file t -o m", 2,
+  fails(tiny_text_run() + " -o m", 1, "text: must name at least one file, got none");
+  fails(tiny_text_run() + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
+  fails(tiny_text_run() + " --text none.txt --test-file t -o m", 2,
         "test_file: must not be given with --task lm, which is trained on --text");
   testing::write_text(folder_ / "wrong.txt", "3 + 4 = 8\n");
   fails(tiny_run() + " --train-file wrong.txt -o m", 1,
@@ -330,11 +346,11 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run({{"decoder", "hyper_connections"}, {"hyper-rate", "0"}}) + " -o m", 1,
         "'rate' must be from 1 to ");
   fs::create_directory(folder_ / "empty");
-  fails(tiny_run({{"task", "lm"}}) + " --text empty --vocab-size 300 -o m", 1,
+  fails(tiny_text_run() + " --text empty --vocab-size 300 -o m", 1,
         "text: the folder 'empty' must hold .txt or .jsonl files, got none");
   testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
   if (!testing::kIsSanitized) {  // kProtobufClash
-    fails(tiny_run({{"task", "lm"}}) + " --text short.txt --vocab-size 3000 -o m", 1,
+    fails(tiny_text_run() + " --text short.txt --vocab-size 3000 -o m", 1,
           "vocab_size: 3000 pieces must be found in the text, got");
   }
   fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
@@ -344,6 +360,62 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
         "must stay finite, got ");
   fails(tiny_run({{"learning-rate", "1e24"}, {"save-every", "1"}}) + " -o m --resume", 1,
         "has training.learning_rate = 1e+25, got 1e+24");
+}
+
+TEST_F(LimeTrainTest, OptionsWithoutUseAreRefused) {
+  const auto refuses = [&](const std::string& options, const std::string& message) {
+    const ProgramRun run = train(options + " -o m");
+    EXPECT_EQ(run.status, 2) << options;
+    EXPECT_THAT(run.errors, HasSubstr("lime-train: " + message)) << options;
+    EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+    EXPECT_FALSE(fs::exists(folder_ / "m"));
+  };
+  refuses("--router last --router-j 2",
+          "router: must come with --decoder lime, got --decoder llama; leave it out");
+  refuses("--decoder llama --hyper-rate 2",
+          "hyper_rate: must come with --decoder hyper_connections, got --decoder llama");
+  refuses("--decoder lime --first-layer-only",
+          "first_layer_only: must come with --decoder resformer, got --decoder lime --router full");
+  refuses("--decoder lime --router full --router-j 3",
+          "router_j: must come with --decoder lime and --router last, first, first-and-previous or "
+          "dilated, got --decoder lime --router full");
+  refuses("--decoder llama --router-learning-rate 1e-2",
+          "router_learning_rate: must come with --decoder lime and a router with weights");
+  refuses("--decoder lime --dynamic-router --router-initializer-scale 0",
+          "router_initializer_scale: must come with --decoder lime and a static router");
+  refuses("--task aet --text foo", "text: must come with --task lm, got --task aet; leave it out");
+  refuses("--task aet --vocab-size 300", "vocab_size: must come with --task lm");
+  refuses("--task prosqa --sequence-length 64", "sequence_length: must come with --task lm");
+  refuses("--task lm --operands 3", "operands: must come with --task aet, got --task lm");
+  refuses("--task aet --train-problems 9", "train_problems: must come with --task prosqa");
+
+  const std::string from = " --from '" + testing::source_file("data/aet-lime").string() + "'";
+  refuses("--hidden-size 64" + from, "hidden_size: must be that of '");
+  refuses("--decoder llama" + from, "decoder: must be that of '");
+  refuses("--router last --router-j 2" + from, "router: must be that of '");
+  refuses("--hyper-rate 4" + from, "hyper_rate: must come with --decoder hyper_connections, got ");
+}
+
+TEST_F(LimeTrainTest, GoesOnFromACheckpointWithItsOwnWordsOnly) {
+  const std::string run =
+      "--task aet --operands 2 --train-samples 20 --test-samples 2 --steps 1 --batch-size 4 "
+      "--threads 1 --quiet --from '";
+  const std::string expressions = testing::source_file("data/aet-lime").string() + "'";
+  const ProgramRun shifted = train(run + expressions + " --min-value -20 --max-value 60 -o m");
+  EXPECT_EQ(shifted.status, 1);
+  EXPECT_THAT(shifted.errors,
+              HasSubstr("must have the words of expressions from -20 to 60 in their "
+                        "order, '-20' as token 10, got none; go on from a model"));
+  const ProgramRun other = train(run + testing::source_file("data/lm-llama").string() + "' -o m");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.errors, HasSubstr("data/lm-llama' must have the words of expressions"));
+  EXPECT_FALSE(fs::exists(folder_ / "m"));
+
+  const ProgramRun narrower =
+      train(run + expressions + " --decoder lime --router full --max-value 60 -o narrower");
+  EXPECT_EQ(narrower.status, 0) << narrower.errors;
+  EXPECT_EQ(testing::read_text(folder_ / "narrower/tokenizer.json"),
+            testing::read_text(testing::source_file("data/aet-lime/tokenizer.json")));
 }
 
 TEST_F(LimeTrainTest, GeneratesExpressionsOnePerLine) {

@@ -168,6 +168,15 @@ TEST_F(TextRunTest, GoesOnFromACheckpoint) {
   setup.training.optimizer.learning_rate = 1e-9;
   EXPECT_NEAR(*train_on_text(prepared, data_, setup).validation_loss, first, 1e-5);
 
+  TextData other = data_;
+  testing::write_text(folder_ / "other.txt", "Another text has other pieces. " + made_up_text());
+  other.text = {folder_ / "other.txt"};
+  other.tokens = folder_ / "other";
+  EXPECT_THAT([&] { train_on_text(prepare_text(other), other, setup); },
+              ThrowsMessage<InvalidArgument>(
+                  AllOf(HasSubstr("from: the text must be in the tokens of '"),
+                        HasSubstr("', got another token "), HasSubstr("leave --tokenizer"))));
+
   setup = testing::tiny_setup(folder_ / "third");
   setup.from = testing::source_file("data/aet-llama");
   EXPECT_THAT([&] { train_on_text(prepared, data_, setup); },
