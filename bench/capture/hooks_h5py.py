@@ -3,17 +3,21 @@
 """The peer of the capture benchmark: what a researcher writes with PyTorch hooks and h5py.
 
     hooks_h5py.py CHECKPOINT IDS.npy OUTPUT.h5 [--batch-size 8 --threads 4]
+                  [--device cpu --dtype float32]
 
 A LLaMA as transformers' eager implementation computes it, forward hooks on every v_proj and every
-decoder layer, each batch appended to HDF5 with h5py. Prints one JSON line: tokens per second from
-the first pass until the file is closed, and the peak memory. Needs torch (any version), numpy,
-h5py; no transformers.
+decoder layer, each batch appended to HDF5 as float32 with h5py. On a GPU the hooks start copies
+into pinned memory, which is used again for each batch, and wait for all of them behind the pass.
+Prints one JSON line: tokens per second from the first pass until the file is closed, and the peak
+memory, on a GPU that of its tensors. Needs torch (any version), numpy, h5py; no transformers.
 """
 import argparse
 import json
 import pathlib
+import re
 import resource
 import struct
+import sys
 import time
 
 import h5py
@@ -22,7 +26,33 @@ import torch
 from torch import nn
 
 
-def load_tensors(path):
+def chosen_device(name, program):
+    """The device of that name; ends the program in one line where it is not there."""
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        sys.exit(f"{program}: device: must be cpu, cuda or cuda:N, got '{name}'")
+    if name == "cpu":
+        return torch.device("cpu")
+    index = int(name.partition(":")[2] or 0)
+    gpus = torch.cuda.device_count()
+    if index >= gpus:
+        sys.exit(f"{program}: device: '{name}' is not there, torch sees {gpus} GPUs; use cpu")
+    return torch.device("cuda", index)
+
+
+def finish_on(device):
+    """Waits until the device has done all that it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def peak_memory_bytes(device):
+    """On a GPU the most that tensors held, elsewhere the most that the process held."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def load_file(path):
     data = np.memmap(path, np.uint8, "r")
     size = struct.unpack("<Q", data[:8].tobytes())[0]
     header = json.loads(data[8:8 + size].tobytes())
@@ -30,9 +60,19 @@ def load_tensors(path):
     tensors = {}
     for name, entry in header.items():
         begin, end = (8 + size + offset for offset in entry["data_offsets"])
-        values = np.frombuffer(data[begin:end].tobytes(), np.float32).reshape(entry["shape"])
-        tensors[name] = torch.from_numpy(values.copy())
+        is_bfloat16 = entry["dtype"] == "BF16"
+        values = np.frombuffer(data[begin:end].tobytes(), np.int16 if is_bfloat16 else np.float32)
+        tensor = torch.from_numpy(values.reshape(entry["shape"]).copy())
+        tensors[name] = tensor.view(torch.bfloat16) if is_bfloat16 else tensor
     return tensors
+
+
+def load_tensors(folder):
+    index = folder / "model.safetensors.index.json"
+    files = ["model.safetensors"]
+    if index.exists():
+        files = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+    return {name: tensor for file in files for name, tensor in load_file(folder / file).items()}
 
 
 class RMSNorm(nn.Module):
@@ -42,7 +82,9 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x):
-        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
+        wide = x.float()
+        scaled = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * scaled.to(x.dtype)
 
 
 def rotate_half(x):
@@ -55,19 +97,24 @@ class Attention(nn.Module):
         super().__init__()
         size = config["hidden_size"]
         self.heads = config["num_attention_heads"]
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
-            nn.Linear(size, size, bias=False) for _ in range(4))
+        self.dim = size // self.heads
+        key_value_heads = config.get("num_key_value_heads", self.heads)
+        self.heads_per_key = self.heads // key_value_heads
+        self.q_proj, self.o_proj = (nn.Linear(size, size, bias=False) for _ in range(2))
+        self.k_proj, self.v_proj = (nn.Linear(size, key_value_heads * self.dim, bias=False)
+                                    for _ in range(2))
 
     def forward(self, x, cos, sin, mask):
         batch, length, size = x.shape
-        split = (batch, length, self.heads, size // self.heads)
-        q, k, v = (projection(x).view(split).transpose(1, 2)
+        q, k, v = (projection(x).view(batch, length, -1, self.dim).transpose(1, 2)
                    for projection in (self.q_proj, self.k_proj, self.v_proj))
         q, k = (y * cos + rotate_half(y) * sin for y in (q, k))
+        if self.heads_per_key > 1:
+            k, v = (y.repeat_interleave(self.heads_per_key, 1) for y in (k, v))
         if hasattr(nn.functional, "scaled_dot_product_attention"):
             out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
-            scores = q @ k.transpose(2, 3) / split[-1] ** 0.5 + mask
+            scores = q @ k.transpose(2, 3) / self.dim ** 0.5 + mask
             out = scores.softmax(-1) @ v
         return self.o_proj(out.transpose(1, 2).reshape(batch, length, size))
 
@@ -107,20 +154,23 @@ class Model(nn.Module):
     def forward(self, ids):
         length = ids.shape[1]
         dim = self.config["hidden_size"] // self.config["num_attention_heads"]
-        inverse = self.config["rope_theta"] ** (-torch.arange(0, dim, 2).float() / dim)
-        angles = torch.outer(torch.arange(length).float(), inverse)
+        steps = torch.arange(0, dim, 2, device=ids.device).float()
+        inverse = self.config["rope_theta"] ** (-steps / dim)
+        angles = torch.outer(torch.arange(length, device=ids.device).float(), inverse)
         angles = torch.cat((angles, angles), -1)
-        mask = torch.full((length, length), torch.finfo(torch.float32).min).triu(1)
         x = self.embed_tokens(ids)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        lowest = torch.finfo(x.dtype).min
+        mask = torch.full((length, length), lowest, dtype=x.dtype, device=ids.device).triu(1)
         for layer in self.layers:
-            x = layer(x, angles.cos(), angles.sin(), mask)
+            x = layer(x, cos, sin, mask)
         return nn.functional.linear(self.norm(x), self.embed_tokens.weight)
 
 
-def load_model(folder):
+def load_model(folder, device, dtype):
     config = json.loads((folder / "config.json").read_text())
-    model = Model(config)
-    tensors = load_tensors(folder / "model.safetensors")
+    model = Model(config).to(device, dtype)
+    tensors = load_tensors(folder)
     model.load_state_dict({name[len("model."):]: value for name, value in tensors.items()})
     return model.eval()
 
@@ -129,9 +179,11 @@ class Recorder:
     """Forward hooks on values and hidden states, and the datasets they go to."""
 
     def __init__(self, model, file):
-        self.datasets, self.rows, size = {}, {}, model.config["hidden_size"]
+        self.datasets, self.rows, self.pinned = {}, {}, {}
         for index, layer in enumerate(model.layers):
-            for site, module in (("values", layer.self_attn.v_proj), ("hidden", layer)):
+            v_proj = layer.self_attn.v_proj
+            for site, module, size in (("values", v_proj, v_proj.out_features),
+                                       ("hidden", layer, model.config["hidden_size"])):
                 name = f"activations/{site}/{index:03}"
                 self.datasets[name] = file.create_dataset(
                     name, (0, size), "f4", maxshape=(None, size), chunks=(341, size))
@@ -139,39 +191,59 @@ class Recorder:
                     lambda _module, _inputs, output, name=name: self.keep(name, output))
 
     def keep(self, name, output):
-        self.rows[name] = output.flatten(0, 1).numpy()
+        rows = output.flatten(0, 1).float()
+        self.rows[name] = self.copied(name, rows) if rows.is_cuda else rows
+
+    def copied(self, name, rows):
+        """A copy in pinned memory, which is there when the GPU has come so far."""
+        host = self.pinned.get(name)
+        if host is None or host.shape != rows.shape:
+            host = self.pinned[name] = torch.empty(rows.shape, pin_memory=True)
+        return host.copy_(rows, non_blocking=True)
 
     def write(self):
+        """To be called when the device has finished the pass."""
         for name, rows in self.rows.items():
             dataset = self.datasets[name]
             dataset.resize(len(dataset) + len(rows), 0)
-            dataset[-len(rows):] = rows
+            dataset[-len(rows):] = rows.numpy()
         self.rows.clear()
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=pathlib.Path)
     parser.add_argument("ids", type=pathlib.Path)
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--threads", type=int, default=4)
-    arguments = parser.parse_args()
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    device = chosen_device(arguments.device, "hooks_h5py")
     torch.set_num_threads(arguments.threads)
-    model = load_model(arguments.checkpoint)
+    model = load_model(arguments.checkpoint, device, getattr(torch, arguments.dtype))
     ids = torch.from_numpy(np.load(arguments.ids).astype(np.int64))
+    if device.type == "cuda":
+        ids = ids.pin_memory()
     with torch.no_grad():
-        model(ids[:1])  # first-use costs are not the peer's fault
+        model(ids[:1].to(device))  # first-use costs are not the peer's fault
+        finish_on(device)
         with h5py.File(arguments.output, "w") as file:
             recorder = Recorder(model, file)
             start = time.perf_counter()
             for batch in ids.split(arguments.batch_size):
-                model(batch)
+                model(batch.to(device, non_blocking=True))
+                finish_on(device)
                 recorder.write()
         seconds = time.perf_counter() - start
     print(json.dumps({
         "tokens_per_second": ids.numel() / seconds,
-        "peak_memory_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        "peak_memory_bytes": peak_memory_bytes(device),
         "torch": torch.__version__,
     }))
 

@@ -4,12 +4,14 @@
 
     bench/train/compare_decoders.py decoders [--build build/release] [--threads 4]
     bench/train/compare_decoders.py deep | structured | checkpointing
+    bench/train/compare_decoders.py decoders --device cuda [--autocast] [--shape batch-size=32 ...]
 
 `decoders`: all of them at one size, in the layout of the LIMe paper's efficiency appendix.
 `structured`: routers that read few layers against `full` on 32 layers. `deep`: 128 layers, as the
 paper's table of deep models. `checkpointing`: blocks computed again in the backward pass. Each row
 is a process of its own; rows take turns, and a row shows the median over them. --only ROW ...
-measures some rows, the first of the table and theirs.
+measures some rows, the first of the table and theirs; --shape changes sizes of all rows. On a GPU
+the memory is the most that tensors held, on the processor the most that the process held.
 """
 import argparse
 import json
@@ -18,6 +20,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from compare_steps import add_device_options, device_words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SMALL = {"num-hidden-layers": 8, "hidden-size": 256, "num-attention-heads": 8, "batch-size": 8,
@@ -104,8 +108,10 @@ def main():
     parser.add_argument("--no-cost", action="store_true",
                         help="leave multiply-accumulates out; they need no quiet machine")
     parser.add_argument("--verbose", action="store_true", help="print each turn as it ends")
+    add_device_options(parser)
     arguments = parser.parse_args()
     size, rows = TABLES[arguments.table]
+    size = size | dict(arguments.shape)
     first = next(iter(rows))
     if arguments.only:
         rows = {name: rows[name] for name in [first, *arguments.only]}
@@ -113,9 +119,9 @@ def main():
     for _ in range(arguments.turns):
         for name, options in rows.items():
             measured[name].append(run([arguments.build / "bin/lime-bench-step",
-                                       *command_words(size | options), "--threads",
-                                       arguments.threads, "--repeats", arguments.repeats,
-                                       "--no-pass"]))
+                                       *command_words(size | options),
+                                       *device_words(arguments), "--threads", arguments.threads,
+                                       "--repeats", arguments.repeats, "--no-pass"]))
             if arguments.verbose:
                 print(name, measured[name][-1], file=sys.stderr, flush=True)
     print("| decoder | step | against LLaMA | peak memory | against LLaMA | parameters | "
@@ -129,7 +135,7 @@ def main():
         cost = 0.0
         if not arguments.no_cost:
             cost = multiply_accumulates(arguments.build, size | rows[name])
-        print(f"| {name} | {1e3 * step:.0f} ms | {100 * (step / base[0] - 1):+.1f} % "
+        print(f"| {name} | {1e3 * step:.4g} ms | {100 * (step / base[0] - 1):+.1f} % "
               f"| {memory / 2**20:.0f} MiB | {100 * (memory / base[1] - 1):+.1f} % "
               f"| {results[0]['parameters'] / 1e6:.3f} M | {cost / 1e9:.3f} G |", flush=True)
 

@@ -10,13 +10,14 @@
 #include <functional>
 #include <vector>
 
+#include "bench/device_timing.h"
 #include "bench/timing.h"
 #include "core/atomic_file.h"
 #include "core/command_line.h"
-#include "core/memory.h"
 #include "core/program.h"
 #include "core/random.h"
 #include "model/compute_type.h"
+#include "train/compute_options.h"
 #include "train/model_options.h"
 #include "train/trainer.h"
 
@@ -25,28 +26,29 @@ namespace {
 
 struct BenchOptions {
   ModelOptions model;
+  ComputeOptions compute;
   std::int64_t vocab_size = 4096;
   std::int64_t batch_size = 4;
   std::int64_t seq_len = 256;
   std::int64_t repeats = 20;
-  bool activation_checkpointing = false;
   bool no_pass = false;
   std::filesystem::path write_config;
   int threads = 0;
 
   void describe(OptionList& list) {
     model.describe(list);
+    compute.describe(list);
     list.group("Benchmark");
     list.add("vocab_size", vocab_size, "tokens of the vocabulary");
     list.add("batch_size", batch_size, "sequences per pass");
     list.add("seq_len", seq_len, "tokens per sequence");
     list.add("repeats", repeats, "passes and steps of which the median is printed");
-    list.add("activation_checkpointing", activation_checkpointing,
-             "compute blocks again in the backward pass");
     list.add("no_pass", no_pass, "training steps only");
     list.add("write_config", write_config, "only write config.json to this path");
     list.add("threads", threads, "0: one per processor");
   }
+
+  void validate() const { compute.validate(); }
 };
 
 /// Random tokens, always the same.
@@ -70,20 +72,26 @@ class RandomTokens final : public BatchSource {
   TokenBatch batch_;
 };
 
-/// Median over the repeats, after one that warms up.
-double median_seconds(std::int64_t repeats, const std::function<void()>& action) {
-  action();
+/// Median over the repeats, after one that warms up. Each ends when the device has done it.
+double median_seconds(std::int64_t repeats, c10::Device device,
+                      const std::function<void()>& action) {
+  const auto whole_action = [&] {
+    action();
+    finish_on(device);
+  };
+  whole_action();
   std::vector<double> seconds;
-  for (std::int64_t i = 0; i < repeats; ++i) seconds.push_back(seconds_of(action));
+  for (std::int64_t i = 0; i < repeats; ++i) seconds.push_back(seconds_of(whole_action));
   return median(seconds);
 }
 
 /// Seconds of a pass without gradients.
-double time_passes(const Decoder& decoder, RandomTokens& data, std::int64_t repeats) {
+double time_passes(const Decoder& decoder, RandomTokens& data, const BenchOptions& options) {
   Workspace workspace;
   const at::Tensor ids = data.batch(0, 0).ids;
-  return median_seconds(repeats, [&] {
+  return median_seconds(options.repeats, decoder.options().devices.front(), [&] {
     const at::NoGradGuard no_grad;
+    const CudaAutocast autocast(options.compute.autocast);
     decoder.forward(ids, {.logits = LogitsFor::kNone, .workspace = &workspace});
   });
 }
@@ -98,20 +106,22 @@ int bench_step(BenchOptions& options) {
     fmt::print("{{}}\n");
     return kExitDone;
   }
-  Decoder decoder(config, 1);
+  const DecoderOptions place = options.compute.decoder_options();
+  const c10::Device device = place.devices.front();
+  require_peak_memory(device);
+  Decoder decoder(config, 1, place);
   RandomTokens data(options);
-  const double pass = options.no_pass ? 0.0 : time_passes(decoder, data, options.repeats);
+  const double pass = options.no_pass ? 0.0 : time_passes(decoder, data, options);
   TrainingOptions training;
   training.steps = 1000000;
-  Trainer trainer(decoder, data, training,
-                  {.activation_checkpointing = options.activation_checkpointing});
-  const double step = median_seconds(options.repeats, [&] { trainer.step(); });
+  Trainer trainer(decoder, data, training, options.compute);
+  const double step = median_seconds(options.repeats, device, [&] { trainer.step(); });
   std::int64_t parameters = 0;
   for (const NamedTensor& parameter : decoder.parameters()) parameters += parameter.tensor.numel();
   fmt::print(
       "{{\"pass_seconds\": {:.6g}, \"step_seconds\": {:.6g}, \"parameters\": {}, "
       "\"peak_memory_bytes\": {}}}\n",
-      pass, step, parameters, peak_resident_memory());
+      pass, step, parameters, peak_memory_on(device));
   return kExitDone;
 }
 

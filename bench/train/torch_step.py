@@ -3,12 +3,15 @@
 """The peer of the training benchmark: the same LLaMA's training step in Python with PyTorch.
 
     torch_step.py [--threads 4 --repeats 20 --batch-size 8 --seq-len 256 ...]
+                  [--device cpu] [--autocast]
 
 Forward, cross-entropy, backward, clipping and AdamW as a usual PyTorch loop has them, on random
-tokens. Prints one JSON line: the median seconds of a step, after one that warms up. Needs torch
-and, for the model beside this file's folder, h5py and numpy.
+tokens, which go to a GPU from pinned memory in each step. Prints one JSON line: the median seconds
+of a step, after one that warms up, until the device has done it, and the peak memory, on a GPU that
+of its tensors. Needs torch and, for the model beside this file's folder, h5py and numpy.
 """
 import argparse
+import contextlib
 import json
 import pathlib
 import statistics
@@ -19,7 +22,7 @@ import torch
 from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "capture"))
-from hooks_h5py import Model  # noqa: E402
+from hooks_h5py import Model, chosen_device, finish_on, peak_memory_bytes  # noqa: E402
 
 
 def parse_arguments():
@@ -28,6 +31,9 @@ def parse_arguments():
                         ("num-hidden-layers", 8), ("hidden-size", 256),
                         ("num-attention-heads", 8), ("vocab-size", 4096)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--autocast", action="store_true",
+                        help="compute in bfloat16 where that is safe; on CUDA only")
     return parser.parse_args()
 
 
@@ -43,22 +49,43 @@ def make_model(arguments):
     return model
 
 
-def main():
-    arguments = parse_arguments()
-    torch.set_num_threads(arguments.threads)
-    torch.manual_seed(1)
-    model = make_model(arguments)
+def make_optimizer(model):
     matrices = [weight for weight in model.parameters() if weight.dim() == 2]
     norms = [weight for weight in model.parameters() if weight.dim() == 1]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.1},
-                                   {"params": norms, "weight_decay": 0.0}],
-                                  lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+    return torch.optim.AdamW([{"params": matrices, "weight_decay": 0.1},
+                              {"params": norms, "weight_decay": 0.0}],
+                             lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+
+
+def computing(arguments):
+    """A new context of a forward pass."""
+    if arguments.autocast:
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return contextlib.nullcontext()
+
+
+def main():
+    arguments = parse_arguments()
+    device = chosen_device(arguments.device, "torch_step")
+    if arguments.autocast and device.type != "cuda":
+        sys.exit(f"torch_step: autocast: bfloat16 is for CUDA, got device '{device}'; leave "
+                 "--autocast out or choose --device cuda")
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    model = make_model(arguments).to(device)
+    optimizer = make_optimizer(model)
     ids = torch.randint(arguments.vocab_size, (arguments.batch_size, arguments.seq_len))
-    targets = ids.roll(-1, 1).flatten()
+    targets = ids.roll(-1, 1)
+    if device.type == "cuda":
+        ids, targets = ids.pin_memory(), targets.pin_memory()
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        nn.functional.cross_entropy(model(ids).flatten(0, 1), targets).backward()
+        with computing(arguments):
+            logits = model(ids.to(device, non_blocking=True)).flatten(0, 1)
+            loss = nn.functional.cross_entropy(
+                logits, targets.to(device, non_blocking=True).flatten())
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
@@ -66,8 +93,11 @@ def main():
     for _ in range(arguments.repeats + 1):
         start = time.perf_counter()
         step()
+        finish_on(device)
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"step_seconds": statistics.median(seconds[1:]), "torch": torch.__version__}))
+    print(json.dumps({"step_seconds": statistics.median(seconds[1:]),
+                      "peak_memory_bytes": peak_memory_bytes(device),
+                      "torch": torch.__version__}))
 
 
 if __name__ == "__main__":

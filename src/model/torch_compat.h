@@ -7,9 +7,15 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+#include <c10/core/CachingDeviceAllocator.h>
+#endif
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <thread>
 
@@ -50,6 +56,40 @@ inline void wait_for_event(const c10::Event& event) {
   event.synchronize();
 #else
   while (!event.query()) std::this_thread::yield();
+#endif
+}
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+inline constexpr bool kHasEventTimes = true;
+#else
+inline constexpr bool kHasEventTimes = false;
+#endif
+
+/// Seconds that a device took from one event to another, to be called only where kHasEventTimes.
+/// @param first, last  recorded with EventFlag::BACKEND_DEFAULT, and the device has come to both
+inline double seconds_between([[maybe_unused]] const c10::Event& first,
+                              [[maybe_unused]] const c10::Event& last) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+  return first.elapsedTime(last) * 1e-3;
+#else
+  return 0.0;
+#endif
+}
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+inline constexpr bool kHasAllocatorStatistics = true;
+#else
+inline constexpr bool kHasAllocatorStatistics = false;
+#endif
+
+/// The most bytes that tensors of this process ever held on a GPU, as torch.cuda's
+/// max_memory_allocated(); to be called only where kHasAllocatorStatistics.
+inline std::int64_t peak_tensor_memory([[maybe_unused]] c10::Device gpu) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return at::getDeviceAllocator(gpu.type())->getDeviceStats(gpu.index()).allocated_bytes[kAll].peak;
+#else
+  return 0;
 #endif
 }
 
