@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What capturing costs: the bare forward pass over a token file, and lime-capture's own run over
-// the same tokens, by turns in one process, so that a disturbance of the machine hits both.
+// the same tokens, by turns in one process, so that a disturbance of the machine hits both. The
+// device computes the same in both, so what it took for the bare passes says how long it stood
+// idle while a capture ran.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/cuda.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "bench/device_timing.h"
 #include "capture/capture.h"
 #include "capture/input_npy.h"
 #include "core/command_line.h"
@@ -48,12 +51,26 @@ struct BenchOptions {
     list.add("repeats", repeats, "turns");
     list.add("threads", threads, "0: one per processor");
   }
+
+  void validate() const { parse_devices(device); }
 };
 
 /// Tokens per second of the turns.
 struct Rates {
   std::vector<double> whole;   ///< from the first pass to the last byte written
   std::vector<double> passes;  ///< from the end of the first pass to the end of the last
+};
+
+/// Seconds that the device computed in a turn's bare passes.
+struct Computing {
+  double whole = 0.0;
+  double passes = 0.0;  ///< without the first one
+};
+
+/// Shares of the turns' time in which the device computed nothing while capturing, as Rates.
+struct Idle {
+  std::vector<double> whole;
+  std::vector<double> passes;
 };
 
 /// When passes of equal size ended.
@@ -65,10 +82,11 @@ class PassClock {
     last_ = Clock::now();
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  /// From the end of the first pass to the end of the last.
+  double seconds_of_passes() const { return std::chrono::duration<double>(last_ - first_).count(); }
   /// Of `tokens` in all passes together. Needs two passes.
   double rate_of_passes(std::int64_t tokens) const {
-    const double seconds = std::chrono::duration<double>(last_ - first_).count();
-    return static_cast<double>(tokens) * (passes_ - 1) / passes_ / seconds;
+    return static_cast<double>(tokens) * (passes_ - 1) / passes_ / seconds_of_passes();
   }
 
  private:
@@ -85,8 +103,8 @@ at::Tensor load_ids(const std::filesystem::path& path) {
 }
 
 /// The pass as capture runs it: ends after the last layer, computes no logits.
-void run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_size,
-              Rates& rates) {
+Computing run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_size,
+                   Rates& rates) {
   const at::NoGradGuard no_grad;
   const PassThreads threads;
   Workspace workspace;
@@ -94,18 +112,26 @@ void run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_
       .stop_after_layer = static_cast<int>(decoder.config().num_hidden_layers) - 1,
       .logits = LogitsFor::kNone,
       .workspace = &workspace};
+  DeviceTimer timer(decoder.options().devices.back());
+  Computing computing;
   PassClock clock;
   clock.start();
   for (std::int64_t first = 0; first < ids.size(0); first += batch_size) {
-    const ForwardResult result = decoder.forward(ids.narrow(0, first, batch_size), forward);
-    if (result.hidden.is_cuda()) torch::cuda::synchronize(result.hidden.device().index());
+    timer.start();
+    decoder.forward(ids.narrow(0, first, batch_size), forward);
+    const double seconds = timer.stop();
     clock.pass_ended();
+    computing.whole += seconds;
+    if (first > 0) computing.passes += seconds;
   }
   rates.whole.push_back(static_cast<double>(ids.numel()) / clock.seconds());
   rates.passes.push_back(clock.rate_of_passes(ids.numel()));
+  return computing;
 }
 
-void run_captured(const BenchOptions& options, Rates& rates) {
+/// @param computing  of the same tokens; nothing where several devices compute side by side
+void run_captured(const BenchOptions& options, const std::optional<Computing>& computing,
+                  Rates& rates, Idle& idle) {
   CaptureOptions capture;
   capture.checkpoint = options.checkpoint;
   capture.tokens = options.tokens;
@@ -123,6 +149,10 @@ void run_captured(const BenchOptions& options, Rates& rates) {
                                 }});
   rates.whole.push_back(static_cast<double>(result.num_tokens) / result.seconds);
   rates.passes.push_back(clock.rate_of_passes(result.num_tokens));
+  if (computing) {
+    idle.whole.push_back(1.0 - computing->whole / result.seconds);
+    idle.passes.push_back(1.0 - computing->passes / clock.seconds_of_passes());
+  }
   std::filesystem::remove(options.output);
   std::filesystem::remove_all(std::filesystem::path(options.output).replace_extension(".shards"));
 }
@@ -139,14 +169,18 @@ int bench_forward(const BenchOptions& options) {
                    {.devices = parse_devices(options.device), .dtype = options.dtype});
   Rates bare;
   Rates captured;
+  Idle idle;
+  const bool has_one_device = decoder.options().devices.size() == 1;
   for (int turn = 0; turn < options.repeats; ++turn) {
-    run_bare(decoder, ids, options.batch_size, bare);
-    if (!options.output.empty()) run_captured(options, captured);
+    const Computing computing = run_bare(decoder, ids, options.batch_size, bare);
+    if (options.output.empty()) continue;
+    run_captured(options, has_one_device ? std::optional(computing) : std::nullopt, captured, idle);
   }
   fmt::print(
       "{{\"forward\": {{\"whole\": {}, \"passes\": {}}},\n"
-      " \"capture\": {{\"whole\": {}, \"passes\": {}}}}}\n",
-      bare.whole, bare.passes, captured.whole, captured.passes);
+      " \"capture\": {{\"whole\": {}, \"passes\": {}}},\n"
+      " \"idle\": {{\"whole\": {}, \"passes\": {}}}}}\n",
+      bare.whole, bare.passes, captured.whole, captured.passes, idle.whole, idle.passes);
   return kExitDone;
 }
 

@@ -4,13 +4,18 @@
 
     bench/capture/compare_capture.py [--build build/release] [--repeats 5] [--threads 4 1]
     bench/capture/compare_capture.py --memory
+    bench/capture/compare_capture.py --checkpoint DIR --device cuda --dtype bfloat16
 
 The forward pass and capture take turns in one process, so that a disturbance of the machine hits
 both; medians and extremes of tokens per second are printed as Markdown, over the whole run and over
 its passes without the first one and without the last bytes' way to disk. The ratio of the two is
-the median of those of each turn. --memory shows the peak memory at 100 and at 1000 sequences instead. The interpreter's
-torch should be built on the LibTorch that lime-capture uses (on Debian: python3-torch,
-python3-h5py and /usr/bin/python3).
+the median of those of each turn. "Idle" is the share of the time of capturing in which the device
+computed nothing: what its bare passes of the same turn computed in, by CUDA's events on a GPU, is
+taken off; noise may bring it below 0. --checkpoint takes a model of bench/make_checkpoint.py with
+its ids.npy instead of 12 layers of width 768; --memory shows the peak memory at 100 and at 1000
+sequences instead. The interpreter's torch should be built on the LibTorch that lime-capture uses
+(on Debian: python3-torch, python3-h5py and /usr/bin/python3; for a GPU the PyTorch whose LibTorch
+it was built with).
 """
 import argparse
 import json
@@ -43,23 +48,29 @@ def spread(rates):
     return f"{statistics.median(rates):.0f} ({min(rates):.0f} to {max(rates):.0f})"
 
 
+def shown_share(shares):
+    median, low, high = (100 * share(shares) for share in (statistics.median, min, max))
+    return f"{median:.1f} % ({low:.1f} to {high:.1f})"
+
+
 class Bench:
     def __init__(self, arguments, folder, model):
         self.programs = arguments.build / "bin"
         self.folder, self.model = folder, model
+        self.place = ["--device", arguments.device, "--dtype", arguments.dtype]
 
     def turns(self, threads, repeats):
-        """Tokens per second, turn by turn, of the bare pass and of capturing."""
+        """Tokens per second, turn by turn, of the bare pass and of capturing; idle shares."""
         return json.loads(run([self.programs / "lime-bench-forward", "--checkpoint", self.model,
                                "--tokens", self.model / "ids.npy", "--output",
                                self.folder / "turns.h5", "--repeats", repeats,
-                               "--threads", threads]))
+                               "--threads", threads, *self.place]))
 
     def capture(self, threads, *more):
         output = self.folder / "capture.h5"
         text = run([self.programs / "lime-capture", "--checkpoint", self.model, "--tokens",
                     self.model / "ids.npy", "--batch-size", 8, "--threads", threads,
-                    "-o", output, *more])
+                    "-o", output, *self.place, *more])
         output.unlink()
         shutil.rmtree(self.folder / "capture.shards")
         rate = re.search(r"^Done .*: (\d+) tokens/s", text, re.M).group(1)
@@ -69,7 +80,7 @@ class Bench:
     def peer(self, threads):
         output = self.folder / "peer.h5"
         text = run([sys.executable, HERE / "hooks_h5py.py", self.model, self.model / "ids.npy",
-                    output, "--threads", threads])
+                    output, "--threads", threads, *self.place])
         output.unlink()
         return json.loads(text)
 
@@ -81,22 +92,25 @@ def make_checkpoint(folder, sequences, hidden, inner, layers, heads):
 
 
 def compare_speed(arguments, folder):
-    model = folder / "model"
-    make_checkpoint(model, arguments.sequences, hidden=768, inner=2048, layers=12, heads=12)
+    model = arguments.checkpoint or folder / "model"
+    if not arguments.checkpoint:
+        make_checkpoint(model, arguments.sequences, hidden=768, inner=2048, layers=12, heads=12)
     bench = Bench(arguments, folder, model)
-    print("| threads | what | bare forward | capture | hooks + h5py | capture / forward | "
-          "capture / hooks |")
-    print("|---|---|---|---|---|---|---|")
     for threads in arguments.threads:
         ours = bench.turns(threads, arguments.repeats)
         peer = [bench.peer(threads)["tokens_per_second"] for _ in range(arguments.peer_repeats)]
+        if threads == arguments.threads[0]:  # not before something could be measured
+            print("| threads | what | bare forward | capture | hooks + h5py | capture / forward | "
+                  "capture / hooks | idle |")
+            print("|---|---|---|---|---|---|---|---|")
         for what in ("whole", "passes"):
             forward, capture = (ours[name][what] for name in ("forward", "capture"))
             of_turns = [ours / bare for ours, bare in zip(capture, forward)]
             against = statistics.median(capture) / statistics.median(peer) if peer else 0
             print(f"| {threads} | {what} | {spread(forward)} | {spread(capture)} | "
                   f"{spread(peer) if peer else ''} | {statistics.median(of_turns):.3f} "
-                  f"({min(of_turns):.3f} to {max(of_turns):.3f}) | {against:.2f} |", flush=True)
+                  f"({min(of_turns):.3f} to {max(of_turns):.3f}) | {against:.2f} | "
+                  f"{shown_share(ours['idle'][what])} |", flush=True)
 
 
 def compare_memory(arguments, folder):
@@ -118,6 +132,10 @@ def main():
     parser.add_argument("--sequences", type=int, default=48)
     parser.add_argument("--threads", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--checkpoint", type=pathlib.Path, default=None,
+                        help="a LLaMA with tied embeddings, with ids.npy of whole passes of 8")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--scratch", type=pathlib.Path, default=None,
                         help="folder for about 3 GB of temporary files")
     arguments = parser.parse_args()
