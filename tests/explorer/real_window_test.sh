@@ -30,6 +30,17 @@ shoot "$output/views" --state "${surgery}true}}" "$data/aet-llama" "$data/aet-li
 shoot "$output/not-run" --state "${surgery}false}}" "$data/aet-llama" "$data/aet-lime"
 shoot "$output/start"
 
+echo "no capture" >"$output/web.txt"
+if refusal=$(shoot "$output/refused" "$output/web.txt" "$output/nope.h5" 2>&1); then
+  echo "it says nothing of files that it cannot open"; exit 1
+fi
+for name in web.txt nope.h5; do
+  [[ $refusal == *"$name"* ]] || { echo "it does not name $name: $refusal"; exit 1; }
+done
+if shoot "$output/refused" --state '{"router": {"bogus": 1}}' 2>/dev/null; then
+  echo "it takes a state that no view has"; exit 1
+fi
+
 views=""
 if [ -x "$capture" ]; then
   scripts=$(dirname "$0")/../../scripts
