@@ -64,6 +64,7 @@ class RandomTokens final : public BatchSource {
     }
     batch_.targets = batch_.ids.roll(-1, 1);
     batch_.num_targets = batch_.ids.numel();
+    batch_.num_tokens = batch_.ids.numel();
   }
   std::int64_t batches_per_epoch() const override { return 1; }
   TokenBatch batch(std::int64_t, std::int64_t) override { return batch_; }

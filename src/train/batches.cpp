@@ -91,6 +91,7 @@ TokenBatch SequenceBatches::batch(std::int64_t epoch, std::int64_t index) {
       targets[t - 1] = sequence.ids[t];
     }
     batch.num_targets += static_cast<std::int64_t>(length) - sequence.first_target;
+    batch.num_tokens += static_cast<std::int64_t>(length) - 1;
     ids += columns;
     targets += columns;
   }

@@ -19,6 +19,8 @@ struct TokenBatch {
   at::Tensor targets;
   /// Number of targets that are not ignored, > 0.
   std::int64_t num_targets = 0;
+  /// Number of `ids` that are not padding, >= num_targets.
+  std::int64_t num_tokens = 0;
 };
 
 /// Training data, in an order that is fixed by a seed: batch(epoch, index) is the same whenever it

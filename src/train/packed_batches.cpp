@@ -53,6 +53,7 @@ TokenBatch PackedBatches::batch(std::int64_t epoch, std::int64_t index) {
   batch.ids = at::empty({rows, columns}, at::kLong);
   batch.targets = at::empty({rows, columns}, at::kLong);
   batch.num_targets = rows * columns;
+  batch.num_tokens = rows * columns;
   auto* ids = batch.ids.data_ptr<std::int64_t>();
   auto* targets = batch.targets.data_ptr<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row) {

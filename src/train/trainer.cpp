@@ -96,6 +96,7 @@ StepRecord Trainer::step() {
 
   const TokenBatch batch = data_.batch(record.epoch, done % data_.batches_per_epoch());
   record.num_targets = batch.num_targets;
+  record.num_tokens = batch.num_tokens;
   optimizer_.zero_gradients();
   record.loss = accumulate_gradients(batch);
   if (group_ != nullptr) record.loss = group_->sum(record.loss);

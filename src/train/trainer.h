@@ -34,12 +34,13 @@ struct TrainingOptions {
 
 /// What one optimiser step did.
 struct StepRecord {
-  std::int64_t step = 0;       ///< steps done, this one included
-  std::int64_t epoch = 0;      ///< from 0
-  double loss = 0.0;           ///< mean over the targets of the batch, nats, before the step
-  double learning_rate = 0.0;  ///< of all but the routers
-  double gradient_norm = 0.0;  ///< before clipping
-  std::int64_t num_targets = 0;
+  std::int64_t step = 0;         ///< steps done, this one included
+  std::int64_t epoch = 0;        ///< from 0
+  double loss = 0.0;             ///< mean over the targets of the batch, nats, before the step
+  double learning_rate = 0.0;    ///< of all but the routers
+  double gradient_norm = 0.0;    ///< before clipping
+  std::int64_t num_targets = 0;  ///< of all processes, as num_tokens
+  std::int64_t num_tokens = 0;   ///< that went in, without padding
 };
 
 /// Trains a decoder step by step: cross-entropy of the next token, mean over the targets of a

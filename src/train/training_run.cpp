@@ -169,15 +169,15 @@ class Run {
   }
 
   void train() {
-    const Clock::time_point start = Clock::now();
     const std::int64_t total = trainer_.total_steps();
     while (trainer_.steps_done() < total) {
+      const Clock::time_point start = Clock::now();
       const StepRecord record = step();
+      outcome_.seconds += seconds_since(start);
       targets_ += record.num_targets;
-      outcome_.seconds = seconds_since(start);
-      const double rate = static_cast<double>(targets_) / outcome_.seconds;
-      if (record.step % options_.log_every == 0 || record.step == total) log(record, rate);
-      report(record, rate);
+      tokens_ += record.num_tokens;
+      if (record.step % options_.log_every == 0 || record.step == total) log(record);
+      report(record);
       if (is_stopped() && record.step < total) interrupt();
       if (record.step % options_.validate_every == 0 || record.step == total) validate();
       if (record.step % options_.save_every == 0 && record.step < total) save();
@@ -207,7 +207,12 @@ class Run {
     throw NumericalError("{}; {}", error.what(), kept);
   }
 
-  void log(const StepRecord& record, double targets_per_second) {
+  /// `count` per second, over all steps of this call.
+  double rate(std::int64_t count) const {
+    return std::round(static_cast<double>(count) / outcome_.seconds);
+  }
+
+  void log(const StepRecord& record) {
     write_log({{"event", "step"},
                {"step", record.step},
                {"epoch", record.epoch},
@@ -216,19 +221,20 @@ class Run {
                {"learning_rate", record.learning_rate},
                {"gradient_norm", record.gradient_norm},
                {"targets", record.num_targets},
-               {"targets_per_second", std::round(targets_per_second)},
+               {"targets_per_second", rate(targets_)},
+               {"tokens_per_second", rate(tokens_)},
                {"seconds", std::round(outcome_.seconds * 1e3) / 1e3}});
   }
 
-  void report(const StepRecord& record, double targets_per_second) const {
+  void report(const StepRecord& record) const {
     if (!on_progress_) return;
     on_progress_({.done = record.step - outcome_.resumed_from,
                   .total = trainer_.total_steps() - outcome_.resumed_from,
                   .note = fmt::format(
                       "step {}: loss {:.4f}, perplexity {:.3f}, learning rate {:.2e}, gradient "
-                      "norm {:.2f}, {} targets/s",
+                      "norm {:.2f}, {} tokens/s",
                       record.step, record.loss, std::exp(record.loss), record.learning_rate,
-                      record.gradient_norm, human_count(std::round(targets_per_second)))});
+                      record.gradient_norm, human_count(rate(tokens_)))});
   }
 
   void validate() {
@@ -317,6 +323,7 @@ class Run {
   std::int64_t saved_step_ = 0;
   bool has_saved_ = false;
   std::int64_t targets_ = 0;
+  std::int64_t tokens_ = 0;
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ struct TrainingOutcome {
   std::int64_t resumed_from = 0;  ///< steps that were there already
   std::optional<double> validation_loss;
   Json evaluation;       ///< null without TrainingJob::evaluate
-  double seconds = 0.0;  ///< spent on the steps of this call
+  double seconds = 0.0;  ///< spent on the steps of this call, not on validation and saving
 };
 
 /// Trains to the end and leaves in `output`
@@ -74,7 +74,7 @@ struct TrainingOutcome {
 /// that was never stopped (on a CPU with the same number of threads).
 ///
 /// @param on_progress  steps, then items of the evaluation; the note has loss, perplexity, learning
-///                     rate, gradient norm and targets per second.
+///                     rate, gradient norm and tokens per second.
 /// @throws InvalidArgument  if `output` holds a run and `resume` is false, or one of another
 ///                          description (names the first difference), or a model without a state.
 /// @throws NumericalError   if the loss, a gradient, or a weight or moment to be saved leaves the

@@ -50,6 +50,7 @@ TEST(SequenceBatchesTest, ShiftsTargetsAndIgnoresPaddingAndPrompt) {
       at::tensor({std::int64_t{4}, none, none, none, std::int64_t{7}, std::int64_t{8}}, at::kLong)
           .view({2, 3})));
   EXPECT_EQ(batch.num_targets, 3);
+  EXPECT_EQ(batch.num_tokens, 4);
 }
 
 TEST(SequenceBatchesTest, EveryEpochHasEverySequenceOnce) {

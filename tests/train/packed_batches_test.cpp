@@ -63,6 +63,7 @@ TEST_P(TokenShardsTest, BatchesHoldEveryTargetOnce) {
     const TokenBatch batch = batches.batch(0, index);
     EXPECT_EQ(batch.ids.size(0), index == 0 ? 4 : 2);
     EXPECT_EQ(batch.num_targets, batch.targets.numel());
+    EXPECT_EQ(batch.num_tokens, batch.ids.numel());
     EXPECT_TRUE(at::equal(batch.ids + 1, batch.targets)) << "the next token";
     const auto* const data = batch.targets.data_ptr<std::int64_t>();
     targets.insert(data, data + batch.targets.numel());

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
+#include <thread>
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
@@ -234,6 +236,46 @@ TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
   EXPECT_EQ(testing::read_text(folder / "training_state.safetensors"), good_state);
   EXPECT_EQ(testing::log_lines(folder, "failed").size(), 1U);
   EXPECT_EQ(testing::log_lines(folder, "save").size(), 1U);
+}
+
+/// Held-out data that takes its time.
+class SlowBatches final : public BatchSource {
+ public:
+  static constexpr std::chrono::milliseconds kPause{200};
+
+  std::int64_t batches_per_epoch() const override { return 1; }
+  TokenBatch batch(std::int64_t epoch, std::int64_t index) override {
+    std::this_thread::sleep_for(kPause);
+    return batches_.batch(epoch, index);
+  }
+
+ private:
+  SequenceBatches batches_{{{{1, 5, 9, 4, 2}, 1}}, {.batch_size = 1}};
+};
+
+TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
+  const testing::TemporaryFolder folder;
+  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  SequenceBatches data({{{1, 5, 9, 4, 2}, 3}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
+  SlowBatches validation;
+  TrainingSetup setup = testing::tiny_setup(folder / "model");
+  setup.run.validate_every = 1;
+  const TrainingJob job = {
+      .decoder = decoder, .data = data, .validation = &validation, .options = setup.training};
+  std::string note;
+  const TrainingOutcome outcome = run_training(
+      job, setup.run, [&](const Progress& progress) { note = std::string(progress.note); });
+  EXPECT_LT(outcome.seconds, std::chrono::duration<double>(12 * SlowBatches::kPause).count());
+  EXPECT_THAT(note, HasSubstr(" tokens/s"));
+
+  // Seven tokens in, of which five have a target, in each step.
+  const Json last = testing::log_lines(folder / "model", "step").back();
+  EXPECT_EQ(last["step"], 12);
+  const double seconds = last["seconds"];
+  // The log rounds the rates to one per second and the seconds to a millisecond.
+  const double rounding = 0.5 * seconds + 1e-3 * last["tokens_per_second"].get<double>();
+  EXPECT_NEAR(last["tokens_per_second"].get<double>() * seconds, 12 * 7, rounding);
+  EXPECT_NEAR(last["targets_per_second"].get<double>() * seconds, 12 * 5, rounding);
 }
 
 TEST(TrainingRunTest, RefusesAStateThatIsBroken) {
