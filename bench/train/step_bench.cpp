@@ -17,6 +17,7 @@
 #include "core/program.h"
 #include "core/random.h"
 #include "model/compute_type.h"
+#include "model/torch_compat.h"
 #include "train/compute_options.h"
 #include "train/model_options.h"
 #include "train/trainer.h"
