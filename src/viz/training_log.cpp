@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/errors.h"
@@ -40,19 +42,58 @@ class TokenCount {
   double base_ = 0.0;
 };
 
-std::vector<Json> complete_lines(const std::filesystem::path& path) {
+/// One line of the log. @throws FormatError  that names file and line, where a value is of another
+/// type than the log's.
+class LogLine {
+ public:
+  LogLine(const std::string& text, std::string where)
+      : where_(std::move(where)), json_(parse_json(text, where_)) {
+    if (!json_.is_object() || !json_.contains("event")) {
+      throw FormatError("{}: must be an object with 'event', got {:.40}", where_, text);
+    }
+  }
+
+  bool has(const std::string& key) const { return json_.contains(key); }
+
+  std::string text(const std::string& key) const {  // "" if absent
+    if (!has(key)) return "";
+    if (json_.at(key).is_string()) return json_.at(key).get<std::string>();
+    throw unfit(key, "a text");
+  }
+
+  double number(const std::string& key) const {
+    try {
+      return results_number(json_, key);
+    } catch (const FormatError&) {
+      throw unfit(key, "a number");
+    }
+  }
+
+  Json object(const std::string& key) const {  // empty if absent
+    if (!has(key)) return Json::object();
+    if (json_.at(key).is_object()) return json_.at(key);
+    throw unfit(key, "an object");
+  }
+
+ private:
+  FormatError unfit(const std::string& key, const char* wanted) const {
+    return {"{}: '{}' must be {}, got {:.40}", where_, key, wanted,
+            has(key) ? json_.at(key).dump() : "none"};
+  }
+
+  std::string where_;
+  Json json_;
+};
+
+std::vector<LogLine> complete_lines(const std::filesystem::path& path) {
   std::ifstream stream(path);
   if (!stream) throw IoError("training log: '{}' cannot be read", path.string());
-  std::vector<Json> lines;
+  std::vector<LogLine> lines;
   std::string line;
   // A line without its end is still being written.
   while (std::getline(stream, line) && !stream.eof()) {
-    const std::string where =
-        fmt::format("training log: '{}', line {}", path.string(), lines.size() + 1);
-    lines.push_back(parse_json(line, where));
-    if (!lines.back().is_object() || !lines.back().contains("event")) {
-      throw FormatError("{}: must be an object with 'event', got {:.40}", where, line);
-    }
+    lines.emplace_back(line,
+                       fmt::format("training log: '{}', line {}", path.string(), lines.size() + 1));
   }
   if (lines.empty()) throw FormatError("training log: '{}' holds no line", path.string());
   return lines;
@@ -63,39 +104,46 @@ std::string label_of(const std::filesystem::path& path) {
   return folder.empty() ? path.stem().string() : folder;
 }
 
+/// A point of the loss curve.
+Json loss_row(const LogLine& line, const std::string& kind, const std::string& label,
+              const TokenCount& tokens, std::optional<double> parameters) {
+  const double step = line.number("step");
+  Json row = {{"kind", kind},
+              {"label", label},
+              {"step", step},
+              {"tokens", tokens.at(step)},
+              {"loss", line.number("loss")}};
+  if (parameters) row["flops"] = 6.0 * *parameters * tokens.at(step);
+  return row;
+}
+
 }  // namespace
 
 Results read_training_log(const std::filesystem::path& path) {
-  const std::vector<Json> lines = complete_lines(path);
+  const std::vector<LogLine> lines = complete_lines(path);
   Results results;
   results.metric = "training";
   const std::string label = label_of(path);
   TokenCount tokens;
   std::optional<double> parameters;
-  for (const Json& line : lines) {
-    const auto event = line["event"].get<std::string>();
+  for (const LogLine& line : lines) {
+    const std::string event = line.text("event");
     if (event == "start") {
-      parameters = line.value("parameters", 0.0);
-      results.options = line.value("run", Json::object());
-      results.provenance = {{"tool", line.value("tool", "")},
-                            {"command", line.value("command", "")},
-                            {"created_utc", line.value("time", "")}};
+      if (line.has("parameters")) parameters = line.number("parameters");
+      results.options = line.object("run");
+      results.provenance = {{"tool", line.text("tool")},
+                            {"command", line.text("command")},
+                            {"created_utc", line.text("time")}};
     }
-    if (event == "resume") tokens.resume(results_number(line, "step"));
-    const bool is_step = event == "step";
-    if (!is_step && event != "validation") continue;
-    const double step = results_number(line, "step");
-    if (is_step) {
-      tokens.add(step,
-                 results_number(line, "targets_per_second") * results_number(line, "seconds"));
+    if (event == "resume") tokens.resume(line.number("step"));
+    if (event == "step") {
+      const double step = line.number("step");
+      tokens.add(step, line.number("targets_per_second") * line.number("seconds"));
+      results.rows.push_back(loss_row(line, "train", label, tokens, parameters));
     }
-    Json row = {{"kind", is_step ? "train" : "validation"},
-                {"label", label},
-                {"step", step},
-                {"tokens", tokens.at(step)},
-                {"loss", results_number(line, "loss")}};
-    if (parameters) row["flops"] = 6.0 * *parameters * tokens.at(step);
-    results.rows.push_back(std::move(row));
+    if (event == "validation") {
+      results.rows.push_back(loss_row(line, "validation", label, tokens, parameters));
+    }
   }
   return results;
 }

@@ -57,6 +57,24 @@ TEST_F(FigureSourceTest, NamesTheLineOfALogThatIsBroken) {
   EXPECT_THAT(refusal(folder_.path()), ::testing::AnyOf(HasSubstr("line 2")));
 }
 
+TEST_F(FigureSourceTest, NamesTheLineOfALogWhoseValuesAreOfOtherTypes) {
+  const auto refusal_of_second = [&](const std::string& line) {
+    write_text(folder_ / "training_log.jsonl", R"({"event":"other"})"
+                                               "\n" +
+                                                   line + "\n");
+    return refusal(folder_ / "training_log.jsonl");
+  };
+  for (const auto& [line, reason] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"event":5})", "'event' must be a text, got 5"},
+           {R"({"event":"start","parameters":"x"})", "'parameters' must be a number, got \"x\""},
+           {R"({"event":"start","tool":5})", "'tool' must be a text, got 5"},
+           {R"({"event":"start","run":[]})", "'run' must be an object, got []"},
+           {R"({"event":"step","step":"x"})", "'step' must be a number, got \"x\""},
+           {R"({"event":"resume"})", "'step' must be a number, got none"}}) {
+    EXPECT_THAT(refusal_of_second(line), HasSubstr("training_log.jsonl', line 2: " + reason));
+  }
+}
+
 TEST_F(FigureSourceTest, SaysWhatAFolderLacks) {
   std::filesystem::create_directories(folder_ / "empty");
   EXPECT_THAT(refusal(folder_ / "empty"), HasSubstr("holds no training_log.jsonl"));
