@@ -64,6 +64,7 @@ int draw_group(const SourceGroup& group, const AllCommand& command) {
   int drawn = 0;
   FigureJob job{group.sources, command.figure, command.style};
   for (const Recipe* const recipe : recipes_of(group.sources.front().results.metric)) {
+    job.figure = options_read_by(*recipe, command.figure);
     job.figure.kind = recipe->name;
     const std::optional<Figure> figure = figure_if_any(job);
     if (!figure) continue;
@@ -82,6 +83,21 @@ int draw_group(const SourceGroup& group, const AllCommand& command) {
   return drawn;
 }
 
+/// Every option must be read by a figure of these results.
+void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& options) {
+  for (const std::string& option : options_unread_by({}, options)) {
+    const auto reads = [&](const Recipe* recipe) {
+      return std::find(recipe->options.begin(), recipe->options.end(), option) !=
+             recipe->options.end();
+    };
+    const bool is_read = std::any_of(groups.begin(), groups.end(), [&](const SourceGroup& group) {
+      const auto recipes = recipes_of(group.sources.front().results.metric);
+      return std::any_of(recipes.begin(), recipes.end(), reads);
+    });
+    if (!is_read) throw InvalidArgument("figure: no figure of these files has --{}", option);
+  }
+}
+
 }  // namespace
 
 void AllCommand::describe(OptionList& options) {
@@ -96,7 +112,7 @@ void AllCommand::describe(OptionList& options) {
 void AllCommand::validate() const {
   if (results.empty()) {
     throw InvalidArgument(
-        "results: needs files of lime-metrics or folders of lime-train, got none");
+        "results: needs files of lime-metrics, or folders of it or of lime-train, got none");
   }
   if (!figure.kind.empty()) {
     throw InvalidArgument("kind: all draws every kind, got '{}'", figure.kind);
@@ -107,6 +123,7 @@ void AllCommand::validate() const {
 
 int run_all(const AllCommand& command) {
   const std::vector<SourceGroup> groups = grouped(read_figure_sources(command.results));
+  check_options(groups, command.figure);
   make_folder(command.output);
   int drawn = 0;
   for (const SourceGroup& group : groups) drawn += draw_group(group, command);

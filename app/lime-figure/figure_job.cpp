@@ -67,7 +67,11 @@ Json inputs_of(const Results& results) {
 
 std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem::path>& paths) {
   std::vector<FigureSource> sources;
-  for (const std::filesystem::path& path : paths) sources.push_back(read_figure_source(path));
+  for (const std::filesystem::path& path : paths) {
+    for (const std::filesystem::path& file : figure_files(path)) {
+      sources.push_back(read_figure_source(file));
+    }
+  }
   return sources;
 }
 
@@ -85,7 +89,9 @@ Json provenance_of(const FigureJob& job) {
   provenance["results"] = Json::array();
   for (const FigureSource& source : job.sources) {
     const Results& results = source.results;
-    created = std::max(created, results.provenance.value("created_utc", std::string()));
+    const auto time = results.provenance.find("created_utc");
+    const bool has_time = time != results.provenance.end() && time->is_string();
+    if (has_time) created = std::max(created, time->get<std::string>());
     provenance["results"].push_back({{"path", source.path.string()},
                                      {"sha256", source.sha256},
                                      {"metric", results.metric},

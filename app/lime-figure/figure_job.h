@@ -18,7 +18,8 @@ struct FigureJob {
   FigureStyle style;
 };
 
-/// Reads the sources of a job. @throws what read_figure_source() throws
+/// Reads the sources of a job: files, or folders of them.
+/// @throws what figure_files() and read_figure_source() throw
 std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem::path>& paths);
 
 /// The command that draws the job's figure, without the files to write: "lime-figure a.json --kind

@@ -38,7 +38,8 @@ struct FigureCommand {
     if (list || !show_provenance.empty()) return;
     if (results.empty()) {
       throw InvalidArgument(
-          "results: needs a file that lime-metrics wrote, or a folder of lime-train, got none");
+          "results: needs files that lime-metrics wrote, or folders of it or of lime-train, got "
+          "none");
     }
     if (output.empty()) throw InvalidArgument("output: needs -o FIGURE, got none");
     figure.validate();
@@ -84,13 +85,13 @@ int main(int argc, char** argv) {
   lime::FigureCommand command;
   lime::CommandLine line("lime-figure", "Turns results of lime-metrics into figures for papers.");
   line.add_positional("results", command.results,
-                      "results files (JSON), training logs, or folders that hold one");
+                      "results files (JSON), training logs, or folders that hold them");
   line.add_options(command);
   line.set_examples(
       "lime-figure entropy.json -o entropy.pdf\n"
       "lime-figure router.json --kind router-heads --size acl-page -o heads.svg\n"
       "lime-figure data/aet-llama data/aet-lime --over tokens --log-y -o loss.pdf\n"
-      "lime-figure all results/*.json data/aet-lime -o figures --format pdf,png\n"
+      "lime-figure all results data/aet-lime -o figures --format pdf,png\n"
       "lime-figure --show-provenance entropy.pdf");
   line.on_run([&] { return lime::run_figure(command); });
 
@@ -98,9 +99,9 @@ int main(int argc, char** argv) {
   lime::CommandLine& all_line =
       line.add_command("all", "Draws every figure that the given files can feed, into a folder.");
   all_line.add_positional("results", all.results,
-                          "results files (JSON), training logs, or folders that hold one");
+                          "results files (JSON), training logs, or folders that hold them");
   all_line.add_options(all);
-  all_line.set_examples("lime-figure all results/*.json data/aet-lime -o figures");
+  all_line.set_examples("lime-figure all results data/aet-lime -o figures");
   all_line.on_run([&] { return lime::run_all(all); });
   return lime::run_program(line, argc, argv);
 }

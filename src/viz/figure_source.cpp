@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <string_view>
 
 #include "core/errors.h"
 #include "core/sha256.h"
@@ -50,6 +52,31 @@ void read_classes(const Hdf5File& file, const std::string& group, SourceCloud& c
   if (!has_others) return;
   for (int& c : cloud.classes) c = c < 0 || c >= count ? count : c;
   cloud.class_names.emplace_back(count == 0 ? "" : "other");
+}
+
+bool is_results_file(const fs::path& path) {
+  const Json document = read_json_file(path);
+  if (!document.is_object() || !document.contains("schema")) return false;
+  const Json& schema = document["schema"];
+  return schema.is_string() && schema.get<std::string>().starts_with("lime-results/");
+}
+
+/// @throws FormatError  if `path` is a file of ours that figures are not made of; says of what.
+void check_kind_of_file(const fs::path& path) {
+  if (path.extension() == ".csv") {
+    throw FormatError(
+        "figure: '{}' is a table; give the results (.json) that lime-metrics wrote with it",
+        path.string());
+  }
+  constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1A\n";
+  std::string begin(kHdf5.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+  if (begin != kHdf5) return;
+  if (path.string().ends_with(".embeddings.h5")) {
+    throw FormatError("figure: '{}' holds coordinates; give the results (.json) beside it",
+                      path.string());
+  }
+  throw FormatError("figure: '{}' is a capture; measure it with lime-metrics first", path.string());
 }
 
 SourceCloud read_cloud(const Hdf5File& file, const std::string& name, SourceCloud cloud) {
@@ -100,6 +127,19 @@ std::vector<SourceCloud> read_clouds(const fs::path& path) {
   return clouds;
 }
 
+std::vector<fs::path> figure_files(const fs::path& path) {
+  if (!fs::is_directory(path) || fs::exists(path / kLogName)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const bool is_json = entry.is_regular_file() && entry.path().extension() == ".json";
+    if (is_json && is_results_file(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  if (!files.empty()) return files;
+  throw IoError("figure: folder '{}' holds neither results of lime-metrics (.json) nor a {}",
+                path.string(), kLogName);
+}
+
 FigureSource read_figure_source(const fs::path& path) {
   FigureSource source{path, {}};
   fs::path file = path;
@@ -112,6 +152,7 @@ FigureSource read_figure_source(const fs::path& path) {
           path.string(), kLogName);
     }
   }
+  check_kind_of_file(file);
   const bool is_log = file.extension() == ".jsonl";
   source.results = is_log ? read_training_log(file) : read_results(file);
   source.sha256 = sha256_of_file(file);

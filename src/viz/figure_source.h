@@ -45,6 +45,11 @@ struct FigureSource {
 /// @throws FormatError  if it is none of these; names file and line.
 FigureSource read_figure_source(const std::filesystem::path& path);
 
+/// What `path` stands for: itself, or of a folder without a training log the results files in it,
+/// in the order of their names.
+/// @throws IoError  if the folder holds neither; FormatError  if a .json in it cannot be read.
+std::vector<std::filesystem::path> figure_files(const std::filesystem::path& path);
+
 /// The file of embeddings that belongs to the results in `path`.
 std::filesystem::path embeddings_beside(const std::filesystem::path& path);
 

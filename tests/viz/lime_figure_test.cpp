@@ -110,6 +110,30 @@ TEST_F(LimeFigureTest, RefusesResultsThatDoNotFit) {
   EXPECT_THAT(refusal("nothing.json -o f.pdf", 1), HasSubstr("nothing.json"));
 }
 
+TEST_F(LimeFigureTest, SaysWhatElseAFileIs) {
+  testing::write_text(folder_ / "capture.h5", "\x89HDF\r\n\x1A\n and more");
+  EXPECT_THAT(refusal("capture.h5 -o f.pdf", 1),
+              HasSubstr("'capture.h5' is a capture; measure it with lime-metrics first"));
+  testing::write_text(folder_ / "entropy.csv", "label,layer\n");
+  EXPECT_THAT(refusal("entropy.csv -o f.pdf", 1), HasSubstr("'entropy.csv' is a table; give"));
+}
+
+TEST_F(LimeFigureTest, AFolderStandsForTheResultsInIt) {
+  fs::create_directories(folder_ / "results");
+  for (const char* const name : {"entropy.json", "cost.json"}) {
+    fs::copy_file(folder_ / name, folder_ / "results" / name);
+  }
+  testing::write_text(folder_ / "results/other.json", "{}");
+  ASSERT_EQ(run("all results -o figures --format csv --by task", "").status, 1);
+  const ProgramRun result = run("all results -o figures --format csv --measure entropy");
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_TRUE(fs::exists(folder_ / "figures/entropy.csv"));
+  EXPECT_TRUE(fs::exists(folder_ / "figures/cost.csv"));
+  fs::create_directories(folder_ / "none");
+  EXPECT_THAT(refusal("all none -o figures", 1),
+              HasSubstr("folder 'none' holds neither results of lime-metrics (.json) nor a"));
+}
+
 TEST_F(LimeFigureTest, RefusesDifferentTextsInOneFigure) {
   for (const std::string label : {"LLaMA", "LIMe"}) {
     Results results = testing::sample_entropy().results;

@@ -86,6 +86,79 @@ TEST(RecipesTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
 }
 
+TEST(RecipesTest, RefusesOptionsThatTheFigureDoesNotRead) {
+  EXPECT_THAT(refusal({sample_entropy()}, {.head = {7}, .router = {"nonsense"}}),
+              ::testing::StartsWith("figure: entropy has no --head, --router; it has --kind, "
+                                    "--site, --label, --layer-base"));
+  EXPECT_THAT(refusal({sample_router()}, {.kind = "router-mean", .layer = {1}}),
+              HasSubstr("router-mean has no --layer; it has --weighting, "));
+  EXPECT_THAT(refusal({testing::sample_separability()}, {.over = TrainingAxis::kFlops}),
+              HasSubstr("separability has no --over"));
+  EXPECT_THAT(refusal({testing::sample_cost()}, {.x_limits = {0.0, 1.0}}),
+              HasSubstr("x_limits: cost is a table"));
+  EXPECT_THAT(refusal({testing::sample_attention_heads()}, {.measure = {"entropy", "distance"}}),
+              HasSubstr("measure: attention-heads shows one of them, got entropy,distance"));
+  // Where the usual figure has nothing to show, the next one may have the option.
+  EXPECT_EQ(refusal({testing::sample_attention_heads()}, {.measure = {"first_share"}}), "");
+}
+
+TEST(RecipesTest, EveryOptionIsReadBySomeFigure) {
+  const FigureOptions all = {.layer = {1},
+                             .head = {1},
+                             .measure = {"x"},
+                             .router = {"x"},
+                             .weighting = {"x"},
+                             .by = BlimpGroups::kTask,
+                             .over = TrainingAxis::kTokens};
+  ASSERT_EQ(options_unread_by({}, all).size(), 7U);
+  for (const std::string& option : options_unread_by({}, all)) {
+    EXPECT_TRUE(std::any_of(all_recipes().begin(), all_recipes().end(), [&](const Recipe& recipe) {
+      const auto& read = recipe.options;
+      return std::find(read.begin(), read.end(), option) != read.end();
+    })) << option;
+  }
+  for (const Recipe& recipe : all_recipes()) {
+    EXPECT_TRUE(options_unread_by(recipe, options_read_by(recipe, all)).empty()) << recipe.name;
+  }
+}
+
+TEST(RecipesTest, LayersAreChosenAsTheAxesNumberThem) {
+  const std::vector<FigureSource> sources = {sample_router(4)};
+  const FigureOptions options = {.kind = "router-heads", .layer = {2}, .layer_base = 1};
+  EXPECT_EQ(make_figure(sources, options).panels.at(0).title, "layer 2");
+  EXPECT_THAT(refusal(sources, {.kind = "router-heads", .layer = {1}, .layer_base = 1}),
+              HasSubstr("layer: the results have no layer 1; there are layers 2, 3, 4"));
+  EXPECT_THAT(refusal(sources, {.kind = "router-heads", .layer = {0}}),
+              HasSubstr("no layer 0; there are layers 1, 2, 3"));
+}
+
+TEST(RecipesTest, SaysWhatThereIsOfWhatWasAskedFor) {
+  EXPECT_EQ(refusal({sample_entropy()}, {.site = {"value"}}),
+            "site: the results have no site 'value'; there are values, hidden");
+  EXPECT_EQ(refusal({sample_entropy()}, {.label = {"Lime"}}),
+            "label: the results have no label 'Lime'; there are LLaMA, LIMe");
+  EXPECT_EQ(refusal({sample_entropy()}, {.kind = "entropi"}),
+            "kind: there is no figure 'entropi'; did you mean 'entropy'?");
+}
+
+TEST(RecipesTest, CostSaysOverHowManyTokensEachRowIs) {
+  FigureSource source = testing::sample_cost();
+  source.results.rows.back()["sequence_length"] = 512;
+  EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
+              HasSubstr("over as many tokens as the row says"));
+}
+
+TEST(RecipesTest, CounterfactualChangesNumberLayersAsTheAxes) {
+  FigureSource source = testing::sample_counterfactual(4);
+  for (Json& row : source.results.rows) {
+    if (row.contains("router") && row["router"] == "unsigned") row["router"] = "cut-0";
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source},
+                                    {.kind = "counterfactual-change", .layer_base = 1});
+  EXPECT_THAT(figure.note, HasSubstr("mean over layers from 2 on"));
+  EXPECT_EQ(std::get<BarPanel>(figure.panels.at(0).content).groups.at(2), "cut-1");
+}
+
 TEST(RecipesTest, RefusesIndicesThatNoMapHas) {
   for (const Json& value : {Json(-1000000), Json(9999), Json(1e308), Json("nan"), Json(nullptr),
                             Json(0.5), Json("x"), Json(true)}) {
@@ -355,7 +428,7 @@ TEST(RecipesTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_EQ(make_figure(sources, {.layer = {2}, .head = {0}}).panels.size(), 1U);
   EXPECT_THAT(refusal(sources, {.head = {2}}),
               HasSubstr("head: the results have no head 2; there are 0, 1"));
-  EXPECT_THAT(refusal(sources, {.layer = {3}}), HasSubstr("there are 0, 1, 2"));
+  EXPECT_THAT(refusal(sources, {.layer = {3}}), HasSubstr("there are layers 0, 1, 2"));
 }
 
 TEST(RecipesTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {

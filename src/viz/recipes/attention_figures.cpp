@@ -41,7 +41,7 @@ constexpr std::array kAttentionMeasures = {
 };
 
 const AttentionMeasure& attention_measure(const FigureOptions& options) {
-  const std::string wanted = options.measure.empty() ? "entropy" : options.measure.front();
+  const std::string wanted = one_measure(options, "attention-heads", "entropy");
   std::vector<std::string> known;
   for (const AttentionMeasure& measure : kAttentionMeasures) {
     if (wanted == measure.key) return measure;
@@ -70,20 +70,18 @@ std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
   if (rows.empty()) {
     throw NothingToShow("figure: the results hold no rows of kind '{}'; {}", kind, remedy);
   }
-  const auto keep = [&](const std::string& key, const std::vector<int>& wanted) {
-    const std::set<int> there = numbers_of(rows, key);
-    for (const int number : wanted) {
-      if (there.contains(number)) continue;
-      throw InvalidArgument("{}: the results have no {} {}; there are {}", key, key, number,
-                            fmt::join(there, ", "));
-    }
-    std::erase_if(rows, [&](const FigureRow& row) {
-      return !wanted.empty() &&
-             std::find(wanted.begin(), wanted.end(), place_of(row, key)) == wanted.end();
-    });
-  };
-  keep("layer", options.layer);
-  keep("head", options.head);
+  rows = rows_of_layers(rows, options);
+  if (options.head.empty()) return rows;
+  const std::set<int> there = numbers_of(rows, "head");
+  for (const int head : options.head) {
+    if (there.contains(head)) continue;
+    throw InvalidArgument("head: the results have no head {}; there are {}", head,
+                          fmt::join(there, ", "));
+  }
+  std::erase_if(rows, [&](const FigureRow& row) {
+    return std::find(options.head.begin(), options.head.end(), place_of(row, "head")) ==
+           options.head.end();
+  });
   return rows;
 }
 

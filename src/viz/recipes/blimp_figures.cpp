@@ -177,13 +177,13 @@ Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& 
 }
 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {
-  const std::vector<FigureRow> all =
-      rows_where(accuracy_rows(sources, options), [&](const FigureRow& row) {
-        const int layer = row.has("layer") ? row.index("layer", kMostLayers) : 0;
-        return options.layer.empty() || !row.has("layer") ||
-               std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
-      });
-  if (all.empty()) throw NothingToShow("figure: no row holds an accuracy of these layers");
+  std::vector<FigureRow> all = accuracy_rows(sources, options);
+  if (all.empty()) throw NothingToShow("figure: no row holds an accuracy");
+  if (all.front().has("layer")) {
+    all = rows_of_layers(all, options);
+  } else if (!options.layer.empty()) {
+    throw InvalidArgument("layer: zero-shot accuracies have no layers");
+  }
   const std::vector<FigureRow> groups =
       rows_of_level(all, options.by.value_or(BlimpGroups::kLinguisticsTerm));
   const std::vector<TableModel> models = models_of(groups);

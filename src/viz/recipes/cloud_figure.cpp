@@ -19,12 +19,7 @@ std::vector<int> shown_layers(const std::vector<const SourceCloud*>& clouds,
                               const FigureOptions& options) {
   std::set<int> there;
   for (const SourceCloud* const cloud : clouds) there.insert(cloud->layer);
-  for (const int layer : options.layer) {
-    if (there.contains(layer)) continue;
-    throw InvalidArgument("figure: there is no drawing of layer {}; there are layers {}", layer,
-                          fmt::join(there, ", "));
-  }
-  if (!options.layer.empty()) return options.layer;
+  if (!options.layer.empty()) return layers_asked_for(options, there);
   const std::vector<int> all(there.begin(), there.end());
   if (all.size() <= kMostPanels) return all;
   std::vector<int> some;

@@ -93,8 +93,14 @@ Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& op
   }
   Figure figure;
   figure.is_wide = true;
-  figure.note = fmt::format("one forward pass over {:.0f} tokens; KV cache in {}",
-                            rows.front().number("sequence_length"), rows.front().text("dtype"));
+  const double tokens = rows.front().number("sequence_length");
+  const bool has_one_length = std::all_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
+    return row.number("sequence_length") == tokens;
+  });
+  figure.note = fmt::format(
+      "one forward pass over {}; KV cache in {}",
+      has_one_length ? fmt::format("{:.0f} tokens", tokens) : "as many tokens as the row says",
+      fmt::join(distinct(rows, "dtype"), " or "));
   figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
   return figure;
 }

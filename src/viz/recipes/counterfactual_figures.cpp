@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <string_view>
+#include <system_error>
 
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
@@ -18,6 +21,17 @@ constexpr std::array kFamilyMarkers = {MarkerShape::kDisc, MarkerShape::kSquare,
 
 /// "last" for "last-2": routers of one name with different numbers look alike.
 std::string family_of(const std::string& router) { return router.substr(0, router.find('-')); }
+
+/// What a figure calls a router: "cut-0", which lacks the first layer, counts as the axes do.
+std::string shown_name(const std::string& router, int layer_base) {
+  constexpr std::string_view kCut = "cut-";
+  int layer = 0;
+  const char* const end = router.data() + router.size();
+  if (!router.starts_with(kCut)) return router;
+  const auto read = std::from_chars(router.data() + kCut.size(), end, layer);
+  const bool is_layer = read.ec == std::errc() && read.ptr == end && layer < kMostLayers;
+  return is_layer ? fmt::format("{}{}", kCut, layer + layer_base) : router;
+}
 
 std::size_t family_colour(const std::string& family) {
   // What is taken away entirely, signs or sources, shares a colour.
@@ -58,7 +72,7 @@ std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
 
 /// A series per router of the model that has them, and one of the plain transformer beside it.
 std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
-                                    const std::vector<std::string>& wanted) {
+                                    const FigureOptions& options) {
   std::vector<RouterSeries> series;
   std::array<std::size_t, 8> seen = {};
   const auto next_of = [&](const std::string& router) {
@@ -67,7 +81,7 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
   const std::vector<FigureRow> trained =
       rows_where(rows, [](const FigureRow& row) { return row.text("router") == kTrained; });
   const std::vector<std::string> routed = distinct(trained, "label");
-  const std::vector<std::string> routers = chosen_routers(rows, wanted);
+  const std::vector<std::string> routers = chosen_routers(rows, options.router);
   for (const std::string& label : distinct(rows, "label")) {
     if (std::find(routed.begin(), routed.end(), label) == routed.end()) {
       // A plain transformer: what it reads is what it has.
@@ -76,7 +90,8 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
     }
     for (const std::string& router : routers) {
       const std::string prefix = routed.size() > 1 ? label + ", " : "";
-      series.push_back({label, router, prefix + router, router_look(router, next_of(router))});
+      series.push_back({label, router, prefix + shown_name(router, options.layer_base),
+                        router_look(router, next_of(router))});
     }
   }
   return series;
@@ -121,13 +136,14 @@ void lay_out(Figure& figure, const FigureOptions& options) {
 
 /// The differences of one quantity to the trained router: a bar per router.
 FigurePanel change_panel(const std::vector<FigureRow>& rows,
-                         const std::vector<std::string>& routers, const std::string& quantity) {
+                         const std::vector<std::string>& routers, const std::string& quantity,
+                         int layer_base) {
   BarPanel bars;
   BarPanel::Series series;
   for (const std::string& router : routers) {
     const std::vector<FigureRow> own = rows_with(rows, "router", router);
     if (own.empty()) continue;
-    bars.groups.push_back(router);
+    bars.groups.push_back(shown_name(router, layer_base));
     series.values.push_back(own.front().number("difference"));
     series.low.push_back(own.front().number("difference_low"));
     series.high.push_back(own.front().number("difference_high"));
@@ -145,7 +161,7 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
         return row.has("router") && row.has("layer") && row.has("mean");
       });
   if (rows.empty()) throw NothingToShow("figure: no row holds a layer under another router");
-  const std::vector<RouterSeries> series = series_of(rows, options.router);
+  const std::vector<RouterSeries> series = series_of(rows, options);
   Figure figure;
   for (const std::string& quantity : chosen_measures(distinct(rows, "quantity"), options.measure)) {
     const std::vector<FigureRow> part = rows_with(rows, "quantity", quantity);
@@ -192,11 +208,14 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
          chosen_measures(distinct(rows, "quantity"), options.measure)) {
       const std::vector<FigureRow> part = rows_with(of_label, "quantity", quantity);
       if (part.empty()) continue;
-      figure.panels.push_back(change_panel(part, routers, quantity));
+      figure.panels.push_back(change_panel(part, routers, quantity, options.layer_base));
       figure.panels.back().title = labels.size() > 1 ? label : "";
     }
   }
-  figure.note = "minus the trained router, mean over layers from 1 on; bars: paired 95 % intervals";
+  // The first layer has no router.
+  figure.note = fmt::format(
+      "minus the trained router, mean over layers from {} on; error bars: paired 95 % intervals",
+      1 + options.layer_base);
   lay_out(figure, options);
   figure.panel_aspect = 0.07 * static_cast<double>(routers.size() + 2);
   return figure;

@@ -2,11 +2,13 @@
 #include "viz/recipes/recipe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "core/errors.h"
+#include "core/suggest.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
@@ -61,6 +63,42 @@ void check_sources(std::span<const FigureSource> sources, const FigureOptions& o
   if (!options.mixed_texts) check_texts(sources);
 }
 
+void check_kind(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : all_recipes()) names.push_back(recipe.name);
+  if (std::find(names.begin(), names.end(), kind) != names.end()) return;
+  const std::string close = closest_word(kind, names);
+  throw InvalidArgument(
+      "kind: there is no figure '{}'; {}", kind,
+      close.empty() ? "there are " + join_words(names) : fmt::format("did you mean '{}'?", close));
+}
+
+/// What every figure has.
+constexpr std::array kCommonOptions = {"kind",     "site",  "label", "layer_base", "x_limits",
+                                       "y_limits", "log_x", "log_y", "columns",    "mixed_texts"};
+
+bool reads(const Recipe& recipe, const std::string& option) {
+  return std::find(kCommonOptions.begin(), kCommonOptions.end(), option) != kCommonOptions.end() ||
+         std::find(recipe.options.begin(), recipe.options.end(), option) != recipe.options.end();
+}
+
+/// "--layer-base" for "layer_base".
+std::string flag(std::string option) {
+  std::replace(option.begin(), option.end(), '_', '-');
+  return "--" + option;
+}
+
+void check_options(const Recipe& recipe, const FigureOptions& options) {
+  std::vector<std::string> unread = options_unread_by(recipe, options);
+  if (unread.empty()) return;
+  for (std::string& option : unread) option = flag(option);
+  std::vector<std::string> there;
+  for (const std::string& option : recipe.options) there.push_back(flag(option));
+  for (const char* const option : kCommonOptions) there.push_back(flag(option));
+  throw InvalidArgument("figure: {} has no {}; it has {}", recipe.name, fmt::join(unread, ", "),
+                        fmt::join(there, ", "));
+}
+
 /// The recipe called `kind`, or all that show the metric.
 std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::string& kind) {
   const std::string& metric = source.results.metric;
@@ -71,6 +109,7 @@ std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::st
         source.path.string(), metric, known_metrics());
   }
   if (kind.empty()) return fitting;
+  check_kind(kind);
   for (const Recipe* const recipe : fitting) {
     if (recipe->name == kind) return {recipe};
   }
@@ -82,6 +121,7 @@ std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::st
 Figure first_figure(const std::vector<const Recipe*>& recipes,
                     std::span<const FigureSource> sources, const FigureOptions& options) {
   std::optional<NothingToShow> first;
+  if (recipes.size() == 1) check_options(*recipes.front(), options);
   for (const Recipe* const recipe : recipes) {
     try {
       Figure figure = recipe->make(sources, options);
@@ -89,6 +129,7 @@ Figure first_figure(const std::vector<const Recipe*>& recipes,
         throw NothingToShow("figure: '{}': no row has all that {} shows, with a label",
                             sources.front().path.string(), recipe->name);
       }
+      check_options(*recipe, options);
       figure.name = recipe->name;
       return figure;
     } catch (const NothingToShow& nothing) {
@@ -142,6 +183,15 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
   figure.note += "values that are not above 0 are left out";
 }
 
+void check_there(const char* option, const std::vector<std::string>& wanted,
+                 const std::vector<std::string>& there) {
+  for (const std::string& one : wanted) {
+    if (std::find(there.begin(), there.end(), one) != there.end()) continue;
+    throw InvalidArgument("{0}: the results have no {0} '{1}'; there are {2}", option, one,
+                          join_words(there));
+  }
+}
+
 void check_limits(const std::vector<double>& limits, const char* name) {
   if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
   throw InvalidArgument("{}: must be two numbers, the smaller first, got {}", name,
@@ -155,7 +205,7 @@ void FigureOptions::describe(OptionList& list) {
   list.add("kind", kind, "figure; the usual one of the metric if not given (see --list)");
   list.add("site", site, "sites, e.g. values,hidden; all if not given");
   list.add("label", label, "models; all if not given");
-  list.add("layer", layer, "layers of figures that have a panel per layer");
+  list.add("layer", layer, "layers of figures that have a panel per layer, from --layer-base on");
   list.add("head", head, "heads of attention; all if not given");
   list.add("measure", measure,
            "measures or quantities, of geometry, similarity, tokens, attention and comparison");
@@ -163,7 +213,7 @@ void FigureOptions::describe(OptionList& list) {
   list.add("weighting", weighting, "of router maps: none, keys, values, or 'keys - none'");
   list.add("by", by, "what BLiMP is broken down by");
   list.add("over", over, "what loss curves run over");
-  list.add("layer_base", layer_base, "number of the first layer on axes, 0 or 1");
+  list.add("layer_base", layer_base, "number of the first layer on axes and in --layer, 0 or 1");
   list.add("x_limits", x_limits, "smallest and largest x");
   list.add("y_limits", y_limits, "smallest and largest y");
   list.add("log_x", log_x, "logarithmic x axis");
@@ -192,11 +242,39 @@ std::vector<const Recipe*> recipes_of(std::string_view metric) {
   return fitting;
 }
 
+FigureOptions options_read_by(const Recipe& recipe, const FigureOptions& options) {
+  const FigureOptions defaults;
+  FigureOptions read = options;
+  if (!reads(recipe, "layer")) read.layer = defaults.layer;
+  if (!reads(recipe, "head")) read.head = defaults.head;
+  if (!reads(recipe, "measure")) read.measure = defaults.measure;
+  if (!reads(recipe, "router")) read.router = defaults.router;
+  if (!reads(recipe, "weighting")) read.weighting = defaults.weighting;
+  if (!reads(recipe, "by")) read.by = defaults.by;
+  if (!reads(recipe, "over")) read.over = defaults.over;
+  return read;
+}
+
+std::vector<std::string> options_unread_by(const Recipe& recipe, const FigureOptions& options) {
+  const Json values = options_to_json(options);
+  const Json defaults = options_to_json(FigureOptions{});
+  std::vector<std::string> unread;
+  for (const auto& [name, value] : values.items()) {
+    if (value != defaults.at(name) && !reads(recipe, name)) unread.push_back(name);
+  }
+  return unread;
+}
+
 Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   options.validate();
   check_sources(sources, options);
   Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   for (FigurePanel& panel : figure.panels) {
+    const bool has_limits = !options.x_limits.empty() || !options.y_limits.empty();
+    if (has_limits && std::holds_alternative<TablePanel>(panel.content)) {
+      throw InvalidArgument("{}_limits: {} is a table and has no axes",
+                            options.x_limits.empty() ? "y" : "x", figure.name);
+    }
     limit(panel.x, options.x_limits);
     limit(panel.y, options.y_limits);
   }
@@ -265,16 +343,15 @@ std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
       all.push_back({&row, s, &sources[s].path});
     }
   }
+  check_there("site", options.site, distinct(all, "site"));
+  check_there("label", options.label, distinct(all, "label"));
   std::vector<FigureRow> chosen;
   std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const FigureRow& row) {
     return contains(options.site, row.text("site")) && contains(options.label, row.text("label"));
   });
   if (chosen.empty()) {
-    throw InvalidArgument(
-        "figure: no row has site '{}' and label '{}'; there are sites {} and "
-        "labels {}",
-        fmt::join(options.site, ","), fmt::join(options.label, ","),
-        fmt::join(distinct(all, "site"), ", "), fmt::join(distinct(all, "label"), ", "));
+    throw InvalidArgument("figure: no row has both site {} and label {}",
+                          fmt::join(options.site, ","), fmt::join(options.label, ","));
   }
   return chosen;
 }
@@ -295,6 +372,40 @@ std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std:
     }
   }
   return texts;
+}
+
+std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<int>& there) {
+  std::vector<int> shown;
+  for (const int layer : there) shown.push_back(layer + options.layer_base);
+  std::vector<int> asked;
+  for (const int layer : options.layer) {
+    if (std::find(shown.begin(), shown.end(), layer) == shown.end()) {
+      throw InvalidArgument("layer: the results have no layer {}; there are layers {}", layer,
+                            fmt::join(shown, ", "));
+    }
+    asked.push_back(layer - options.layer_base);
+  }
+  return asked;
+}
+
+std::vector<FigureRow> rows_of_layers(const std::vector<FigureRow>& rows,
+                                      const FigureOptions& options) {
+  if (options.layer.empty()) return rows;
+  std::set<int> there;
+  for (const FigureRow& row : rows) there.insert(row.index("layer", kMostLayers));
+  const std::vector<int> asked = layers_asked_for(options, there);
+  return rows_where(rows, [&](const FigureRow& row) {
+    return std::find(asked.begin(), asked.end(), row.index("layer", kMostLayers)) != asked.end();
+  });
+}
+
+std::string one_measure(const FigureOptions& options, const std::string& kind,
+                        const std::string& usual) {
+  if (options.measure.size() > 1) {
+    throw InvalidArgument("measure: {} shows one of them, got {}", kind,
+                          fmt::join(options.measure, ","));
+  }
+  return options.measure.empty() ? usual : options.measure.front();
 }
 
 int columns_for(std::size_t panels, int wanted) {

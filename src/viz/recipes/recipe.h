@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +52,9 @@ struct FigureOptions {
   std::string kind = {};
   std::vector<std::string> site = {};   ///< empty: all
   std::vector<std::string> label = {};  ///< models; empty: all
-  std::vector<int> layer = {};  ///< of figures with a panel per layer; empty: all, or some evenly
-  std::vector<int> head = {};   ///< of attention; empty: all
+  /// Of figures with a panel per layer, from layer_base on; empty: all, or some evenly.
+  std::vector<int> layer = {};
+  std::vector<int> head = {};             ///< of attention; empty: all
   std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: chosen
   std::vector<std::string> router = {};   ///< of counterfactual; empty: all
   /// Of router maps: none (|R|), keys, values (|R| times the root mean square of what it weighs),
@@ -79,11 +81,18 @@ struct Recipe {
   std::string name;                  ///< what --kind takes
   std::vector<std::string> metrics;  ///< of results that it shows
   std::string help;                  ///< what it shows
+  /// Of FigureOptions those that it reads beside what every figure has.
+  std::vector<std::string> options;
   std::function<Figure(std::span<const FigureSource>, const FigureOptions&)> make;
 };
 
 /// All figures there are.
 const std::vector<Recipe>& all_recipes();
+/// What of `options` `recipe` reads; the rest is as by default.
+FigureOptions options_read_by(const Recipe& recipe, const FigureOptions& options);
+/// The options that differ from the default and that `recipe` does not read.
+std::vector<std::string> options_unread_by(const Recipe& recipe, const FigureOptions& options);
+
 /// Those that show results of `metric`, the usual one first.
 std::vector<const Recipe*> recipes_of(std::string_view metric);
 
@@ -95,8 +104,9 @@ class NothingToShow : public InvalidArgument {
 
 /// The figure that `options` ask for.
 /// @throws InvalidArgument  if no recipe fits the results (says which do), files are of different
-///                          metrics or of different texts, a site or label is missing, or there is
-///                          no row; NothingToShow where rows of the needed kind are missing.
+///                          metrics or of different texts, a site or label is missing, there is
+///                          no row, or the recipe does not read an option that differs from the
+///                          default; NothingToShow where rows of the needed kind are missing.
 Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 
 // For recipes.
@@ -134,6 +144,19 @@ std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
 
 /// The different texts under `key`, in the order of their first appearance.
 std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key);
+
+/// The layers asked for as files number them, from 0; `options` number them as axes do.
+/// @param there  the layers of the results, from 0. @throws InvalidArgument  if one is not there.
+std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<int>& there);
+
+/// Rows of the layers asked for; all if none are.
+std::vector<FigureRow> rows_of_layers(const std::vector<FigureRow>& rows,
+                                      const FigureOptions& options);
+
+/// The one measure that `kind` shows: the one asked for, else `usual`.
+/// @throws InvalidArgument  if several are asked for.
+std::string one_measure(const FigureOptions& options, const std::string& kind,
+                        const std::string& usual);
 
 /// Number of columns for `panels` panels: `wanted`, or as many as make the grid near 3 wide.
 int columns_for(std::size_t panels, int wanted);

@@ -73,12 +73,7 @@ std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureO
     if (there.size() > 1) there.erase(0);
     return {there.begin(), there.end()};
   }
-  for (const int layer : options.layer) {
-    if (there.contains(layer)) continue;
-    throw InvalidArgument("figure: there is no router of layer {}; there are layers {}", layer,
-                          fmt::join(there, ", "));
-  }
-  return options.layer;
+  return layers_asked_for(options, there);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ FigurePanel similarity_panel(const std::vector<FigureRow>& rows, const LayerPair
 Figure similarity_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of(sources, options);
   std::string measure = "cka_debiased";
-  if (!options.measure.empty()) measure = options.measure.front();
+  measure = one_measure(options, "similarity", measure);
   const auto has_measure = [&](const FigureRow& row) { return row.has(measure); };
   if (std::none_of(rows.begin(), rows.end(), has_measure)) {
     throw InvalidArgument(

@@ -30,8 +30,7 @@ constexpr std::array kTokenMeasures = {
 };
 
 const TokenMeasure& token_measure(const FigureOptions& options) {
-  const std::string wanted =
-      options.measure.empty() ? "entropy_contribution" : options.measure.front();
+  const std::string wanted = one_measure(options, "tokens", "entropy_contribution");
   std::vector<std::string> known;
   for (const TokenMeasure& measure : kTokenMeasures) {
     if (wanted == measure.key) return measure;
@@ -120,12 +119,7 @@ std::pair<double, double> norm_range(const Figure& figure) {
 
 Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const TokenMeasure& measure = token_measure(options);
-  const std::vector<FigureRow> rows =
-      rows_where(rows_of(sources, options), [&](const FigureRow& row) {
-        const int layer = row.index("layer", kMostLayers);
-        return options.layer.empty() ||
-               std::find(options.layer.begin(), options.layer.end(), layer) != options.layer.end();
-      });
+  const std::vector<FigureRow> rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no next one: its cell stays empty.
   if (std::none_of(rows.begin(), rows.end(),
                    [&](const FigureRow& row) { return row.has(measure.key); })) {
