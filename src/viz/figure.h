@@ -159,6 +159,10 @@ std::pair<double, double> colour_range_of(const Figure& figure);
 /// Number of colours that the series and classes of `figure` take, at least 1.
 std::size_t num_colours_of(const Figure& figure);
 
+/// The points of a curve with a band between two gaps (or ends): a band has no width there, so that
+/// their spread is drawn as an error bar. Empty for other curves.
+std::vector<std::size_t> lone_points(const Curve& curve);
+
 /// Labels of the legend in the order of their first appearance, each with its look.
 struct LegendEntry {
   std::string label;

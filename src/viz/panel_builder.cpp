@@ -74,8 +74,12 @@ void add_band(const PanelPlace& place, const Curve& curve, const QColor& colour)
   high->setChannelFillGraph(low);
 }
 
+/// Error bars at all points, or at those of a curve with a band that are alone.
 void add_error_bars(const PanelPlace& place, const Curve& curve, QCPGraph* graph,
                     const QColor& colour) {
+  const std::vector<std::size_t> lone = lone_points(curve);
+  const bool is_band = curve.spread == Curve::Spread::kBand;
+  if (curve.spread == Curve::Spread::kNone || (is_band && lone.empty())) return;
   auto* const bars = new QCPErrorBars(place.x(), place.y());
   bars->setDataPlottable(graph);
   bars->setPen(QPen(colour, units(0.7)));
@@ -84,8 +88,9 @@ void add_error_bars(const PanelPlace& place, const Curve& curve, QCPGraph* graph
   QVector<double> minus;
   QVector<double> plus;
   for (std::size_t i = 0; i < curve.y.size(); ++i) {
-    minus.push_back(curve.y[i] - curve.low[i]);
-    plus.push_back(curve.high[i] - curve.y[i]);
+    const bool is_shown = !is_band || std::find(lone.begin(), lone.end(), i) != lone.end();
+    minus.push_back(is_shown ? curve.y[i] - curve.low[i] : qQNaN());
+    plus.push_back(is_shown ? curve.high[i] - curve.y[i] : qQNaN());
   }
   bars->setData(minus, plus);
 }
@@ -174,7 +179,7 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
     graph->setPen(place.theme->curve_pen(curve.look, place.num_classes));
     graph->setScatterStyle(scatter_style(curve.look.marker, colour));
     graph->setAdaptiveSampling(false);
-    if (curve.spread == Curve::Spread::kBars) add_error_bars(place, curve, graph, colour);
+    add_error_bars(place, curve, graph, colour);
   }
 }
 

@@ -99,6 +99,7 @@ struct PgfPlots {
     for (const Curve& curve : panel.curves) {
       if (curve.spread == Curve::Spread::kBand) add_band(curve);
       add_curve(curve);
+      add_lone_points(curve);
       add_stars(curve);
     }
   }
@@ -116,6 +117,21 @@ struct PgfPlots {
       tex += ' ';
     }
     tex += "};\n";
+  }
+
+  void add_lone_points(const Curve& curve) const {
+    Curve points;
+    for (const std::size_t i : lone_points(curve)) {
+      points.x.push_back(curve.x[i]);
+      points.y.push_back(curve.y[i]);
+      points.low.push_back(curve.low[i]);
+      points.high.push_back(curve.high[i]);
+    }
+    if (points.x.empty()) return;
+    points.spread = Curve::Spread::kBars;
+    points.look = curve.look;
+    points.look.pattern = LinePattern::kNone;
+    add_curve(points);
   }
 
   void add_stars(const Curve& curve) const {

@@ -51,6 +51,53 @@ TEST(RecipesTest, MissingLayersLeaveAGap) {
   EXPECT_TRUE(std::isnan(curve.y[2]));
 }
 
+TEST(RecipesTest, ALayerBetweenGapsHasAnErrorBarForABand) {
+  std::vector<FigureSource> sources = {sample_entropy(5)};
+  std::erase_if(sources[0].results.rows, [](const Json& row) { return row["layer"] == 1; });
+  const Figure figure = make_figure(sources, {});
+  const Curve& curve = std::get<CurvePanel>(figure.panels[0].content).curves[0];
+  EXPECT_EQ(lone_points(curve), (std::vector<std::size_t>{0}));
+  EXPECT_THAT(figure.note, HasSubstr("; bands and error bars: 95 % intervals"));
+  EXPECT_THAT(figure_to_pgfplots(figure, {}), HasSubstr("(0,2) += (0,"));
+  EXPECT_TRUE(lone_points(Curve{}).empty());
+}
+
+TEST(RecipesTest, NotesSayWhatBandsAndBarsAre) {
+  const auto note_of = [](const FigureSource& source, const std::string& kind) {
+    return make_figure(std::vector<FigureSource>{source}, {.kind = kind}).note;
+  };
+  FigureSource entropy = sample_entropy(4);
+  entropy.results.options["confidence"] = 0.9;
+  EXPECT_THAT(note_of(entropy, "entropy"), HasSubstr("; bands: 90 % intervals"));
+  EXPECT_THAT(note_of(sample_entropy(1), "entropy"), HasSubstr("; error bars: 95 % intervals"));
+  EXPECT_EQ(note_of(testing::sample_blimp(4), "blimp"), "bands: 95 % intervals");
+  EXPECT_THAT(note_of(testing::sample_blimp(0), "blimp"), HasSubstr("error bars: 95 % intervals"));
+  EXPECT_THAT(note_of(testing::sample_comparison(4), "comparison"),
+              HasSubstr("; error bars: paired 95 % intervals; * p"));
+  FigureSource geometry = testing::sample_geometry(4);
+  EXPECT_EQ(note_of(geometry, "geometry"), "") << "there are no intervals";
+  for (Json& row : geometry.results.rows) {
+    row["ci_low"] = row["ci_high"] = row["mean"];
+  }
+  EXPECT_EQ(note_of(geometry, "geometry"), "bands: 95 % intervals");
+}
+
+TEST(RecipesTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
+  FigureSource source = testing::sample_separability(4);
+  const std::vector<Json> rows = source.results.rows;
+  for (Json row : rows) {
+    row["method"] = "lime-code";
+    row.erase("majority");
+    source.results.rows.push_back(row);
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  for (const FigurePanel& panel : figure.panels) {
+    ASSERT_EQ(std::get<CurvePanel>(panel.content).references.size(), 1U);
+    EXPECT_DOUBLE_EQ(std::get<CurvePanel>(panel.content).references[0].y, 0.25);
+  }
+}
+
 TEST(RecipesTest, TheMeanMapIsALowerTriangle) {
   const std::vector<FigureSource> sources = {sample_router(4)};
   const Figure figure = make_figure(sources, {});
@@ -573,7 +620,8 @@ TEST(RecipesTest, LatexSaysWhatLettersMeanToIt) {
       make_figure(std::vector<FigureSource>{testing::sample_comparison()}, {.kind = "comparison"});
   const std::string tex = figure_to_pgfplots(figure, {});
   EXPECT_THAT(tex, HasSubstr("ylabel={$\\Delta$ entropy (nats)}"));
-  EXPECT_THAT(tex, HasSubstr("LIMe $-$ LLaMA; * p \\textless{} 0.05"));
+  EXPECT_THAT(
+      tex, HasSubstr("LIMe $-$ LLaMA; error bars: paired 95 \\% intervals; * p \\textless{} 0.05"));
   EXPECT_THAT(tex, HasSubstr("{***}"));
   // LaTeX knows no letters beyond ASCII unless told.
   EXPECT_TRUE(std::all_of(tex.begin(), tex.end(), [](char c) { return c > 0; }));

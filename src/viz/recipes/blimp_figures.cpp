@@ -32,7 +32,8 @@ std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGr
 }
 
 /// Accuracies of probes over the layers: a panel per site and group.
-Figure probe_curves(const std::vector<FigureRow>& rows, const FigureOptions& options) {
+Figure probe_curves(const std::vector<FigureRow>& rows, std::span<const FigureSource> sources,
+                    const FigureOptions& options) {
   const std::vector<FigureRow> part = rows_of_level(rows, options.by.value_or(BlimpGroups::kAll));
   const std::vector<std::string> labels = distinct(rows, "label");
   const std::vector<std::string> sites = sites_of(rows);
@@ -53,6 +54,7 @@ Figure probe_curves(const std::vector<FigureRow>& rows, const FigureOptions& opt
       figure.panels.push_back(std::move(panel));
     }
   }
+  add_note(figure, intervals_note(figure, sources));
   figure.shares_y = true;
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.is_wide = figure.columns >= 3;
@@ -169,11 +171,13 @@ std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const st
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = accuracy_rows(sources, options);
   if (rows.empty()) throw NothingToShow("figure: no row holds an accuracy");
-  if (rows.front().has("layer")) return probe_curves(rows, options);
+  if (rows.front().has("layer")) return probe_curves(rows, sources, options);
   const std::vector<FigureRow> comparisons =
       rows_where(rows_of(sources, options),
                  [](const FigureRow& row) { return row.text("kind") == "comparison"; });
-  return zero_shot_bars(rows, comparisons, options);
+  Figure figure = zero_shot_bars(rows, comparisons, options);
+  add_note(figure, intervals_note(figure, sources));
+  return figure;
 }
 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {

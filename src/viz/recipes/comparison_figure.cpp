@@ -119,8 +119,9 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
   figure.columns =
       columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_site);
   figure.is_wide = figure.columns >= 2;
-  figure.note = fmt::format("{}{} over the layers", pairs.size() == 1 ? pairs.front() + "; " : "",
-                            kStarsNote);
+  figure.note = pairs.size() == 1 ? pairs.front() : "";
+  add_note(figure, intervals_note(figure, sources, "paired "));
+  add_note(figure, fmt::format("{} over the layers", kStarsNote));
   return figure;
 }
 

@@ -213,9 +213,9 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
     }
   }
   // The first layer has no router.
-  figure.note = fmt::format(
-      "minus the trained router, mean over layers from {} on; error bars: paired 95 % intervals",
-      1 + options.layer_base);
+  figure.note =
+      fmt::format("minus the trained router, mean over layers from {} on", 1 + options.layer_base);
+  add_note(figure, intervals_note(figure, sources, "paired "));
   lay_out(figure, options);
   figure.panel_aspect = 0.07 * static_cast<double>(routers.size() + 2);
   return figure;
@@ -259,8 +259,9 @@ Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
       figure.panels.push_back(std::move(panel));
     }
   }
-  figure.note = fmt::format("{}gap = better projections + mixing; bands: 95 % intervals",
+  figure.note = fmt::format("{}gap = better projections + mixing",
                             labels.size() == 1 ? with_minus(labels.front()) + ": " : "");
+  add_note(figure, intervals_note(figure, sources));
   lay_out(figure, options);
   return figure;
 }

@@ -20,8 +20,8 @@ Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions
   columns.ceiling_label = "ceiling";
   columns.y_label = fmt::format("entropy ({})", unit.empty() ? "nats" : unit);
   Figure figure = layer_curves(rows, columns, options);
-  figure.note =
-      fmt::format("matrix-based entropy of order \xCE\xB1 = {}; bands: 95 % intervals", alpha);
+  figure.note = fmt::format("matrix-based entropy of order \xCE\xB1 = {}", alpha);
+  add_note(figure, intervals_note(figure, sources));
   return figure;
 }
 

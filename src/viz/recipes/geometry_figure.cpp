@@ -39,6 +39,7 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
   figure.columns = options.columns > 0 ? options.columns
                                        : std::min<int>(3, static_cast<int>(figure.panels.size()));
   if (has_more_sites) figure.note = "site: " + sites.front();
+  add_note(figure, intervals_note(figure, sources));
   figure.panel_aspect = 0.75;
   figure.is_wide = figure.columns >= 3;
   return figure;

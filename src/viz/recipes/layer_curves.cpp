@@ -11,6 +11,7 @@
 namespace lime {
 namespace {
 
+constexpr double kUsualConfidence = 0.95;
 constexpr std::array kMarkers = {MarkerShape::kDisc, MarkerShape::kSquare, MarkerShape::kTriangle,
                                  MarkerShape::kDiamond};
 constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
@@ -58,6 +59,41 @@ bool has_spread(const Curve& curve) {
 
 SeriesLook model_look(std::size_t index) {
   return {index, kPatterns[index / 7 % kPatterns.size()], kMarkers[index % kMarkers.size()]};
+}
+
+std::string intervals_note(const Figure& figure, std::span<const FigureSource> sources,
+                           const std::string& kind) {
+  bool has_bands = false;
+  bool has_bars = false;
+  const auto see = [&](const Curve& curve) {
+    const std::size_t lone = lone_points(curve).size();
+    const auto points = static_cast<std::size_t>(std::count_if(
+        curve.y.begin(), curve.y.end(), [](double value) { return std::isfinite(value); }));
+    has_bands = has_bands || (curve.spread == Curve::Spread::kBand && lone < points);
+    has_bars = has_bars || curve.spread == Curve::Spread::kBars || lone > 0;
+  };
+  for (const FigurePanel& panel : figure.panels) {
+    if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+      for (const Curve& curve : curves->curves) see(curve);
+    } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+      for (const BarPanel::Series& series : bars->series) {
+        has_bars = has_bars || std::any_of(series.low.begin(), series.low.end(),
+                                           [](double low) { return std::isfinite(low); });
+      }
+    }
+  }
+  if (!has_bands && !has_bars) return "";
+  const char* const drawn = !has_bars ? "bands" : has_bands ? "bands and error bars" : "error bars";
+  const Json& run = sources.front().results.options;
+  const auto given = run.find("confidence");
+  const double confidence =
+      given != run.end() && given->is_number() ? given->get<double>() : kUsualConfidence;
+  return fmt::format("{}: {}{:.6g} % intervals", drawn, kind, 100.0 * confidence);
+}
+
+void add_note(Figure& figure, const std::string& more) {
+  if (!figure.note.empty() && !more.empty()) figure.note += "; ";
+  figure.note += more;
 }
 
 std::vector<std::string> sites_of(const std::vector<FigureRow>& rows) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "viz/recipes/recipe.h"
 
 namespace lime {
@@ -28,6 +32,14 @@ FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& c
 
 /// One curve over the layers of `rows`. @throws InvalidArgument  if a layer comes twice.
 Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base);
+
+/// What the bands and error bars of `figure` are, "bands: 95 % intervals"; empty if it has none.
+/// The confidence is that of the options of the first results. @param kind  "paired " or nothing.
+std::string intervals_note(const Figure& figure, std::span<const FigureSource> sources,
+                           const std::string& kind = "");
+
+/// Adds `more` to the note of `figure`, after a semicolon.
+void add_note(Figure& figure, const std::string& more);
 
 /// How the `index`-th model looks in all curves: colour and marker, and dashes past the palette.
 SeriesLook model_look(std::size_t index);

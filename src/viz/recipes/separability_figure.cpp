@@ -76,10 +76,14 @@ Figure separability_figure(std::span<const FigureSource> sources, const FigureOp
   Figure figure;
   for (const std::string& method : methods) {
     for (const std::string& site : sites) {
-      const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
-        return row.text("method") == method && row.text("site") == site;
-      });
+      const std::vector<FigureRow> of_site =
+          rows_where(rows, [&](const FigureRow& row) { return row.text("site") == site; });
+      const std::vector<FigureRow> part =
+          rows_where(of_site, [&](const FigureRow& row) { return row.text("method") == method; });
       figure.panels.push_back(accuracy_panel(part, labels, controls, options));
+      // Only some methods write it down, but all tell the same rows apart.
+      std::get<CurvePanel>(figure.panels.back().content).references =
+          std::get<CurvePanel>(accuracy_panel(of_site, {}, {}, options).content).references;
       std::string& title = figure.panels.back().title;
       if (sites.size() > 1) title = site;
       if (methods.size() > 1) title += fmt::format("{}{}", title.empty() ? "" : ", ", method);
