@@ -145,8 +145,10 @@ struct Figure {
   std::string note = {};  ///< small, below all panels: what stars mean, what was left out
   bool is_wide = false;   ///< asks for the width of a page rather than of a column
   int columns = 1;
-  double panel_aspect = 0.62;  ///< height of a panel by its width
-  std::string colour_label;    ///< at the colour bar of maps
+  bool keeps_columns = false;    ///< however narrow that makes the panels
+  bool labels_at_edges = false;  ///< only the outer panels have labels of axes: thin_out_labels()
+  double panel_aspect = 0.62;    ///< height of a panel by its width
+  std::string colour_label;      ///< at the colour bar of maps
   /// Colour range of all maps; unset: of the values, symmetric around 0 where they are signed.
   std::optional<std::pair<double, double>> colour_range;
   bool shares_y = false;  ///< all panels have one y range, and only the first column its numbers

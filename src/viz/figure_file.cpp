@@ -13,6 +13,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "viz/figure_columns.h"
 #include "viz/figure_metadata.h"
 #include "viz/figure_painter.h"
 #include "viz/plot_theme.h"
@@ -87,14 +88,17 @@ void write_figure(const fs::path& path, const Figure& figure, const FigureStyle&
     return;
   }
   if (kind == ".tex") {
-    write_bytes(path, QByteArray::fromStdString(figure_to_pgfplots(figure, style)));
+    write_bytes(path, QByteArray::fromStdString(
+                          figure_to_pgfplots(with_fitting_columns(figure, style), style)));
     return;
   }
   if (kind != ".pdf" && kind != ".svg" && kind != ".png") {
     throw InvalidArgument("'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'",
                           path.string(), kind);
   }
-  FigurePainter painter(figure, style);
+  style.validate();
+  const Figure fitting = with_fitting_columns(figure, style);
+  FigurePainter painter(fitting, style);
   if (kind == ".pdf") write_bytes(path, draw_pdf(painter, figure, provenance));
   if (kind == ".svg") write_bytes(path, draw_svg(painter, provenance));
   if (kind == ".png") write_bytes(path, draw_png(painter, style, provenance));

@@ -93,6 +93,14 @@ bool FigureLayout::has_map() const {
   });
 }
 
+bool FigureLayout::has_long_colour_bar() const {
+  constexpr double kLowest = 20.0;     // mm, for the numbers and the label of a bar
+  constexpr double kColourBar = 15.0;  // mm; of the labels beside a panel
+  constexpr double kLabels = 10.0;
+  const double panel = (width_ / kUnitsPerMm - kColourBar) / num_columns() - kLabels;
+  return has_map() && num_rows() > 1 && panel * figure_.panel_aspect < kLowest;
+}
+
 MapScale FigureLayout::map_scale() const {
   const bool is_signed =
       std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
@@ -107,7 +115,14 @@ void FigureLayout::add_panels() {
   // Grid and panels are in their place before they are filled: what is drawn in a panel looks for
   // its axes in the plot.
   grid_ = new QCPLayoutGrid;
-  add_row(grid_);
+  if (has_long_colour_bar()) {
+    sheet_ = new QCPLayoutGrid;
+    add_row(sheet_);
+    sheet_->setColumnSpacing(units(5));
+    sheet_->addElement(0, 0, grid_);
+  } else {
+    add_row(grid_);
+  }
   grid_->setColumnSpacing(units(5));
   grid_->setRowSpacing(units(4));
   std::vector<QCPMarginGroup*> columns;
@@ -216,12 +231,16 @@ void FigureLayout::share_y() {
 }
 
 void FigureLayout::add_colour_bar() {
-  // In the first row of panels: as high as one of them.
   QCPAxisRect* const bar = new_colour_bar(&plot_, map_scale(), figure_.colour_label, theme_);
-  grid_->addElement(0, num_columns(), bar);
-  grid_->setColumnStretchFactor(num_columns(), 1e-3);
-  // Its upper and lower ends are those of the panel beside it.
-  bar->setMarginGroup(QCP::msTop | QCP::msBottom, rects_.front()->marginGroup(QCP::msTop));
+  // In the first row of panels, as high as one of them; where that is too low, beside all rows.
+  QCPLayoutGrid* const grid = sheet_ != nullptr ? sheet_ : grid_;
+  const int column = grid->columnCount();
+  grid->addElement(0, column, bar);
+  grid->setColumnStretchFactor(column, 1e-3);
+  // Its upper and lower ends are those of the panels beside it.
+  const QCPAxisRect* const lowest = sheet_ != nullptr ? rects_.back() : rects_.front();
+  bar->setMarginGroup(QCP::msTop, rects_.front()->marginGroup(QCP::msTop));
+  bar->setMarginGroup(QCP::msBottom, lowest->marginGroup(QCP::msBottom));
 }
 
 void FigureLayout::update(int height) {

@@ -43,6 +43,7 @@ class FigureLayout {
   void wrap_labels();
   std::string panel_letter(std::size_t index) const;
   bool has_map() const;
+  bool has_long_colour_bar() const;
   MapScale map_scale() const;
   int num_columns() const;
   int num_rows() const;
@@ -53,6 +54,7 @@ class FigureLayout {
   const PlotTheme& theme_;
   int width_;
   std::size_t num_colours_;
+  QCPLayoutGrid* sheet_ = nullptr;  ///< of the grid and a colour bar beside all of its rows, if any
   QCPLayoutGrid* grid_ = nullptr;
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/recipes.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,9 @@
 
 #include "core/errors.h"
 #include "support/refusal.h"
+#include "viz/figure_columns.h"
 #include "viz/figure_file.h"
+#include "viz/recipes/attention_panels.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -96,6 +100,61 @@ TEST(RecipesTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
     ASSERT_EQ(std::get<CurvePanel>(panel.content).references.size(), 1U);
     EXPECT_DOUBLE_EQ(std::get<CurvePanel>(panel.content).references[0].y, 0.25);
   }
+}
+
+TEST(RecipesTest, NarrowFiguresHaveFewerPanelsSideBySide) {
+  FigureSource entropy = sample_entropy(4);
+  for (Json row : std::vector<Json>(entropy.results.rows)) {
+    row["site"] = "routed_" + row["site"].get<std::string>();
+    entropy.results.rows.push_back(row);
+  }
+  std::erase_if(entropy.results.rows,
+                [](const Json& row) { return row["site"] == "routed_hidden"; });
+  const std::vector<FigureSource> sources = {entropy};
+  const Figure figure = make_figure(sources, {});
+  ASSERT_EQ(figure.columns, 3);
+  EXPECT_EQ(with_fitting_columns(figure, {}).columns, 3);
+  EXPECT_EQ(with_fitting_columns(figure, {.size = "100"}).columns, 2);
+  EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
+  EXPECT_EQ(with_fitting_columns(figure, {.size = "77x40"}).columns, 3) << "the height is fixed";
+  const Figure chosen = make_figure(sources, {.columns = 3});
+  EXPECT_EQ(with_fitting_columns(chosen, {.size = "acl-column"}).columns, 3);
+}
+
+TEST(RecipesTest, LabelsStayAtTheEdgesOfANarrowSheet) {
+  const Figure wide =
+      make_figure(std::vector<FigureSource>{sample_router(24, 2)}, {.kind = "router-heads"});
+  ASSERT_EQ(wide.columns, 5);
+  const Figure narrow = with_fitting_columns(wide, {.size = "acl-column"});
+  ASSERT_EQ(narrow.columns, 3);
+  EXPECT_EQ(narrow.panels.at(3).y.label, "head");
+  EXPECT_EQ(narrow.panels.at(5).y.label, "");
+  EXPECT_EQ(narrow.panels.at(18).x.label, "");
+  EXPECT_EQ(narrow.panels.at(20).x.label, "buffered layer");
+}
+
+TEST(RecipesTest, PositionsHaveRoundStepsAndBothAxesOfAPatternTheSame) {
+  EXPECT_EQ(round_step(512, 10), 100);
+  EXPECT_EQ(round_step(20, 4), 5);
+  const std::vector<std::string> texts(20, "word");
+  const FigurePanel panel =
+      attention_panel(MatrixD::Zero(20, 20), texts, {.letters_below = 16, .lines_beside = 9});
+  std::vector<std::string> down;
+  for (const AxisTick& tick : panel.y.ticks) down.push_back(tick.label);
+  std::vector<std::string> across;
+  for (const AxisTick& tick : panel.x.ticks) across.push_back(tick.label);
+  EXPECT_EQ(across, (std::vector<std::string>{"0", "5", "10", "15"}));
+  EXPECT_EQ(down, across);
+}
+
+TEST(RecipesTest, ATableOfOneGroupDoesNotSayItTwice) {
+  FigureSource source = testing::sample_blimp(0);
+  std::erase_if(source.results.rows,
+                [](const Json& row) { return row["level"] != "all" && row["name"] != "syntax"; });
+  for (Json& row : source.results.rows) row["mean"] = 0.5;
+  const Figure figure = make_figure(std::vector<FigureSource>{source},
+                                    {.kind = "blimp-table", .by = BlimpGroups::kField});
+  EXPECT_EQ(std::get<TablePanel>(figure.panels.at(0).content).rows.size(), 1U);
 }
 
 TEST(RecipesTest, TheMeanMapIsALowerTriangle) {

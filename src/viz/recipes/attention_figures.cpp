@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/errors.h"
+#include "viz/figure_columns.h"
 #include "viz/recipes/attention_panels.h"
 #include "viz/recipes/recipes.h"
 

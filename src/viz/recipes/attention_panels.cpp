@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "viz/recipes/recipes.h"
+
 namespace lime {
 namespace {
 
@@ -25,6 +27,12 @@ bool fit_below(const std::vector<std::string>& texts, std::size_t letters) {
   return longest * texts.size() <= letters;
 }
 
+/// How many positions have room at both axes of a square map, which then have the same ones.
+int most_positions(const TokenRoom& room) {
+  const std::size_t most = std::min(room.lines_beside, room.letters_below / kLettersOfNumber);
+  return static_cast<int>(std::clamp<std::size_t>(most, 2, kMostNumberedTicks));
+}
+
 /// Ticks at tokens; where there are many, at some of their positions.
 /// @param is_upright  the axis goes up, the first token is at its upper end.
 FigureAxis token_axis(const std::string& label, const std::vector<std::string>& texts,
@@ -33,10 +41,8 @@ FigureAxis token_axis(const std::string& label, const std::vector<std::string>& 
   const bool has_texts =
       is_upright ? texts.size() <= room.lines_beside : fit_below(texts, room.letters_below);
   if (!has_texts) axis.label += ", position";
-  const std::size_t numbers =
-      is_upright ? room.lines_beside : room.letters_below / kLettersOfNumber;
-  const std::size_t most = std::clamp<std::size_t>(numbers, 2, kMostNumberedTicks);
-  const std::size_t step = has_texts ? 1 : (texts.size() + most - 1) / most;
+  const int round = round_step(static_cast<int>(texts.size()), most_positions(room));
+  const std::size_t step = has_texts ? 1 : static_cast<std::size_t>(round);
   for (std::size_t i = 0; i < texts.size(); i += step) {
     const auto at = static_cast<double>(is_upright ? texts.size() - 1 - i : i);
     axis.ticks.push_back({at, has_texts ? texts[i] : std::to_string(i)});

@@ -205,8 +205,13 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
     table.rows.push_back(std::move(line));
   };
   for (const std::string& name : distinct(groups, "name")) add_line(groups, name, plain(name));
-  table.rules = {static_cast<int>(table.rows.size())};
+  const int num_groups = static_cast<int>(table.rows.size());
   add_line(rows_of_level(all, BlimpGroups::kAll), "all", "mean over tasks");
+  // The mean of one group is that group.
+  const bool repeats = num_groups == 1 && std::equal(table.rows[0].begin() + 1, table.rows[0].end(),
+                                                     table.rows[1].begin() + 1);
+  if (repeats) table.rows.pop_back();
+  if (!repeats) table.rules = {num_groups};
   Figure figure;
   const bool is_probe = all.front().has("layer");
   if (is_probe) figure.note = "probes; means over the layers";

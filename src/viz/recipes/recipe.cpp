@@ -279,6 +279,7 @@ Figure make_figure(std::span<const FigureSource> sources, const FigureOptions& o
     limit(panel.y, options.y_limits);
   }
   make_logarithmic(figure, options);
+  figure.keeps_columns = options.columns > 0;
   return figure;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "viz/figure_columns.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
@@ -78,32 +79,22 @@ std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureO
 
 }  // namespace
 
-std::vector<AxisTick> layer_ticks(int count, int base) {
-  constexpr int kMostTicks = 10;
+int round_step(int count, int most) {
   int step = 1;
   // 1, 2, 5, 10, 20, 50, ...
-  for (int i = 0; count > kMostTicks * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
+  for (int i = 0; count > most * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
+  return step;
+}
+
+std::vector<AxisTick> layer_ticks(int count, int base) {
+  constexpr int kMostTicks = 10;
+  const int step = round_step(count, kMostTicks);
   std::vector<AxisTick> ticks;
   for (int l = 0; l < count; ++l) {
     if ((l + base) % step == 0)
       ticks.push_back({static_cast<double>(l), fmt::format("{}", l + base)});
   }
   return ticks;
-}
-
-void thin_out_labels(Figure& figure) {
-  constexpr std::size_t kFew = 9;
-  const std::size_t count = figure.panels.size();
-  const auto columns = static_cast<std::size_t>(figure.columns);
-  if (count <= kFew) return;
-  for (std::size_t i = 0; i < count; ++i) {
-    FigurePanel& panel = figure.panels[i];
-    if (i % columns != 0) panel.y.label.clear();
-    if (i + columns < count) panel.x.label.clear();
-    for (FigureAxis* const axis : {&panel.x, &panel.y}) {
-      if (axis->ticks.size() > 2) axis->ticks = {axis->ticks.front(), axis->ticks.back()};
-    }
-  }
 }
 
 namespace {

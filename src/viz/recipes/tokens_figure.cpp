@@ -82,11 +82,12 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   }
   const bool has_texts = texts_fit(positions);
   if (!has_texts) panel.x.label = "position of the token";
-  const std::size_t step = has_texts ? 1 : std::max<std::size_t>(1, positions.size() / 10);
+  constexpr int kMostNumbers = 10;
+  const int step = has_texts ? 1 : round_step(static_cast<int>(positions.size()), kMostNumbers);
   for (const auto& [position, text] : positions) {
     const std::size_t at = column_of.size();
     column_of[position] = static_cast<Eigen::Index>(at);
-    if (at % step != 0) continue;
+    if (position % step != 0) continue;
     panel.x.ticks.push_back({static_cast<double>(at), has_texts ? text : std::to_string(position)});
   }
   MapPanel map;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "viz/figure.h"
+#include "viz/figure_style.h"
+
+namespace lime {
+
+/// Leaves of many panels' labels only those at the edges of the sheet, and of ticks the outermost.
+/// May be called again where the number of columns has changed.
+void thin_out_labels(Figure& figure);
+
+/// `figure` with as many panels side by side as the width of `style` has room for, where it has
+/// more and neither their number nor the height is fixed: the figure grows in height instead.
+/// @throws InvalidArgument  if there is no such size.
+Figure with_fitting_columns(const Figure& figure, const FigureStyle& style);
+
+}  // namespace lime
