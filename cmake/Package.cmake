@@ -37,7 +37,7 @@ without LibTorch.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  "libeigen3-dev, libfmt-dev, nlohmann-json3-dev, libcli11-dev, libssl-dev, libhdf5-dev, libspectra-dev, libfaiss-dev, libopenblas-openmp-dev, libpcre2-dev, libutf8proc-dev, pkg-config")
+  "libeigen3-dev, libfmt-dev, nlohmann-json3-dev, libcli11-dev, libssl-dev, libhdf5-dev, zlib1g-dev, libspectra-dev, libfaiss-dev, libopenblas-openmp-dev, libpcre2-dev, libutf8proc-dev, pkg-config")
 
 # What Debian asks of each package. The version without a revision says that there is no other source.
 if(LIME_PROCESSOR_LEVEL)

@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build ccache pkg-config
   libtorch-dev libgloo-dev libopenblas-openmp-dev libopenblas0-openmp
-  libeigen3-dev libspectra-dev libfaiss-dev libhdf5-dev
+  libeigen3-dev libspectra-dev libfaiss-dev libhdf5-dev zlib1g-dev
   libsentencepiece-dev libpcre2-dev libutf8proc-dev
   libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-liberation

@@ -58,9 +58,10 @@ void print_scores(const CaptureOptions& options) {
 void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
   if (options.log_likelihood) print_scores(options);
   if (!options.keeps_activations()) return;
-  fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}", outlook.num_rows,
+  fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}{}", outlook.num_rows,
              enum_name(options.rows), outlook.num_datasets,
-             human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store));
+             human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store),
+             options.compress == Compression::kNone ? "" : " before compression");
   if (outlook.free_bytes >= 0) {
     fmt::print("; {} free on the disk", human_bytes(static_cast<double>(outlook.free_bytes)));
   }
@@ -93,15 +94,16 @@ void print_run(const CaptureOutlook& outlook) {
   std::fflush(stdout);
 }
 
-void warn_of_full_disk(const CaptureOutlook& outlook) {
+void warn_of_full_disk(const CaptureOptions& options, const CaptureOutlook& outlook) {
   if (outlook.free_bytes < 0 || outlook.num_shards == 0) return;
   const double left =
       static_cast<double>(outlook.bytes) * outlook.num_shards_left / outlook.num_shards;
   if (left <= static_cast<double>(outlook.free_bytes)) return;
   fmt::print(stderr,
-             "lime-capture: warning: needs about {} more, but {} are free; fewer --layers, --only, "
+             "lime-capture: warning: needs {} {} more, but {} are free; fewer --layers, --only, "
              "or --store float16 need less\n",
-             human_bytes(left), human_bytes(static_cast<double>(outlook.free_bytes)));
+             options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
+             human_bytes(static_cast<double>(outlook.free_bytes)));
 }
 
 std::string bottleneck(const CaptureResult& result) {
@@ -114,10 +116,11 @@ std::string bottleneck(const CaptureResult& result) {
 
 void print_result(const CaptureOptions& options, const CaptureResult& result) {
   if (result.num_tokens > 0) {
-    fmt::print("Done      {} tokens in {}: {:.0f} tokens/s, {}/s written; {}; peak memory {}\n",
+    fmt::print("Done      {} tokens in {}: {:.0f} tokens/s, {}/s {}; {}; peak memory {}\n",
                result.num_tokens, human_duration(result.seconds),
                static_cast<double>(result.num_tokens) / result.seconds,
                human_bytes(static_cast<double>(result.bytes_written) / result.seconds),
+               options.compress == Compression::kNone ? "written" : "compressed and written",
                bottleneck(result), human_bytes(static_cast<double>(result.peak_memory_bytes)));
   }
   if (result.complete) {
@@ -154,7 +157,7 @@ int capture(CaptureOptions options) {
                                    .on_start =
                                        [&](const CaptureOutlook& outlook) {
                                          loading.finish();
-                                         warn_of_full_disk(outlook);
+                                         warn_of_full_disk(options, outlook);
                                          if (options.quiet || !is_first) return;
                                          print_input(options, outlook);
                                          print_rows(options, outlook);

@@ -63,6 +63,12 @@ void print_first_ids(const CaptureInfo& info) {
   print_line("first ids", text);
 }
 
+/// "float16, deflated".
+std::string numbers_of(const CaptureInfo& info) {
+  const std::string type(enum_name(info.storage));
+  return info.compression == Compression::kDeflate ? type + ", deflated" : type;
+}
+
 std::string files_of(const CaptureSummary& summary) {
   const std::size_t count = summary.shards.size();
   if (count == 0) return "one file";
@@ -107,7 +113,7 @@ int info(const FileCommand& command) {
                            : "");
   print_line("on disk",
              fmt::format("{} as {}, {}", human_bytes(static_cast<double>(summary.bytes_on_disk)),
-                         enum_name(about.storage), files_of(summary)));
+                         numbers_of(about), files_of(summary)));
   print_line("computed in", about.compute_dtype);
   print_line("prepended", about.prepended.empty() ? "nothing" : about.prepended);
   print_first_ids(about);

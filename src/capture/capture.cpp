@@ -265,7 +265,8 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   CaptureWriter writer(options.output, setup.plan,
                        {.if_exists = options.goes_on() ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.share().index,
-                        .num_processes = options.share().count});
+                        .num_processes = options.share().count,
+                        .compress_threads = options.compress_threads()});
   if (callbacks.on_start) {
     CaptureOutlook outlook = setup.outlook;
     outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());

@@ -85,7 +85,7 @@ class MemoryModel {
     memory.pass = batch_size * pass_per_sequence_;
     // A batch larger than the queue passes through it alone.
     memory.waiting = std::max(queue_bytes, batch_size * load_.longest * load_.bytes_per_token) +
-                     load_.window_bytes + load_.num_datasets * kChunkBytes;
+                     load_.window_bytes + load_.compress_bytes + load_.num_datasets * kChunkBytes;
     return memory;
   }
 

@@ -119,6 +119,7 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.input_sha256 = setup.input.sha256();
   info.compute_dtype = enum_name(options.dtype);
   info.storage = options.store;
+  info.compression = options.compress;
   info.rows = options.rows;
   info.seed = options.seed;
   info.prepended = outlook.prepended;

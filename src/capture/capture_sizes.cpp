@@ -15,6 +15,14 @@ namespace {
 /// Rows of whole sequences wait in memory until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
+std::int64_t compress_bytes(const CaptureOptions& options, const CapturePlan& plan) {
+  if (options.compress == Compression::kNone) return 0;
+  std::int64_t longest = 0;
+  for (const ActivationInfo& info : plan.activations) longest = std::max(longest, info.dim);
+  const std::int64_t value_bytes = options.store == StorageType::kFloat16 ? 2 : 4;
+  return compression_bytes({.compress_threads = options.compress_threads()}, longest * value_bytes);
+}
+
 CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
                     const CapturePlace& place) {
   CaptureLoad load;
@@ -31,6 +39,7 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   } else {
     load.window_bytes = kWindowBytes;
   }
+  load.compress_bytes = compress_bytes(options, setup.plan);
   load.keeps_patterns =
       std::any_of(setup.sites.begin(), setup.sites.end(),
                   [](const CaptureSite& site) { return site.kind == HookKind::kPattern; });

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/options.h"
 
+#include <algorithm>
 #include <set>
 
 #include "capture/sites.h"
 #include "core/errors.h"
+#include "core/thread_pool.h"
 
 namespace lime {
 
@@ -40,6 +42,8 @@ void CaptureOptions::describe(OptionList& list) {
   list.group("Output");
   list.add("output", output, "the capture file; shards lie beside it until packed");
   list.add("store", store, "number type on disk");
+  list.add("compress", compress,
+           "deflate: fewer bytes of the same numbers on disk, for more work of the processors");
   list.add("resume", resume, "go on after the last finished shard");
   list.add(
       "shard", shard,
@@ -58,7 +62,8 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("memory_limit", memory_limit,
            "most memory of the process, e.g. 8GB: takes a smaller batch where needed, and refuses "
            "what cannot fit");
-  list.add("threads", threads, "threads of the forward pass; 0: one per processor");
+  list.add("threads", threads,
+           "threads of the forward pass, and of --compress; 0: one per processor");
   list.add("seed", seed, "stored with the capture; nothing in it is random so far");
   list.add("quiet", quiet, "print errors only");
 }
@@ -117,6 +122,11 @@ void CaptureOptions::validate() const {
   }
 }
 
+int CaptureOptions::compress_threads() const {
+  constexpr int kMost = 16;
+  return std::min(kMost, threads > 0 ? threads : available_threads());
+}
+
 bool CaptureOptions::keeps_activations() const {
   return !log_likelihood || !sites.empty() || !layers.is_all() || rows != RowKind::kTokens ||
          !only.empty();
@@ -137,6 +147,8 @@ Json content_options(const CaptureOptions& options) {
                                  "resume", "shard", "memory_limit", "threads", "quiet"}) {
     content.erase(name);
   }
+  // So captures that were begun when there was no such option can be gone on with.
+  if (options.compress == Compression::kNone) content.erase("compress");
   content.erase("router_edit");
   // What the file says, not where it lies.
   if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);

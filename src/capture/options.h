@@ -86,6 +86,7 @@ struct CaptureOptions {
 
   std::filesystem::path output = "capture.h5";
   StorageType store = StorageType::kFloat32;
+  Compression compress = Compression::kNone;
   bool resume = false;
   /// Shards of the file that this process writes, of several that share it. Such processes go on
   /// with what is finished without `resume`, so that any of them may be started again.
@@ -103,7 +104,7 @@ struct CaptureOptions {
   /// Most memory of the process: a smaller batch or queue is chosen where needed, and what cannot
   /// fit is refused before anything is computed. Without a value nothing is changed.
   std::optional<ByteSize> memory_limit = std::nullopt;
-  /// Threads of the forward pass; 0: one per processor.
+  /// Threads of the forward pass, and of compression beside it; 0: one per processor.
   int threads = 0;
   /// Stored with the capture. Nothing in a capture is random so far.
   std::uint64_t seed = 0;
@@ -112,6 +113,9 @@ struct CaptureOptions {
   WorkShare share() const { return shard.value_or(WorkShare{}); }
   /// Whether finished shards of an earlier run are taken over.
   bool goes_on() const { return resume || !share().is_whole(); }
+
+  /// Threads that compress, at most 16.
+  int compress_threads() const;
 
   /// Whether every line or sentence is a sequence with a length of its own.
   bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }

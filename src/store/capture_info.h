@@ -37,6 +37,18 @@ struct EnumNames<StorageType> {
       {{StorageType::kFloat32, "float32"}, {StorageType::kFloat16, "float16"}}};
 };
 
+/// What is done to the activations on disk to make them smaller, without loss.
+enum class Compression {
+  kNone,
+  kDeflate  ///< HDF5's shuffle filter, then deflate: any HDF5 library reads it
+};
+
+template <>
+struct EnumNames<Compression> {
+  static constexpr std::array<std::pair<Compression, std::string_view>, 2> kNames = {
+      {{Compression::kNone, "none"}, {Compression::kDeflate, "deflate"}}};
+};
+
 /// Where a capture came from: the attributes of the file's root group.
 struct CaptureInfo {
   int schema_version = kCaptureSchemaVersion;
@@ -50,6 +62,7 @@ struct CaptureInfo {
   std::string input_sha256;
   std::string compute_dtype = "float32";
   StorageType storage = StorageType::kFloat32;
+  Compression compression = Compression::kNone;
   RowKind rows = RowKind::kTokens;
   std::uint64_t seed = 0;
   std::string prepended;                  ///< token put before each sequence, e.g. "<s>"; or empty

@@ -118,18 +118,23 @@ std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
 
 Json capture_identity(const CapturePlan& plan) {
   const CaptureInfo& info = plan.info;
-  return {{"options", info.options},
-          {"checkpoint_sha256", info.checkpoint_sha256},
-          {"tokenizer_sha256", info.tokenizer_sha256},
-          {"input_sha256", info.input_sha256},
-          {"compute_dtype", info.compute_dtype},
-          {"storage_dtype", enum_name(info.storage)},
-          {"rows", enum_name(info.rows)},
-          {"seed", info.seed},
-          {"class_names", info.class_names},
-          {"task_names", info.task_names},
-          {"activations", to_json(plan.activations)},
-          {"num_shards", plan.num_shards}};
+  Json identity = {{"options", info.options},
+                   {"checkpoint_sha256", info.checkpoint_sha256},
+                   {"tokenizer_sha256", info.tokenizer_sha256},
+                   {"input_sha256", info.input_sha256},
+                   {"compute_dtype", info.compute_dtype},
+                   {"storage_dtype", enum_name(info.storage)},
+                   {"rows", enum_name(info.rows)},
+                   {"seed", info.seed},
+                   {"class_names", info.class_names},
+                   {"task_names", info.task_names},
+                   {"activations", to_json(plan.activations)},
+                   {"num_shards", plan.num_shards}};
+  // Left out where there is none: so captures of versions that knew none can still be gone on with.
+  if (info.compression != Compression::kNone) {
+    identity["compression"] = enum_name(info.compression);
+  }
+  return identity;
 }
 
 std::string identity_text(const CapturePlan& plan) { return dump(capture_identity(plan)); }
@@ -148,6 +153,7 @@ Json to_json(const CaptureInfo& info) {
           {"input_sha256", info.input_sha256},
           {"compute_dtype", info.compute_dtype},
           {"storage_dtype", enum_name(info.storage)},
+          {"compression", enum_name(info.compression)},
           {"rows", enum_name(info.rows)},
           {"seed", info.seed},
           {"prepended", info.prepended},
@@ -180,6 +186,10 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   try {
     info.storage = enum_value<StorageType>(text("storage_dtype"), where + ": storage_dtype");
     info.rows = enum_value<RowKind>(text("rows"), where + ": rows");
+    // Earlier versions wrote none.
+    if (json.contains("compression")) {
+      info.compression = enum_value<Compression>(text("compression"), where + ": compression");
+    }
   } catch (const InvalidArgument& error) {
     throw FormatError("{}", error.what());
   }

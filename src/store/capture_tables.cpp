@@ -21,6 +21,7 @@ enum class Kind { kText, kTexts, kJson, kInt, kUint, kBool };
 struct Attribute {
   const char* name;
   Kind kind;
+  bool is_optional = false;  ///< files of earlier versions have none
 };
 
 constexpr Attribute kAttributes[] = {
@@ -35,6 +36,7 @@ constexpr Attribute kAttributes[] = {
     {"input_sha256", Kind::kText},
     {"compute_dtype", Kind::kText},
     {"storage_dtype", Kind::kText},
+    {"compression", Kind::kText, true},
     {"rows", Kind::kText},
     {"seed", Kind::kUint},
     {"prepended", Kind::kText},
@@ -213,6 +215,7 @@ CaptureTables read_attributes(const Hdf5File& file) {
   const std::string where = "store: '" + file.path().string() + "'";
   Json info = Json::object();
   for (const Attribute& attribute : kAttributes) {
+    if (attribute.is_optional && !file.has_attribute(attribute.name)) continue;
     info[attribute.name] = read_attribute(file, attribute);
   }
   info["class_names"] = texts_of(file, "rows/class", "names");

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "core/errors.h"
 #include "core/output_lock.h"
+#include "core/thread_pool.h"
 #include "store/capture_layout.h"
 #include "store/capture_reader.h"
+#include "store/chunk_queue.h"
 #include "store/chunk_writer.h"
 #include "store/data_files.h"
 #include "store/hdf5_api.h"
@@ -68,9 +71,12 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);
   write_routers(file, tables);
+  std::optional<ChunkQueue> queue;
+  if (tables.info.compression == Compression::kDeflate) queue.emplace(available_threads());
   Progress progress{0, activation_bytes(tables, reader.num_rows()), ""};
   for (const ActivationInfo& activation : tables.activations) {
-    ChunkWriter chunks(file, activation, tables.info.storage, kCopiedChunkBytes);
+    ChunkWriter chunks(file, activation, tables.info.storage, kCopiedChunkBytes,
+                       queue ? &*queue : nullptr);
     const std::int64_t step = std::max<std::int64_t>(1, kCopyValues / activation.dim);
     progress.note = fmt::format("{} {}", activation.site, activation.layer);
     for (std::int64_t first = 0; first < reader.num_rows(); first += step) {

@@ -74,11 +74,18 @@ void CaptureWriterOptions::validate() const {
     throw InvalidArgument("store: chunk_bytes must be in [{}, {}], got {}", kMin, kMax,
                           chunk_bytes);
   }
+  if (compress_threads < 1) {
+    throw InvalidArgument("store: compress_threads must be at least 1, got {}", compress_threads);
+  }
   if (if_exists == IfExists::kReplace && num_processes > 1) {
     throw InvalidArgument(
         "store: a capture that several processes write cannot be replaced, because one would "
         "remove what the others have written; remove it first");
   }
+}
+
+std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes) {
+  return ChunkQueue::most_bytes(options.compress_threads, std::max(options.chunk_bytes, row_bytes));
 }
 
 struct CaptureWriter::Impl {
@@ -247,7 +254,7 @@ ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
   }
   return ShardWriter(std::make_unique<ShardWriter::Impl>(
       impl_->folder, impl_->plan, ShardStart{shard, first_sequence, impl_->identity_sha256},
-      impl_->options.chunk_bytes));
+      impl_->options));
 }
 
 bool CaptureWriter::finish() {

@@ -30,9 +30,15 @@ struct CaptureWriterOptions {
   /// Bytes of one chunk of activations on disk, 1 KiB to 4 MiB. 1 MiB is what HDF5's readers
   /// keep in their cache.
   std::int64_t chunk_bytes = std::int64_t{1} << 20;
+  /// Threads beside the calling one that compress chunks, >= 1, where the capture asks for it.
+  int compress_threads = 1;
 
   void validate() const;
 };
+
+/// Most memory, in bytes, that chunks take while `compress_threads` threads compress them.
+/// @param row_bytes  of the longest row on disk
+std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes);
 
 /// Writes one shard. Rows go in batches: first append_rows(), then append() once for each
 /// activation of the plan. Without finish() the destructor removes what was written.

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
@@ -34,17 +36,24 @@ constexpr hsize_t kMaxListed = 1024;
 
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 
-/// The filters are none, or Fletcher-32 alone.
-bool has_plain_filters(hid_t properties, bool& has_checksum) {
-  const int count = H5Pget_nfilters(properties);
-  has_checksum = false;
-  if (count == 0) return true;
+/// A file's size as a number that may be multiplied by kMaxCompression.
+std::int64_t size_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored)) & ((1LL << 50) - 1);
+}
+
+struct Filter {
+  H5Z_filter_t id = H5Z_FILTER_ERROR;
+  std::size_t num_values = 1;
+  unsigned value = 0;  ///< the first one
+};
+
+Filter filter_at(hid_t properties, unsigned index) {
+  Filter filter;
   unsigned flags = 0;
-  std::size_t values = 0;
-  const H5Z_filter_t filter =
-      H5Pget_filter2(properties, 0, &flags, &values, nullptr, 0, nullptr, nullptr);
-  has_checksum = filter == H5Z_FILTER_FLETCHER32;
-  return count == 1 && has_checksum;
+  filter.id = H5Pget_filter2(properties, index, &flags, &filter.num_values, &filter.value, 0,
+                             nullptr, nullptr);
+  return filter;
 }
 
 /// Fills `bytes` from the file. @return true if the disk had to be waited for.
@@ -74,8 +83,9 @@ bool read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
 
 }  // namespace
 
-ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset)
-    : file_(file), name_(dataset) {
+ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset,
+                         std::shared_ptr<ChunkCache> cache)
+    : file_(file), name_(dataset), cache_(std::move(cache)) {
   const Lock lock;
   dataset_ = hdf5::open_plain_dataset(file, dataset);
   const Id type(H5Dget_type(dataset_.get()), H5Tclose);
@@ -93,17 +103,34 @@ ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset)
   if (known_type && has_known_layout(dataset_.get())) index_chunks(dataset_.get());
 }
 
+ChunkReader::~ChunkReader() {
+  if (cache_ != nullptr) cache_->forget(this);
+}
+
 /// A file cannot hold more than its size, or than deflate makes of it.
 void ChunkReader::check_size() const {
-  std::error_code ignored;
-  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(file_.path(), ignored)) &
-                     ((1LL << 50) - 1);
-  const std::int64_t limit =
-      bytes * hdf5::kMaxCompression / static_cast<std::int64_t>(bytes_per_value(storage_));
+  const std::int64_t limit = size_of(file_.path()) * hdf5::kMaxCompression /
+                             static_cast<std::int64_t>(bytes_per_value(storage_));
   if (dim_ < 1 || num_rows_ < 0 || dim_ > limit || num_rows_ > limit / dim_) {
     throw FormatError("store: '{}': '{}' claims [{}, {}] values, more than its file can hold",
                       file_.path().string(), name_, num_rows_, dim_);
   }
+}
+
+ChunkReader::Filters ChunkReader::filters_of(hid_t properties) const {
+  const int count = H5Pget_nfilters(properties);
+  if (count == 0) return Filters::kNone;
+  if (count == 1) {
+    const bool is_checksum = filter_at(properties, 0).id == H5Z_FILTER_FLETCHER32;
+    return is_checksum ? Filters::kChecksum : Filters::kOther;
+  }
+  if (count != 3) return Filters::kOther;
+  const Filter shuffle = filter_at(properties, 0);
+  const bool is_deflate = shuffle.id == H5Z_FILTER_SHUFFLE && shuffle.num_values == 1 &&
+                          shuffle.value == bytes_per_value(storage_) &&
+                          filter_at(properties, 1).id == H5Z_FILTER_DEFLATE &&
+                          filter_at(properties, 2).id == H5Z_FILTER_FLETCHER32;
+  return is_deflate ? Filters::kDeflate : Filters::kOther;
 }
 
 bool ChunkReader::has_known_layout(hid_t dataset) const {
@@ -114,10 +141,8 @@ bool ChunkReader::has_known_layout(hid_t dataset) const {
   H5Pget_userblock(creation.get(), &user_block);
   if (user_block != 0 || H5Pget_layout(properties.get()) != H5D_CHUNKED) return false;
   std::array<hsize_t, 2> chunk{};
-  bool has_checksum = false;
   return H5Pget_chunk(properties.get(), 2, chunk.data()) == 2 &&
-         chunk[1] == static_cast<hsize_t>(dim_) &&
-         has_plain_filters(properties.get(), has_checksum);
+         chunk[1] == static_cast<hsize_t>(dim_) && filters_of(properties.get()) != Filters::kOther;
 }
 
 void ChunkReader::index_chunks(hid_t dataset) {
@@ -125,23 +150,22 @@ void ChunkReader::index_chunks(hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
   std::array<hsize_t, 2> chunk{};
   H5Pget_chunk(properties.get(), 2, chunk.data());
-  has_plain_filters(properties.get(), has_checksum_);
+  filters_ = filters_of(properties.get());
   chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
   if (chunk_rows_ < 1) {
     throw FormatError("store: '{}': the chunks of '{}' have no rows", file_.path().string(), name_);
   }
   const auto expected = static_cast<hsize_t>((num_rows_ + chunk_rows_ - 1) / chunk_rows_);
-  std::error_code ignored;
-  const auto file_values =
-      static_cast<std::int64_t>(std::filesystem::file_size(file_.path(), ignored)) /
-      static_cast<std::int64_t>(bytes_per_value(storage_));
+  const std::int64_t most = filters_ == Filters::kDeflate ? hdf5::kMaxCompression : 1;
+  const std::int64_t file_values =
+      size_of(file_.path()) * most / static_cast<std::int64_t>(bytes_per_value(storage_));
   if (expected > 0 && chunk_rows_ > file_values / dim_) {
     throw FormatError("store: '{}': the chunks of '{}' are larger than the file",
                       file_.path().string(), name_);
   }
   if (expected > 0) {
-    stored_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_) +
-                    (has_checksum_ ? kChecksumBytes : 0);
+    value_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_);
+    stored_bytes_ = value_bytes_ + (filters_ == Filters::kNone ? 0 : kChecksumBytes);
   }
   hsize_t count = 0;
   if (H5Dget_num_chunks(dataset, space.get(), &count) < 0 || count != expected) {
@@ -150,13 +174,24 @@ void ChunkReader::index_chunks(hid_t dataset) {
   }
   is_direct_ = true;
   good_ = std::vector<std::atomic<char>>(count);
-  if (count <= kMaxListed) list_addresses(dataset);
+  if (count <= kMaxListed) list_places(dataset);
 }
 
-void ChunkReader::list_addresses(hid_t dataset) {
+/// Whether a chunk's bytes may be so many: what deflate leaves has neither fewer than it can make
+/// of the values nor, as HDF5 writes it, many more than these.
+bool ChunkReader::can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const {
+  if (filters_ != Filters::kDeflate) return skipped_filters == 0 && size == stored_bytes_;
+  if (skipped_filters == kDeflateSkipped) return size == stored_bytes_;
+  if (skipped_filters != 0 || size <= kChecksumBytes) return false;
+  const std::uint64_t stream = size - kChecksumBytes;
+  return stream <= value_bytes_ + value_bytes_ / 512 + 64 &&
+         stream * hdf5::kMaxCompression >= value_bytes_;
+}
+
+void ChunkReader::list_places(hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
-  std::vector<std::uint64_t> addresses(good_.size(), 0);
-  for (hsize_t i = 0; i < addresses.size(); ++i) {
+  std::vector<Place> places(good_.size(), {HADDR_UNDEF, 0, 0});
+  for (hsize_t i = 0; i < places.size(); ++i) {
     std::array<hsize_t, 2> offset{};
     unsigned mask = 0;
     haddr_t address = HADDR_UNDEF;
@@ -165,17 +200,19 @@ void ChunkReader::list_addresses(hid_t dataset) {
       hdf5::fail_reading(file_.path(), fmt::format("the chunks of '{}' cannot be listed", name_));
     }
     const hsize_t index = offset[0] / static_cast<hsize_t>(chunk_rows_);
-    if (mask != 0 || size != stored_bytes_ || address == HADDR_UNDEF || index >= addresses.size()) {
+    // Every chunk once, so that none is left without its place.
+    if (!can_be_chunk(size, mask) || address == HADDR_UNDEF || index >= places.size() ||
+        places[index].address != HADDR_UNDEF) {
       throw FormatError("store: '{}': chunk {} of '{}' is damaged", file_.path().string(), i,
                         name_);
     }
-    addresses[index] = address;
+    places[index] = {address, static_cast<std::size_t>(size), mask};
   }
   void* handle = nullptr;
   const Id file(H5Iget_file_id(dataset), H5Fclose);
   if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
   descriptor_ = *static_cast<int*>(handle);
-  addresses_ = std::move(addresses);
+  places_ = std::move(places);
 }
 
 void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const {
@@ -193,8 +230,8 @@ void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const
                             : read_part(chunk, first - chunk_first, stop - first, out);
     from_disk = from_disk || waited;
     for (; from_disk && fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
-      ::posix_fadvise(descriptor_, static_cast<off_t>(addresses_[fetched]),
-                      static_cast<off_t>(stored_bytes_), POSIX_FADV_WILLNEED);
+      ::posix_fadvise(descriptor_, static_cast<off_t>(places_[fetched].address),
+                      static_cast<off_t>(places_[fetched].size), POSIX_FADV_WILLNEED);
     }
     out += (stop - first) * dim_;
     first = stop;
@@ -202,13 +239,14 @@ void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const
 }
 
 bool ChunkReader::read_chunk(std::size_t chunk, float* out) const {
-  if (storage_ == StorageType::kFloat16 || !is_listed()) {
+  const bool is_as_stored = storage_ == StorageType::kFloat32 && filters_ != Filters::kDeflate;
+  if (!is_as_stored || !is_listed()) {
     return read_part(chunk, 0, chunk_rows_, out);
   }
   const auto values = static_cast<std::size_t>(chunk_rows_ * dim_);
   const std::span<std::byte> target = std::as_writable_bytes(std::span(out, values));
   const bool waited = load(chunk, target, 0);
-  if (!has_checksum_) return waited;
+  if (filters_ == Filters::kNone) return waited;
   std::uint32_t stored = 0;
   load(chunk, std::as_writable_bytes(std::span(&stored, 1)), target.size());
   check(chunk, target, stored);
@@ -217,11 +255,13 @@ bool ChunkReader::read_chunk(std::size_t chunk, float* out) const {
 
 bool ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t count,
                             float* out) const {
+  if (filters_ == Filters::kDeflate) return read_deflated(chunk, first, count, out);
   const std::size_t row_bytes = static_cast<std::size_t>(dim_) * bytes_per_value(storage_);
   const std::size_t skip = static_cast<std::size_t>(first) * row_bytes;
   const std::size_t wanted = static_cast<std::size_t>(count) * row_bytes;
   // Untested chunks are read whole. Tested ones need only the rows asked for.
-  const bool is_tested = !has_checksum_ || good_[chunk].load(std::memory_order_relaxed) != 0;
+  const bool is_tested =
+      filters_ == Filters::kNone || good_[chunk].load(std::memory_order_relaxed) != 0;
   const bool whole = !is_listed() || !is_tested;
   const std::size_t size = whole ? stored_bytes_ : wanted;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -248,7 +288,7 @@ bool ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) cons
       hdf5::fail_reading(file_.path(), fmt::format("chunk {} of '{}' is damaged", chunk, name_));
     }
   }
-  if (!has_checksum_) return waited;
+  if (filters_ == Filters::kNone) return waited;
   const std::span<std::byte> data = bytes.first(bytes.size() - kChecksumBytes);
   std::uint32_t stored = 0;
   std::memcpy(&stored, bytes.data() + data.size(), kChecksumBytes);
@@ -256,8 +296,78 @@ bool ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) cons
   return waited;
 }
 
+bool ChunkReader::read_deflated(std::size_t chunk, std::int64_t first, std::int64_t count,
+                                float* out) const {
+  bool waited = false;
+  ChunkCache::Chunk planes = cache_ == nullptr ? nullptr : cache_->find(this, chunk);
+  if (planes == nullptr) {
+    planes = load_planes(chunk, waited);
+    if (cache_ != nullptr && count < chunk_rows_) cache_->insert(this, chunk, planes);
+  }
+  const auto skipped = static_cast<std::size_t>(first * dim_);
+  const auto values = static_cast<std::size_t>(count * dim_);
+  if (storage_ == StorageType::kFloat32) {
+    unshuffle(*planes, sizeof(float), skipped, std::as_writable_bytes(std::span(out, values)));
+    return waited;
+  }
+  const auto halves = std::make_unique_for_overwrite<HalfBits[]>(values);
+  unshuffle(*planes, sizeof(HalfBits), skipped,
+            std::as_writable_bytes(std::span(halves.get(), values)));
+  half_to_float({halves.get(), values}, {out, values});
+  return waited;
+}
+
+ChunkCache::Chunk ChunkReader::load_planes(std::size_t chunk, bool& waited) const {
+  StoredChunk stored = load_stored(chunk, waited);
+  const std::span<const std::byte> data =
+      std::span(stored.bytes).first(stored.bytes.size() - kChecksumBytes);
+  std::memcpy(&stored.checksum, stored.bytes.data() + data.size(), kChecksumBytes);
+  check(chunk, data, stored.checksum);
+  if (stored.skipped_filters == kDeflateSkipped) {
+    stored.bytes.resize(data.size());
+    return std::make_shared<const std::vector<std::byte>>(std::move(stored.bytes));
+  }
+  auto planes = std::make_shared<std::vector<std::byte>>(value_bytes_);
+  const std::string_view problem = inflate_into(data, *planes);
+  if (problem.empty()) return planes;
+  throw FormatError(
+      "store: '{}': '{}', {}, cannot be inflated: {}; the file is damaged, restore it or capture "
+      "it "
+      "again",
+      file_.path().string(), name_, rows_text(chunk), problem);
+}
+
+StoredChunk ChunkReader::load_stored(std::size_t chunk, bool& waited) const {
+  StoredChunk stored;
+  if (is_listed()) {
+    stored.bytes.resize(places_[chunk].size);
+    stored.skipped_filters = places_[chunk].skipped_filters;
+    waited = load(chunk, stored.bytes, 0);
+    return stored;
+  }
+  const Lock lock;
+  const std::array<hsize_t, 2> offset = {
+      static_cast<hsize_t>(chunk) * static_cast<hsize_t>(chunk_rows_), 0};
+  hsize_t size = 0;
+  const bool has_size = H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &size) >= 0 &&
+                        (can_be_chunk(size, 0) || can_be_chunk(size, kDeflateSkipped));
+  if (has_size) stored.bytes.resize(static_cast<std::size_t>(size));
+  if (!has_size ||
+      H5Dread_chunk(dataset_.get(), H5P_DEFAULT, offset.data(), &stored.skipped_filters,
+                    stored.bytes.data()) < 0 ||
+      !can_be_chunk(size, stored.skipped_filters)) {
+    hdf5::fail_reading(file_.path(), fmt::format("chunk {} of '{}' is damaged", chunk, name_));
+  }
+  return stored;
+}
+
 bool ChunkReader::load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const {
-  return read_fully(descriptor_, bytes, addresses_[chunk] + skip, file_.path());
+  return read_fully(descriptor_, bytes, places_[chunk].address + skip, file_.path());
+}
+
+std::string ChunkReader::rows_text(std::size_t chunk) const {
+  const std::int64_t first = static_cast<std::int64_t>(chunk) * chunk_rows_;
+  return fmt::format("rows {} to {}", first, std::min(first + chunk_rows_, num_rows_) - 1);
 }
 
 void ChunkReader::check(std::size_t chunk, std::span<const std::byte> data,
@@ -266,11 +376,10 @@ void ChunkReader::check(std::size_t chunk, std::span<const std::byte> data,
     good_[chunk].store(1, std::memory_order_relaxed);
     return;
   }
-  const std::int64_t first = static_cast<std::int64_t>(chunk) * chunk_rows_;
   throw FormatError(
-      "store: '{}': the checksum of '{}', rows {} to {}, is wrong; the file is damaged, restore it "
-      "or capture it again",
-      file_.path().string(), name_, first, std::min(first + chunk_rows_, num_rows_) - 1);
+      "store: '{}': the checksum of '{}', {}, is wrong; the file is damaged, restore it or capture "
+      "it again",
+      file_.path().string(), name_, rows_text(chunk));
 }
 
 void ChunkReader::widen(std::span<const std::byte> values, float* out) const {

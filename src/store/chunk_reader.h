@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "store/capture_info.h"
+#include "store/chunk_cache.h"
+#include "store/chunk_filters.h"
 #include "store/hdf5_api.h"
 #include "store/hdf5_file.h"
 
@@ -23,13 +26,20 @@ namespace lime {
 /// number of threads, tested against their Fletcher-32 checksums and widened to float. A chunk of
 /// which only some rows are wanted is read whole once, to test it, and in parts after that.
 /// Listing n chunks takes HDF5 1.10 time in n^2, so that of very many each is asked for when it is
-/// read. Datasets of another layout (repacked or compressed by another tool) go through HDF5.
+/// read. Chunks that are shuffled and deflated are always read whole, and inflated by the thread
+/// that asks. Datasets of another layout (repacked or compressed otherwise by another tool) go
+/// through HDF5.
 /// Thread-safe; refers to `file`.
 class ChunkReader {
  public:
+  /// @param cache  keeps inflated chunks of which only some rows were wanted; null: none are kept.
   /// @throws FormatError  if the dataset is missing, or not float32, float64 or float16 of
   ///                      two dimensions in the file itself.
-  ChunkReader(const Hdf5File& file, const std::string& dataset);
+  ChunkReader(const Hdf5File& file, const std::string& dataset,
+              std::shared_ptr<ChunkCache> cache = nullptr);
+  ~ChunkReader();
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
 
   std::int64_t num_rows() const { return num_rows_; }
   std::int64_t dim() const { return dim_; }
@@ -47,15 +57,30 @@ class ChunkReader {
   bool is_direct() const { return is_direct_; }
 
  private:
+  /// What stands between the numbers and the file.
+  enum class Filters { kNone, kChecksum, kDeflate, kOther };
+  struct Place {
+    std::uint64_t address;
+    std::size_t size;
+    std::uint32_t skipped_filters;
+  };
+
   void check_size() const;
+  Filters filters_of(hid_t properties) const;
   void index_chunks(hid_t dataset);
-  void list_addresses(hid_t dataset);
+  void list_places(hid_t dataset);
   bool has_known_layout(hid_t dataset) const;
+  bool can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const;
   void read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const;
   // These return true if the disk had to be waited for.
   bool read_chunk(std::size_t chunk, float* out) const;
   bool read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
-  bool is_listed() const { return !addresses_.empty(); }
+  bool read_deflated(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
+  bool is_listed() const { return !places_.empty(); }
+  /// The bytes of a chunk after shuffle and before deflate.
+  ChunkCache::Chunk load_planes(std::size_t chunk, bool& waited) const;
+  StoredChunk load_stored(std::size_t chunk, bool& waited) const;
+  std::string rows_text(std::size_t chunk) const;
   bool load_whole(std::size_t chunk, std::span<std::byte> bytes) const;
   bool load(std::size_t chunk, std::span<std::byte> bytes, std::size_t skip) const;
   void check(std::size_t chunk, std::span<const std::byte> data, std::uint32_t stored) const;
@@ -68,11 +93,13 @@ class ChunkReader {
   std::int64_t dim_ = 0;
   std::int64_t chunk_rows_ = 0;
   StorageType storage_ = StorageType::kFloat32;
-  bool has_checksum_ = false;
-  bool is_direct_ = false;                       // chunks are read past HDF5's filters
-  std::size_t stored_bytes_ = 0;                 // of a chunk with its checksum
-  int descriptor_ = -1;                          // HDF5's own, if the chunks are listed
-  std::vector<std::uint64_t> addresses_;         // of the chunks in the file; empty: not listed
+  Filters filters_ = Filters::kOther;
+  bool is_direct_ = false;        // chunks are read past HDF5's filters
+  std::size_t value_bytes_ = 0;   // of a chunk's values
+  std::size_t stored_bytes_ = 0;  // of a chunk with its checksum, not deflated
+  int descriptor_ = -1;           // HDF5's own, if the chunks are listed
+  std::vector<Place> places_;     // of the chunks in the file; empty: not listed
+  std::shared_ptr<ChunkCache> cache_;
   mutable std::vector<std::atomic<char>> good_;  // chunks that were tested
 };
 

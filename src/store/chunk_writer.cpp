@@ -9,7 +9,7 @@
 
 #include "core/half.h"
 #include "store/capture_layout.h"
-#include "store/fletcher32.h"
+#include "store/chunk_filters.h"
 
 namespace lime {
 
@@ -17,19 +17,23 @@ using hdf5::Id;
 using hdf5::Lock;
 
 ChunkWriter::ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
-                         std::int64_t chunk_bytes)
+                         std::int64_t chunk_bytes, ChunkQueue* queue)
     : file_(file),
       activation_(std::move(activation)),
       storage_(storage),
       name_(activation_path(activation_.site, activation_.layer)),
       row_bytes_(static_cast<std::size_t>(activation_.dim) * bytes_per_value(storage)),
-      chunk_rows_(std::max<std::int64_t>(1, chunk_bytes / static_cast<std::int64_t>(row_bytes_))) {}
+      chunk_rows_(std::max<std::int64_t>(1, chunk_bytes / static_cast<std::int64_t>(row_bytes_))),
+      queue_(queue) {}
 
 void ChunkWriter::append(const ConstMatrixRef& rows) {
-  const std::size_t data_bytes = static_cast<std::size_t>(chunk_rows_) * row_bytes_;
-  if (chunk_.empty()) chunk_.resize(data_bytes + sizeof(std::uint32_t));
   const bool contiguous = rows.outerStride() == rows.cols();
   for (Eigen::Index r = 0; r < rows.rows();) {
+    if (chunk_.empty()) {
+      const std::size_t bytes = static_cast<std::size_t>(chunk_rows_) * row_bytes_;
+      chunk_.reserve(bytes + sizeof(std::uint32_t));  // and a checksum
+      chunk_.resize(bytes);
+    }
     const std::int64_t filled = num_rows_ - first_in_chunk_;
     const Eigen::Index step =
         contiguous ? std::min<Eigen::Index>(rows.rows() - r, chunk_rows_ - filled) : 1;
@@ -44,22 +48,26 @@ void ChunkWriter::append(const ConstMatrixRef& rows) {
     }
     r += step;
     num_rows_ += step;
-    if (num_rows_ - first_in_chunk_ == chunk_rows_) write_chunk();
+    if (num_rows_ - first_in_chunk_ == chunk_rows_) end_chunk();
   }
 }
 
-void ChunkWriter::finish() {
+void ChunkWriter::end_rows() {
   const std::int64_t left = num_rows_ - first_in_chunk_;
-  if (!dataset_ && left > 0) {
+  if (left == 0) return;
+  const std::size_t used = static_cast<std::size_t>(left) * row_bytes_;
+  if (first_in_chunk_ == 0) {
     // The only chunk: as small as its rows.
     chunk_rows_ = left;
-    chunk_.resize(static_cast<std::size_t>(left) * row_bytes_ + sizeof(std::uint32_t));
+    chunk_.resize(used);
   }
-  if (left > 0) {
-    const std::size_t used = static_cast<std::size_t>(left) * row_bytes_;
-    std::fill(chunk_.begin() + static_cast<std::ptrdiff_t>(used), chunk_.end(), std::byte{0});
-    write_chunk();
-  }
+  std::fill(chunk_.begin() + static_cast<std::ptrdiff_t>(used), chunk_.end(), std::byte{0});
+  end_chunk();
+}
+
+void ChunkWriter::finish() {
+  end_rows();
+  if (queue_ != nullptr) queue_->finish();
   if (!dataset_) create_dataset();
   const Lock lock;
   if (H5Dflush(dataset_.get()) < 0 || !dataset_.reset()) {
@@ -79,6 +87,10 @@ void ChunkWriter::create_dataset() {
   const Id properties = hdf5::dataset_properties();
   H5Pset_chunk(properties.get(), 2, chunk.data());
   H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER);
+  if (queue_ != nullptr) {
+    H5Pset_shuffle(properties.get());
+    H5Pset_deflate(properties.get(), kDeflateLevel);
+  }
   H5Pset_fletcher32(properties.get());
   const Id half = hdf5::half_type();
   const hid_t type = storage_ == StorageType::kFloat16 ? half.get() : H5T_IEEE_F32LE;
@@ -91,30 +103,41 @@ void ChunkWriter::create_dataset() {
   }
 }
 
-void ChunkWriter::write_chunk() {
+void ChunkWriter::end_chunk() {
+  const RowRange rows = {first_in_chunk_, num_rows_};
+  first_in_chunk_ = num_rows_;
+  if (queue_ != nullptr) {
+    queue_->push(std::exchange(chunk_, {}), bytes_per_value(storage_),
+                 [this, rows](const StoredChunk& chunk) { write_chunk(rows, chunk); });
+    return;
+  }
+  const std::size_t bytes = chunk_.size();
+  StoredChunk chunk = checksummed(std::move(chunk_));
+  write_chunk(rows, chunk);
+  chunk_ = std::move(chunk.bytes);
+  chunk_.resize(bytes);
+}
+
+void ChunkWriter::write_chunk(const RowRange& rows, const StoredChunk& chunk) {
   if (!dataset_) create_dataset();
-  const std::size_t data_bytes = chunk_.size() - sizeof(std::uint32_t);
-  const std::uint32_t checksum = fletcher32(std::span(chunk_).first(data_bytes));
-  std::memcpy(chunk_.data() + data_bytes, &checksum, sizeof checksum);
-  const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(first_in_chunk_), 0};
-  const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(num_rows_),
+  const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(rows.first), 0};
+  const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(rows.end),
                                          static_cast<hsize_t>(activation_.dim)};
   const Lock lock;
   hsize_t before = 0;
   hsize_t after = 0;
   const hid_t file = Hdf5Access::id(file_);
   if (H5Dset_extent(dataset_.get(), extent.data()) < 0 || H5Fget_filesize(file, &before) < 0 ||
-      H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, 0, offset.data(), chunk_.size(), chunk_.data()) <
-          0 ||
+      H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, chunk.skipped_filters, offset.data(),
+                     chunk.bytes.size(), chunk.bytes.data()) < 0 ||
       H5Fget_filesize(file, &after) < 0) {
     hdf5::fail_writing(Hdf5Access::path(file_), fmt::format("'{}' cannot be written", name_));
   }
   // The chunk is what the file grew by, unless HDF5 has put structures of its own there too:
   // add_data() tests this guess, and the trailer covers what it turns down.
-  if (after == before + chunk_.size()) {
-    Hdf5Access::add_data(file_, {before, chunk_.size(), checksum});
+  if (after == before + chunk.bytes.size()) {
+    Hdf5Access::add_data(file_, {before, chunk.bytes.size(), chunk.checksum});
   }
-  first_in_chunk_ = num_rows_;
 }
 
 }  // namespace lime

@@ -10,6 +10,7 @@
 
 #include "core/matrix.h"
 #include "store/capture_info.h"
+#include "store/chunk_queue.h"
 #include "store/hdf5_api.h"
 #include "store/hdf5_file.h"
 
@@ -19,23 +20,32 @@ namespace lime {
 ///
 /// Rows gather in a chunk that is converted to its type on disk, given HDF5's Fletcher-32 checksum
 /// and written past HDF5's own conversion, filters and cache, which would cost more than the disk.
-/// Holds one chunk of memory. Not thread-safe; refers to `file`.
+/// Holds one chunk of memory. Not thread-safe; refers to `file` and `queue`, which refers to this.
 class ChunkWriter {
  public:
+  /// @param queue  compresses the chunks, also of other datasets of the file; null: none are.
   ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
-              std::int64_t chunk_bytes);
+              std::int64_t chunk_bytes, ChunkQueue* queue = nullptr);
 
   /// @param rows  [num_rows, dim]
   void append(const ConstMatrixRef& rows);
-  /// Writes the last, partial chunk and the dataset's attributes.
+  /// Ends the last, partial chunk: no more rows follow.
+  void end_rows();
+  /// Writes what is left and the dataset's attributes.
   void finish();
 
   std::int64_t num_rows() const { return num_rows_; }
   const ActivationInfo& activation() const { return activation_; }
 
  private:
+  struct RowRange {
+    std::int64_t first;
+    std::int64_t end;
+  };
+
   void create_dataset();
-  void write_chunk();
+  void end_chunk();
+  void write_chunk(const RowRange& rows, const StoredChunk& chunk);
 
   Hdf5Writer& file_;
   ActivationInfo activation_;
@@ -45,7 +55,8 @@ class ChunkWriter {
   std::int64_t chunk_rows_;
   std::int64_t num_rows_ = 0;        // appended
   std::int64_t first_in_chunk_ = 0;  // of the rows in chunk_
-  std::vector<std::byte> chunk_;     // whole chunk and its checksum
+  std::vector<std::byte> chunk_;     // values of a whole chunk
+  ChunkQueue* queue_;
   hdf5::Id dataset_;
 };
 

@@ -14,23 +14,29 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOpenFiles = 64;
 
+/// Of inflated chunks: of 1 MiB, as captures have them, two for each of 8 threads that read at
+/// different places.
+constexpr std::size_t kCacheBytes = std::size_t{16} << 20;
+
 }  // namespace
 
 const ChunkReader& DataFile::activation(const std::string& site, int layer) {
   const std::string name = activation_path(site, layer);
   const std::lock_guard guard(mutex_);
-  return readers_.try_emplace(name, file_, name).first->second;
+  return readers_.try_emplace(name, file_, name, cache_).first->second;
 }
 
 DataFiles::DataFiles(const fs::path& path, const CaptureTables& tables)
-    : shards_(tables.shards), identity_sha256_(tables.identity_sha256) {
+    : shards_(tables.shards),
+      identity_sha256_(tables.identity_sha256),
+      cache_(std::make_shared<ChunkCache>(kCacheBytes)) {
   std::int64_t row = 0;
   for (const ShardRecord& shard : shards_) {
     parts_.push_back({path.parent_path() / shard.file, row, shard.num_rows});
     row += shard.num_rows;
   }
   if (!shards_.empty()) return;
-  auto whole = std::make_shared<DataFile>(path, Hdf5Trial::kDone);
+  auto whole = std::make_shared<DataFile>(path, Hdf5Trial::kDone, cache_);
   const std::vector<std::int64_t> shape = whole->file().shape("rows/sequence");
   parts_.push_back({path, 0, shape.empty() ? 0 : shape.front()});
   open_.emplace_front(0, std::move(whole));
@@ -54,7 +60,7 @@ std::shared_ptr<DataFile> DataFiles::open(std::size_t part) {
 
 std::shared_ptr<DataFile> DataFiles::load(std::size_t part) const {
   check_trailer(parts_[part].path);
-  auto file = std::make_shared<DataFile>(parts_[part].path);
+  auto file = std::make_shared<DataFile>(parts_[part].path, Hdf5Trial::kFirst, cache_);
   if (!shards_.empty()) check_shard(file->file(), shards_[part], identity_sha256_);
   return file;
 }

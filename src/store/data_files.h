@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store/capture_layout.h"
+#include "store/chunk_cache.h"
 #include "store/chunk_reader.h"
 #include "store/hdf5_file.h"
 
@@ -22,8 +23,8 @@ namespace lime {
 /// A plain file that holds rows: a shard, or a packed capture. Thread-safe.
 class DataFile {
  public:
-  explicit DataFile(const std::filesystem::path& path, Hdf5Trial trial = Hdf5Trial::kFirst)
-      : file_(path, trial) {}
+  DataFile(const std::filesystem::path& path, Hdf5Trial trial, std::shared_ptr<ChunkCache> cache)
+      : file_(path, trial), cache_(std::move(cache)) {}
 
   const Hdf5File& file() const { return file_; }
   /// The reader of one dataset, made at the first call. @throws FormatError
@@ -31,6 +32,7 @@ class DataFile {
 
  private:
   Hdf5File file_;
+  std::shared_ptr<ChunkCache> cache_;
   std::mutex mutex_;
   std::map<std::string, ChunkReader> readers_;
 };
@@ -60,6 +62,7 @@ class DataFiles {
   std::vector<Part> parts_;
   std::vector<ShardRecord> shards_;
   std::string identity_sha256_;
+  std::shared_ptr<ChunkCache> cache_;  // of all files
   std::mutex mutex_;
   std::list<std::pair<std::size_t, std::shared_ptr<DataFile>>> open_;  // last used first
 };

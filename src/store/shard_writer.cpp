@@ -11,7 +11,7 @@
 namespace lime {
 
 ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capture_plan,
-                        const ShardStart& start, std::int64_t chunk_bytes)
+                        const ShardStart& start, const CaptureWriterOptions& options)
     : folder(shard_folder),
       class_names(capture_plan.info.class_names),
       first_sequence(start.first_sequence),
@@ -24,9 +24,14 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
   file->set_attribute("shard", shard);
   file->set_attribute("first_sequence", first_sequence);
   file->set_attribute("identity_sha256", start.identity_sha256);
+  if (capture_plan.info.compression == Compression::kDeflate) {
+    queue.emplace(options.compress_threads);
+  }
+  // The queue refers to the writers: they must not move.
   chunks.reserve(capture_plan.activations.size());
   for (const ActivationInfo& activation : capture_plan.activations) {
-    chunks.emplace_back(*file, activation, capture_plan.info.storage, chunk_bytes);
+    chunks.emplace_back(*file, activation, capture_plan.info.storage, options.chunk_bytes,
+                        queue ? &*queue : nullptr);
   }
 }
 
@@ -133,6 +138,10 @@ void ShardWriter::finish() {
   impl_->check_complete();
   impl_->tables.offsets =
       sequence_offsets(impl_->rows.sequence, impl_->first_sequence, impl_->tables.sequences.size());
+  if (impl_->queue) {
+    // The last chunks of all datasets are compressed at the same time.
+    for (ChunkWriter& chunk : impl_->chunks) chunk.end_rows();
+  }
   for (ChunkWriter& chunk : impl_->chunks) chunk.finish();
   impl_->chunks.clear();
   write_rows(*impl_->file, impl_->rows, impl_->class_names);

@@ -24,7 +24,7 @@ struct ShardStart {
 
 struct ShardWriter::Impl {
   Impl(const ShardFolder& shard_folder, const CapturePlan& capture_plan, const ShardStart& start,
-       std::int64_t chunk_bytes);
+       const CaptureWriterOptions& options);
 
   /// Throws InvalidArgument if the batches did not add up.
   void check_complete() const;
@@ -38,6 +38,7 @@ struct ShardWriter::Impl {
   CaptureTables tables;  // sequences and statistics
   std::optional<Hdf5Writer> file;
   std::vector<ChunkWriter> chunks;  // refer to *file: destroyed first
+  std::optional<ChunkQueue> queue;  // refers to them; none where nothing is compressed
 };
 
 /// Number of the first row of each sequence, and the number of rows.

@@ -256,6 +256,34 @@ TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
   EXPECT_EQ(testing::read_text(folder_ / "capture.h5"), before);
 }
 
+TEST_F(LimeCaptureTest, CompressesWithoutLoss) {
+  ASSERT_EQ(run(std::string(kCapture) + " -o plain.h5").status, 0);
+  const std::string command = std::string(kCapture) + " --compress deflate -o small.h5";
+  const ProgramRun result = run(command);
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr(" as float32 before compression; "));
+  EXPECT_THAT(run("info small.h5").output, HasSubstr(" as float32, deflated, 1 shard"));
+  EXPECT_EQ(run("verify small.h5").status, 0);
+  EXPECT_EQ(run("pack small.h5 -o packed.h5").status, 0);
+  EXPECT_THAT(run("info packed.h5").output, HasSubstr(" as float32, deflated, one file"));
+  const CaptureReader plain(folder_ / "plain.h5");
+  for (const char* const name : {"small.h5", "packed.h5"}) {
+    const CaptureReader small(folder_ / name);
+    EXPECT_EQ(small.rows().token, plain.rows().token);
+    for (const char* const site : {"values", "hidden"}) {
+      for (int layer = 0; layer < 3; ++layer) {
+        EXPECT_EQ(small.read_all(site, layer), plain.read_all(site, layer));
+        EXPECT_EQ(small.statistics(site, layer).mean, plain.statistics(site, layer).mean);
+      }
+    }
+  }
+  const ProgramRun other = run(std::string(kCapture) + " -o small.h5 --resume");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.errors,
+              ::testing::AllOf(HasSubstr("was begun with other options"), HasSubstr("compress")));
+  EXPECT_EQ(run(command + " --resume").status, 0);
+}
+
 TEST_F(LimeCaptureTest, SaysThatTheDiskIsFull) {
   write_text(folder_ / "long.txt", testing::tiny_text(4000));
   // Files end at 100 blocks of 512 or 1024 bytes, as a disk does that is full.

@@ -8,6 +8,7 @@
 
 #include "core/errors.h"
 #include "core/json.h"
+#include "store/capture_writer.h"
 #include "support/refusal.h"
 
 namespace lime {
@@ -70,6 +71,18 @@ TEST(CaptureMemoryTest, TakesASmallerQueueThenASmallerBatch) {
   const MemoryPlan two = plan_capture_memory(small_model(), larger, 8, kQueue, for_two);
   EXPECT_EQ(two.batch_size, 2);
   EXPECT_LE(two.memory.total(), for_two.bytes);
+}
+
+TEST(CaptureMemoryTest, CountsChunksThatAreBeingCompressed) {
+  const auto waiting_of = [](const CaptureLoad& load) {
+    return plan_capture_memory(small_model(), load, 8, kQueue, {}).memory.waiting;
+  };
+  CaptureLoad compressing = usual_load();
+  compressing.compress_bytes = compression_bytes({.compress_threads = 4}, 8192);
+  EXPECT_EQ(compressing.compress_bytes, 12 * kMebibyte) << "three chunks per thread";
+  EXPECT_EQ(waiting_of(compressing) - waiting_of(usual_load()), 12 * kMebibyte);
+  EXPECT_EQ(compression_bytes({.compress_threads = 1}, 5 * kMebibyte), 15 * kMebibyte)
+      << "a chunk holds a row at least";
 }
 
 TEST(CaptureMemoryTest, RefusesWhatCannotFit) {

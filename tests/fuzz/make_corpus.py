@@ -10,6 +10,7 @@ import io
 import json
 import pathlib
 import struct
+import zlib
 
 import h5py
 import numpy as np
@@ -376,6 +377,37 @@ def put_filtered(file):
     file[SITE].attrs["hook"] = "blocks.0.attn.hook_v"
 
 
+def put_deflated(file, cut=0):
+    """Activations that are shuffled and deflated; `cut`: bytes that their first stream lacks."""
+    values = np.arange(2 * ROWS, dtype="<f4").reshape(ROWS, 2)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_chunk((3, 2))
+    properties.set_shuffle()
+    properties.set_deflate(1)
+    properties.set_fletcher32()
+    space = h5py.h5s.create_simple((ROWS, 2))
+    data = h5py.h5d.create(file["activations/values"].id, b"000", h5py.h5t.IEEE_F32LE, space,
+                           properties)
+    padded = np.zeros((6, 2), "<f4")
+    padded[:ROWS] = values
+    for first in (0, 3):
+        planes = padded[first:first + 3].reshape(-1, 1).view("u1").T.tobytes()
+        stream = zlib.compress(planes, 1)
+        stream = stream[:len(stream) - (cut if first == 0 else 0)]
+        data.write_direct_chunk((first, 0), stream + struct.pack("<I", fletcher32(stream)), 0)
+    file[SITE].attrs["hook"] = "blocks.0.attn.hook_v"
+    file.attrs["compression"] = "deflate"
+
+
+def fletcher32(content):
+    first = second = 0
+    for high, low in zip(content[::2], content[1::2] + b"\0"):
+        first = (first + (high << 8 | low)) % 65535
+        second = (second + first) % 65535
+    # A sum that vanishes is 0 only where all words are.
+    return (second or 65535) << 16 | (first or 65535)
+
+
 def put_virtual_mean(file):
     layout = h5py.VirtualLayout(shape=(2,), dtype="<f8")
     layout[:] = h5py.VirtualSource("../outside.h5", "/mean", shape=(2,))
@@ -414,6 +446,7 @@ def make_hostile_captures():
     save("capture", "hostile-virtual", hostile([mean], put_virtual_mean))
     save("capture", "hostile-external-data", hostile([mean], put_external_mean))
     save("capture", "hostile-filter", hostile([SITE], put_filtered))
+    save("capture", "hostile-deflate", hostile([SITE], lambda file: put_deflated(file, cut=5)))
 
 
 def make_captures():
@@ -421,6 +454,7 @@ def make_captures():
     whole = hdf5(packed)
     save("capture", "packed", whole)
     save("capture", "half", hdf5(lambda file: packed(file, "<f2")))
+    save("capture", "deflate", hostile([SITE], put_deflated))
     save("capture", "trailer", with_trailer(whole))
     save("capture", "wrong-trailer", with_trailer(whole)[:-100] + b"0" + with_trailer(whole)[-99:])
     save("capture", "early-format", hdf5(packed, "earliest"))

@@ -58,6 +58,14 @@ TEST_F(FlipTest, EveryFlippedByteOfAShardIsFound) {
   expect_all_found(folder_ / "capture.h5", folder_ / "capture.shards/00000.h5");
 }
 
+TEST_F(FlipTest, EveryFlippedByteOfACompressedShardIsFound) {
+  ASSERT_EQ(run("lime-capture --checkpoint model --text text.txt --max-sequences 20 --quiet "
+                "--compress deflate")
+                .status,
+            0);
+  expect_all_found(folder_ / "capture.h5", folder_ / "capture.shards/00000.h5");
+}
+
 TEST_F(FlipTest, EveryFlippedByteOfAPackedCaptureIsFound) {
   ASSERT_EQ(run("lime-capture --checkpoint model --text text.txt --max-sequences 20 --quiet "
                 "--store float16 && lime-capture pack capture.h5 -o packed.h5 --quiet")

@@ -98,7 +98,10 @@ class KillTest : public testing::ReliabilityTest {
   }
 };
 
-TEST_F(KillTest, CaptureLosesNoFinishedShard) {
+/// Without compression and with it.
+class KillCaptureTest : public KillTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(KillCaptureTest, LosesNoFinishedShard) {
   const auto check_whole = [&] {
     if (!fs::exists(killed("capture.shards"))) return;
     for (const auto& entry : fs::directory_iterator(killed("capture.shards"))) {
@@ -116,9 +119,13 @@ TEST_F(KillTest, CaptureLosesNoFinishedShard) {
     check_whole();
     expect_equal_captures(killed("capture.h5"), undisturbed("capture.h5"));
   };
-  torment({capture_command(3 * 32768, "--sites values --layers 0") + " --resume", check_whole,
-           check_outcome});
+  torment({capture_command(3 * 32768, "--sites values --layers 0 --compress " + GetParam()) +
+               " --resume",
+           check_whole, check_outcome});
 }
+
+INSTANTIATE_TEST_SUITE_P(Compression, KillCaptureTest, ::testing::Values("none", "deflate"),
+                         [](const auto& test) { return test.param; });
 
 TEST_F(KillTest, PackingIsWholeOrNothing) {
   ASSERT_EQ(run(capture_command(3 * 32768) + " -o ../source.h5", "killed").status, 0);

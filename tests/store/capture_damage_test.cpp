@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "store/capture_layout.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
+#include "store/chunk_filters.h"
 #include "store/hdf5_file.h"
 #include "store/sample_capture.h"
 #include "store/shard_folder.h"
@@ -160,6 +164,47 @@ TEST_F(CaptureDamageTest, EveryFlippedByteOfRowsAndActivationsIsFound) {
         << at;
     EXPECT_THROW(CaptureReader(path_).read_all("values", 0), FormatError);
   }
+}
+
+TEST_F(CaptureDamageTest, EveryFlippedByteOfCompressedFilesIsFound) {
+  sample_.compression = Compression::kDeflate;
+  write_sample();
+  flip_bytes(shard_files(), 300, 5);
+  const auto packed = folder_ / "packed.h5";
+  pack_capture(path_, packed);
+  path_ = packed;
+  flip_bytes({path_}, 300, 6);
+}
+
+TEST_F(CaptureDamageTest, RefusesAStreamThatIsWrongBehindARightChecksum) {
+  sample_ = {.num_shards = 1,
+             .num_layers = 1,
+             .compression = Compression::kDeflate,
+             .chunk_bytes = 1 << 16};
+  write_sample();
+  pack_capture(path_, folder_ / "packed.h5");
+  const MatrixF rows = sample_.expected(0);
+  const std::span<const std::byte> values = std::as_bytes(std::span(rows.data(), rows.size()));
+  const StoredChunk chunk = compressed({values.begin(), values.end()}, sizeof(float));
+  const auto text_of = [](const StoredChunk& stored) {
+    return std::string(reinterpret_cast<const char*>(stored.bytes.data()), stored.bytes.size());
+  };
+  std::string file = testing::read_text(folder_ / "packed.h5");
+  const std::size_t place = file.find(text_of(chunk));
+  ASSERT_NE(place, std::string::npos);
+  std::vector<std::byte> stream(chunk.bytes.begin(), chunk.bytes.end() - 4);
+  std::fill(stream.begin() + static_cast<std::ptrdiff_t>(stream.size() / 2), stream.end(),
+            std::byte{0});
+  file.replace(place, chunk.bytes.size(), text_of(checksummed(stream)));
+  testing::write_text(path_, file.substr(0, file.rfind("{\"data\"")));  // without its digest
+  const std::string expected = "store: '" + path_.string() +
+                               "': 'activations/values/000', rows 0 to " +
+                               std::to_string(rows.rows() - 1) +
+                               ", cannot be inflated: it does not end with the chunk; the file "
+                               "is damaged, restore it or capture it again";
+  EXPECT_THAT(verify_capture(path_), Contains(expected));
+  EXPECT_EQ(message_of([&] { CaptureReader(path_).read_all("values", 0); }), expected);
+  EXPECT_EQ(CaptureReader(path_).read_all("hidden", 0), sample_.expected(1));
 }
 
 TEST_F(CaptureDamageTest, NamesTheShardThatIsMissing) {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "store/capture_reader.h"
@@ -36,11 +38,11 @@ std::string find_python() {
   return "";
 }
 
-class CapturePythonTest : public ::testing::TestWithParam<StorageType> {
+class CapturePythonTest : public ::testing::TestWithParam<std::pair<StorageType, Compression>> {
  protected:
   void SetUp() override {
     if (python_.empty()) GTEST_SKIP() << "needs a python3 with h5py (Debian: python3-h5py)";
-    sample_.storage = GetParam();
+    std::tie(sample_.storage, sample_.compression) = GetParam();
     const auto expected = folder_ / "expected";
     std::filesystem::create_directory(expected);
     const std::vector<ActivationInfo> activations = sample_.plan().activations;
@@ -90,8 +92,14 @@ TEST_P(CapturePythonTest, ReadsThePackedFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapturePythonTest,
-                         ::testing::Values(StorageType::kFloat32, StorageType::kFloat16),
-                         [](const auto& test) { return std::string(enum_name(test.param)); });
+                         ::testing::Values(std::pair(StorageType::kFloat32, Compression::kNone),
+                                           std::pair(StorageType::kFloat16, Compression::kNone),
+                                           std::pair(StorageType::kFloat32, Compression::kDeflate),
+                                           std::pair(StorageType::kFloat16, Compression::kDeflate)),
+                         [](const auto& test) {
+                           return std::string(enum_name(test.param.first)) +
+                                  std::string(enum_name(test.param.second));
+                         });
 
 }  // namespace
 }  // namespace lime

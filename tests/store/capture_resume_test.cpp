@@ -20,6 +20,7 @@
 namespace lime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -63,35 +64,64 @@ class CaptureResumeTest : public ::testing::Test {
         [&] { const CaptureWriter writer(path_, plan, options); });
   }
 
+  /// Children are killed while they write one shard after the other.
+  void kill_in_shards_and_resume() {
+    for (const int shard : {0, 1, 2}) {
+      const int status = run_in_child([&] {
+        CaptureWriter writer(path_, sample_.plan(),
+                             {.if_exists = IfExists::kResume, .chunk_bytes = sample_.chunk_bytes});
+        for (int done = 0; done < shard; ++done) {
+          if (!writer.is_finished(done)) sample_.write_shard(writer, done);
+        }
+        ShardWriter out = writer.begin_shard(shard, shard * sample_.sequences_per_shard);
+        for (std::int64_t s = 0; s < 2; ++s) {
+          const std::int64_t number = shard * sample_.sequences_per_shard + s;
+          out.append_rows(sample_.rows(number));
+          for (std::size_t i = 0; i < 4; ++i) out.append(i, sample_.activations(i, number));
+        }
+        ::raise(SIGKILL);
+      });
+      ASSERT_EQ(status, 128 + SIGKILL);
+    }
+    // Killed children left their unfinished shards behind under names that nobody reads.
+    EXPECT_FALSE(exists(path_));
+    resume();
+    expect_same_as_undisturbed();
+    EXPECT_THAT(verify_capture(path_), IsEmpty());
+  }
+
   TemporaryFolder undisturbed_;
   TemporaryFolder folder_;
   SampleCapture sample_;
   std::filesystem::path path_;
 };
 
-TEST_F(CaptureResumeTest, GoesOnAfterAKillInTheMiddleOfAShard) {
-  for (const int shard : {0, 1, 2}) {
-    const int status = run_in_child([&] {
-      CaptureWriter writer(path_, sample_.plan(),
-                           {.if_exists = IfExists::kResume, .chunk_bytes = sample_.chunk_bytes});
-      for (int done = 0; done < shard; ++done) {
-        if (!writer.is_finished(done)) sample_.write_shard(writer, done);
-      }
-      ShardWriter out = writer.begin_shard(shard, shard * sample_.sequences_per_shard);
-      for (std::int64_t s = 0; s < 2; ++s) {
-        const std::int64_t number = shard * sample_.sequences_per_shard + s;
-        out.append_rows(sample_.rows(number));
-        for (std::size_t i = 0; i < 4; ++i) out.append(i, sample_.activations(i, number));
-      }
-      ::raise(SIGKILL);
-    });
-    ASSERT_EQ(status, 128 + SIGKILL);
+TEST_F(CaptureResumeTest, GoesOnAfterAKillInTheMiddleOfAShard) { kill_in_shards_and_resume(); }
+
+TEST_F(CaptureResumeTest, GoesOnAfterAKillWhereItCompresses) {
+  sample_.compression = Compression::kDeflate;
+  sample_.write(undisturbed_ / "capture.h5", {.if_exists = IfExists::kReplace});
+  kill_in_shards_and_resume();
+}
+
+TEST_F(CaptureResumeTest, CompressesToTheSameBytesInAnyNumberOfThreads) {
+  sample_.compression = Compression::kDeflate;
+  for (const int threads : {1, 4}) {
+    const CaptureWriterOptions options = {.if_exists = IfExists::kReplace,
+                                          .compress_threads = threads};
+    sample_.write(threads == 1 ? undisturbed_ / "capture.h5" : path_, options);
   }
-  // Killed children left their unfinished shards behind under names that nobody reads.
-  EXPECT_FALSE(exists(path_));
-  resume();
   expect_same_as_undisturbed();
-  EXPECT_THAT(verify_capture(path_), IsEmpty());
+  EXPECT_THAT(testing::refusal_of<InvalidArgument>(
+                  [&] { CaptureWriter(path_, sample_.plan(), {.compress_threads = 0}); }),
+              HasSubstr("compress_threads must be at least 1, got 0"));
+}
+
+TEST_F(CaptureResumeTest, RefusesToGoOnWithAnotherCompression) {
+  sample_.write(path_);
+  sample_.compression = Compression::kDeflate;
+  EXPECT_THAT(refusal(sample_.plan(), {.if_exists = IfExists::kResume}),
+              AllOf(HasSubstr("was begun with other options: "), HasSubstr("compression")));
 }
 
 TEST_F(CaptureResumeTest, GoesOnAfterAKillBetweenShardAndRecord) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "store/capture_layout.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
 #include "store/hdf5_file.h"
@@ -164,12 +165,33 @@ TEST_P(CaptureRoundTripTest, ReadsInManyThreads) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
+TEST_P(CaptureRoundTripTest, IsAnOrdinaryFileToHdf5) {
+  if (!GetParam().packed) GTEST_SKIP() << "the numbers lie in shards";
+  const Hdf5File file(path_);
+  const std::vector<ActivationInfo> activations = sample_.plan().activations;
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    const std::string name = activation_path(activations[i].site, activations[i].layer);
+    EXPECT_EQ(file.read_matrix(name), sample_.expected(i)) << name;
+  }
+}
+
+constexpr SampleCapture kDeflatedFloat32 = {.compression = Compression::kDeflate};
+constexpr SampleCapture kDeflatedFloat16 = {.storage = StorageType::kFloat16,
+                                            .compression = Compression::kDeflate};
+
 INSTANTIATE_TEST_SUITE_P(
     All, CaptureRoundTripTest,
     ::testing::Values(Case{"Float32Shards", {}, false}, Case{"Float32Packed", {}, true},
                       Case{"Float16Shards", {.storage = StorageType::kFloat16}, false},
                       Case{"Float16Packed", {.storage = StorageType::kFloat16}, true},
-                      Case{"LargeChunks", {.with_classes = false, .chunk_bytes = 1 << 16}, false}),
+                      Case{"LargeChunks", {.with_classes = false, .chunk_bytes = 1 << 16}, false},
+                      Case{"DeflatedFloat32Shards", kDeflatedFloat32, false},
+                      Case{"DeflatedFloat32Packed", kDeflatedFloat32, true},
+                      Case{"DeflatedFloat16Shards", kDeflatedFloat16, false},
+                      Case{"DeflatedFloat16Packed", kDeflatedFloat16, true},
+                      Case{"DeflatedLargeChunks",
+                           {.compression = Compression::kDeflate, .chunk_bytes = 1 << 16},
+                           false}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CaptureReaderTest, NamesWhatThereIs) {

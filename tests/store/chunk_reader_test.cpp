@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "store/capture_reader.h"
 #include "store/capture_writer.h"
 #include "support/test_data.h"
@@ -11,11 +13,16 @@ namespace {
 /// A dataset of so many chunks that they are not listed but asked for one by one.
 TEST(ChunkReaderTest, ReadsDatasetsOfVeryManyChunks) {
   const testing::TemporaryFolder folder;
-  for (const StorageType storage : {StorageType::kFloat32, StorageType::kFloat16}) {
+  for (const auto& [storage, compression] :
+       {std::pair(StorageType::kFloat32, Compression::kNone),
+        std::pair(StorageType::kFloat16, Compression::kNone),
+        std::pair(StorageType::kFloat32, Compression::kDeflate),
+        std::pair(StorageType::kFloat16, Compression::kDeflate)}) {
     constexpr Eigen::Index kRows = 5000;
     constexpr Eigen::Index kDim = 256;
     CapturePlan plan;
     plan.info.storage = storage;
+    plan.info.compression = compression;
     plan.activations = {{"hidden", 0, kDim, "blocks.0.hook_resid_post"}};
     const auto path = folder / "many.h5";
     CaptureWriter writer(path, plan, {.if_exists = IfExists::kReplace, .chunk_bytes = 1024});

@@ -62,6 +62,24 @@ TEST_F(HostileFileTest, CaptureItselfIsSound) {
   EXPECT_EQ(reader.router(0)(0, 0), 1.0F);
 }
 
+TEST_F(HostileFileTest, DeflatedCaptureOfAnotherProgramIsRead) {
+  EXPECT_EQ(CaptureReader(place("packed")).info().compression, Compression::kNone);
+  const fs::path path = place("deflate");
+  const CaptureReader reader(path);
+  EXPECT_EQ(reader.info().compression, Compression::kDeflate);
+  EXPECT_EQ(reader.read_all("values", 0)(4, 1), 9.0F);
+  EXPECT_EQ(reader.read_all("values", 0), Hdf5File(path).read_matrix("activations/values/000"));
+}
+
+TEST_F(HostileFileTest, StreamThatIsCutShortIsRefused) {
+  const fs::path path = place("hostile-deflate");
+  const std::string reason =
+      "'activations/values/000', rows 0 to 2, cannot be inflated: it does not end with the chunk";
+  EXPECT_THAT(message_about([&] { CaptureReader(path).read_all("values", 0); }), HasSubstr(reason));
+  EXPECT_EQ(CaptureReader(path).read_rows("values", 0, 4, 1)(0, 1), 9.0F);
+  EXPECT_THAT(verify_capture(path), Contains(HasSubstr(reason)));
+}
+
 TEST_F(HostileFileTest, ExternalLinkIsNotFollowed) {
   const CaptureReader reader(place("hostile-external-link"));
   EXPECT_THAT(reader.router_layers(), IsEmpty());

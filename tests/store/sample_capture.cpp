@@ -30,6 +30,7 @@ CapturePlan SampleCapture::plan() const {
   plan.info.checkpoint_sha256 = "c0ffee";
   plan.info.input_sha256 = "beef";
   plan.info.storage = storage;
+  plan.info.compression = compression;
   plan.info.seed = seed;
   plan.info.prepended = "<s>";
   plan.info.first_ids = {1, 5, 9};

@@ -15,6 +15,7 @@ struct SampleCapture {
   int sequences_per_shard = 4;
   int num_layers = 2;
   StorageType storage = StorageType::kFloat32;
+  Compression compression = Compression::kNone;
   bool with_classes = true;
   std::int64_t chunk_bytes = 1 << 10;
   std::uint64_t seed = 1;

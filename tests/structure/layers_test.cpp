@@ -52,6 +52,7 @@ const std::vector<Walled>& walled_libraries() {
   static const std::vector<Walled> libraries = {
       {R"(<(torch|ATen|c10)/)", {"model", "train", "capture"}},
       {R"(<hdf5(_hl)?\.h>)", {"store"}},
+      {R"(<zlib\.h>)", {"store"}},
       {R"(<CLI/)", {"core"}},
       {R"(<openssl/)", {"core"}},
       {R"(<sentencepiece)", {"checkpoint"}},

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/chunk_queue.h"
+
+#include <utility>
+
+namespace lime {
+namespace {
+
+/// One in work and one that waits for it.
+constexpr std::size_t kChunksPerThread = 2;
+
+}  // namespace
+
+ChunkQueue::ChunkQueue(int num_threads) {
+  for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+ChunkQueue::~ChunkQueue() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    tasks_.clear();
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ChunkQueue::push(std::vector<std::byte> values, std::size_t value_bytes, Write write) {
+  while (waiting_.size() >= kChunksPerThread * threads_.size()) write_oldest();
+  std::packaged_task<StoredChunk()> task([values = std::move(values), value_bytes]() mutable {
+    return compressed(std::move(values), value_bytes);
+  });
+  waiting_.push_back({task.get_future(), std::move(write)});
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  wake_.notify_one();
+}
+
+void ChunkQueue::finish() {
+  while (!waiting_.empty()) write_oldest();
+}
+
+std::int64_t ChunkQueue::most_bytes(int num_threads, std::int64_t chunk_bytes) {
+  // A thread at work has the shuffled chunk beside the chunk itself.
+  constexpr auto kBuffers = static_cast<std::int64_t>(kChunksPerThread) + 1;
+  return kBuffers * num_threads * chunk_bytes;
+}
+
+void ChunkQueue::write_oldest() {
+  Waiting oldest = std::move(waiting_.front());
+  waiting_.pop_front();
+  oldest.write(oldest.chunk.get());
+}
+
+void ChunkQueue::work() {
+  for (;;) {
+    std::packaged_task<StoredChunk()> task;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      if (stopping_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace lime
