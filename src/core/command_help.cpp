@@ -163,7 +163,7 @@ std::string format_help(const CommandHelp& help) {
   }
   if (help.has_version) {
     text += fmt::format(
-        "\n`{0} --help-man` prints the manual page, `{0} --completion bash|zsh|fish` the shell's "
+        "\n`{0} --help-man` prints the manual page,\n`{0} --completion bash|zsh|fish` the shell's "
         "completion.\n",
         help.name);
   }

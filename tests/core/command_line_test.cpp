@@ -274,7 +274,7 @@ TEST_F(CommandLineTest, HelpOfTheProgramListsItsCommands) {
   EXPECT_THAT(output_, HasSubstr("Usage: tool COMMAND [OPTIONS]\n"));
   EXPECT_THAT(output_, HasSubstr("  measure                       Measures one thing.\n"));
   EXPECT_THAT(output_, HasSubstr("      --version "));
-  EXPECT_THAT(output_, HasSubstr("`tool --help-man` prints the manual page, `tool --completion "));
+  EXPECT_THAT(output_, HasSubstr("`tool --help-man` prints the manual page,\n`tool --completion "));
   EXPECT_EQ(run({"--version"}), kExitDone);
   EXPECT_THAT(output_, HasSubstr("lime "));
 }
