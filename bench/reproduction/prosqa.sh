@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# ProsQA: LLaMA and LIMe (router full) of 4 layers and width 64, trained with equal budgets to write
+# proof and answer of drawn questions, then tuned on the published validation questions; both are
+# asked the published test questions.
+#
+#   bench/reproduction/prosqa.sh [--programs build/release/bin] [--out out/prosqa] [--seeds 1]
+#                                [--steps 3000] [--jobs 2]
+#
+# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
+# ProsQA lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=build/release/bin
+out=out/prosqa
+seeds=1
+steps=3000
+jobs=2
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --programs) programs=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --steps) steps=$2; shift 2 ;;
+    --jobs) jobs=$2; shift 2 ;;
+    *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+. bench/reproduction/trainings.sh
+need_programs lime-train
+data=${LIME_TEST_DATA:-../shared}/prosqa
+mkdir -p "$out"
+
+# on_prosqa NAME OPTION...: trains $out/NAME, or goes on with it.
+on_prosqa() {
+  "$programs/lime-train" --task prosqa --test-file "$data/prosqa_test.json" --batch-size 32 \
+    --threads 1 --log-every 25 --save-every 250 --validate-every 500 "${@:2}" -o "$out/$1" --resume
+}
+
+for seed in $seeds; do
+  for decoder in llama lime; do
+    start "$decoder-$seed" on_prosqa "$decoder-$seed" --decoder "$decoder" --hidden-size 64 \
+      --initializer-range 0.08 --train-problems 100000 --steps "$steps" --learning-rate 2e-3 \
+      --seed "$seed"
+  done
+done
+finish
+for seed in $seeds; do
+  for decoder in llama lime; do
+    start "$decoder-$seed-tuned" on_prosqa "$decoder-$seed-tuned" --from "$out/$decoder-$seed" \
+      --train-file "$data/prosqa_valid.json" --steps 100 --learning-rate 2e-4 --seed "$seed"
+  done
+done
+finish
+
+printf '\n%-14s %10s %10s %8s\n' model 'answers' 'proofs' loss
+for seed in $seeds; do
+  for model in "llama-$seed" "llama-$seed-tuned" "lime-$seed" "lime-$seed-tuned"; do
+    log=$out/$model/training_log.jsonl
+    last=$(grep '"event":"evaluation"' "$log" | tail -n 1)
+    printf '%-14s %10.3f %10.3f %8.4f\n' "$model" \
+      "$(sed 's/.*"accuracy":\([0-9.]*\).*/\1/' <<<"$last")" \
+      "$(sed 's/.*"proven":\([0-9.]*\).*/\1/' <<<"$last")" \
+      "$(sed -n 's/.*"event":"validation".*"loss":\([0-9.]*\).*/\1/p' "$log" | tail -n 1)"
+  done
+done
