@@ -10,9 +10,10 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kFew = 9;  // panels that all keep their labels
-/// Widths in mm at a font of 8 pt: of curves with numbers of their own, of other panels with
-/// labels, of those without, and of the colour bar.
+constexpr std::size_t kFew = 9;             // panels that all keep their labels
+constexpr std::size_t kColumnOfCurves = 3;  // panels that stand one below the other on a page
+/// Widths in mm at a font of 8 pt: of few panels of curves with numbers of their own, of other
+/// panels with labels, of those without, and of the colour bar.
 constexpr double kSmallestCurves = 40.0;
 constexpr double kSmallestPanel = 30.0;
 constexpr double kSmallestBarePanel = 18.0;
@@ -28,7 +29,9 @@ bool has_any(const Figure& figure) {
 
 double smallest_panel(const Figure& figure) {
   if (figure.labels_at_edges || has_any<CloudPanel>(figure)) return kSmallestBarePanel;
-  return has_any<CurvePanel>(figure) && !figure.shares_y ? kSmallestCurves : kSmallestPanel;
+  const bool has_few_curves =
+      has_any<CurvePanel>(figure) && figure.panels.size() <= kColumnOfCurves;
+  return has_few_curves && !figure.shares_y ? kSmallestCurves : kSmallestPanel;
 }
 
 /// At most `most`, and where it can be a part of `columns`, so that rows that belong together stay.

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/axis_ticker.h"
 #include "viz/panel_builder.h"
 #include "viz/text_elements.h"
 
 namespace lime {
 namespace {
 
-constexpr int kRounds = 3;               // of fitting sizes: labels may change with them a little
+constexpr int kRounds = 3;             // of fitting sizes: labels may change with them a little
+constexpr double kLinesPerTick = 2.0;  // of a low panel, whose ticks' numbers must not meet
+constexpr int kFewestTicks = 3;
+constexpr int kUsualTicks = 5;
 constexpr double kLabelOverhang = 1.15;  // of an axis' label over the axis
 
 /// Breaks `text` at blanks where it is longer than `room`.
@@ -261,6 +265,16 @@ void FigureLayout::wrap_labels() {
   }
 }
 
+void FigureLayout::space_ticks() {
+  for (QCPAxisRect* const rect : rects_) {
+    const auto ticker = rect->axis(QCPAxis::atLeft)->ticker().dynamicCast<EvenTicker>();
+    if (ticker == nullptr) continue;
+    const double lines = rect->height() / static_cast<double>(theme_.line_height());
+    ticker->setTickCount(
+        std::clamp(static_cast<int>(lines / kLinesPerTick), kFewestTicks, kUsualTicks));
+  }
+}
+
 void FigureLayout::settle_rows() {
   std::vector<double> outer;  // labels, per row
   double area = 0.0;
@@ -292,6 +306,7 @@ void FigureLayout::settle(int height) {
     }
     settle_rows();
     wrap_labels();
+    space_ticks();
   }
   update(height);
 }

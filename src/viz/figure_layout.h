@@ -41,6 +41,7 @@ class FigureLayout {
   void share_y();
   void settle_rows();
   void wrap_labels();
+  void space_ticks();
   std::string panel_letter(std::size_t index) const;
   bool has_map() const;
   bool has_long_colour_bar() const;

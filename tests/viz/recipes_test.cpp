@@ -117,6 +117,15 @@ TEST(RecipesTest, NarrowFiguresHaveFewerPanelsSideBySide) {
   EXPECT_EQ(with_fitting_columns(figure, {.size = "100"}).columns, 2);
   EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
   EXPECT_EQ(with_fitting_columns(figure, {.size = "77x40"}).columns, 3) << "the height is fixed";
+  FigureSource geometry = testing::sample_geometry(4);
+  for (Json row : std::vector<Json>(geometry.results.rows)) {
+    row["site"] = "values";
+    geometry.results.rows.push_back(row);
+  }
+  const Figure many =
+      make_figure(std::vector<FigureSource>{geometry}, {.site = {"hidden", "values"}});
+  ASSERT_EQ(many.panels.size(), 6U);
+  EXPECT_EQ(with_fitting_columns(many, {.size = "acl-column"}).columns, 2);
   const Figure chosen = make_figure(sources, {.columns = 3});
   EXPECT_EQ(with_fitting_columns(chosen, {.size = "acl-column"}).columns, 3);
 }
