@@ -130,6 +130,7 @@ void FigureLayout::add_panels() {
   grid_->setColumnSpacing(units(5));
   grid_->setRowSpacing(units(4));
   std::vector<QCPMarginGroup*> columns;
+  columns.reserve(static_cast<std::size_t>(num_columns()));
   for (int c = 0; c < num_columns(); ++c) columns.push_back(new QCPMarginGroup(&plot_));
   QCPMarginGroup* row = nullptr;
   for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
