@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures writing and reading captures against plain files of the same bytes, in one run.
+// Measures writing and reading captures, compressed and not, against plain files of the same bytes,
+// in one run.
 // bench/store_side_by_side.py adds h5py.
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/timing.h"
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 
 struct BenchOptions {
   fs::path folder = "bench-store";
+  fs::path source;
   std::int64_t rows = 32768;
   std::int64_t dim = 768;
   int layers = 8;
@@ -45,13 +48,16 @@ struct BenchOptions {
 
   void describe(OptionList& list) {
     list.add("folder", folder, "where the files are written; made if missing");
+    list.add("source", source,
+             "a capture whose hidden states are written, over and over, with its dimensions and "
+             "layers; random numbers if not given, which compress as no model's do");
     list.add("rows", rows, "rows of the capture");
     list.add("dim", dim, "dimensions of a row");
     list.add("layers", layers, "datasets of the capture");
     list.add("batch", batch, "rows handed over at a time");
     list.add("shards", shards, "shards of the capture");
     list.add("repeats", repeats, "runs of each measurement, of which the median is shown");
-    list.add("threads", threads, "threads of the second way of reading a layer");
+    list.add("threads", threads, "threads that compress, and of the second way of reading a layer");
     list.add("cold", cold, "drop the files from the page cache before reading; else read twice");
     list.add("json", json, "print one JSON object");
     list.add("keep", keep, "leave the files for another reader");
@@ -64,14 +70,14 @@ class StoreBench {
  public:
   explicit StoreBench(const BenchOptions& options) : options_(options), pool_(options.threads) {
     fs::create_directories(options.folder);
-    batch_.resize(options.batch, options.dim);
-    Random random(1);
-    for (Eigen::Index i = 0; i < batch_.size(); ++i) {
-      batch_.data()[i] = static_cast<float>(random.uniform(-3.0, 3.0));
+    if (options.source.empty()) {
+      draw_batch();
+    } else {
+      read_batches();
     }
-    layer_ = std::make_unique_for_overwrite<float[]>(
-        static_cast<std::size_t>(options.rows * options.dim));
-    std::fill_n(layer_.get(), options.rows * options.dim, 0.0F);
+    const std::int64_t values = options_.rows * options_.dim;
+    layer_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(values));
+    std::fill_n(layer_.get(), values, 0.0F);
   }
 
   void run() {
@@ -79,10 +85,14 @@ class StoreBench {
       write_plain();
       write_capture("f32", StorageType::kFloat32);
       write_capture("f16", StorageType::kFloat16);
+      write_capture("f32-deflate", StorageType::kFloat32, Compression::kDeflate);
+      write_capture("f16-deflate", StorageType::kFloat16, Compression::kDeflate);
       if (round == 0) pack_capture(path("f32"), path("packed"));
       read_plain();
       read_capture("f32");
       read_capture("f16");
+      read_capture("f32-deflate");
+      read_capture("f16-deflate");
       read_capture("packed");
     }
   }
@@ -99,13 +109,20 @@ class StoreBench {
                    median, rates.size(), rates.front(), rates.back());
       }
     }
+    for (const auto& [name, bytes] : bytes_) {
+      if (options_.json) {
+        json["bytes of " + name] = bytes;
+      } else {
+        fmt::print("{:<28} {:6.2f} MB on disk\n", name, static_cast<double>(bytes) * 1e-6);
+      }
+    }
     if (options_.json) fmt::print("{}\n", json.dump());
   }
 
   ~StoreBench() {
     if (options_.keep) return;
     std::error_code ignored;
-    for (const char* const name : {"f32", "f16", "packed"}) {
+    for (const char* const name : {"f32", "f16", "f32-deflate", "f16-deflate", "packed"}) {
       fs::remove(path(name), ignored);
       fs::remove_all(options_.folder / (std::string(name) + ".shards"), ignored);
     }
@@ -116,6 +133,30 @@ class StoreBench {
 
  private:
   fs::path path(const std::string& name) const { return options_.folder / (name + ".h5"); }
+
+  void draw_batch() {
+    MatrixF batch(options_.batch, options_.dim);
+    Random random(1);
+    for (Eigen::Index i = 0; i < batch.size(); ++i) {
+      batch.data()[i] = static_cast<float>(random.uniform(-3.0, 3.0));
+    }
+    batches_.push_back(std::move(batch));
+  }
+
+  void read_batches() {
+    const CaptureReader reader(options_.source);
+    options_.dim = reader.dim("hidden", reader.layers("hidden").front());
+    options_.batch = std::min(options_.batch, reader.num_rows());
+    for (const int layer : reader.layers("hidden")) {
+      batches_.push_back(reader.read_rows("hidden", layer, 0, options_.batch));
+    }
+    options_.layers = static_cast<int>(batches_.size());
+  }
+
+  /// What is written of a layer.
+  const MatrixF& batch_of(int layer) const {
+    return batches_[static_cast<std::size_t>(layer) % batches_.size()];
+  }
 
   void note(const std::string& name, std::int64_t float32_bytes, double seconds) {
     rates_[name].push_back(static_cast<double>(float32_bytes) / seconds * 1e-9);
@@ -128,8 +169,8 @@ class StoreBench {
     fs::remove(file);
     const double seconds = seconds_of([&] {
       const int out = ::open(file.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
-      const auto* const source = reinterpret_cast<const char*>(batch_.data());
-      const std::int64_t source_bytes = batch_.size() * 4;
+      const auto* const source = reinterpret_cast<const char*>(batch_of(0).data());
+      const std::int64_t source_bytes = batch_of(0).size() * 4;
       for (std::int64_t done = 0; done < bytes;) {
         const std::int64_t at = done % source_bytes;
         const std::int64_t step =
@@ -145,9 +186,11 @@ class StoreBench {
     note("write plain", bytes, seconds);
   }
 
-  void write_capture(const std::string& name, StorageType storage) {
+  void write_capture(const std::string& name, StorageType storage,
+                     Compression compression = Compression::kNone) {
     CapturePlan plan;
     plan.info.storage = storage;
+    plan.info.compression = compression;
     for (int layer = 0; layer < options_.layers; ++layer) {
       plan.activations.push_back({"hidden", layer, options_.dim, "hook_resid_post"});
     }
@@ -156,7 +199,7 @@ class StoreBench {
     fs::remove_all(options_.folder / (name + ".shards"));
     const std::int64_t rows_per_shard = options_.rows / options_.shards;
     const double seconds = seconds_of([&] {
-      CaptureWriter writer(path(name), plan);
+      CaptureWriter writer(path(name), plan, {.compress_threads = options_.threads});
       for (int shard = 0; shard < options_.shards; ++shard) {
         write_shard(writer, shard, rows_per_shard);
       }
@@ -164,6 +207,7 @@ class StoreBench {
     });
     note("write capture " + name,
          rows_per_shard * options_.shards * options_.dim * 4 * options_.layers, seconds);
+    bytes_[name] = summarize_capture(path(name)).bytes_on_disk;
   }
 
   void write_shard(CaptureWriter& writer, int shard, std::int64_t num_rows) {
@@ -178,7 +222,7 @@ class StoreBench {
       rows.token.assign(static_cast<std::size_t>(count), 0);
       out.append_rows(rows);
       for (int layer = 0; layer < options_.layers; ++layer) {
-        out.append(static_cast<std::size_t>(layer), batch_.topRows(count));
+        out.append(static_cast<std::size_t>(layer), batch_of(layer).topRows(count));
       }
     }
     out.finish();
@@ -243,9 +287,10 @@ class StoreBench {
 
   BenchOptions options_;
   ThreadPool pool_;
-  MatrixF batch_;
+  std::vector<MatrixF> batches_;  // of each layer, or one for all
   std::unique_ptr<float[]> layer_;
   std::map<std::string, std::vector<double>> rates_;
+  std::map<std::string, std::int64_t> bytes_;  // on disk
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 // Private to src/store.
 
 #include <cstddef>
+#include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -12,7 +14,7 @@
 namespace lime {
 
 /// Keeps the chunks that were inflated last, because sequences are read one by one and many lie in
-/// one chunk. Thread-safe.
+/// one chunk. Threads that want the same one wait for the first of them. Thread-safe.
 class ChunkCache {
  public:
   using Chunk = std::shared_ptr<const std::vector<std::byte>>;
@@ -20,19 +22,31 @@ class ChunkCache {
   /// @param max_bytes  of the chunks that are kept; a larger one is not.
   explicit ChunkCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// @param owner  whose chunk it is: of one dataset in one file.
-  /// @return null if it is not kept.
-  Chunk find(const void* owner, std::size_t number);
-  void insert(const void* owner, std::size_t number, Chunk chunk);
+  /// Which chunk: `owner` stands for one dataset in one file.
+  struct Key {
+    const void* owner = nullptr;
+    std::size_t number = 0;
+    bool operator==(const Key&) const = default;
+  };
+  /// The chunk as it is kept, or what `load` makes of it.
+  /// @param size  of the chunk in bytes
+  /// @throws what `load` throws, also to those who wait for it; nothing is kept then.
+  Chunk get(const Key& key, std::size_t size, const std::function<Chunk()>& load);
   /// Drops all chunks of an owner that goes away.
   void forget(const void* owner);
 
  private:
   struct Entry {
-    const void* owner;
-    std::size_t number;
-    Chunk chunk;
+    Key key;
+    std::size_t size;
+    std::shared_future<Chunk> chunk;
   };
+
+  /// The entry of that key, or a new one for what comes.
+  std::shared_future<Chunk> find_or_add(const Key& key, std::size_t size,
+                                        std::promise<Chunk>& coming, bool& is_new);
+  template <typename IsMeant>
+  void drop(const IsMeant& is_meant);
 
   const std::size_t max_bytes_;
   std::mutex mutex_;

@@ -299,11 +299,11 @@ bool ChunkReader::load_whole(std::size_t chunk, std::span<std::byte> bytes) cons
 bool ChunkReader::read_deflated(std::size_t chunk, std::int64_t first, std::int64_t count,
                                 float* out) const {
   bool waited = false;
-  ChunkCache::Chunk planes = cache_ == nullptr ? nullptr : cache_->find(this, chunk);
-  if (planes == nullptr) {
-    planes = load_planes(chunk, waited);
-    if (cache_ != nullptr && count < chunk_rows_) cache_->insert(this, chunk, planes);
-  }
+  const auto load = [&] { return load_planes(chunk, waited); };
+  // Of a chunk that is wanted whole nobody will ask for the rest.
+  const bool is_kept = cache_ != nullptr && count < chunk_rows_;
+  const ChunkCache::Chunk planes =
+      is_kept ? cache_->get({this, chunk}, value_bytes_, load) : load();
   const auto skipped = static_cast<std::size_t>(first * dim_);
   const auto values = static_cast<std::size_t>(count * dim_);
   if (storage_ == StorageType::kFloat32) {
