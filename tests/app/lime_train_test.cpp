@@ -66,10 +66,10 @@ std::string tiny_run(const Options& changes = {}) {
   return text_of(options, changes);
 }
 
-/// And of one on a text, which the options do not name yet.
-std::string tiny_text_run(const Options& changes = {}) {
+/// And of one on another task, with what that has by default.
+std::string tiny_run_of(const std::string& task, const Options& changes = {}) {
   Options options = kTinyTraining;
-  options["task"] = "lm";
+  options["task"] = task;
   return text_of(options, changes);
 }
 
@@ -285,7 +285,7 @@ TEST_F(LimeTrainTest, TrainsALanguageModelOnAText) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "Line " + std::to_string(i) + " of a small book.\n";
   testing::write_text(folder_ / "book.txt", text);
-  const std::string options = tiny_text_run({{"steps", "4"}}) +
+  const std::string options = tiny_run_of("lm", {{"steps", "4"}}) +
                               " --sequence-length 16 --validation-share 0.2 --text book.txt";
   const ProgramRun run = train(options + " --vocab-size 300 -o model");
   EXPECT_EQ(run.status, 0) << run.errors;
@@ -314,7 +314,7 @@ TEST_F(LimeTrainTest, TrainsOnWhatItGenerates) {
   const ProgramRun shown = train(generate + "2");
   EXPECT_EQ(Json::parse(shown.output).size(), 8U);
   testing::write_text(folder_ / "test.json", shown.output);
-  const ProgramRun prosqa = train(tiny_run({{"task", "prosqa"}, {"steps", "2"}}) +
+  const ProgramRun prosqa = train(tiny_run_of("prosqa", {{"steps", "2"}}) +
                                   " --train-file train.json --test-file test.json -o prosqa");
   EXPECT_EQ(prosqa.status, 0) << prosqa.errors;
   EXPECT_THAT(prosqa.output, HasSubstr("% of 8 questions, proven: "));
@@ -329,14 +329,14 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   };
   fails(tiny_run(), 2, "output: must name a folder, got none; add -o DIR");
   fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
-  fails(tiny_text_run() + " -o m", 1, "text: must name at least one file, got none");
-  fails(tiny_text_run() + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
-  fails(tiny_text_run() + " --text none.txt --test-file t -o m", 2,
+  fails(tiny_run_of("lm") + " -o m", 1, "text: must name at least one file, got none");
+  fails(tiny_run_of("lm") + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
+  fails(tiny_run_of("lm") + " --text none.txt --test-file t -o m", 2,
         "test_file: must not be given with --task lm, which is trained on --text");
   testing::write_text(folder_ / "wrong.txt", "3 + 4 = 8\n");
   fails(tiny_run() + " --train-file wrong.txt -o m", 1,
         "'wrong.txt', line 1: word 5 must be '7', got '8'");
-  fails(tiny_run({{"task", "prosqa"}}) + " --train-file wrong.txt -o m", 1, "wrong.txt");
+  fails(tiny_run_of("prosqa") + " --train-file wrong.txt -o m", 1, "wrong.txt");
   fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
   fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
   fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,
@@ -346,11 +346,11 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run({{"decoder", "hyper_connections"}, {"hyper-rate", "0"}}) + " -o m", 1,
         "'rate' must be from 1 to ");
   fs::create_directory(folder_ / "empty");
-  fails(tiny_text_run() + " --text empty --vocab-size 300 -o m", 1,
+  fails(tiny_run_of("lm") + " --text empty --vocab-size 300 -o m", 1,
         "text: the folder 'empty' must hold .txt or .jsonl files, got none");
   testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
   if (!testing::kIsSanitized) {  // kProtobufClash
-    fails(tiny_text_run() + " --text short.txt --vocab-size 3000 -o m", 1,
+    fails(tiny_run_of("lm") + " --text short.txt --vocab-size 3000 -o m", 1,
           "vocab_size: 3000 pieces must be found in the text, got");
   }
   fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
