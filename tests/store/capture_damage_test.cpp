@@ -329,7 +329,7 @@ TEST_F(CaptureDamageTest, RefusesRowsThatAreAtOddsWithTheSequences) {
 
 TEST_F(CaptureDamageTest, RefusesClassesWithoutNames) {
   const std::string file = "store: '" + path_.string() + "': ";
-  for (const std::int16_t wrong : {2, 32767, -2, -32768}) {
+  for (const std::int16_t wrong : std::initializer_list<std::int16_t>{2, 32767, -2, -32768}) {
     write_tables({.sequence = {0, 0}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, wrong}});
     const std::string expected = file + "entry 1 of 'rows/class' must be in [-1, 2), got " +
                                  std::to_string(wrong) + "; restore the file or capture it again";
@@ -341,18 +341,18 @@ TEST_F(CaptureDamageTest, RefusesClassesWithoutNames) {
 TEST_F(CaptureDamageTest, RefusesTasksAndLabelsWithoutNames) {
   const RowTable rows = {
       .sequence = {0, 0}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}};
-  for (const std::int16_t wrong : {2, -2, 32767}) {
-    write_tables(rows, {.label = 1, .task = wrong});
+  for (const std::int16_t wrong : std::initializer_list<std::int16_t>{2, -2, 32767}) {
+    write_tables(rows, {.text = "", .label = 1, .task = wrong});
     const std::string expected = "store: '" + path_.string() +
                                  "': entry 0 of 'sequences/task' must be in [-1, 2), got " +
                                  std::to_string(wrong) + "; restore the file or capture it again";
     EXPECT_EQ(sequences_error(), expected);
     EXPECT_THAT(verify_capture(path_), Contains(expected));
   }
-  write_tables(rows, {.label = 2, .task = 1});
+  write_tables(rows, {.text = "", .label = 2, .task = 1});
   EXPECT_THAT(sequences_error(),
               HasSubstr("entry 0 of 'sequences/label' must be in [-1, 2), got 2"));
-  write_tables(rows, {.label = 1, .task = 1});
+  write_tables(rows, {.text = "", .label = 1, .task = 1});
   EXPECT_EQ(sequences_error(), "");
 }
 
