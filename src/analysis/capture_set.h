@@ -50,9 +50,8 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
 /// Reads the tokenizer of a checkpoint, for the texts of the tokens that `captures` hold.
-/// @throws InvalidArgument  if a capture was made with another tokenizer. One that does not say
-/// with
-///                          which, because it was made of token ids, takes any.
+/// @throws InvalidArgument  if a capture was made with another tokenizer; one of token ids says of
+///                          none and takes any.
 /// @throws IoError, FormatError  as load_tokenizer().
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
                                         std::span<const ChosenCapture> captures);
