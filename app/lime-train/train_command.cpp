@@ -37,6 +37,14 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
   }
 }
 
+/// Refuses a number of samples to be drawn beside the file that holds them.
+void require_drawn(const std::string& file_option, const std::filesystem::path& file,
+                   const std::string& number_option, const std::set<std::string>& given) {
+  if (file.empty() || !given.contains(number_option)) return;
+  throw InvalidArgument("{}: must not be given with {}, whose samples are all used; leave it out",
+                        number_option, file_option);
+}
+
 struct TrainCommand {
   TrainingTask task = TrainingTask::kArithmeticExpressions;
   ArithmeticData arithmetic;
@@ -87,6 +95,12 @@ struct TrainCommand {
     require_task(arithmetic, TrainingTask::kArithmeticExpressions, task, given);
     require_task(text, TrainingTask::kText, task, given);
     require_task(prosqa, TrainingTask::kProsQa, task, given);
+    for (const char* const number : {"train_samples", "train_problems"}) {
+      require_drawn("train_file", files.train_file, number, given);
+    }
+    for (const char* const number : {"test_samples", "test_problems"}) {
+      require_drawn("test_file", files.test_file, number, given);
+    }
     model_options().require_used(given);
   }
 

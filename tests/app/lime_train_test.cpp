@@ -304,8 +304,8 @@ TEST_F(LimeTrainTest, TrainsOnWhatItGenerates) {
   ASSERT_EQ(train("generate --task aet --operands 2 --max-value 20 --count 30 -o aet.txt").status,
             0);
   testing::write_text(folder_ / "test.txt", "2 x 3 - 1 = 6 - 1 = 5\n");
-  const ProgramRun aet =
-      train(tiny_run({{"steps", "2"}}) + " --train-file aet.txt --test-file test.txt -o aet");
+  const ProgramRun aet = train(tiny_run_of("aet", {{"steps", "2"}, {"max-value", "20"}}) +
+                               " --train-file aet.txt --test-file test.txt -o aet");
   EXPECT_EQ(aet.status, 0) << aet.errors;
   EXPECT_THAT(aet.output, HasSubstr("operands  accuracy  expressions\n       3  "));
 
@@ -334,7 +334,7 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run_of("lm") + " --text none.txt --test-file t -o m", 2,
         "test_file: must not be given with --task lm, which is trained on --text");
   testing::write_text(folder_ / "wrong.txt", "3 + 4 = 8\n");
-  fails(tiny_run() + " --train-file wrong.txt -o m", 1,
+  fails(tiny_run_of("aet", {{"max-value", "20"}}) + " --train-file wrong.txt -o m", 1,
         "'wrong.txt', line 1: word 5 must be '7', got '8'");
   fails(tiny_run_of("prosqa") + " --train-file wrong.txt -o m", 1, "wrong.txt");
   fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
@@ -387,6 +387,10 @@ TEST_F(LimeTrainTest, OptionsWithoutUseAreRefused) {
   refuses("--task aet --vocab-size 300", "vocab_size: must come with --task lm");
   refuses("--task prosqa --sequence-length 64", "sequence_length: must come with --task lm");
   refuses("--task lm --operands 3", "operands: must come with --task aet, got --task lm");
+  refuses("--task aet --train-file f --train-samples 9",
+          "train_samples: must not be given with train_file, whose samples are all used");
+  refuses("--task prosqa --test-file f --test-problems 9",
+          "test_problems: must not be given with test_file, whose samples are all used");
   refuses("--task aet --train-problems 9", "train_problems: must come with --task prosqa");
 
   const std::string from = " --from '" + testing::source_file("data/aet-lime").string() + "'";
