@@ -212,13 +212,23 @@ TEST(TrainingRunTest, SavesNoStateOfAStepThatLeftTheFiniteNumbers) {
   EXPECT_FALSE(fs::exists(folder / "model/model.safetensors"));
 }
 
+TrainingJob plain_job(Decoder& decoder, BatchSource& data, const TrainingSetup& setup) {
+  return {.decoder = decoder,
+          .data = data,
+          .options = setup.training,
+          .compute = {},
+          .description = {},
+          .files = {},
+          .evaluate = {}};
+}
+
 TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
   const testing::TemporaryFolder temporary;
   const fs::path folder = temporary / "model";
   Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
   SequenceBatches data({{{1, 5, 9, 4, 2}, 1}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
   const TrainingSetup setup = testing::tiny_setup(folder);
-  const TrainingJob job = {.decoder = decoder, .data = data, .options = setup.training};
+  const TrainingJob job = plain_job(decoder, data, setup);
   std::string good_state;
   const ProgressFn on_progress = [&](const Progress& progress) {
     if (progress.done != 10) return;
@@ -260,8 +270,8 @@ TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
   SlowBatches validation;
   TrainingSetup setup = testing::tiny_setup(folder / "model");
   setup.run.validate_every = 1;
-  const TrainingJob job = {
-      .decoder = decoder, .data = data, .validation = &validation, .options = setup.training};
+  TrainingJob job = plain_job(decoder, data, setup);
+  job.validation = &validation;
   std::string note;
   const TrainingOutcome outcome = run_training(
       job, setup.run, [&](const Progress& progress) { note = std::string(progress.note); });
