@@ -31,6 +31,11 @@ WorkspaceTest::WorkspaceTest() {
                    [this](const QString&, const QString& message) { refused_ << message; });
 }
 
+void WorkspaceTest::TearDown() {
+  if (!HasFailure() || refused_.isEmpty()) return;
+  ADD_FAILURE() << "the workspace refused: " << refused_.join(QLatin1Char('\n')).toStdString();
+}
+
 void WorkspaceTest::open(const QStringList& paths) {
   workspace_.open(paths);
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));

@@ -46,6 +46,8 @@ class WorkspaceTest : public ::testing::Test {
   QStringList refused_;  ///< messages of openFailed()
 
   WorkspaceTest();
+  /// A failed test shows what the workspace refused.
+  void TearDown() override;
 };
 
 }  // namespace lime::explorer::testing
