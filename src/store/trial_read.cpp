@@ -242,10 +242,10 @@ TriedFiles& tried_files() {
   ::_exit(0);
 }
 
-/// False where a child could wait for ever: the allocator of GCC's address sanitizer stays locked
-/// in a child that is forked while another thread allocates. The system's allocator does not.
+/// False where a child could wait for ever: the allocators of GCC's address and thread sanitizers
+/// stay locked in a child that is forked while another thread allocates. The system's does not.
 bool can_fork() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::error_code ignored;
   const std::filesystem::directory_iterator threads("/proc/self/task", ignored);
   return std::distance(begin(threads), end(threads)) == 1;

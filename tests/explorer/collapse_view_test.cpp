@@ -44,7 +44,7 @@ class CollapseViewTest : public WorkspaceTest {
     captureFile("a.h5");
     lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
     open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
-    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; }));
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
   }
   std::size_t shownCurves() {
     if (plot().figure() == nullptr) return 0;
