@@ -410,9 +410,11 @@ TEST_F(LimeTrainTest, GoesOnFromACheckpointWithItsOwnWordsOnly) {
   EXPECT_THAT(shifted.errors,
               HasSubstr("must have the words of expressions from -20 to 60 in their "
                         "order, '-20' as token 10, got none; go on from a model"));
-  const ProgramRun other = train(run + testing::source_file("data/lm-llama").string() + "' -o m");
-  EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.errors, HasSubstr("data/lm-llama' must have the words of expressions"));
+  if (!testing::kIsSanitized) {  // kProtobufClash
+    const ProgramRun other = train(run + testing::source_file("data/lm-llama").string() + "' -o m");
+    EXPECT_EQ(other.status, 1);
+    EXPECT_THAT(other.errors, HasSubstr("data/lm-llama' must have the words of expressions"));
+  }
   EXPECT_FALSE(fs::exists(folder_ / "m"));
 
   const ProgramRun narrower =
