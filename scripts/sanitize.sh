@@ -160,6 +160,8 @@ case "$tool" in
     export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1
     # Else a child process of the window's tests that starts a thread ends them.
     TSAN_OPTIONS+=:die_after_fork=0
+    # Else it forgets where an earlier access came from, and cannot tell that a suppression names it.
+    TSAN_OPTIONS+=:history_size=7
     configure
     compile "${only[@]}"
     "$run" "$@"
