@@ -154,6 +154,7 @@ std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
   auto group = std::make_unique<ProcessGroup>(*place, parse_device(device), interrupt_token(),
                                               std::chrono::seconds(command.meeting_timeout));
   command.setup.group = group.get();
+  command.setup.training.validate();
   command.setup.training.batch_size *= group->size();
   if (group->rank() > 0) command.quiet = true;
   return group;

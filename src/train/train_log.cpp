@@ -42,6 +42,18 @@ TrainLog TrainLog::resume(const std::filesystem::path& path, std::int64_t step) 
   return TrainLog(path);
 }
 
+bool TrainLog::holds(std::string_view event, std::int64_t step) const {
+  std::ifstream lines(path_, std::ios::binary);
+  if (!lines) throw IoError("'{}': cannot be read: {}", path_.string(), describe_errno(errno));
+  for (std::string text; std::getline(lines, text);) {
+    const Json line = parse_json(text, path_.string());
+    if (line.value("event", "") == event && line.value("step", std::int64_t{-1}) == step) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void TrainLog::write(const Json& line) {
   errno = 0;
   stream_ << line.dump() << '\n' << std::flush;

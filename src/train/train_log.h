@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "core/json.h"
 
@@ -22,6 +23,9 @@ class TrainLog {
   /// its last saved state goes, as does a line cut short. Begins one if there is none. @throws
   /// IoError
   static TrainLog resume(const std::filesystem::path& path, std::int64_t step);
+
+  /// Whether it has a line with this `event` and `step`. @throws IoError
+  bool holds(std::string_view event, std::int64_t step) const;
 
   /// Adds one line. @throws IoError
   void write(const Json& line);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/errors.h"
 #include "model/torch_compat.h"
@@ -62,13 +63,17 @@ void TrainingOptions::describe(OptionList& list) {
 }
 
 void TrainingOptions::validate() const {
-  const auto require_positive = [](std::int64_t value, const char* name) {
-    if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
+  // Their products fit into 64 bits.
+  static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const auto require_count = [](std::int64_t value, const char* name) {
+    if (value < 1 || value > kMost) {
+      throw InvalidArgument("{}: must be from 1 to {}, got {}", name, kMost, value);
+    }
   };
-  require_positive(epochs, "epochs");
-  require_positive(steps.value_or(1), "steps");
-  require_positive(batch_size, "batch_size");
-  require_positive(micro_batch_size.value_or(1), "micro_batch_size");
+  require_count(epochs, "epochs");
+  require_count(steps.value_or(1), "steps");
+  require_count(batch_size, "batch_size");
+  require_count(micro_batch_size.value_or(1), "micro_batch_size");
   optimizer.validate();
   schedule.validate();
 }
@@ -151,11 +156,12 @@ at::Tensor summed_cross_entropy(const Decoder& decoder, const at::Tensor& ids,
   return decoder.forward(ids, options).loss;
 }
 
-double mean_loss(const Decoder& decoder, BatchSource& data) {
+double mean_loss(const Decoder& decoder, BatchSource& data, const std::stop_token& stop) {
   const at::NoGradGuard no_grad;
   double sum = 0.0;
   std::int64_t targets = 0;
   for (std::int64_t i = 0; i < data.batches_per_epoch(); ++i) {
+    if (stop.stop_requested()) throw Interrupted("training: stopped while measuring the loss");
     const TokenBatch batch = data.batch(0, i);
     sum += summed_cross_entropy(decoder, batch.ids, batch.targets).item<double>();
     targets += batch.num_targets;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 
 #include "core/options.h"
 #include "model/decoder.h"
@@ -15,14 +16,15 @@
 namespace lime {
 
 struct TrainingOptions {
-  /// Passes over the training data, >= 1; the paper's Arithmetic Expression Task: up to 200.
+  /// Passes over the training data, from 1 to 2^31 - 1 as all counts here; the paper's Arithmetic
+  /// Expression Task: up to 200.
   std::int64_t epochs = 10;
-  /// Optimiser steps, >= 1; what `epochs` make if not given.
+  /// Optimiser steps; what `epochs` make if not given.
   std::optional<std::int64_t> steps = std::nullopt;
-  /// Sequences per optimiser step, >= 1.
+  /// Sequences per optimiser step.
   std::int64_t batch_size = 128;
-  /// Sequences per forward pass, >= 1: gradients add up over the passes of a step, which takes less
-  /// memory and gives the same step to rounding. The whole batch if not given.
+  /// Sequences per forward pass: gradients add up over the passes of a step, which takes less memory
+  /// and gives the same step to rounding. The whole batch if not given.
   std::optional<std::int64_t> micro_batch_size = std::nullopt;
   AdamWOptions optimizer;
   ScheduleOptions schedule;
@@ -84,6 +86,7 @@ at::Tensor summed_cross_entropy(const Decoder& decoder, const at::Tensor& ids,
                                 const at::Tensor& targets, bool recompute_blocks = false);
 
 /// Mean cross-entropy over all targets of `data`, in nats.
-double mean_loss(const Decoder& decoder, BatchSource& data);
+/// @throws Interrupted  if a stop is requested, between two batches.
+double mean_loss(const Decoder& decoder, BatchSource& data, const std::stop_token& stop = {});
 
 }  // namespace lime

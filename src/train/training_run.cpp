@@ -170,6 +170,7 @@ class Run {
 
   void train() {
     const std::int64_t total = trainer_.total_steps();
+    if (lacks_validation(outcome_.resumed_from)) validate();
     while (trainer_.steps_done() < total) {
       const Clock::time_point start = Clock::now();
       const StepRecord record = step();
@@ -179,10 +180,15 @@ class Run {
       if (record.step % options_.log_every == 0 || record.step == total) log(record);
       report(record);
       if (is_stopped() && record.step < total) interrupt();
-      if (record.step % options_.validate_every == 0 || record.step == total) validate();
       if (record.step % options_.save_every == 0 && record.step < total) save();
+      if (is_validated(record.step)) validate();
     }
     outcome_.steps = trainer_.steps_done();
+  }
+
+  bool is_validated(std::int64_t step) const {
+    return job_.validation != nullptr &&
+           (step % options_.validate_every == 0 || step == trainer_.total_steps());
   }
 
   StepRecord step() {
@@ -237,9 +243,26 @@ class Run {
                       record.gradient_norm, human_count(rate(tokens_)))});
   }
 
+  /// Whether the run that this one goes on with was stopped before it had validated: its state was
+  /// saved first. The same in all processes.
+  bool lacks_validation(std::int64_t step) const {
+    if (step == 0 || !is_validated(step)) return false;
+    const bool here = writes() && !log_->holds("validation", step);
+    return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+  }
+
+  /// In the process that writes; the others wait for what it says of a request to stop.
   void validate() {
-    if (job_.validation == nullptr || !writes()) return;
-    outcome_.validation_loss = mean_loss(job_.decoder, *job_.validation);
+    try {
+      if (writes()) measure_validation_loss();
+    } catch (const Interrupted&) {
+      // Left to the run that goes on with this one.
+    }
+    if (is_stopped()) interrupt();
+  }
+
+  void measure_validation_loss() {
+    outcome_.validation_loss = mean_loss(job_.decoder, *job_.validation, stop_);
     write_log({{"event", "validation"},
                {"step", trainer_.steps_done()},
                {"loss", *outcome_.validation_loss},

@@ -124,7 +124,14 @@ TEST(TrainingOptionsTest, NamesTheFieldOutOfRange) {
   TrainingOptions options;
   options.batch_size = 0;
   EXPECT_THAT([&] { options.validate(); },
-              ThrowsMessage<InvalidArgument>("batch_size: must be >= 1, got 0"));
+              ThrowsMessage<InvalidArgument>("batch_size: must be from 1 to 2147483647, got 0"));
+  options.batch_size = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT([&] { options.validate(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("got 9223372036854775807")));
+  options.batch_size = 1;
+  options.epochs = std::int64_t{1} << 31;
+  EXPECT_THAT([&] { options.validate(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("epochs: must be from 1 to 2147483647")));
 }
 
 }  // namespace

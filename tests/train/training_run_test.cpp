@@ -12,7 +12,9 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
@@ -24,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -262,6 +265,51 @@ class SlowBatches final : public BatchSource {
  private:
   SequenceBatches batches_{{{{1, 5, 9, 4, 2}, 1}}, {.batch_size = 1}};
 };
+
+/// Held-out data during whose first batch somebody asks for a stop, once.
+class StoppingBatches final : public BatchSource {
+ public:
+  explicit StoppingBatches(std::stop_source stop) : stop_(std::move(stop)) {}
+
+  std::int64_t batches_per_epoch() const override { return 1000; }
+  TokenBatch batch(std::int64_t epoch, std::int64_t index) override {
+    EXPECT_EQ(index > 0 && stop_.stop_requested(), false) << "batches after the request";
+    stop_.request_stop();
+    return batches_.batch(epoch, 0);
+  }
+
+ private:
+  std::stop_source stop_;
+  SequenceBatches batches_{{{{1, 5, 9, 4, 2}, 1}}, {.batch_size = 1}};
+};
+
+TEST(TrainingRunTest, AStopEndsAValidationWhichTheNextRunMakesUpFor) {
+  const testing::TemporaryFolder folder;
+  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  SequenceBatches data({{{1, 5, 9, 4, 2}, 1}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
+  SequenceBatches held_out({{{1, 6, 3, 2}, 1}}, {.batch_size = 1});
+  TrainingSetup setup = testing::tiny_setup(folder / "model");
+  setup.run.validate_every = 4;
+  TrainingJob job = plain_job(decoder, data, setup);
+  const std::stop_source stop;
+  StoppingBatches stopping(stop);
+  job.validation = &stopping;
+  EXPECT_THAT([&] { run_training(job, setup.run, nullptr, stop.get_token()); },
+              ThrowsMessage<Interrupted>(HasSubstr("training: stopped after step 4 of 12")));
+  EXPECT_TRUE(testing::log_lines(folder / "model", "validation").empty());
+
+  job.validation = &held_out;
+  setup.run.resume = true;
+  run_training(job, setup.run);
+  std::vector<std::int64_t> validated;
+  for (const Json& line : testing::log_lines(folder / "model", "validation")) {
+    validated.push_back(line["step"]);
+  }
+  EXPECT_THAT(validated, ElementsAre(4, 8, 12));
+
+  run_training(job, setup.run);
+  EXPECT_EQ(testing::log_lines(folder / "model", "validation").size(), 3U) << "none twice";
+}
 
 TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
   const testing::TemporaryFolder folder;
