@@ -7,6 +7,7 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "core/mapped_file.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -32,17 +33,15 @@ std::string document_of_line(std::string_view line, const std::string& where) {
   return text->get<std::string>();
 }
 
-void visit_lines(const fs::path& file, std::string_view content, double validation_share,
+/// @param held_out  the bytes at the end of `content` that are for validation, whole lines.
+void visit_lines(const fs::path& file, std::string_view content, std::size_t held_out,
                  const DocumentVisitor& visit) {
-  const auto num_lines = std::count(content.begin(), content.end(), '\n') +
-                         (!content.empty() && content.back() != '\n' ? 1 : 0);
-  const auto first_held_out =
-      static_cast<std::int64_t>(static_cast<double>(num_lines) * (1.0 - validation_share));
-  for (std::int64_t number = 0; !content.empty(); ++number) {
+  for (std::int64_t number = 1; !content.empty(); ++number) {
+    const TextSplit split =
+        content.size() > held_out ? TextSplit::kTraining : TextSplit::kValidation;
     const std::string_view line = take_line(content);
-    if (line.empty()) continue;
-    visit(number < first_held_out ? TextSplit::kTraining : TextSplit::kValidation,
-          document_of_line(line, fmt::format("'{}', line {}", file.string(), number + 1)));
+    if (is_blank(line)) continue;
+    visit(split, document_of_line(line, fmt::format("'{}', line {}", file.string(), number)));
   }
 }
 
@@ -65,11 +64,15 @@ bool is_blank(std::string_view text) {
 void visit_documents(const fs::path& file, double validation_share, const DocumentVisitor& visit) {
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
-  if (file.extension() == ".jsonl") {
-    visit_lines(file, text, validation_share, visit);
-    return;
+  if (const auto byte = first_invalid_utf8(text)) {
+    throw FormatError("'{}': text must be UTF-8, byte {} is not; convert it, e.g. with iconv",
+                      file.string(), *byte);
   }
   const std::size_t begin = held_out_begin(text, validation_share);
+  if (file.extension() == ".jsonl") {
+    visit_lines(file, text, text.size() - begin, visit);
+    return;
+  }
   if (begin > 0) visit(TextSplit::kTraining, text.substr(0, begin));
   if (begin < text.size()) visit(TextSplit::kValidation, text.substr(begin));
 }

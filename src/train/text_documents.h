@@ -17,12 +17,13 @@ enum class TextSplit : std::uint8_t { kTraining, kValidation };
 using DocumentVisitor = std::function<void(TextSplit split, std::string_view text)>;
 
 /// Hands out the documents of one file: of a .jsonl file the string "text" of each line, of any
-/// other file the whole content. The last `validation_share` of it is for validation: of the lines
-/// of a .jsonl file, of the bytes of a text, which is cut behind the end of a line.
+/// other file the whole content. The last `validation_share` of its bytes is for validation,
+/// rounded down to whole lines: of a file with a single line, nothing.
 ///
 /// @param validation_share  in [0, 1); 0 for none, 1 gives all.
 /// @throws IoError      if the file cannot be read.
-/// @throws FormatError  if a line of a .jsonl file is not an object with a string "text"; names it.
+/// @throws FormatError  if the file is not UTF-8, which names the byte, or if a line of a .jsonl
+///                      file is not an object with a string "text", which names the line.
 void visit_documents(const std::filesystem::path& file, double validation_share,
                      const DocumentVisitor& visit);
 

@@ -78,6 +78,8 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
   const std::string model =
       train_sentencepiece_model(static_cast<std::int32_t>(vocab_size), next_line);
   make_folder(folder);
+  // What describes the files must not outlive them.
+  fs::remove(description_path);
   write_file_atomically(folder / "tokenizer.model", model);
   write_file_atomically(folder / "tokenizer_config.json", tokenizer_config().dump(2) + "\n");
   write_file_atomically(description_path, description.dump(2) + "\n");

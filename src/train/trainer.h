@@ -23,8 +23,8 @@ struct TrainingOptions {
   std::optional<std::int64_t> steps = std::nullopt;
   /// Sequences per optimiser step.
   std::int64_t batch_size = 128;
-  /// Sequences per forward pass: gradients add up over the passes of a step, which takes less memory
-  /// and gives the same step to rounding. The whole batch if not given.
+  /// Sequences per forward pass: gradients add up over the passes of a step, which takes less
+  /// memory and gives the same step to rounding. The whole batch if not given.
   std::optional<std::int64_t> micro_batch_size = std::nullopt;
   AdamWOptions optimizer;
   ScheduleOptions schedule;

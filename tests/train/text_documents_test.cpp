@@ -69,6 +69,31 @@ TEST_F(TextDocumentsTest, ALineOfJsonlIsADocument) {
   EXPECT_THAT(cut.validation, ElementsAre("last"));
 }
 
+TEST_F(TextDocumentsTest, AJsonlIsCutAsATextIsAndOneOfASingleLineIsNot) {
+  const auto one = file("one.jsonl", "{\"text\": \"all there is\"}\n");
+  EXPECT_THAT(read(one, 0.01).training, ElementsAre("all there is"));
+  EXPECT_TRUE(read(one, 0.01).validation.empty());
+  EXPECT_THAT(read(one, 1.0).validation, ElementsAre("all there is"));
+
+  std::string lines;
+  for (int i = 0; i < 200; ++i) lines += "{\"text\": \"ten bytes.\"}\n";
+  EXPECT_EQ(read(file("many.jsonl", lines), 0.01).validation.size(), 2U);
+}
+
+TEST_F(TextDocumentsTest, PassesOverBlankLinesOfJsonl) {
+  const auto path = file("a.jsonl", "{\"text\": \"one\"}\n   \n\t\r\n{\"text\": \"two\"}\n");
+  EXPECT_THAT(read(path, 0.0).training, ElementsAre("one", "two"));
+}
+
+TEST_F(TextDocumentsTest, RefusesWhatIsNotUtf8) {
+  const auto latin = file("latin.txt", "na\xefve\n");
+  EXPECT_THAT([&] { read(latin, 0.0); },
+              ThrowsMessage<FormatError>(HasSubstr(
+                  "latin.txt': text must be UTF-8, byte 2 is not; convert it, e.g. with iconv")));
+  const auto utf16 = file("utf16.jsonl", std::string("\xff\xfe{\0}\0", 6));
+  EXPECT_THAT([&] { read(utf16, 0.0); }, ThrowsMessage<FormatError>(HasSubstr("byte 0 is not")));
+}
+
 TEST_F(TextDocumentsTest, NamesTheLineThatIsNoDocument) {
   const auto broken = file("a.jsonl", "{\"text\": \"good\"}\n{\"txt\": \"bad\"}\n");
   EXPECT_THAT([&] { read(broken, 0.0); },

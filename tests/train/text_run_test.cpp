@@ -210,7 +210,19 @@ TEST_F(TextRunTest, BadInputIsNamed) {
   data_.validation_share = 0.0;
   EXPECT_THAT(
       [&] { prepare_text(data_); },
-      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("text.txt'"), HasSubstr("must be UTF-8"))));
+      ThrowsMessage<FormatError>(AllOf(HasSubstr("text.txt'"), HasSubstr("must be UTF-8"))));
+}
+
+TEST_F(TextRunTest, ATokenizerHalfWrittenIsTrainedAnew) {
+  prepare_text(data_);
+  const fs::path folder = data_.tokens;
+  data_.vocab_size = 330;
+  fs::remove(folder / "tokenizer_config.json");
+  fs::create_directory(folder / "tokenizer_config.json");
+  EXPECT_THROW(prepare_text(data_), IoError);
+  fs::remove(folder / "tokenizer_config.json");
+  data_.vocab_size = 320;
+  EXPECT_EQ(prepare_text(data_).tokenizer->vocab_size(), 320);
 }
 
 TEST_F(TextRunTest, ManyCharactersNeedManyPieces) {
