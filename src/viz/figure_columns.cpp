@@ -19,6 +19,9 @@ constexpr double kSmallestPanel = 30.0;
 constexpr double kSmallestBarePanel = 18.0;
 constexpr double kColourBar = 15.0;
 constexpr double kUsualFont = 8.0;
+/// Likewise: of the labels beside a panel of curves, and of a letter.
+constexpr double kLabelsBeside = 18.0;
+constexpr double kLetter = 1.25;
 
 template <typename Content>
 bool has_any(const Figure& figure) {
@@ -27,11 +30,33 @@ bool has_any(const Figure& figure) {
   });
 }
 
+/// Letters of a text in UTF-8.
+std::size_t num_letters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// Letters above a panel: its title, and the longest name of a line, which stands at the right just
+/// below; 0 without a title.
+std::size_t letters_above(const FigurePanel& panel) {
+  const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+  if (curves == nullptr || panel.title.empty()) return 0;
+  std::size_t name = 0;
+  for (const ReferenceLine& reference : curves->references) {
+    if (!reference.in_legend) name = std::max(name, num_letters(reference.label));
+  }
+  return num_letters(panel.title) + name;
+}
+
 double smallest_panel(const Figure& figure) {
   if (figure.labels_at_edges || has_any<CloudPanel>(figure)) return kSmallestBarePanel;
-  const bool has_few_curves =
-      has_any<CurvePanel>(figure) && figure.panels.size() <= kColumnOfCurves;
-  return has_few_curves && !figure.shares_y ? kSmallestCurves : kSmallestPanel;
+  if (figure.shares_y || !has_any<CurvePanel>(figure)) return kSmallestPanel;
+  std::size_t letters = 0;
+  for (const FigurePanel& panel : figure.panels) {
+    letters = std::max(letters, letters_above(panel));
+  }
+  return std::max(figure.panels.size() <= kColumnOfCurves ? kSmallestCurves : kSmallestPanel,
+                  kLabelsBeside + kLetter * static_cast<double>(letters));
 }
 
 /// At most `most`, and where it can be a part of `columns`, so that rows that belong together stay.

@@ -61,7 +61,7 @@ TEST(RecipesTest, ALayerBetweenGapsHasAnErrorBarForABand) {
   const Figure figure = make_figure(sources, {});
   const Curve& curve = std::get<CurvePanel>(figure.panels[0].content).curves[0];
   EXPECT_EQ(lone_points(curve), (std::vector<std::size_t>{0}));
-  EXPECT_THAT(figure.note, HasSubstr("; bands and error bars: 95 % intervals"));
+  EXPECT_THAT(figure.note, HasSubstr("; bands and error bars: 95 % bootstrap intervals"));
   EXPECT_THAT(figure_to_pgfplots(figure, {}), HasSubstr("(0,2) += (0,"));
   EXPECT_TRUE(lone_points(Curve{}).empty());
 }
@@ -72,8 +72,9 @@ TEST(RecipesTest, NotesSayWhatBandsAndBarsAre) {
   };
   FigureSource entropy = sample_entropy(4);
   entropy.results.options["confidence"] = 0.9;
-  EXPECT_THAT(note_of(entropy, "entropy"), HasSubstr("; bands: 90 % intervals"));
-  EXPECT_THAT(note_of(sample_entropy(1), "entropy"), HasSubstr("; error bars: 95 % intervals"));
+  EXPECT_THAT(note_of(entropy, "entropy"), HasSubstr("; bands: 90 % bootstrap intervals"));
+  EXPECT_THAT(note_of(sample_entropy(1), "entropy"),
+              HasSubstr("; error bars: 95 % bootstrap intervals over sequences"));
   EXPECT_EQ(note_of(testing::sample_blimp(4), "blimp"), "bands: 95 % intervals");
   EXPECT_THAT(note_of(testing::sample_blimp(0), "blimp"), HasSubstr("error bars: 95 % intervals"));
   EXPECT_THAT(note_of(testing::sample_comparison(4), "comparison"),
@@ -84,6 +85,75 @@ TEST(RecipesTest, NotesSayWhatBandsAndBarsAre) {
     row["ci_low"] = row["ci_high"] = row["mean"];
   }
   EXPECT_EQ(note_of(geometry, "geometry"), "bands: 95 % intervals");
+}
+
+TEST(RecipesTest, EntropyHasAPanelPerSiteAndOrder) {
+  FigureSource source = sample_entropy(3);
+  for (Json row : std::vector<Json>(source.results.rows)) {
+    row["alpha"] = 2.0;
+    row["mean"] = 1.0;
+    source.results.rows.push_back(row);
+    row["alpha"] = "inf";
+    source.results.rows.push_back(row);
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+  ASSERT_EQ(figure.panels.size(), 6U);
+  EXPECT_EQ(figure.columns, 2) << "a row per order";
+  EXPECT_EQ(figure.panels[0].title, "values, \xCE\xB1 = 0.5");
+  EXPECT_EQ(figure.panels[3].title, "hidden, \xCE\xB1 = 2");
+  EXPECT_EQ(figure.panels[5].title, "hidden, \xCE\xB1 = \xE2\x88\x9E");
+  EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[0].content).curves.at(0).y[0], 2.0);
+  EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[3].content).curves.at(1).y[0], 1.0);
+  EXPECT_THAT(figure.note, ::testing::StartsWith("matrix-based entropy; bands: 95 %"));
+  // Titles with the name of a line beside them leave no room for two panels side by side.
+  EXPECT_EQ(with_fitting_columns(figure, {}).columns, 2);
+  EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
+}
+
+/// Entropies of one model as those of `preset`, with their order and unit.
+FigureSource entropy_of(const std::string& preset, double alpha, const std::string& unit,
+                        const std::string& label = "LIMe") {
+  FigureSource source = sample_entropy(3);
+  source.results.options["normalization"] = "maxEntropy";
+  std::erase_if(source.results.rows, [](const Json& row) { return row["label"] != "LIMe"; });
+  for (Json& row : source.results.rows) {
+    row.update(
+        {{"preset", preset}, {"alpha", alpha}, {"unit", unit}, {"label", label}, {"n", 100}});
+  }
+  return source;
+}
+
+TEST(RecipesTest, EntropiesOfDifferentPresetsShareNoPanel) {
+  const std::vector<FigureSource> sources = {entropy_of("lime-code", 0.5, "nats"),
+                                             entropy_of("seq-vcr", 1.0, "nats"),
+                                             entropy_of("layer-by-layer", 1.0, "ratio", "other")};
+  const Figure figure = make_figure(sources, {.site = {"values"}});
+  ASSERT_EQ(figure.panels.size(), 3U);
+  EXPECT_EQ(figure.panels[0].title, "lime-code, \xCE\xB1 = 0.5");
+  EXPECT_EQ(figure.panels[1].title, "seq-vcr, \xCE\xB1 = 1");
+  EXPECT_EQ(figure.panels[2].title, "layer-by-layer, \xCE\xB1 = 1");
+  EXPECT_EQ(figure.panels[1].y.label, "entropy (nats)");
+  EXPECT_EQ(figure.panels[2].y.label, "entropy (ratio)");
+  for (const FigurePanel& panel : figure.panels) {
+    EXPECT_EQ(std::get<CurvePanel>(panel.content).curves.size(), 1U);
+  }
+  EXPECT_THAT(figure.note,
+              ::testing::StartsWith("site: values; matrix-based entropy, 100 sequences; bands"));
+  FigureSource by_tokens = sources[2];
+  by_tokens.results.options["normalization"] = "logN";
+  EXPECT_EQ(make_figure(std::vector<FigureSource>{sources[2], by_tokens}, {}).panels.at(2).title,
+            "values, layer-by-layer logN");
+  EXPECT_THAT(refusal({sources[1], sources[1]}), HasSubstr("layer 0 of LIMe comes twice"));
+}
+
+TEST(RecipesTest, TheNoteOfEntropySaysPresetOrderAndSequences) {
+  FigureSource source = entropy_of("layer-by-layer", 1.0, "ratio");
+  EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
+            "matrix-based entropy, preset layer-by-layer, \xCE\xB1 = 1, 100 sequences; bands: 95 % "
+            "bootstrap intervals over sequences");
+  source.results.rows.front()["n"] = 98;
+  EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
+              HasSubstr(", 98 to 100 sequences; "));
 }
 
 TEST(RecipesTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
@@ -358,6 +428,19 @@ TEST(RecipesTest, ComparisonHasStarsWhereTheCorrectedPValueSaysSo) {
   EXPECT_THAT(refusal({sample_entropy()}, {.kind = "comparison"}), HasSubstr("with --compare"));
 }
 
+TEST(RecipesTest, ComparisonsOfDifferentPresetsShareNoPanel) {
+  std::vector<FigureSource> sources = {testing::sample_comparison(3),
+                                       testing::sample_comparison(3)};
+  sources[0].results.options["preset"] = "lime-code";
+  sources[1].results.options["preset"] = "raw";
+  const Figure figure = make_figure(sources, {.kind = "comparison", .site = {"values"}});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[0].y.label, "\xCE\x94 entropy (nats), lime-code");
+  EXPECT_EQ(figure.panels[1].y.label, "\xCE\x94 entropy (nats), raw");
+  const Figure one = make_figure(std::vector<FigureSource>{sources[1]}, {.kind = "comparison"});
+  EXPECT_THAT(one.note, ::testing::StartsWith("preset raw, \xCE\xB1 = 0.5; LIMe"));
+}
+
 TEST(RecipesTest, ComparedResultsStillShowTheirCurves) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_comparison(4)}, {});
   EXPECT_EQ(std::get<CurvePanel>(figure.panels.at(0).content).curves.size(), 2U);
@@ -433,6 +516,33 @@ TEST(RecipesTest, CounterfactualChangesHaveABarPerRouter) {
   EXPECT_EQ(bars.groups, (std::vector<std::string>{"identity", "last-2", "unsigned", "random"}));
   EXPECT_DOUBLE_EQ(bars.series.at(0).values[2], -0.3);
   EXPECT_DOUBLE_EQ(bars.series.at(0).low[2], -0.34);
+}
+
+TEST(RecipesTest, CounterfactualEntropyHasAPanelPerPresetAndOrder) {
+  FigureSource source = testing::sample_counterfactual(3);
+  source.results.options["preset"] = "lime-code";
+  for (Json row : std::vector<Json>(source.results.rows)) {
+    if (row["quantity"] != "entropy") continue;
+    row["alpha"] = 2.0;
+    source.results.rows.push_back(row);
+  }
+  FigureSource raw = source;
+  raw.results.options["preset"] = "raw";
+  for (const char* const kind : {"counterfactual", "counterfactual-change", "counterfactual-gap"}) {
+    SCOPED_TRACE(kind);
+    const Figure figure = make_figure(std::vector<FigureSource>{source}, {.kind = kind});
+    ASSERT_EQ(figure.panels.size(), 3U);
+    EXPECT_EQ(figure.panels[0].title, "\xCE\xB1 = 0.5");
+    EXPECT_EQ(figure.panels[1].title, "\xCE\xB1 = 2");
+    EXPECT_EQ(figure.panels[2].title, "");
+    EXPECT_THAT(figure.note, HasSubstr("; site: values; entropy: preset lime-code"));
+    const Figure both = make_figure(std::vector<FigureSource>{source, raw}, {.kind = kind});
+    ASSERT_EQ(both.panels.size(), 6U);
+    EXPECT_EQ(both.panels[3].title, "raw, \xCE\xB1 = 2");
+    EXPECT_EQ(both.panels[5].title, "raw") << "an effective rank has no order";
+    EXPECT_THAT(refusal({source, source}, {.kind = kind}), HasSubstr(" of LIMe"));
+    EXPECT_THAT(refusal({source, source}, {.kind = kind}), HasSubstr(" comes twice"));
+  }
 }
 
 TEST(RecipesTest, TheGapIsShownWithItsParts) {

@@ -112,6 +112,7 @@ FigureSource sample_counterfactual(int layers) {
                   {"ci_low", scale * (mean - 0.05)},
                   {"ci_high", scale * (mean + 0.05)},
                   {"ceiling", scale * 3.0}};
+      if (quantity == std::string("entropy")) row["alpha"] = 0.5;
       row.update(about);
       rows.push_back(std::move(row));
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "viz/recipes/entropy_kind.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
@@ -37,6 +38,15 @@ std::vector<std::string> varying_parts(const std::vector<FigureRow>& rows) {
     if (differs) varying.emplace_back(key);
   }
   return varying;
+}
+
+/// The preset of an entropy where `kinds` have several; empty otherwise.
+std::string varying_preset(const FigureRow& row, const std::vector<EntropyKind>& kinds,
+                           std::span<const FigureSource> sources) {
+  const bool differs = std::any_of(kinds.begin(), kinds.end(), [&](const EntropyKind& kind) {
+    return kind.preset != kinds.front().preset;
+  });
+  return differs ? entropy_kind_of(row, sources).preset : "";
 }
 
 template <typename Function>
@@ -83,7 +93,12 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
   const std::vector<std::string> varying = varying_parts(rows);
   const std::vector<std::string> pairs = different(rows, pair_of);
   const std::vector<std::string> sites = sites_of(rows);
-  const auto name_of = [&](const FigureRow& row) { return quantity_of(row, varying); };
+  const std::vector<EntropyKind> kinds = sources.front().results.metric == "entropy"
+                                             ? entropy_kinds(rows, sources)
+                                             : std::vector<EntropyKind>{};
+  const auto name_of = [&](const FigureRow& row) {
+    return joined_parts({quantity_of(row, varying), varying_preset(row, kinds, sources)});
+  };
   Figure figure;
   for (const std::string& quantity : different(rows, name_of)) {
     for (const std::string& site : sites) {
@@ -119,7 +134,9 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
   figure.columns =
       columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_site);
   figure.is_wide = figure.columns >= 2;
-  figure.note = pairs.size() == 1 ? pairs.front() : "";
+  figure.note = site_note(sites);
+  add_note(figure, common_of(kinds));
+  add_note(figure, pairs.size() == 1 ? pairs.front() : "");
   add_note(figure, intervals_note(figure, sources, "paired "));
   add_note(figure, fmt::format("{} over the layers", kStarsNote));
   return figure;

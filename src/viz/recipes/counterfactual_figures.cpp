@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "viz/recipes/entropy_kind.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
@@ -97,25 +98,57 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
   return series;
 }
 
-/// Rows of the first order of entropy that pass `keep`, of quantities that were asked for.
+/// Rows that pass `keep`.
 std::vector<FigureRow> counterfactual_rows(std::span<const FigureSource> sources,
                                            const FigureOptions& options,
                                            const std::function<bool(const FigureRow&)>& keep) {
-  std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [&](const FigureRow& row) {
+  return rows_where(rows_of(sources, options), [&](const FigureRow& row) {
     return row.text("kind").empty() && row.has("quantity") && keep(row);
   });
-  const auto first =
-      std::find_if(rows.begin(), rows.end(), [](const FigureRow& row) { return row.has("alpha"); });
-  if (first == rows.end()) return rows;
-  const double alpha = first->number("alpha");
-  std::erase_if(
-      rows, [&](const FigureRow& row) { return row.has("alpha") && row.number("alpha") != alpha; });
-  return rows;
 }
 
 std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows, const std::string& key,
                                  const std::string& value) {
   return rows_where(rows, [&](const FigureRow& row) { return row.text(key) == value; });
+}
+
+/// What one panel shows: a quantity, of entropy under one preset and of one order.
+struct QuantityPart {
+  std::string quantity;
+  std::string distinction;  ///< from the quantity's other parts; empty if there are none
+  std::vector<FigureRow> rows;
+};
+
+std::vector<QuantityPart> parts_of(const std::vector<FigureRow>& rows,
+                                   std::span<const FigureSource> sources,
+                                   const FigureOptions& options) {
+  std::vector<QuantityPart> parts;
+  for (const std::string& quantity : chosen_measures(distinct(rows, "quantity"), options.measure)) {
+    const std::vector<FigureRow> own = rows_with(rows, "quantity", quantity);
+    const std::vector<EntropyKind> kinds = entropy_kinds(own, sources);
+    for (const EntropyKind& kind : kinds) {
+      parts.push_back(
+          {quantity, distinction_of(kind, kinds), rows_where(own, [&](const FigureRow& row) {
+             return entropy_kind_of(row, sources) == kind;
+           })});
+    }
+  }
+  return parts;
+}
+
+/// Adds the site, and preset and order of the entropy, where all that `parts` show agree in them.
+void add_parts_note(Figure& figure, const std::vector<QuantityPart>& parts,
+                    std::span<const FigureSource> sources) {
+  std::vector<FigureRow> all;
+  std::vector<FigureRow> entropies;
+  for (const QuantityPart& part : parts) {
+    all.insert(all.end(), part.rows.begin(), part.rows.end());
+    if (part.quantity != "entropy") continue;
+    entropies.insert(entropies.end(), part.rows.begin(), part.rows.end());
+  }
+  add_note(figure, site_note(distinct(all, "site")));
+  const std::string kind = common_of(entropy_kinds(entropies, sources));
+  if (!kind.empty()) add_note(figure, "entropy: " + kind);
 }
 
 std::string with_delta(const std::string& quantity) {
@@ -143,6 +176,11 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
   for (const std::string& router : routers) {
     const std::vector<FigureRow> own = rows_with(rows, "router", router);
     if (own.empty()) continue;
+    if (own.size() > 1) {
+      throw InvalidArgument(
+          "figure: router {} of {} comes twice; choose what to show with --site or --label", router,
+          own.front().text("label"));
+    }
     bars.groups.push_back(shown_name(router, layer_base));
     series.values.push_back(own.front().number("difference"));
     series.low.push_back(own.front().number("difference_low"));
@@ -151,6 +189,27 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
   bars.series.push_back(std::move(series));
   bars.reference = ReferenceLine{.y = 0.0, .label = "", .is_zero = true};
   return {.title = "", .x = {.label = with_delta(quantity)}, .y = {}, .content = std::move(bars)};
+}
+
+/// One quantity of one gap and its parts over the layers.
+FigurePanel gap_panel(const std::vector<FigureRow>& rows, const std::string& quantity,
+                      int layer_base) {
+  CurvePanel curves;
+  for (std::size_t i = 0; i < kGapParts.size(); ++i) {
+    const std::vector<FigureRow> own = rows_with(rows, "part", kGapParts[i]);
+    if (own.empty()) continue;
+    Curve curve = layer_curve(own, LayerCurves{}, layer_base);
+    curve.label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
+    const MarkerShape shown = curve.look.marker;
+    curve.look = model_look(i);
+    if (shown == MarkerShape::kNone) curve.look.marker = shown;
+    curves.curves.push_back(std::move(curve));
+  }
+  curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});
+  return {.title = "",
+          .x = {.label = "layer", .whole_numbers = true},
+          .y = {.label = with_delta(quantity)},
+          .content = std::move(curves)};
 }
 
 }  // namespace
@@ -163,16 +222,17 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
   if (rows.empty()) throw NothingToShow("figure: no row holds a layer under another router");
   const std::vector<RouterSeries> series = series_of(rows, options);
   Figure figure;
-  for (const std::string& quantity : chosen_measures(distinct(rows, "quantity"), options.measure)) {
-    const std::vector<FigureRow> part = rows_with(rows, "quantity", quantity);
+  const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
+  for (const QuantityPart& part : parts) {
     LayerCurves columns;
-    columns.ceiling = quantity == "entropy" ? "ceiling" : "";
+    columns.ceiling = part.quantity == "entropy" ? "ceiling" : "";
     columns.ceiling_label = "ceiling";
-    columns.y_label = measure_name(quantity);
-    FigurePanel panel = layer_panel(part, columns, {}, options);  // axes and ceiling
+    columns.y_label = measure_name(part.quantity);
+    FigurePanel panel = layer_panel(part.rows, columns, {}, options);  // axes and ceiling
+    panel.title = part.distinction;
     auto& curves = std::get<CurvePanel>(panel.content).curves;
     for (const RouterSeries& one : series) {
-      const std::vector<FigureRow> own = rows_where(part, [&](const FigureRow& row) {
+      const std::vector<FigureRow> own = rows_where(part.rows, [&](const FigureRow& row) {
         return row.text("label") == one.label && row.text("router") == one.router;
       });
       if (own.empty()) continue;
@@ -188,6 +248,7 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
     figure.panels.push_back(std::move(panel));
   }
   figure.note = "what each layer's attention would read, were only its own router another one";
+  add_parts_note(figure, parts, sources);
   lay_out(figure, options);
   return figure;
 }
@@ -202,19 +263,19 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
   const std::vector<std::string> labels = distinct(rows, "label");
   const std::vector<std::string> routers = chosen_routers(rows, options.router);
   Figure figure;
+  const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const std::string& label : labels) {
-    const std::vector<FigureRow> of_label = rows_with(rows, "label", label);
-    for (const std::string& quantity :
-         chosen_measures(distinct(rows, "quantity"), options.measure)) {
-      const std::vector<FigureRow> part = rows_with(of_label, "quantity", quantity);
-      if (part.empty()) continue;
-      figure.panels.push_back(change_panel(part, routers, quantity, options.layer_base));
-      figure.panels.back().title = labels.size() > 1 ? label : "";
+    for (const QuantityPart& part : parts) {
+      const std::vector<FigureRow> own = rows_with(part.rows, "label", label);
+      if (own.empty()) continue;
+      figure.panels.push_back(change_panel(own, routers, part.quantity, options.layer_base));
+      figure.panels.back().title = joined_parts({labels.size() > 1 ? label : "", part.distinction});
     }
   }
   // The first layer has no router.
   figure.note =
       fmt::format("minus the trained router, mean over layers from {} on", 1 + options.layer_base);
+  add_parts_note(figure, parts, sources);
   add_note(figure, intervals_note(figure, sources, "paired "));
   lay_out(figure, options);
   figure.panel_aspect = 0.07 * static_cast<double>(routers.size() + 2);
@@ -232,35 +293,19 @@ Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
   }
   const std::vector<std::string> labels = distinct(rows, "label");
   Figure figure;
+  const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const std::string& label : labels) {
-    for (const std::string& quantity :
-         chosen_measures(distinct(rows, "quantity"), options.measure)) {
-      FigurePanel panel;
-      panel.title = labels.size() > 1 ? with_minus(label) : "";
-      panel.x = {.label = "layer", .whole_numbers = true};
-      panel.y = {.label = with_delta(quantity)};
-      CurvePanel curves;
-      for (std::size_t i = 0; i < kGapParts.size(); ++i) {
-        const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-          return row.text("label") == label && row.text("quantity") == quantity &&
-                 row.text("part") == kGapParts[i];
-        });
-        if (own.empty()) continue;
-        Curve curve = layer_curve(own, LayerCurves{}, options.layer_base);
-        curve.label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
-        const MarkerShape shown = curve.look.marker;
-        curve.look = model_look(i);
-        if (shown == MarkerShape::kNone) curve.look.marker = shown;
-        curves.curves.push_back(std::move(curve));
-      }
-      if (curves.curves.empty()) continue;
-      curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});
-      panel.content = std::move(curves);
-      figure.panels.push_back(std::move(panel));
+    for (const QuantityPart& part : parts) {
+      const std::vector<FigureRow> own = rows_with(part.rows, "label", label);
+      if (own.empty()) continue;
+      figure.panels.push_back(gap_panel(own, part.quantity, options.layer_base));
+      figure.panels.back().title =
+          joined_parts({labels.size() > 1 ? with_minus(label) : "", part.distinction});
     }
   }
   figure.note = fmt::format("{}gap = better projections + mixing",
                             labels.size() == 1 ? with_minus(labels.front()) + ": " : "");
+  add_parts_note(figure, parts, sources);
   add_note(figure, intervals_note(figure, sources));
   lay_out(figure, options);
   return figure;

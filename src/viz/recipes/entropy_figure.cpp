@@ -2,26 +2,74 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "viz/recipes/entropy_kind.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
+namespace {
 
-Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
-  std::vector<FigureRow> rows = rows_of(sources, options);
-  // Of several orders the first; rows of differences and means over layers have no ceiling.
-  std::erase_if(rows, [](const FigureRow& row) { return !row.has("ceiling"); });
-  if (rows.empty()) throw NothingToShow("figure: no row holds the entropy of a layer");
-  const double alpha = rows.front().number("alpha");
-  std::erase_if(rows, [&](const FigureRow& row) { return row.number("alpha") != alpha; });
-  const std::string unit = rows.front().text("unit");
+constexpr std::size_t kMostSitesInARow = 3;
+
+/// "entropy (nats)"; a rank is no entropy any more.
+std::string axis_label(const std::string& unit) {
+  if (unit == "rank") return "effective rank";
+  return fmt::format("entropy ({})", unit.empty() ? "nats" : unit);
+}
+
+/// "100 sequences", or from the fewest to the most of a row; empty where no row counts them.
+std::string sequences_text(const std::vector<FigureRow>& rows) {
+  std::vector<double> counts;
+  for (const FigureRow& row : rows) {
+    if (row.has("n")) counts.push_back(row.number("n"));
+  }
+  if (counts.empty()) return "";
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  if (*least == *most) return fmt::format("{} sequence{}", *most, *most == 1.0 ? "" : "s");
+  return fmt::format("{} to {} sequences", *least, *most);
+}
+
+FigurePanel entropy_panel(const std::vector<FigureRow>& rows, const std::string& unit,
+                          const std::vector<std::string>& labels, const FigureOptions& options) {
   LayerCurves columns;
   columns.ceiling = "ceiling";
   columns.ceiling_label = "ceiling";
-  columns.y_label = fmt::format("entropy ({})", unit.empty() ? "nats" : unit);
-  Figure figure = layer_curves(rows, columns, options);
-  figure.note = fmt::format("matrix-based entropy of order \xCE\xB1 = {}", alpha);
-  add_note(figure, intervals_note(figure, sources));
+  columns.y_label = axis_label(unit);
+  return layer_panel(rows, columns, labels, options);
+}
+
+}  // namespace
+
+Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  std::vector<FigureRow> rows = rows_of(sources, options);
+  // Rows of differences and means over layers have no ceiling.
+  std::erase_if(rows, [](const FigureRow& row) { return !row.has("ceiling"); });
+  if (rows.empty()) throw NothingToShow("figure: no row holds the entropy of a layer");
+  const std::vector<EntropyKind> kinds = entropy_kinds(rows, sources);
+  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> sites = sites_of(rows);
+  Figure figure;
+  for (const EntropyKind& kind : kinds) {
+    for (const std::string& site : sites) {
+      const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
+        return row.text("site") == site && entropy_kind_of(row, sources) == kind;
+      });
+      if (part.empty()) continue;
+      figure.panels.push_back(entropy_panel(part, kind.unit, labels, options));
+      figure.panels.back().title =
+          joined_parts({sites.size() > 1 ? site : "", distinction_of(kind, kinds)});
+    }
+  }
+  // A row per kind, where all of them have all of a few sites.
+  const bool is_grid = kinds.size() > 1 && sites.size() > 1 && sites.size() <= kMostSitesInARow &&
+                       figure.panels.size() == kinds.size() * sites.size();
+  const int by_site = is_grid ? static_cast<int>(sites.size()) : 0;
+  figure.columns =
+      columns_for(figure.panels.size(), options.columns > 0 ? options.columns : by_site);
+  figure.is_wide = figure.columns >= 2;
+  figure.note = site_note(sites);
+  add_note(figure, joined_parts({"matrix-based entropy", common_of(kinds), sequences_text(rows)}));
+  add_note(figure, intervals_note(figure, sources, "", "bootstrap intervals over sequences"));
   return figure;
 }
 

@@ -47,7 +47,7 @@ std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
 }
 
 /// Whether every point of `curve` that has a value also has a spread.
-bool has_spread(const Curve& curve) {
+bool is_spread_whole(const Curve& curve) {
   for (std::size_t i = 0; i < curve.y.size(); ++i) {
     const bool is_whole = std::isfinite(curve.low[i]) && std::isfinite(curve.high[i]);
     if (std::isfinite(curve.y[i]) && !is_whole) return false;
@@ -62,7 +62,7 @@ SeriesLook model_look(std::size_t index) {
 }
 
 std::string intervals_note(const Figure& figure, std::span<const FigureSource> sources,
-                           const std::string& kind) {
+                           const std::string& kind, const std::string& intervals) {
   bool has_bands = false;
   bool has_bars = false;
   const auto see = [&](const Curve& curve) {
@@ -88,7 +88,7 @@ std::string intervals_note(const Figure& figure, std::span<const FigureSource> s
   const auto given = run.find("confidence");
   const double confidence =
       given != run.end() && given->is_number() ? given->get<double>() : kUsualConfidence;
-  return fmt::format("{}: {}{:.6g} % intervals", drawn, kind, 100.0 * confidence);
+  return fmt::format("{}: {}{:.6g} % {}", drawn, kind, 100.0 * confidence, intervals);
 }
 
 void add_note(Figure& figure, const std::string& more) {
@@ -100,6 +100,22 @@ std::vector<std::string> sites_of(const std::vector<FigureRow>& rows) {
   std::vector<std::string> sites = distinct(rows, "site");
   if (sites.empty()) sites.emplace_back();
   return sites;
+}
+
+std::string site_note(const std::vector<std::string>& sites) {
+  return sites.size() == 1 && !sites.front().empty() ? "site: " + sites.front() : "";
+}
+
+std::string joined_parts(std::vector<std::string> parts) {
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+bool has_spread(const FigurePanel& panel) {
+  const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+  return curves != nullptr &&
+         std::any_of(curves->curves.begin(), curves->curves.end(),
+                     [](const Curve& curve) { return curve.spread != Curve::Spread::kNone; });
 }
 
 Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base) {
@@ -126,7 +142,7 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
     add(layer + layer_base, row->number(columns.value), spread_of(*row, columns));
     next = layer + 1;
   }
-  if (!has_spread(curve) || (columns.low.empty() && columns.deviation.empty())) {
+  if (!is_spread_whole(curve) || (columns.low.empty() && columns.deviation.empty())) {
     curve.spread = Curve::Spread::kNone;
     curve.low.clear();
     curve.high.clear();
@@ -162,22 +178,6 @@ FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& c
   curves.references = references_of(drawn, columns);
   panel.content = std::move(curves);
   return panel;
-}
-
-Figure layer_curves(const std::vector<FigureRow>& rows, const LayerCurves& columns,
-                    const FigureOptions& options) {
-  Figure figure;
-  const std::vector<std::string> labels = distinct(rows, "label");
-  const std::vector<std::string> sites = sites_of(rows);
-  for (const std::string& site : sites) {
-    const std::vector<FigureRow> of_site =
-        rows_where(rows, [&](const FigureRow& row) { return row.text("site") == site; });
-    figure.panels.push_back(layer_panel(of_site, columns, labels, options));
-    figure.panels.back().title = sites.size() > 1 ? site : "";
-  }
-  figure.columns = columns_for(figure.panels.size(), options.columns);
-  figure.is_wide = figure.columns >= 2;
-  return figure;
 }
 
 }  // namespace lime

@@ -22,11 +22,8 @@ struct LayerCurves {
   std::string y_label;
 };
 
-/// A panel per site, a curve per model. Layers without a row leave a gap.
-Figure layer_curves(const std::vector<FigureRow>& rows, const LayerCurves& columns,
-                    const FigureOptions& options);
-
-/// One panel: a curve for each of `labels` that has rows, and the ceilings of `columns`.
+/// One panel: a curve for each of `labels` that has rows, and the ceilings of `columns`. Layers
+/// without a row leave a gap.
 FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& columns,
                         const std::vector<std::string>& labels, const FigureOptions& options);
 
@@ -35,8 +32,10 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
 
 /// What the bands and error bars of `figure` are, "bands: 95 % intervals"; empty if it has none.
 /// The confidence is that of the options of the first results. @param kind  "paired " or nothing.
+/// @param intervals  what they are called.
 std::string intervals_note(const Figure& figure, std::span<const FigureSource> sources,
-                           const std::string& kind = "");
+                           const std::string& kind = "",
+                           const std::string& intervals = "intervals");
 
 /// Adds `more` to the note of `figure`, after a semicolon.
 void add_note(Figure& figure, const std::string& more);
@@ -46,5 +45,14 @@ SeriesLook model_look(std::size_t index);
 
 /// The sites of `rows`, or one empty name where there are none.
 std::vector<std::string> sites_of(const std::vector<FigureRow>& rows);
+
+/// "site: hidden" where a figure shows but that one, which no panel then names; else empty.
+std::string site_note(const std::vector<std::string>& sites);
+
+/// The `parts` that are not empty, with commas between: "values, raw".
+std::string joined_parts(std::vector<std::string> parts);
+
+/// Whether a panel has a curve with a band or error bars.
+bool has_spread(const FigurePanel& panel);
 
 }  // namespace lime
