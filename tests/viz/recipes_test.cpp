@@ -80,11 +80,26 @@ TEST(RecipesTest, NotesSayWhatBandsAndBarsAre) {
   EXPECT_THAT(note_of(testing::sample_comparison(4), "comparison"),
               HasSubstr("; error bars: paired 95 % intervals; * p"));
   FigureSource geometry = testing::sample_geometry(4);
-  EXPECT_EQ(note_of(geometry, "geometry"), "") << "there are no intervals";
+  EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden") << "there are no intervals";
   for (Json& row : geometry.results.rows) {
     row["ci_low"] = row["ci_high"] = row["mean"];
   }
-  EXPECT_EQ(note_of(geometry, "geometry"), "bands: 95 % intervals");
+  EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden; bands: 95 % intervals");
+}
+
+TEST(RecipesTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
+  FigureSource geometry = testing::sample_geometry(4);
+  for (Json& row : geometry.results.rows) {
+    if (row["measure"] != "effective_rank") row["ci_low"] = row["ci_high"] = row["mean"];
+  }
+  const auto note_of = [](const FigureSource& source) {
+    return make_figure(std::vector<FigureSource>{source}, {}).note;
+  };
+  EXPECT_EQ(note_of(geometry),
+            "site: hidden; bands: 95 % intervals of anisotropy (mean cosine), curvature (degrees); "
+            "the others need --jackknife");
+  geometry.results.options["jackknife"] = 10;
+  EXPECT_THAT(note_of(geometry), HasSubstr("curvature (degrees); the others have none"));
 }
 
 TEST(RecipesTest, EntropyHasAPanelPerSiteAndOrder) {
@@ -154,6 +169,34 @@ TEST(RecipesTest, TheNoteOfEntropySaysPresetOrderAndSequences) {
   source.results.rows.front()["n"] = 98;
   EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
               HasSubstr(", 98 to 100 sequences; "));
+}
+
+TEST(RecipesTest, FiguresOfOneSiteNameIt) {
+  for (const FigureSource& source : {sample_entropy(3), testing::sample_geometry(3),
+                                     testing::sample_tsne(2), testing::sample_similarity(3)}) {
+    const std::string& metric = source.results.metric;
+    const bool has_more = metric == "entropy";
+    const Figure all = make_figure(std::vector<FigureSource>{source}, {});
+    EXPECT_EQ(all.note.find("site: ") == std::string::npos, has_more) << metric << ": " << all.note;
+    const Figure one = make_figure(std::vector<FigureSource>{source}, {.site = {"hidden"}});
+    EXPECT_THAT(one.note, ::testing::StartsWith("site: hidden")) << metric;
+  }
+  const Figure compared = make_figure(std::vector<FigureSource>{testing::sample_comparison(3)},
+                                      {.kind = "comparison", .site = {"values"}});
+  EXPECT_THAT(compared.note, ::testing::StartsWith("site: values; \xCE\xB1 = 0.5; LIMe"));
+  const Figure routed =
+      make_figure(std::vector<FigureSource>{testing::sample_counterfactual()}, {});
+  EXPECT_THAT(routed.note, HasSubstr("; site: values; entropy: \xCE\xB1 = 0.5"));
+}
+
+TEST(RecipesTest, GeometryOfSeveralSitesSaysWhichItShows) {
+  FigureSource source = testing::sample_geometry(3);
+  for (Json row : std::vector<Json>(source.results.rows)) {
+    row["site"] = "values";
+    source.results.rows.push_back(row);
+  }
+  EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
+            "site: hidden (--site shows others)");
 }
 
 TEST(RecipesTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
@@ -629,6 +672,7 @@ TEST(RecipesTest, TokensHaveAMapPerModel) {
   const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
   EXPECT_TRUE(std::isnan(std::get<MapPanel>(cosines.panels[0].content).values(0, 39)));
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
+  EXPECT_EQ(norms.note, "site: hidden; norms above the scale have its last colour");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
   EXPECT_THAT(refusal(sources, {.measure = {"curvature"}}),
               HasSubstr("measure: tokens have norm, relative_norm, next_cosine, "

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
@@ -98,6 +99,7 @@ Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& 
     panel.content = panel_of(*cloud, class_names);
     figure.panels.push_back(std::move(panel));
   }
+  figure.note = site_note({sites.begin(), sites.end()});
   figure.columns = options.columns > 0 ? options.columns : static_cast<int>(layers.size());
   figure.panel_aspect = 1.0;
   figure.is_wide = figure.columns >= 3;

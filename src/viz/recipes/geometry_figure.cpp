@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/errors.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
+namespace {
+
+/// Whether all results were measured with a jackknife, which gives intervals to all that can have
+/// them.
+bool have_jackknife(std::span<const FigureSource> sources) {
+  return std::all_of(sources.begin(), sources.end(), [](const FigureSource& source) {
+    const auto blocks = source.results.options.find("jackknife");
+    return blocks != source.results.options.end() && blocks->is_number() &&
+           blocks->get<double>() > 0.0;
+  });
+}
+
+/// What bands there are, and of which measures where others have none.
+std::string bands_note(const Figure& figure, std::span<const FigureSource> sources) {
+  std::vector<std::string> with;
+  bool all_have = true;
+  for (const FigurePanel& panel : figure.panels) {
+    if (!has_spread(panel)) {
+      all_have = false;
+    } else if (std::find(with.begin(), with.end(), panel.y.label) == with.end()) {
+      with.push_back(panel.y.label);
+    }
+  }
+  const std::string note = intervals_note(figure, sources);
+  if (all_have || note.empty()) return note;
+  return fmt::format("{} of {}; the others {}", note, fmt::join(with, ", "),
+                     have_jackknife(sources) ? "have none" : "need --jackknife");
+}
+
+}  // namespace
+
 Figure geometry_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
     return row.text("kind").empty() && row.has("measure");
@@ -38,8 +70,9 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
   }
   figure.columns = options.columns > 0 ? options.columns
                                        : std::min<int>(3, static_cast<int>(figure.panels.size()));
-  if (has_more_sites) figure.note = "site: " + sites.front();
-  add_note(figure, intervals_note(figure, sources));
+  figure.note = site_note(sites);
+  if (has_more_sites) figure.note += " (--site shows others)";
+  add_note(figure, bands_note(figure, sources));
   figure.panel_aspect = 0.75;
   figure.is_wide = figure.columns >= 3;
   return figure;

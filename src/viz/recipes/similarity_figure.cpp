@@ -68,6 +68,7 @@ Figure similarity_figure(std::span<const FigureSource> sources, const FigureOpti
     figure.panels.push_back(similarity_panel(part, pair, measure, options.layer_base));
     figure.panels.back().title = sites.size() > 1 ? pair.site : "";
   }
+  figure.note = site_note(sites);
   figure.colour_label = measure_name(measure);
   // CKA has an absolute scale; debiased it may fall a little below 0.
   if (measure != "procrustes") figure.colour_range = {0.0, 1.0};

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
 
@@ -128,7 +129,7 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
   }
   Figure figure;
   const std::vector<TokenModel> models = token_models(rows);
-  const std::size_t num_sites = distinct(rows, "site").size();
+  const std::vector<std::string> sites = distinct(rows, "site");
   const std::size_t num_labels = distinct(rows, "label").size();
   for (const TokenModel& model : models) {
     const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
@@ -137,12 +138,13 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
     figure.panels.push_back(token_panel(own, measure, options.layer_base));
     std::string& title = figure.panels.back().title;
     if (num_labels > 1) title = model.label;
-    if (num_sites > 1) title += (title.empty() ? "" : ", ") + model.site;
+    if (sites.size() > 1) title += (title.empty() ? "" : ", ") + model.site;
   }
+  figure.note = site_note(sites);
   figure.colour_label = measure.label;
   if (!measure.is_signed) {
     figure.colour_range = norm_range(figure);
-    figure.note = "norms above the scale have its last colour";
+    add_note(figure, "norms above the scale have its last colour");
   }
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;
