@@ -13,6 +13,7 @@
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/utf8.h"
+#include "store/capture_name.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
 
@@ -140,8 +141,7 @@ int verify(const FileCommand& command) {
 int pack(const FileCommand& command, std::filesystem::path output) {
   refuse_unfinished(command.capture);
   if (output.empty()) {
-    output = command.capture;
-    output.replace_extension(".packed.h5");
+    output = command.capture.parent_path() / (capture_stem(command.capture) + ".packed.h5");
   }
   ProgressLine line({.label = "pack", .unit = "bytes", .quiet = command.quiet});
   pack_capture(command.capture, output, line.callback(), interrupt_token());

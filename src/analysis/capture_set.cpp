@@ -9,6 +9,7 @@
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
+#include "store/capture_name.h"
 #include "store/capture_writer.h"
 
 namespace lime {
@@ -114,10 +115,11 @@ void CaptureSetOptions::validate() const {
 std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {
   std::vector<std::string> labels;
   for (const fs::path& path : paths) {
-    const bool plain_name = path.stem() == "capture";
+    const std::string stem = capture_stem(path);
+    const bool plain_name = stem == "capture";
     std::error_code ignored;
     const fs::path folder = fs::weakly_canonical(path, ignored).parent_path().filename();
-    labels.push_back(plain_name && !folder.empty() ? folder.string() : path.stem().string());
+    labels.push_back(plain_name && !folder.empty() ? folder.string() : stem);
   }
   if (all_distinct(labels)) return labels;
   labels.clear();

@@ -29,6 +29,7 @@
 #include "model/decoder.h"
 #include "model/pass_threads.h"
 #include "model/router_edit.h"
+#include "store/capture_name.h"
 
 namespace lime {
 namespace {
@@ -161,22 +162,29 @@ std::int64_t peak_memory_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+/// Of a capture under way. Names with other endings may share the folder of the shards.
+struct CaptureLocks {
+  OutputLock file;
+  OutputLock shards;
+};
+
 /// Refuses an output that is there, cannot be written or is being written before anything takes
 /// long.
-OutputLock claim_output(const CaptureOptions& options) {
+CaptureLocks claim_output(const CaptureOptions& options) {
   std::error_code error;
   if (fs::is_directory(options.output, error)) {
     throw InvalidArgument("capture: '{}' is a folder; name a file, as -o '{}'",
                           options.output.string(), (options.output / "capture.h5").string());
   }
-  OutputLock lock(options.output, options.share());
+  CaptureLocks locks{OutputLock(options.output, options.share()),
+                     OutputLock(shard_folder_of(options.output), options.share(), options.output)};
   if (!options.goes_on() && fs::exists(options.output, error)) {
     throw InvalidArgument(
         "capture: '{}' exists already; go on with --resume, remove it, or choose another -o",
         options.output.string());
   }
   const AtomicFile probe(options.output);
-  return lock;
+  return locks;
 }
 
 /// Ends an interrupted run: what is finished becomes readable.
@@ -254,7 +262,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                           std::stop_token stop, const CaptureTuning& tuning) {
   options.validate();
   at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
-  const OutputLock lock = claim_output(options);
+  const CaptureLocks locks = claim_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
   LoadedModel model(options, checkpoint, tuning, callbacks.on_load);

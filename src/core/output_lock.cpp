@@ -18,6 +18,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -32,9 +33,9 @@ bool is_named(int descriptor, const fs::path& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-/// "process 4711 on 'node7'", as its holder wrote it; several holders write nothing.
+/// "process 4711 on 'node7' (for 'run.h5')", as its holder wrote it; several holders write nothing.
 std::string holder_of(int descriptor) {
-  std::array<char, 300> text{};
+  std::array<char, 600> text{};
   const ssize_t count = ::pread(descriptor, text.data(), text.size(), 0);
   const std::string_view line(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
   const std::size_t end = line.find('\n');
@@ -42,9 +43,10 @@ std::string holder_of(int descriptor) {
 }
 
 /// Only a courtesy to whoever comes second.
-void write_holder(int descriptor, bool is_shared) {
-  if (::ftruncate(descriptor, 0) != 0 || is_shared) return;
-  const std::string text = fmt::format("process {} on '{}'\n", ::getpid(), host_name());
+void write_holder(int descriptor, const fs::path& user) {
+  const std::string why =
+      user.empty() ? "" : fmt::format(" (for '{}')", printable(user.filename().string()));
+  const std::string text = fmt::format("process {} on '{}'{}\n", ::getpid(), host_name(), why);
   [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
 }
 
@@ -97,15 +99,16 @@ void remove_locks_of_shares(const fs::path& whole) {
 
 }  // namespace
 
-OutputLock::OutputLock(const fs::path& output, const WorkShare& share) {
+OutputLock::OutputLock(const fs::path& output, const WorkShare& share, const fs::path& user)
+    : output_(output), user_(user) {
   const fs::path folder = output.parent_path();
   const std::string name = output.filename().string();
   whole_.path = folder / fmt::format(".{}.lock", name);
-  take(whole_, output, !share.is_whole());
+  take(whole_, !share.is_whole());
   if (share.is_whole()) return;
   share_.path = folder / fmt::format(".{}.{}-of-{}.lock", name, share.index, share.count);
   try {
-    take(share_, output, false);
+    take(share_, false);
   } catch (...) {
     release(whole_);
     throw;
@@ -118,15 +121,20 @@ OutputLock::~OutputLock() {
 }
 
 OutputLock::OutputLock(OutputLock&& other) noexcept
-    : whole_(std::exchange(other.whole_, {})), share_(std::exchange(other.share_, {})) {}
+    : output_(std::move(other.output_)),
+      user_(std::move(other.user_)),
+      whole_(std::exchange(other.whole_, {})),
+      share_(std::exchange(other.share_, {})) {}
 
 OutputLock& OutputLock::operator=(OutputLock&& other) noexcept {
+  std::swap(output_, other.output_);
+  std::swap(user_, other.user_);
   std::swap(whole_, other.whole_);
   std::swap(share_, other.share_);
   return *this;
 }
 
-void OutputLock::take(File& file, const fs::path& output, bool is_shared) {
+void OutputLock::take(File& file, bool is_shared) const {
   for (;;) {
     const int descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return;
@@ -137,7 +145,7 @@ void OutputLock::take(File& file, const fs::path& output, bool is_shared) {
       }
       file.descriptor = descriptor;
       LockedFiles::all().insert(descriptor);
-      write_holder(descriptor, is_shared);
+      if (::ftruncate(descriptor, 0) == 0 && !is_shared) write_holder(descriptor, user_);
       return;
     }
     const bool is_taken = errno == EWOULDBLOCK;
@@ -148,7 +156,7 @@ void OutputLock::take(File& file, const fs::path& output, bool is_shared) {
       return;
     }
     throw InvalidArgument("'{}': {} is writing it; wait until it is done or choose another name",
-                          output.string(), holder);
+                          output_.string(), holder);
   }
 }
 

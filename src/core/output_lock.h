@@ -18,8 +18,11 @@ namespace lime {
 class OutputLock {
  public:
   /// Locks at once or not at all.
+  /// @param user  the file that the output is part of, if it is another: whoever comes second is
+  ///              told.
   /// @throws InvalidArgument  if another process writes the output, or the same share of it.
-  explicit OutputLock(const std::filesystem::path& output, const WorkShare& share = {});
+  explicit OutputLock(const std::filesystem::path& output, const WorkShare& share = {},
+                      const std::filesystem::path& user = {});
   ~OutputLock();
   OutputLock(OutputLock&& other) noexcept;
   OutputLock& operator=(OutputLock&& other) noexcept;
@@ -30,9 +33,11 @@ class OutputLock {
     std::filesystem::path path;
     int descriptor = -1;
   };
-  static void take(File& file, const std::filesystem::path& output, bool is_shared);
+  void take(File& file, bool is_shared) const;
   static void release(File& file);
 
+  std::filesystem::path output_;
+  std::filesystem::path user_;
   File whole_;
   File share_;
 };

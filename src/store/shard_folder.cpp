@@ -10,6 +10,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "store/capture_name.h"
 
 namespace lime {
 namespace {
@@ -58,8 +59,7 @@ std::string short_text(const Json& json) {
 
 }  // namespace
 
-ShardFolder::ShardFolder(const fs::path& capture)
-    : path_(capture.parent_path() / (capture.stem().string() + ".shards")) {}
+ShardFolder::ShardFolder(const fs::path& capture) : path_(shard_folder_of(capture)) {}
 
 fs::path ShardFolder::shard_path(int shard) const { return path_ / fmt::format("{:05}.h5", shard); }
 

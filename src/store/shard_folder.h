@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// The folder `STEM.shards` beside a capture `STEM.h5`, and the manifest in it:
+/// The folder `STEM.shards` beside a capture `STEM.h5` (shard_folder_of()), and the manifest in it:
 ///
 ///   manifest.json   what the shards have in common: identity and info of the capture
 ///   00000.h5        a shard

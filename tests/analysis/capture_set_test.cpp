@@ -33,6 +33,7 @@ TEST(DefaultLabelsTest, TakesTheNameOfTheFileOrOfItsFolder) {
   EXPECT_THAT(default_labels({"/x/llama/capture.h5", "/x/lime/capture.h5"}),
               ElementsAre("llama", "lime"));
   EXPECT_THAT(default_labels({"a/x.h5", "b/x.h5"}), ElementsAre("a/x.h5", "b/x.h5"));
+  EXPECT_THAT(default_labels({"model-0.5", "model-0.7"}), ElementsAre("model-0.5", "model-0.7"));
   EXPECT_THAT(default_labels({"x.h5", "x.h5"}), ElementsAre("x.h5 (1)", "x.h5 (2)"));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capture/npy_file.h"
+#include "core/output_lock.h"
 #include "store/capture_reader.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
@@ -254,6 +255,19 @@ TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
   EXPECT_EQ(run(std::string(kCapture) + " -o notes.h5 --resume").status, 1);
   EXPECT_EQ(testing::read_text(folder_ / "notes.h5"), "mine");
   EXPECT_EQ(testing::read_text(folder_ / "capture.h5"), before);
+}
+
+TEST_F(LimeCaptureTest, RefusesToShareAFolderOfShards) {
+  const OutputLock other(folder_ / "x.shards", {}, folder_ / "x.hdf5");
+  const ProgramRun refused = run(std::string(kCapture) + " -o x.h5");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(
+      refused.errors,
+      MatchesRegex("lime-capture: 'x.shards': process [0-9]+ on '[^\n]*' \\(for 'x.hdf5'\\) "
+                   "is writing it; wait until it is done or choose another name\n"));
+  EXPECT_EQ(run(std::string(kCapture) + " -o x.0.5").status, 0);
+  EXPECT_EQ(run("pack x.0.5").status, 0);
+  EXPECT_EQ(run("verify x.0.5.packed.h5").status, 0);
 }
 
 TEST_F(LimeCaptureTest, CompressesWithoutLoss) {

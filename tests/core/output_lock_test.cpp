@@ -50,6 +50,14 @@ TEST_F(OutputLockTest, SecondProcessIsToldWhoTheFirstIs) {
   EXPECT_EQ(num_files(), 0U);
 }
 
+TEST_F(OutputLockTest, SecondProcessIsToldWhatTheLockIsHeldFor) {
+  const OutputLock lock(output_, {}, folder_ / "run.h5");
+  EXPECT_EQ(refusal(),
+            fmt::format("'{}': process {} on '{}' (for 'run.h5') is writing it; wait until it is "
+                        "done or choose another name",
+                        output_.string(), ::getpid(), host_name()));
+}
+
 TEST_F(OutputLockTest, ProcessesThatShareTheWorkLockItTogether) {
   std::optional<OutputLock> first(std::in_place, output_, WorkShare{0, 2});
   const OutputLock second(output_, {1, 2});

@@ -16,6 +16,7 @@
 #include "core/json.h"
 #include "core/progress.h"
 #include "explorer/models/text.h"
+#include "store/capture_name.h"
 #include "store/capture_reader.h"
 #include "viz/figure_source.h"
 
@@ -95,7 +96,7 @@ Document openCheckpoint(const fs::path& folder) {
 Document openCapture(const fs::path& path) {
   auto capture = std::make_shared<const CaptureReader>(path);
   const CaptureInfo& info = capture->info();
-  Document document = described(DocumentKind::kCapture, path, toQString(path.stem()));
+  Document document = described(DocumentKind::kCapture, path, toQString(capture_stem(path)));
   document.outline = {
       {QStringLiteral("rows"), QStringLiteral("%1 (%2)")
                                    .arg(count(capture->num_rows()))
