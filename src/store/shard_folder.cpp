@@ -159,9 +159,7 @@ bool is_shard_name(const std::string& name) {
   constexpr std::string_view kFolder = ".shards/";
   constexpr std::string_view kSuffix = ".h5";
   const std::size_t slash = name.find('/');
-  if (slash == std::string::npos || name.starts_with('.') || name.find('\0') != name.npos) {
-    return false;
-  }
+  if (slash == std::string::npos || name.find('\0') != name.npos) return false;
   const std::string_view folder = std::string_view(name).substr(0, slash + 1);
   const std::string_view file = std::string_view(name).substr(slash + 1);
   return folder.size() > kFolder.size() && folder.ends_with(kFolder) && file.ends_with(kSuffix) &&

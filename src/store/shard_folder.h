@@ -60,8 +60,8 @@ class ShardFolder {
   std::filesystem::path path_;
 };
 
-/// True for names that a master may refer to: one folder "*.shards" beside it, and in it
-/// "NNNNN.h5".
+/// True for names that a master may refer to: one folder "*.shards" beside it, which may be hidden,
+/// and in it "NNNNN.h5".
 bool is_shard_name(const std::string& name);
 
 /// Where two JSON values first differ, as "options.layers was 'all', now '0-3'"; empty if equal.

@@ -273,8 +273,9 @@ TEST_F(CaptureDamageTest, SaysThatAFileIsCutShort) {
 
 TEST_F(CaptureDamageTest, ReadsNothingOutsideItsShards) {
   for (const char* const name :
-       {"../secret.shards/00000.h5", "/etc/secret.shards/00000.h5", "a.shards/../00000.h5",
-        "a.shards/b/00000.h5", "secret.h5", ".shards/00000.h5", "a.shards/00000.txt"}) {
+       {"../secret.shards/00000.h5", "./secret.shards/00000.h5", "/etc/secret.shards/00000.h5",
+        "a.shards/../00000.h5", "a.shards/b/00000.h5", "secret.h5", ".shards/00000.h5",
+        "a.shards/00000.txt"}) {
     EXPECT_FALSE(is_shard_name(name)) << name;
     CaptureTables tables;
     tables.info = sample_.plan().info;
@@ -285,6 +286,7 @@ TEST_F(CaptureDamageTest, ReadsNothingOutsideItsShards) {
     EXPECT_THAT(open_error(), HasSubstr("which is not a shard beside it")) << name;
   }
   EXPECT_TRUE(is_shard_name("capture.shards/00012.h5"));
+  EXPECT_TRUE(is_shard_name(".hidden.shards/00012.h5"));
 }
 
 TEST_F(CaptureDamageTest, RefusesDataThatLiesInOtherFiles) {

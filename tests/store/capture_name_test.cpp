@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_name.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "store/capture_reader.h"
+#include "store/capture_tools.h"
 #include "store/sample_capture.h"
 #include "support/test_data.h"
 
@@ -31,6 +33,14 @@ TEST(CaptureNameTest, NamesThatDifferBehindTheLastDotHaveShardsOfTheirOwn) {
   EXPECT_EQ(CaptureReader(folder / "model-0.7").read_all("values", 0), sample.expected(0));
   sample.seed -= 1;
   EXPECT_EQ(CaptureReader(folder / "model-0.5").read_all("values", 0), sample.expected(0));
+}
+
+TEST(CaptureNameTest, AHiddenCaptureIsReadAndVerified) {
+  const testing::TemporaryFolder folder;
+  const testing::SampleCapture sample;
+  ASSERT_TRUE(sample.write(folder / ".hid.h5"));
+  EXPECT_EQ(CaptureReader(folder / ".hid.h5").read_all("values", 0), sample.expected(0));
+  EXPECT_THAT(verify_capture(folder / ".hid.h5"), ::testing::IsEmpty());
 }
 
 /// Versions before 2026-11-22 left out what followed the last dot, whatever it was; the master
