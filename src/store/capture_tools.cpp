@@ -52,18 +52,46 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   return tables;
 }
 
-}  // namespace
+/// Whether `path` is a capture in one file.
+bool is_packed_capture(const fs::path& path) {
+  try {
+    return read_attributes(Hdf5File(path)).shards.empty();
+  } catch (const FormatError&) {
+    return false;
+  }
+}
 
-void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& on_progress,
-                  const std::stop_token& stop) {
-  const CaptureReader reader(path);
+/// Refuses to put a packed capture in the place of anything but another packed capture.
+/// @param shards  of the capture that is packed
+void check_output(const fs::path& path, const std::vector<ShardRecord>& shards,
+                  const fs::path& out) {
   std::error_code error;
   if (fs::equivalent(path, out, error)) {
     throw InvalidArgument("store: '{}' cannot be packed into itself; choose another name",
                           path.string());
   }
+  for (const ShardRecord& shard : shards) {
+    if (fs::equivalent(path.parent_path() / shard.file, out, error)) {
+      throw InvalidArgument("store: '{}' is an input and would be lost; choose another name",
+                            out.string());
+    }
+  }
+  if (fs::is_regular_file(out, error) && !is_packed_capture(out)) {
+    throw InvalidArgument(
+        "store: '{}' is not a packed capture and will not be replaced; choose another name or "
+        "remove it",
+        out.string());
+  }
+}
+
+}  // namespace
+
+void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& on_progress,
+                  const std::stop_token& stop) {
+  const CaptureReader reader(path);
   const OutputLock lock(out);
   CaptureTables tables = read_tables(Hdf5File(path, Hdf5Trial::kDone), reader);
+  check_output(path, tables.shards, out);
   tables.shards.clear();
   Hdf5Writer file(out);
   Hdf5Access::want_trailer(file);
