@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_tools.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "store/chunk_writer.h"
 #include "store/data_files.h"
 #include "store/hdf5_api.h"
+#include "store/shard_folder.h"
 #include "store/trailer.h"
 
 namespace lime {
@@ -50,6 +54,23 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
     }
   }
   return tables;
+}
+
+/// A packed file cannot be gone on with, so that what is missing would be missing for good.
+void check_is_finished(const fs::path& path, const CaptureTables& tables) {
+  if (tables.info.complete) return;
+  if (tables.shards.empty()) {
+    throw InvalidArgument(
+        "store: '{}' was packed before it was finished; pack the finished capture in its place",
+        path.string());
+  }
+  const std::optional<Json> manifest = ShardFolder(path).read_manifest();
+  const int all = manifest ? planned_shards(*manifest) : 0;
+  const std::string number = all > 0 ? fmt::format("{} of {}", tables.shards.size(), all)
+                                     : fmt::format("{}", tables.shards.size());
+  throw InvalidArgument(
+      "store: '{}' is not complete, {} shards are finished; go on with --resume, then pack it",
+      path.string(), number);
 }
 
 /// Whether `path` is a capture in one file.
@@ -91,6 +112,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   const CaptureReader reader(path);
   const OutputLock lock(out);
   CaptureTables tables = read_tables(Hdf5File(path, Hdf5Trial::kDone), reader);
+  check_is_finished(path, tables);
   check_output(path, tables.shards, out);
   tables.shards.clear();
   Hdf5Writer file(out);

@@ -26,7 +26,8 @@ std::vector<std::string> verify_capture(const std::filesystem::path& path,
 /// Copies a capture into one plain file, whole or not at all, in memory of a few chunks beside the
 /// rows' and sequences' tables. Tests every checksum on the way.
 /// @throws InvalidArgument  if `out` is the capture itself or one of its shards, or exists and is
-///                          no packed capture, or another process is writing it.
+///                          no packed capture, or another process is writing it; if the capture is
+///                          not complete.
 /// @throws IoError, FormatError, Interrupted
 void pack_capture(const std::filesystem::path& path, const std::filesystem::path& out,
                   const ProgressFn& on_progress = {}, const std::stop_token& stop = {});

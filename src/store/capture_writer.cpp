@@ -20,9 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Shards that unfinished_run() looks for: a manifest may claim any number.
-constexpr int kMostCounted = 100'000;
-
 void check_site_name(const std::string& site) {
   const bool good = !site.empty() && site.front() != '.' && site.size() <= 100 &&
                     std::all_of(site.begin(), site.end(), [](char letter) {
@@ -278,9 +275,7 @@ std::string unfinished_run(const fs::path& path) {
   const std::optional<Json> manifest =
       fs::exists(path, ignored) ? std::nullopt : folder.read_manifest();
   if (!manifest) return "";
-  const Json::json_pointer place("/identity/num_shards");
-  const Json count = manifest->contains(place) ? manifest->at(place) : Json();
-  const int all = count.is_number_integer() ? std::clamp(count.get<int>(), 0, kMostCounted) : 0;
+  const int all = planned_shards(*manifest);
   int finished = 0;
   for (int shard = 0; shard < all; ++shard) finished += folder.finished(shard) ? 1 : 0;
   return fmt::format("'{}' holds an unfinished run ({} of {} shards); go on with --resume",

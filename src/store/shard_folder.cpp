@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
 
@@ -153,6 +154,14 @@ void ShardFolder::remove_all() const {
     }
   }
   fs::remove(path_, error);
+}
+
+int planned_shards(const Json& manifest) {
+  constexpr std::int64_t kMost = 100'000;
+  const Json::json_pointer place("/identity/num_shards");
+  const Json count = manifest.contains(place) ? manifest.at(place) : Json();
+  if (!count.is_number_integer()) return 0;
+  return static_cast<int>(std::clamp<std::int64_t>(count.get<std::int64_t>(), 0, kMost));
 }
 
 bool is_shard_name(const std::string& name) {

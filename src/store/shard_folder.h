@@ -60,6 +60,10 @@ class ShardFolder {
   std::filesystem::path path_;
 };
 
+/// The number of shards that a manifest says, at most 100,000, because it may claim any number; 0
+/// if it says none.
+int planned_shards(const Json& manifest);
+
 /// True for names that a master may refer to: one folder "*.shards" beside it, which may be hidden,
 /// and in it "NNNNN.h5".
 bool is_shard_name(const std::string& name);

@@ -42,6 +42,22 @@ TEST_F(CapturePackTest, NeverReplacesAShardOfItsInput) {
   EXPECT_THAT(verify_capture(path_), IsEmpty());
 }
 
+TEST_F(CapturePackTest, RefusesACaptureThatIsNotFinished) {
+  {
+    CaptureWriter writer(path_, sample_.plan(), {.chunk_bytes = sample_.chunk_bytes});
+    sample_.write_shard(writer, 1);
+    EXPECT_EQ(writer.finish_partial(), 1);
+  }
+  EXPECT_EQ(
+      testing::refusal_of<InvalidArgument>([&] { pack_capture(path_, folder_ / "packed.h5"); }),
+      "store: '" + path_.string() +
+          "' is not complete, 1 of 3 shards are finished; go on with --resume, then pack it");
+  EXPECT_FALSE(exists(folder_ / "packed.h5"));
+  sample_.write(path_, {.if_exists = IfExists::kResume});
+  pack_capture(path_, folder_ / "packed.h5");
+  EXPECT_THAT(verify_capture(folder_ / "packed.h5"), IsEmpty());
+}
+
 TEST_F(CapturePackTest, ReplacesPackedCapturesOnly) {
   sample_.write(path_);
   testing::SampleCapture other;
