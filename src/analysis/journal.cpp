@@ -63,7 +63,24 @@ std::string difference_in(const Json& before, const Json& now, const std::string
   return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
 }
 
-/// Adds the units of a journal to `finished`. @return where its last whole line ends
+void check_header(const fs::path& path, const Json& line, const std::string& header) {
+  const std::string difference = first_difference(line, parse_json(header, "header"));
+  if (difference.empty()) return;
+  throw InvalidArgument("{}: was begun otherwise, {}; run it as it was begun, or remove the file",
+                        quoted(path), difference);
+}
+
+/// A finished unit: the text of its key, and its result. @throws FormatError
+std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string& where) {
+  try {
+    return {dump(line.at("unit")), unit_result_from_json(line.at("result"))};
+  } catch (const nlohmann::json::exception&) {
+    throw FormatError("{}: is not a finished unit", where);
+  }
+}
+
+/// Adds the units of a journal to `finished`. A last line that is damaged counts as one that was
+/// cut short: its unit is computed again. @return where the last line that is kept ends
 std::size_t read_units(const fs::path& path, const std::string& header,
                        std::map<std::string, UnitResult>& finished) {
   const std::string text = read_whole(path);
@@ -71,18 +88,18 @@ std::size_t read_units(const fs::path& path, const std::string& header,
   std::size_t number = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
-    const Json line = parse_json(text.substr(begin, end - begin), where);
-    if (number == 1) {
-      const std::string difference = first_difference(line, parse_json(header, "header"));
-      if (difference.empty()) continue;
-      throw InvalidArgument(
-          "{}: was begun otherwise, {}; run it as it was begun, or remove the file", quoted(path),
-          difference);
-    }
     try {
-      finished[dump(line.at("unit"))] = unit_result_from_json(line.at("result"));
-    } catch (const nlohmann::json::exception&) {
-      throw FormatError("{}: is not a finished unit; remove the file", where);
+      const Json line = parse_json(text.substr(begin, end - begin), where);
+      if (number == 1) {
+        check_header(path, line, header);
+      } else {
+        auto [unit, result] = read_unit(line, where);
+        finished[std::move(unit)] = std::move(result);
+      }
+    } catch (const FormatError& error) {
+      const bool is_last = text.find('\n', end + 1) == std::string::npos;
+      if (is_last && number > 1) return begin;
+      throw FormatError("{}; remove the file to begin anew", error.what());
     }
   }
   return begin;
@@ -142,10 +159,18 @@ UnitResult unit_result_from_json(const Json& value) {
                               samples.at("values").get<std::vector<double>>()});
   }
   for (const Json& entry : value.at("matrices")) {
-    NamedMatrix matrix{entry.at("name"), MatrixD(entry.at("rows").get<std::int64_t>(),
-                                                 entry.at("columns").get<std::int64_t>())};
-    double* next = matrix.values.data();
-    for (const Json& number : entry.at("values")) *next++ = number.get<double>();
+    const auto values = entry.at("values").get<std::vector<double>>();
+    const auto rows = entry.at("rows").get<std::int64_t>();
+    const auto columns = entry.at("columns").get<std::int64_t>();
+    const bool fits = rows >= 0 && columns >= 0 &&
+                      static_cast<double>(rows) * static_cast<double>(columns) ==
+                          static_cast<double>(values.size());
+    if (!fits) {
+      throw FormatError("journal: {} x {} numbers must be there, got {}", rows, columns,
+                        values.size());
+    }
+    NamedMatrix matrix{entry.at("name"), MatrixD(rows, columns)};
+    std::copy(values.begin(), values.end(), matrix.values.data());
     result.matrices.push_back(std::move(matrix));
   }
   return result;

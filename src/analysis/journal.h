@@ -16,8 +16,8 @@ namespace lime {
 ///
 /// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
 /// versions), then one line per finished unit, each on disk before the next is written. It exists
-/// from the first finished unit to remove(). A last line that a killed process cut short is
-/// dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`, and read those
+/// from the first finished unit to remove(). A last line that a killed process cut short, or that is
+/// damaged, is dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`, and read those
 /// of the others. Not thread-safe.
 class Journal {
  public:

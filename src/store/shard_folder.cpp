@@ -50,6 +50,11 @@ std::string manifest_text(const Json& identity, const CaptureInfo& info) {
   return dump(manifest, 1) + "\n";
 }
 
+bool is_manifest(const Json& json) {
+  return json.is_object() && json.contains("schema") && json["schema"] == kManifestSchema &&
+         json.contains("identity") && json.contains("info");
+}
+
 std::string short_text(const Json& json) {
   std::string text = dump(json, -1);
   const char* const end = json.is_string() ? "...'" : "...";
@@ -76,15 +81,17 @@ std::optional<Json> ShardFolder::read_manifest() const {
   const fs::path file = path_ / kManifestFile;
   std::error_code error;
   if (!fs::exists(file, error)) return std::nullopt;
-  Json manifest = read_json_file(file);
-  const bool known = manifest.is_object() && manifest.value("schema", "") == kManifestSchema &&
-                     manifest.contains("identity") && manifest.contains("info");
-  if (!known) {
-    throw FormatError(
-        "store: '{}' is not a manifest of schema '{}'; remove the folder to start anew",
-        file.string(), kManifestSchema);
+  try {
+    Json manifest = read_json_file(file);
+    const std::string where = "'" + file.string() + "'";
+    if (!is_manifest(manifest)) {
+      throw FormatError("{}: is not a manifest of schema '{}'", where, kManifestSchema);
+    }
+    capture_info_from_json(manifest["info"], where);  // rather now than when all is computed
+    return manifest;
+  } catch (const FormatError& error) {
+    throw FormatError("store: {}; remove its folder to begin anew", error.what());
   }
-  return manifest;
 }
 
 void ShardFolder::make_folder() const {
@@ -115,8 +122,12 @@ std::optional<ShardRecord> ShardFolder::finished(int shard) const {
   std::error_code error;
   const fs::path file = record_path(shard);
   if (!fs::exists(file, error)) return std::nullopt;
-  ShardRecord record =
-      shard_record_from_json(read_json_file(file), "store: '" + file.string() + "'");
+  ShardRecord record;
+  try {
+    record = shard_record_from_json(read_json_file(file), "'" + file.string() + "'");
+  } catch (const FormatError&) {
+    return std::nullopt;  // the shard is written anew, and its record too
+  }
   const auto bytes = fs::file_size(shard_path(shard), error);
   if (error || static_cast<std::int64_t>(bytes) != record.bytes || record.shard != shard) {
     return std::nullopt;

@@ -40,8 +40,8 @@ class ShardFolder {
 
   /// Makes a network file system look again for what others have written.
   void refresh() const;
-  /// The record of a finished shard; nothing if it is not finished, or if the file it describes
-  /// is missing or of another size. @throws FormatError
+  /// The record of a finished shard; nothing if it is not finished, if its record is damaged, or if
+  /// the file it describes is missing or of another size. @throws IoError
   std::optional<ShardRecord> finished(int shard) const;
   void write_record(const ShardRecord& record) const;
 

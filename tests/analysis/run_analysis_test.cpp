@@ -20,7 +20,9 @@
 namespace lime {
 namespace {
 
+using ::testing::AllOf;
 using testing::counting_analysis;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -122,6 +124,20 @@ TEST_F(RunAnalysisTest, DropsALineThatWasCutShort) {
   }
 }
 
+TEST_F(RunAnalysisTest, DropsALastLineThatIsDamaged) {
+  interrupt_after(3, 5);
+  const std::string text = testing::read_text(path_);
+  const std::string expected =
+      comparable(run_analysis(counting_analysis(5).analysis, {.threads = 1}));
+  for (const char* const last : {"garbage\n", "\n", "{}\n", "{\"unit\":{},\"result\":[]}\ncut"}) {
+    testing::write_text(path_, text + last);
+    Journal kept = journal(true);
+    const Report report = run_analysis(counting_analysis(5).analysis, {.threads = 1}, kept);
+    EXPECT_EQ(comparable(report), expected) << last;
+    EXPECT_EQ(report.results.provenance.at("resumed_units"), 3) << last;
+  }
+}
+
 TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
   interrupt_after(2, 3);
   const std::string begun = "'" + path_.string() + "': was begun otherwise, ";
@@ -173,7 +189,13 @@ TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   std::string damaged = text;
   damaged[second] = 'x';
   testing::write_text(path_, damaged);
-  EXPECT_THAT(refusal(counting_analysis(5).analysis), HasSubstr("out.json.part': line 2"));
+  EXPECT_THAT(refusal(counting_analysis(5).analysis),
+              AllOf(HasSubstr("out.json.part': line 2: is not valid JSON"),
+                    EndsWith("; remove the file to begin anew")));
+  testing::write_text(path_, "x" + text.substr(0, second));
+  EXPECT_THAT(
+      refusal(counting_analysis(5).analysis),
+      AllOf(HasSubstr("out.json.part': line 1: "), EndsWith("; remove the file to begin anew")));
 
   testing::write_text(path_, text);
   Journal other = journal(true);

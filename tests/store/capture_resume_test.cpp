@@ -22,11 +22,13 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::run_in_child;
 using testing::run_in_children;
 using testing::SampleCapture;
+using ::testing::StartsWith;
 using testing::TemporaryFolder;
 
 /// Every file below `folder` with its content.
@@ -146,6 +148,32 @@ TEST_F(CaptureResumeTest, WritesShardsAnewThatAreMissingOrCutShort) {
   EXPECT_THAT(verify_capture(path_).size(), 2U);
   resume();
   expect_same_as_undisturbed();
+}
+
+TEST_F(CaptureResumeTest, WritesShardsAnewWhoseRecordsAreDamaged) {
+  sample_.write(path_);
+  const char* const damaged[] = {"{", "", "[]"};
+  for (int shard = 0; shard < 3; ++shard) {
+    const std::string record = "capture.shards/0000" + std::to_string(shard) + ".json";
+    testing::write_text(folder_ / record, damaged[shard]);
+  }
+  resume();
+  expect_same_as_undisturbed();
+}
+
+TEST_F(CaptureResumeTest, SaysHowToBeginAnewWhereTheManifestIsDamaged) {
+  sample_.write(path_);
+  const std::filesystem::path manifest = folder_ / "capture.shards/manifest.json";
+  for (const char* const text : {"{", "", "[]", R"({"schema": 1})",
+                                 R"({"schema": "lime-shards/1", "identity": {}, "info": {}})"}) {
+    testing::write_text(manifest, text);
+    EXPECT_THAT(testing::refusal_of<FormatError>([&] {
+                  CaptureWriter(path_, sample_.plan(), {.if_exists = IfExists::kResume});
+                }),
+                AllOf(StartsWith("store: '" + manifest.string() + "': "),
+                      EndsWith("; remove its folder to begin anew")))
+        << text;
+  }
 }
 
 TEST_F(CaptureResumeTest, TrustsFinishedShardsAndDoesNotWriteThemAgain) {
