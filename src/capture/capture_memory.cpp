@@ -105,15 +105,20 @@ class MemoryModel {
   std::int64_t pass_per_sequence_;
 };
 
+/// The limit to name for what needs so much: 2 % more, because the program grows a little.
+std::int64_t limit_mebibytes(std::int64_t bytes) {
+  return static_cast<std::int64_t>(
+      std::ceil(1.02 * static_cast<double>(bytes) / static_cast<double>(kMebibyte)));
+}
+
 [[noreturn]] void refuse(const CaptureLoad& load, const CaptureMemory& least, ByteSize limit) {
   throw InvalidArgument(
       "memory_limit: {} is too little for weights of {}, a pass over {} of up to {} tokens with "
-      "{}, {} waiting for the disk and {} of the program; give --memory-limit {:.0f}MiB or more, a "
+      "{}, {} waiting for the disk and {} of the program; give --memory-limit {}MiB or more, a "
       "narrower --dtype, fewer --layers or shorter sequences",
       limit.to_string(), size_text(least.weights),
       load.smallest_batch == 1 ? "one sequence" : "a pair", load.longest, size_text(least.pass),
-      size_text(least.waiting), size_text(least.program),
-      std::ceil(1.02 * static_cast<double>(least.total()) / static_cast<double>(kMebibyte)));
+      size_text(least.waiting), size_text(least.program), limit_mebibytes(least.total()));
 }
 
 }  // namespace
@@ -172,6 +177,13 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   MemoryPlan plan{batch_size, queue_bytes, model.of(batch_size, most)};
   if (!limit || plan.memory.total() <= limit->bytes) return plan;
   plan.batch_size = model.largest_batch(batch_size, limit->bytes);
+  if (load.begun_batch && plan.batch_size < batch_size) {
+    const std::int64_t needed = model.of(batch_size, kSmallestQueue).total();
+    throw InvalidArgument(
+        "memory_limit: the capture was begun with passes of {} sequences of up to {} tokens, which "
+        "need {}, more than {}; go on with --memory-limit {}MiB or more",
+        batch_size, load.longest, size_text(needed), limit->to_string(), limit_mebibytes(needed));
+  }
   if (plan.batch_size == 0) {
     refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
   }

@@ -22,6 +22,8 @@ struct CaptureLoad {
   bool keeps_patterns = false;       ///< attention patterns, [heads, length, length], are formed
   std::int64_t smallest_batch = 1;   ///< sequences per pass; 2 where they come in pairs
   std::optional<std::int64_t> asked_batch = std::nullopt;  ///< cannot be made smaller
+  /// That of the capture that is gone on with; cannot be made smaller.
+  std::optional<std::int64_t> begun_batch = std::nullopt;
   bool is_on_host = true;  ///< false: weights and intermediate results lie on a GPU
   int num_stages = 1;      ///< devices that share the layers
   /// Of a token's activations at all points that are listened to, where they are copied for whoever
@@ -63,7 +65,8 @@ std::int64_t carried_elements_per_token(const ModelConfig& config);
 /// Chooses the batch, at most `batch_size`, and the queue, at most `queue_bytes`, with which the
 /// capture stays within `limit`; without a limit both stay as they are.
 /// @throws InvalidArgument  if nothing fits, with what each part needs and the limit that would do;
-///         if load.asked_batch does not fit, with the batch that does.
+///         if load.asked_batch does not fit, with the batch that does; if load.begun_batch does
+///         not, with the limit that would do.
 MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& load,
                                std::int64_t batch_size, std::size_t queue_bytes,
                                std::optional<ByteSize> limit);

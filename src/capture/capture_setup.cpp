@@ -131,6 +131,7 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.task_terms = setup.input.task_terms;
   info.extra["dropped_tokens"] = setup.input.dropped_tokens;
   info.extra["mean_counts_prepended"] = false;
+  info.extra["batch_size_given"] = setup.batch_is_given;
   return info;
 }
 

@@ -29,6 +29,8 @@ struct CaptureSetup {
   std::vector<SequenceRange> shards;
   std::int64_t smallest_batch = 1;  ///< sequences that must go together: 2 of a pair
   std::int64_t batch_size = 0;
+  /// By whoever began the capture. Then passes over short sequences hold no more of them.
+  bool batch_is_given = false;
   std::int64_t bytes_per_row = 0;
   std::size_t queue_bytes = 0;     ///< of rows that wait for the disk
   CapturePasses::Settings passes;  ///< with the points that are listened to

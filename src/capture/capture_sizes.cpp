@@ -47,12 +47,24 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   return load;
 }
 
-/// The batch of the run that this one goes on with: memory may be another now.
-std::optional<std::int64_t> earlier_batch(const CaptureOptions& options) {
+/// Sequences per pass of the run that this one goes on with.
+struct BegunBatch {
+  std::int64_t sequences = 0;
+  /// Whether the user gave the number; earlier versions did not note it.
+  std::optional<bool> is_given = std::nullopt;
+};
+
+/// What was begun goes on with the same passes: memory and limit may be others now.
+std::optional<BegunBatch> begun_batch(const CaptureOptions& options) {
   if (!options.goes_on()) return std::nullopt;
-  const Json begun = begun_capture_options(options.output);
-  if (!begun.is_object() || !begun.contains("batch_size")) return std::nullopt;
-  return begun["batch_size"].get<std::int64_t>();
+  const std::optional<CaptureInfo> begun = begun_capture(options.output);
+  if (!begun) return std::nullopt;
+  const Json sequences = begun->options.value("batch_size", Json());
+  if (!sequences.is_number_integer() || sequences < 1) return std::nullopt;
+  BegunBatch batch{.sequences = sequences.get<std::int64_t>()};
+  const Json is_given = begun->extra.value("batch_size_given", Json());
+  if (is_given.is_boolean()) batch.is_given = is_given.get<bool>();
+  return batch;
 }
 
 /// As many sequences as the device takes, up to a pass of so many tokens that more would not be
@@ -75,17 +87,23 @@ void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
   CaptureLoad load = load_of(options, setup, place);
   std::optional<ByteSize> limit = options.memory_limit;
   std::optional<std::int64_t> batch;
-  if (options.batch_size && !options.batch_size->is_automatic) {
+  const std::optional<BegunBatch> begun = begun_batch(options);
+  const bool is_automatic = options.batch_size && options.batch_size->is_automatic;
+  const bool is_given = options.batch_size && !is_automatic;
+  if (is_given) {
     batch = options.batch_size->sequences;
     load.asked_batch = batch;
-  } else if (options.batch_size) {
-    batch = earlier_batch(options);
-    if (!batch && place.largest_batch) batch = tried_batch(place, setup);
-    if (!limit) limit = ByteSize{resident_memory() + available_memory()};
+  } else if (begun) {
+    batch = begun->sequences;
+    load.begun_batch = batch;
+  } else if (is_automatic && place.largest_batch) {
+    batch = tried_batch(place, setup);
   }
+  if (is_automatic && !limit) limit = ByteSize{resident_memory() + available_memory()};
   const std::int64_t usual = choose_batch_size(batch, setup.input.longest());
   const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
   setup.batch_size = plan.batch_size;
+  setup.batch_is_given = begun && begun->is_given ? *begun->is_given : is_given;
   setup.queue_bytes = plan.queue_bytes;
   setup.passes.waiting_bytes = static_cast<std::size_t>(load.relay_bytes(plan.batch_size));
   setup.outlook.memory_bytes = plan.memory.total();
@@ -101,8 +119,7 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
   const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
   limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
-  const bool is_asked = options.batch_size && !options.batch_size->is_automatic;
-  if (!is_asked) limits.tokens = limits.batch_size * setup.input.longest();
+  if (!setup.batch_is_given) limits.tokens = limits.batch_size * setup.input.longest();
   return limits;
 }
 

@@ -282,10 +282,10 @@ std::string unfinished_run(const fs::path& path) {
                      folder.path().string(), finished, all);
 }
 
-Json begun_capture_options(const fs::path& path) {
+std::optional<CaptureInfo> begun_capture(const fs::path& path) {
   const std::optional<Json> manifest = ShardFolder(path).read_manifest();
-  const Json::json_pointer place("/identity/options");
-  return manifest && manifest->contains(place) ? manifest->at(place) : Json();
+  if (!manifest) return std::nullopt;
+  return capture_info_from_json((*manifest)["info"], "store: '" + path.string() + "'");
 }
 
 }  // namespace lime

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -131,8 +132,8 @@ class CaptureWriter {
 /// @throws FormatError  if what lies there cannot be read.
 std::string unfinished_run(const std::filesystem::path& path);
 
-/// The options of the capture whose shards were begun beside `path`; null if none were.
+/// What the run noted that began the shards beside `path`; nothing if none were begun.
 /// @throws FormatError  if what lies there cannot be read.
-Json begun_capture_options(const std::filesystem::path& path);
+std::optional<CaptureInfo> begun_capture(const std::filesystem::path& path);
 
 }  // namespace lime

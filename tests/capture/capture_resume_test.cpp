@@ -74,6 +74,34 @@ TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
   EXPECT_EQ(run_capture(options_, {}, {}, kSmallShards).num_tokens, 0) << "nothing is left";
 }
 
+/// The first run may have chosen its passes by a memory limit, or been told by --batch-size.
+TEST_F(CaptureTest, GoesOnWithThePassesItWasBegunWith) {
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += testing::tiny_text(1 + i % 7) + "\n";
+  testing::write_text(folder_ / "lines.txt", lines);
+  options_.text = {};
+  options_.seq_len = std::nullopt;
+  options_.lines = {folder_ / "lines.txt"};
+  options_.rows = RowKind::kMean;
+  options_.output = folder_ / "single.h5";
+  const CaptureReader single = capture();
+  ASSERT_EQ(single.info().options["batch_size"], 3);
+
+  options_.output = folder_ / "resumed.h5";
+  options_.shard = WorkShare{0, 2};
+  EXPECT_FALSE(run_capture(options_, {}, {}, kSmallShards).complete);
+  options_.shard = std::nullopt;
+  options_.resume = true;
+  options_.batch_size = std::nullopt;
+  EXPECT_TRUE(run_capture(options_, {}, {}, kSmallShards).complete);
+  const CaptureReader resumed(options_.output);
+  EXPECT_EQ(resumed.info().options, single.info().options);
+  expect_equal_captures(resumed, single);
+
+  options_.batch_size = 4;
+  EXPECT_THAT(refusal(), HasSubstr("options.batch_size was 3, now 4"));
+}
+
 TEST_F(CaptureTest, RefusesToResumeWithOtherOptions) {
   run_capture(options_, {}, {}, kSmallShards);
   options_.resume = true;
