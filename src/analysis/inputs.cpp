@@ -65,9 +65,9 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
 AnalysisInput capture_input(const CaptureReader& capture, const std::string& label) {
   const std::filesystem::path& path = capture.path();
   AnalysisInput input{path.string(), label, {path}};
-  for (const std::filesystem::path& shard : summarize_capture(path).shards) {
-    input.files.push_back(shard);
-  }
+  const CaptureSummary summary = summarize_capture(path);
+  input.files.insert(input.files.end(), summary.shards.begin(), summary.shards.end());
+  input.identity = summary.identity_sha256;
   input.text_sha256 = capture.info().input_sha256;
   return input;
 }

@@ -21,6 +21,8 @@ struct AnalysisInput {
   /// Hash of what is read where that is not whole files; then `files` are not hashed.
   std::string sha256 = {};
   std::string text_sha256 = {};  ///< of a capture: that of what it was made of
+  /// Of a capture: what stays the same when a damaged file is restored or captured again.
+  std::string identity = {};
 };
 
 /// The input of an analysis of one capture, shards included.

@@ -63,8 +63,24 @@ std::string difference_in(const Json& before, const Json& now, const std::string
   return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
 }
 
-void check_header(const fs::path& path, const Json& line, const std::string& header) {
-  const std::string difference = first_difference(line, parse_json(header, "header"));
+/// What a journal holds.
+struct JournalLines {
+  Json header;                    ///< null in an empty one
+  Json damaged = Json::object();  ///< identities of the inputs where a unit found one damaged
+  std::map<std::string, UnitResult> units;
+  std::size_t end = 0;  ///< of the last line that is kept
+};
+
+/// Refuses a journal of another run.
+/// @param same  inputs, by label, whose hash may be another
+void check_header(const fs::path& path, Json before, const std::string& header, const Json& same) {
+  const Json now = parse_json(header, "header");
+  const Json::json_pointer inputs("/inputs");
+  for (const auto& input : same.items()) {
+    const Json::json_pointer place = inputs / input.key();
+    if (before.contains(place) && now.contains(place)) before[place] = now[place];
+  }
+  const std::string difference = first_difference(before, now);
   if (difference.empty()) return;
   throw InvalidArgument("{}: was begun otherwise, {}; run it as it was begun, or remove the file",
                         quoted(path), difference);
@@ -79,30 +95,36 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
   }
 }
 
-/// Adds the units of a journal to `finished`. A last line that is damaged counts as one that was
-/// cut short: its unit is computed again. @return where the last line that is kept ends
-std::size_t read_units(const fs::path& path, const std::string& header,
-                       std::map<std::string, UnitResult>& finished) {
+void read_line(const std::string& text, const std::string& where, JournalLines& lines) {
+  Json line = parse_json(text, where);
+  if (lines.header.is_null()) {
+    lines.header = std::move(line);
+  } else if (line.is_object() && line.value("damaged", Json()).is_object()) {
+    lines.damaged.update(line["damaged"]);
+  } else {
+    auto [unit, result] = read_unit(line, where);
+    lines.units[std::move(unit)] = std::move(result);
+  }
+}
+
+/// Reads a journal. A last line that is damaged counts as one that was cut short: its unit is
+/// computed again.
+JournalLines read_lines(const fs::path& path) {
   const std::string text = read_whole(path);
-  std::size_t begin = 0;
+  JournalLines lines;
   std::size_t number = 0;
-  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+  for (std::size_t end = 0; (end = text.find('\n', lines.end)) != std::string::npos;
+       lines.end = end + 1) {
     const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
     try {
-      const Json line = parse_json(text.substr(begin, end - begin), where);
-      if (number == 1) {
-        check_header(path, line, header);
-      } else {
-        auto [unit, result] = read_unit(line, where);
-        finished[std::move(unit)] = std::move(result);
-      }
+      read_line(text.substr(lines.end, end - lines.end), where, lines);
     } catch (const FormatError& error) {
       const bool is_last = text.find('\n', end + 1) == std::string::npos;
-      if (is_last && number > 1) return begin;
+      if (is_last && number > 1) break;
       throw FormatError("{}; remove the file to begin anew", error.what());
     }
   }
-  return begin;
+  return lines;
 }
 
 }  // namespace
@@ -194,6 +216,7 @@ Journal::Journal(Journal&& other) noexcept
       path_(std::move(other.path_)),
       share_(other.share_),
       header_(std::move(other.header_)),
+      identities_(std::move(other.identities_)),
       file_(std::exchange(other.file_, -1)) {}
 
 Journal& Journal::operator=(Journal&& other) noexcept {
@@ -201,29 +224,58 @@ Journal& Journal::operator=(Journal&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(share_, other.share_);
   std::swap(header_, other.header_);
+  std::swap(identities_, other.identities_);
   std::swap(file_, other.file_);
   return *this;
 }
 
-std::map<std::string, UnitResult> Journal::open(const Json& header) {
+std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& identities) {
   header_ = dump(header);
+  identities_ = identities;
   if (!keeps()) return {};
-  std::map<std::string, UnitResult> finished = read_others();
   std::error_code ignored;
-  if (!fs::exists(path_, ignored)) return finished;
-  create();
-  const std::size_t end = read_units(path_, header_, finished);
+  const bool exists = fs::exists(path_, ignored);
+  if (exists) create();
+  std::size_t end = 0;
+  std::map<std::string, UnitResult> finished = read(end);
+  if (!exists) return finished;
   if (::ftruncate(file_, static_cast<off_t>(end)) != 0) fail(path_, "cut");
   if (end == 0) write_line(header_);
   return finished;
 }
 
-std::map<std::string, UnitResult> Journal::read_others() const {
+std::map<std::string, UnitResult> Journal::finished() const {
+  std::size_t own_end = 0;
+  return read(own_end);
+}
+
+std::map<std::string, UnitResult> Journal::read(std::size_t& own_end) const {
+  std::vector<std::pair<fs::path, JournalLines>> journals;
+  Json same = Json::object();
+  for (const fs::path& path : journals_at(base_)) {
+    journals.emplace_back(path, read_lines(path));
+    const JournalLines& lines = journals.back().second;
+    if (path == path_) own_end = lines.end;
+    for (const auto& [label, identity] : lines.damaged.items()) {
+      if (identities_.value(label, Json()) == identity) same[label] = identity;
+    }
+  }
   std::map<std::string, UnitResult> finished;
-  for (const fs::path& journal : journals_at(base_)) {
-    if (journal != path_) read_units(journal, header_, finished);
+  for (auto& [path, lines] : journals) {
+    if (!lines.header.is_null()) check_header(path, std::move(lines.header), header_, same);
+    finished.merge(lines.units);
   }
   return finished;
+}
+
+bool Journal::note_damage() {
+  if (!keeps() || (file_ < 0 && share_.is_whole())) return false;
+  if (file_ < 0) {
+    create();
+    write_line(header_);
+  }
+  write_line(dump({{"damaged", identities_}}));
+  return true;
 }
 
 void Journal::add(const Json& key, const UnitResult& result) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,9 +17,9 @@ namespace lime {
 ///
 /// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
 /// versions), then one line per finished unit, each on disk before the next is written. It exists
-/// from the first finished unit to remove(). A last line that a killed process cut short, or that is
-/// damaged, is dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`, and read those
-/// of the others. Not thread-safe.
+/// from the first finished unit to remove(). A last line that a killed process cut short, or that
+/// is damaged, is dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`,
+/// and read those of the others. Not thread-safe.
 class Journal {
  public:
   /// An object that keeps nothing.
@@ -38,16 +39,23 @@ class Journal {
 
   /// Sets the header, and reads what an earlier run and other processes have finished: results by
   /// the text of the unit's key.
+  /// @param identities  of inputs, by label: what stays the same when a damaged file is restored.
+  ///                    After note_damage() the hash of such an input may be another.
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
   ///                          first difference; or if another process is writing it.
   /// @throws FormatError      if a line before the last is damaged.
-  std::map<std::string, UnitResult> open(const Json& header);
+  std::map<std::string, UnitResult> open(const Json& header,
+                                         const Json& identities = Json::object());
 
   /// Appends a finished unit. @throws IoError
   void add(const Json& key, const UnitResult& result);
 
-  /// Reads the journals of the other processes, as open().
-  std::map<std::string, UnitResult> read_others() const;
+  /// Notes that a unit met a damaged input, so that the run can be gone on with once the input is
+  /// restored. @return false if nothing is kept, because nothing is finished. @throws IoError
+  bool note_damage();
+
+  /// Reads what all processes have finished so far, as open().
+  std::map<std::string, UnitResult> finished() const;
 
   /// Deletes the file: nobody can go on from here.
   void remove();
@@ -55,6 +63,8 @@ class Journal {
   void remove_all();
 
  private:
+  /// @param own_end  where the last line of this process's journal that is kept ends
+  std::map<std::string, UnitResult> read(std::size_t& own_end) const;
   void create();
   void write_line(const std::string& line);
   void close();
@@ -63,6 +73,7 @@ class Journal {
   std::filesystem::path path_;
   WorkShare share_;
   std::string header_;
+  Json identities_;
   int file_ = -1;
 };
 

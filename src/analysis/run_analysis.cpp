@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,15 @@ Json journal_header(const Analysis& analysis, const Results& results) {
   return header;
 }
 
+/// What stays the same of the inputs when a damaged one is restored, by label.
+Json identities_of(const std::vector<AnalysisInput>& inputs) {
+  Json identities = Json::object();
+  for (const AnalysisInput& input : inputs) {
+    if (!input.identity.empty()) identities[input.label] = input.identity;
+  }
+  return identities;
+}
+
 /// The results without rows, provenance and inputs.
 Results begin_results(const Analysis& analysis, const RunOptions& run) {
   Results results;
@@ -63,6 +73,10 @@ void take_over(const Analysis& analysis, std::map<std::string, UnitResult> finis
     const auto found = finished.find(analysis.units[i].key.dump());
     if (found != finished.end()) units[i] = std::move(found->second);
   }
+}
+
+std::string_view way_to_go_on(const Journal& journal) {
+  return journal.share().is_whole() ? "--resume" : "the same command";
 }
 
 /// Computes the units of this process that nobody has finished.
@@ -88,6 +102,10 @@ void measure_units(const Analysis& analysis, const RunOptions& run, Journal& jou
     throw;
   } catch (const Interrupted&) {
     throw;
+  } catch (const FormatError& error) {
+    if (!journal.note_damage()) throw;
+    throw FormatError("{}; what is finished is kept in '{}', then go on with {}", error.what(),
+                      journal.path().string(), way_to_go_on(journal));
   } catch (const Error&) {
     journal.remove();  // it would come again, and other options cannot go on from here
     throw;
@@ -232,8 +250,7 @@ Interrupted interruption(const Journal& journal) {
     return Interrupted("interrupted before anything was finished; run it again");
   }
   return Interrupted("interrupted; what is finished is kept in '{}', go on with {}",
-                     journal.path().string(),
-                     journal.share().is_whole() ? "--resume" : "the same command");
+                     journal.path().string(), way_to_go_on(journal));
 }
 
 }  // namespace
@@ -253,12 +270,12 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
                          : hash_inputs(analysis.inputs, run.num_threads(), stop,
                                        hashing_progress(analysis, on_progress));
     provenance.lap("hash_inputs");
-    auto finished = journal.open(journal_header(analysis, results));
+    auto finished = journal.open(journal_header(analysis, results), identities_of(analysis.inputs));
     const std::size_t num_resumed = finished.size();
     MeasuredUnits measured(analysis.units.size());
     take_over(analysis, std::move(finished), measured);
     measure_units(analysis, run, journal, measured, on_progress, stop);
-    if (!journal.share().is_whole()) take_over(analysis, journal.read_others(), measured);
+    if (!journal.share().is_whole()) take_over(analysis, journal.finished(), measured);
     units = all_units(std::move(measured));
     if (!units) return std::nullopt;
     provenance.lap("compute");

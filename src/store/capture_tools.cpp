@@ -152,6 +152,7 @@ CaptureSummary summarize_capture(const fs::path& path) {
   CaptureSummary summary;
   summary.info = reader.info();
   summary.activations = tables.activations;
+  summary.identity_sha256 = tables.identity_sha256;
   summary.num_rows = reader.num_rows();
   summary.num_sequences = reader.num_sequences();
   summary.router_layers = reader.router_layers();

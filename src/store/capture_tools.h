@@ -41,6 +41,7 @@ struct CaptureSummary {
   std::vector<int> router_layers;
   std::vector<std::filesystem::path> shards;  ///< empty for one plain file
   std::int64_t bytes_on_disk = 0;             ///< shards included
+  std::string identity_sha256;  ///< equal for captures of the same inputs, options and datasets
 };
 
 /// @throws as CaptureReader

@@ -182,6 +182,44 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
   EXPECT_THAT(refusal(with_input({}).analysis), HasSubstr("was begun otherwise, inputs.a was \""));
 }
 
+TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
+  const auto file = folder_ / "a.h5";
+  const auto with_input = [&](const std::string& identity, int first_damaged) {
+    auto counting = counting_analysis(5, [=](const std::string& label, int layer) {
+      if (label == "a" && layer >= first_damaged) throw FormatError("store: the file is damaged");
+    });
+    counting.analysis.inputs = {{file.string(), "a", {file}, "", "", identity}};
+    return counting;
+  };
+  testing::write_text(file, "damaged");
+  {
+    Journal kept = journal();
+    EXPECT_EQ(testing::refusal_of<FormatError>(
+                  [&] { run_analysis(with_input("capture", 3).analysis, {.threads = 1}, kept); }),
+              "store: the file is damaged; what is finished is kept in '" + path_.string() +
+                  "', then go on with --resume");
+  }
+  testing::write_text(file, "whole");
+  EXPECT_THAT(refusal(with_input("another capture", 5).analysis),
+              HasSubstr("was begun otherwise, inputs.a was \""));
+  Journal kept = journal(true);
+  const auto rest = with_input("capture", 5);
+  const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
+  EXPECT_EQ(report.results.provenance.at("resumed_units"), 3);
+  EXPECT_EQ(*rest.runs, 7);
+  EXPECT_EQ(comparable(report), comparable(run_analysis(rest.analysis, {.threads = 1})));
+}
+
+TEST_F(RunAnalysisTest, DamageBeforeAnythingIsFinishedLeavesNothingBehind) {
+  const auto counting = counting_analysis(
+      2, [](const std::string&, int) { throw FormatError("store: the file is damaged"); });
+  Journal kept = journal();
+  EXPECT_EQ(testing::refusal_of<FormatError>(
+                [&] { run_analysis(counting.analysis, {.threads = 1}, kept); }),
+            "store: the file is damaged");
+  EXPECT_FALSE(exists(path_));
+}
+
 TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   interrupt_after(3, 5);
   const std::string text = testing::read_text(path_);
