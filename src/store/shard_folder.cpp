@@ -79,8 +79,8 @@ std::string ShardFolder::shard_name(int shard) const {
 
 std::optional<Json> ShardFolder::read_manifest() const {
   const fs::path file = path_ / kManifestFile;
-  std::error_code error;
-  if (!fs::exists(file, error)) return std::nullopt;
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
   try {
     Json manifest = read_json_file(file);
     const std::string where = "'" + file.string() + "'";
