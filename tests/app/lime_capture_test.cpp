@@ -116,6 +116,21 @@ TEST_F(LimeCaptureTest, StaysWithinTheMemoryLimit) {
   EXPECT_LE(std::stod(result.output.substr(said + peak.size())), static_cast<double>(named));
 }
 
+TEST_F(LimeCaptureTest, GoesOnWithAnotherMemoryLimit) {
+  const std::string command = "--checkpoint model --text text.txt --seq-len 20 --quiet ";
+  ASSERT_EQ(run(command + "--batch-size 4 -o whole.h5").status, 0);
+  ASSERT_EQ(run(command + "--batch-size 4").status, 0);
+  fs::remove(folder_ / "capture.shards/00000.json");
+  const ProgramRun refused = run(command + "--resume --memory-limit 20MB");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.errors,
+              MatchesRegex("lime-capture: memory_limit: the capture was begun with passes of 4 "
+                           "sequences [^\n]*; go on with --memory-limit [0-9]+MiB or more\n"));
+  EXPECT_EQ(run(command + "--resume --memory-limit 2GB").status, 0);
+  EXPECT_EQ(testing::read_text(folder_ / "capture.shards/00000.h5"),
+            testing::read_text(folder_ / "whole.shards/00000.h5"));
+}
+
 TEST_F(LimeCaptureTest, TakesASequencePerLine) {
   write_text(folder_ / "lines.txt", "Once upon\n\nThe cat is here.\r\nAnd\n");
   const ProgramRun result = run("--checkpoint model --lines lines.txt");
