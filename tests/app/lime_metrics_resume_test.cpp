@@ -96,6 +96,28 @@ TEST_F(LimeMetricsResumeTest, CtrlCKeepsFinishedLayersAndResumeGivesTheSameBytes
   EXPECT_GE(read_json_file(folder_ / "e.json").at("provenance").at("resumed_units"), 1);
 }
 
+TEST_F(LimeMetricsResumeTest, GoesOnOnceADamagedCaptureIsRestored) {
+  write_long_capture();
+  const std::string command = "entropy --quiet --alpha 0.5,1 -o e.json --threads 2";
+  const fs::path shard = folder_ / "capture.shards/00000.h5";
+  const std::string whole = read_text(shard);
+  std::string damaged = whole;
+  damaged[whole.size() / 2] ^= 1;  // in a layer in the middle
+  write_text(shard, damaged);
+  const ProgramRun failed = run(command);
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_THAT(failed.errors, ::testing::MatchesRegex(
+                                 "lime-metrics: store: 'capture.shards/00000.h5': the checksum "
+                                 "of [^\n]*; what is finished is kept in 'e.json.part', then "
+                                 "go on with --resume\n"));
+  write_text(shard, whole);
+  const ProgramRun resumed = run(command + " --resume");
+  EXPECT_EQ(resumed.status, 0) << resumed.errors;
+  EXPECT_GE(read_json_file(folder_ / "e.json").at("provenance").at("resumed_units"), 1);
+  ASSERT_EQ(run("entropy --quiet --alpha 0.5,1 -o whole.json").status, 0);
+  EXPECT_EQ(without_provenance(folder_ / "e.json"), without_provenance(folder_ / "whole.json"));
+}
+
 TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
   write_results();
   const std::string text = read_text(folder_ / "entropy.json");
