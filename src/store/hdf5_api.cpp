@@ -25,15 +25,19 @@ void set_up_library() {
   H5PLset_loading_state(0);
 }
 
-/// What HDF5's error stack says: the description closest to the cause, and errno where it tells.
+/// What HDF5's error stack says: the description closest to the cause, errno where it tells, and
+/// whether memory was refused.
 struct ErrorDetail {
   std::string text;
   int code = 0;
+  bool out_of_memory = false;
 };
 
 herr_t visit_error(unsigned, const H5E_error2_t* entry, void* user) {
   auto& detail = *static_cast<ErrorDetail*>(user);
   const std::string_view text = entry->desc == nullptr ? "" : entry->desc;
+  detail.out_of_memory |= entry->maj_num == H5E_RESOURCE || entry->min_num == H5E_NOSPACE ||
+                          entry->min_num == H5E_CANTALLOC;
   if (detail.text.empty()) detail.text = text;
   constexpr std::string_view kMark = "errno = ";
   const std::size_t at = text.find(kMark);
@@ -52,13 +56,10 @@ ErrorDetail take_error() {
   return detail;
 }
 
-template <typename OtherError>
-[[noreturn]] void fail(const fs::path& path, std::string_view what) {
-  const ErrorDetail detail = take_error();
-  if (detail.code != 0) {
-    throw IoError("store: '{}': {}: {}", path.string(), what, describe_errno(detail.code));
-  }
-  throw OtherError("store: '{}': {}: {}", path.string(), what, detail.text);
+/// Throws where the operating system refused.
+void check_errno(const fs::path& path, std::string_view what, const ErrorDetail& detail) {
+  if (detail.code == 0) return;
+  throw IoError("store: '{}': {}: {}", path.string(), what, describe_errno(detail.code));
 }
 
 Id access_properties() {
@@ -148,8 +149,19 @@ bool Id::reset() {
   return close_(std::exchange(id_, -1)) >= 0;
 }
 
-void fail_reading(const fs::path& path, std::string_view what) { fail<FormatError>(path, what); }
-void fail_writing(const fs::path& path, std::string_view what) { fail<IoError>(path, what); }
+void fail_reading(const fs::path& path, std::string_view what) {
+  const ErrorDetail detail = take_error();
+  check_errno(path, what, detail);
+  constexpr std::string_view kText = "store: '{}': {}: {}";
+  if (detail.out_of_memory) throw OutOfMemory(kText, path.string(), what, detail.text);
+  throw FormatError(kText, path.string(), what, detail.text);
+}
+
+void fail_writing(const fs::path& path, std::string_view what) {
+  const ErrorDetail detail = take_error();
+  check_errno(path, what, detail);
+  throw IoError("store: '{}': {}: {}", path.string(), what, detail.text);
+}
 
 Id open_file(const fs::path& path) {
   const Lock lock;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/errors.h"
 #include "store/hdf5_file.h"
 #include "store/trailer.h"
 
@@ -54,8 +55,15 @@ class Id {
   Close close_ = nullptr;
 };
 
+/// HDF5 got no memory for what a file asks for.
+class OutOfMemory : public FormatError {
+ public:
+  using FormatError::FormatError;
+};
+
 /// Turn HDF5's error stack into an exception "store: 'PATH': what: detail" and clear it: IoError
-/// where the operating system refused, else FormatError while reading, IoError while writing.
+/// where the operating system refused, else FormatError while reading (OutOfMemory where HDF5 says
+/// so), IoError while writing.
 [[noreturn]] void fail_reading(const std::filesystem::path& path, std::string_view what);
 [[noreturn]] void fail_writing(const std::filesystem::path& path, std::string_view what);
 

@@ -68,10 +68,10 @@ class TrialWalk {
   static void attempt(const std::function<void()>& read) {
     try {
       read();
-    } catch (const Error& error) {
-      if (std::string_view(error.what()).find("alloc") != std::string_view::npos) {
-        ::_exit(kOutOfMemory);
-      }
+    } catch (const hdf5::OutOfMemory&) {
+      ::_exit(kOutOfMemory);
+    } catch (const Error&) {
+      // Whoever reads it next says the same.
     }
   }
 

@@ -12,6 +12,7 @@
 #include "fuzz/hdf5_checksums.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
+#include "store/hdf5_api.h"
 #include "store/hdf5_file.h"
 #include "support/test_data.h"
 
@@ -143,6 +144,31 @@ TEST_F(HostileFileTest, FilesAtWhichHdf5CrashesAreRefused) {
     const auto refused = HasSubstr("is damaged or made to do harm");
     EXPECT_THAT(message_about([&] { verify_capture(path); }), refused) << name;
     EXPECT_THAT(message_about([&] { CaptureReader(path).rows(); }), refused) << name;
+  }
+}
+
+TEST_F(HostileFileTest, NameOfAFolderIsNotTakenForAReasonOfHdf5) {
+  fs::create_directory(folder_ / "alloc");
+  const fs::path path = folder_ / "alloc" / "capture.h5";
+  fs::copy_file(place("packed"), path);
+  EXPECT_EQ(message_about([&] { CaptureReader(path).rows(); }), "no exception");
+}
+
+TEST_F(HostileFileTest, RefusedMemoryIsToldByTheCodeNotByTheText) {
+  const hdf5::Lock lock;
+  const auto fail_after = [](hid_t major, hid_t minor) {
+    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, major, minor, "alloc");
+    hdf5::fail_reading("alloc/capture.h5", "'alloc'");
+  };
+  EXPECT_THROW(fail_after(H5E_RESOURCE, H5E_NOSPACE), hdf5::OutOfMemory);
+  EXPECT_THROW(fail_after(H5E_DATASET, H5E_NOSPACE), hdf5::OutOfMemory);
+  EXPECT_THROW(fail_after(H5E_DATASET, H5E_CANTALLOC), hdf5::OutOfMemory);
+  try {
+    fail_after(H5E_DATASET, H5E_READERROR);
+    ADD_FAILURE() << "no exception";
+  } catch (const hdf5::OutOfMemory&) {
+    ADD_FAILURE() << "taken for refused memory";
+  } catch (const FormatError&) {
   }
 }
 
