@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/atomic_file.h"
+#include "core/csv.h"
 #include "core/program.h"
 #include "store/hdf5_file.h"
 
@@ -14,14 +15,6 @@ namespace lime {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-
-/// A cell of RFC 4180: quoted where it has to be.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 template <typename T>
 void write_column(Hdf5Writer& file, const std::string& name, const std::vector<T>& values) {

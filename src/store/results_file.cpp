@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "core/atomic_file.h"
+#include "core/csv.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -66,14 +67,9 @@ void check_schema(const Json& document, std::string_view where) {
   }
 }
 
-std::string csv_cell(const Json& value) {
+std::string csv_value(const Json& value) {
   if (value.is_null()) return "";
-  if (!value.is_string()) return value.dump();
-  auto text = value.get<std::string>();
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
-  return quoted + "\"";
+  return value.is_string() ? csv_cell(value.get_ref<const std::string&>()) : value.dump();
 }
 
 }  // namespace
@@ -160,7 +156,7 @@ std::string results_to_csv(const Results& results) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (i > 0) text += ',';
       const auto cell = row.find(columns[i]);
-      if (cell != row.end()) text += csv_cell(results_value(*cell));
+      if (cell != row.end()) text += csv_value(results_value(*cell));
     }
     text += '\n';
   }

@@ -3,21 +3,11 @@
 
 #include <cmath>
 
+#include "core/csv.h"
 #include "viz/figure_file.h"
 
 namespace lime {
 namespace {
-
-/// RFC 4180.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char letter : text) {
-    result += letter;
-    if (letter == '"') result += letter;
-  }
-  return result + '"';
-}
 
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
@@ -33,12 +23,12 @@ struct CsvLines {
   void operator()(const CurvePanel& panel) const {
     for (const Curve& curve : panel.curves) {
       for (std::size_t i = 0; i < curve.x.size(); ++i) {
-        csv += fmt::format("{},{},{},{},{},{}\n", head, quoted(curve.label), number(curve.x[i]),
+        csv += fmt::format("{},{},{},{},{},{}\n", head, csv_cell(curve.label), number(curve.x[i]),
                            number(curve.y[i]), at(curve.low, i), at(curve.high, i));
       }
     }
     for (const ReferenceLine& line : panel.references) {
-      csv += fmt::format("{},{},,{},,\n", head, quoted(line.label), number(line.y));
+      csv += fmt::format("{},{},,{},,\n", head, csv_cell(line.label), number(line.y));
     }
   }
 
@@ -55,7 +45,7 @@ struct CsvLines {
     for (std::size_t i = 0; i < panel.x.size(); ++i) {
       const auto c = static_cast<std::size_t>(panel.classes[i]);
       csv += fmt::format("{},{},{},{},,\n", head,
-                         c < panel.class_names.size() ? quoted(panel.class_names[c]) : "",
+                         c < panel.class_names.size() ? csv_cell(panel.class_names[c]) : "",
                          panel.x[i], panel.y[i]);
     }
   }
@@ -63,9 +53,9 @@ struct CsvLines {
   void operator()(const BarPanel& panel) const {
     for (const BarPanel::Series& series : panel.series) {
       for (std::size_t g = 0; g < panel.groups.size(); ++g) {
-        csv +=
-            fmt::format("{},{},{},{},{},{}\n", head, quoted(series.label), quoted(panel.groups[g]),
-                        number(series.values[g]), at(series.low, g), at(series.high, g));
+        csv += fmt::format("{},{},{},{},{},{}\n", head, csv_cell(series.label),
+                           csv_cell(panel.groups[g]), number(series.values[g]), at(series.low, g),
+                           at(series.high, g));
       }
     }
   }
@@ -73,8 +63,8 @@ struct CsvLines {
   void operator()(const TablePanel& panel) const {
     for (const auto& row : panel.rows) {
       for (std::size_t c = 0; c < row.size(); ++c) {
-        csv += fmt::format("{},{},{},{},,\n", head, quoted(row.front()), quoted(panel.head[c]),
-                           quoted(row[c]));
+        csv += fmt::format("{},{},{},{},,\n", head, csv_cell(row.front()), csv_cell(panel.head[c]),
+                           csv_cell(row[c]));
       }
     }
   }
@@ -85,7 +75,7 @@ struct CsvLines {
 std::string figure_to_csv(const Figure& figure) {
   std::string csv = "panel,title,series,x,y,low,high\n";
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    const std::string head = fmt::format("{},{}", i, quoted(figure.panels[i].title));
+    const std::string head = fmt::format("{},{}", i, csv_cell(figure.panels[i].title));
     std::visit(CsvLines{csv, head}, figure.panels[i].content);
   }
   return csv;

@@ -870,6 +870,9 @@ TEST(RecipesTest, CsvHoldsWhatIsDrawn) {
   const std::vector<FigureSource> sources = {sample_entropy(2)};
   const std::string csv = figure_to_csv(make_figure(sources, {}));
   EXPECT_THAT(csv, HasSubstr("panel,title,series,x,y,low,high\n0,values,LLaMA,0,2,1.95,2.05\n"));
+  Figure two_lines = make_figure(sources, {});
+  two_lines.panels.front().title = "all\rvalues";
+  EXPECT_THAT(figure_to_csv(two_lines), HasSubstr("\n0,\"all\rvalues\",LLaMA,0,"));
 }
 
 }  // namespace
