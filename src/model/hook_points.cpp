@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/hook_points.h"
 
-#include <algorithm>
-#include <array>
+#include <fmt/format.h>
 
-#include "core/errors.h"
+#include <array>
 
 namespace lime {
 namespace {
@@ -37,29 +36,6 @@ constexpr std::array<HookSite, 3> kSites = {{{"values", HookKind::kV},
                                              {"routed_values", HookKind::kRoutedV},
                                              {"hidden", HookKind::kResidPost}}};
 
-/// True if `text` equals `pattern`, in which `*` stands for any text.
-bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
 }  // namespace
 
 bool is_per_layer(HookKind kind) {
@@ -85,32 +61,6 @@ std::vector<HookPoint> all_hook_points(int num_layers) {
   }
   points.push_back({HookKind::kFinalNormalized, 0});
   return points;
-}
-
-std::vector<HookPoint> match_hook_points(std::string_view pattern, int num_layers) {
-  std::vector<HookPoint> points = all_hook_points(num_layers);
-  const auto site = std::find_if(kSites.begin(), kSites.end(),
-                                 [&](const HookSite& entry) { return entry.name == pattern; });
-  if (site != kSites.end()) {
-    std::erase_if(points, [&](const HookPoint& point) { return point.kind != site->kind; });
-  } else {
-    std::erase_if(points,
-                  [&](const HookPoint& point) { return !matches(pattern, hook_name(point)); });
-  }
-  if (points.empty()) {
-    throw InvalidArgument("hooks: no point matches '{}', the model has layers 0 to {}", pattern,
-                          num_layers - 1);
-  }
-  return points;
-}
-
-std::optional<int> last_layer_needed(std::span<const HookPoint> points) {
-  std::optional<int> last;
-  for (const HookPoint& point : points) {
-    if (point.kind == HookKind::kFinalNormalized) return std::nullopt;
-    last = std::max(last.value_or(0), point.layer);
-  }
-  return last;
 }
 
 }  // namespace lime

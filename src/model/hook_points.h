@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,19 +68,5 @@ std::span<const HookSite> hook_sites();
 
 /// Every point of a decoder with `num_layers` layers, in the order in which a pass reaches them.
 std::vector<HookPoint> all_hook_points(int num_layers);
-
-/// The points that `pattern` names, in the order in which a pass reaches them.
-///
-/// @param pattern  a name ("blocks.3.attn.hook_v"); a name in which `*` stands for any text
-///                 ("blocks.*.attn.hook_v"); or a short word of hook_sites(), for all layers.
-/// @throws InvalidArgument  if nothing matches, e.g.
-///   "hooks: no point matches 'blocks.16.hook_resid_post', the model has layers 0 to 15".
-std::vector<HookPoint> match_hook_points(std::string_view pattern, int num_layers);
-
-/// The last layer that a pass must compute so that all of `points` are reached, for
-/// ForwardOptions::stop_after_layer. hook_embed needs layer 0 at most.
-/// @return no value if one of them lies behind the last layer (ln_final.hook_normalized) or if
-///         there are none.
-std::optional<int> last_layer_needed(std::span<const HookPoint> points);
 
 }  // namespace lime

@@ -43,7 +43,6 @@ class ChunkReader {
 
   std::int64_t num_rows() const { return num_rows_; }
   std::int64_t dim() const { return dim_; }
-  std::int64_t chunk_rows() const { return chunk_rows_; }
 
   /// @param out  count * dim floats.
   /// @throws FormatError  if a checksum is wrong; names the rows.

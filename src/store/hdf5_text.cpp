@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/hdf5_text.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "core/errors.h"
@@ -66,14 +65,6 @@ std::vector<std::string> read_texts(const std::filesystem::path& path, const std
 Id text_type() {
   Id type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), H5T_VARIABLE);
-  H5Tset_cset(type.get(), H5T_CSET_UTF8);
-  return type;
-}
-
-Id fixed_text_type(std::size_t size) {
-  Id type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.get(), std::max<std::size_t>(size, 1));
-  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
   return type;
 }

@@ -29,8 +29,6 @@ std::vector<std::string> read_texts(const std::filesystem::path& path, const std
 
 /// UTF-8 of variable length.
 Id text_type();
-/// UTF-8 of `size` bytes, padded with zeros.
-Id fixed_text_type(std::size_t size);
 /// Pointers to the texts, as HDF5 takes them.
 std::vector<const char*> text_pointers(std::span<const std::string> texts);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "core/errors.h"
@@ -81,17 +80,6 @@ void RunningStatistics::merge(std::int64_t other_count, std::span<const double> 
     m2[j] += other_m2[at] + delta * delta * weight;
   }
   count += other_count;
-}
-
-VectorD RunningStatistics::standard_deviation() const {
-  if (count < 2) {
-    return VectorD::Constant(mean.size(), std::numeric_limits<double>::quiet_NaN());
-  }
-  VectorD deviation(m2.size());
-  for (Eigen::Index j = 0; j < m2.size(); ++j) {
-    deviation[j] = std::sqrt(m2[j] / static_cast<double>(count - 1));
-  }
-  return deviation;
 }
 
 VectorD RunningStatistics::rms_per_head(std::int64_t num_heads) const {

@@ -28,8 +28,6 @@ struct RunningStatistics {
   void merge(std::int64_t other_count, std::span<const double> other_mean,
              std::span<const double> other_m2);
 
-  /// Unbiased standard deviation, sqrt(m2 / (count - 1)), [dim]. NaN for fewer than two rows.
-  VectorD standard_deviation() const;
   /// Root mean square of each head's part of a row, [num_heads]: sqrt(mean over rows and the
   /// head's dim / num_heads dimensions of x^2). @throws InvalidArgument  if dim is not a multiple.
   VectorD rms_per_head(std::int64_t num_heads) const;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -28,14 +26,6 @@ ArithmeticVocabulary::ArithmeticVocabulary(const IntegerRange& range)
       range_(range),
       equals_(id_of("=")),
       first_integer_(id_of(std::to_string(range.min))) {}
-
-std::int32_t ArithmeticVocabulary::id_of_integer(int value) const {
-  if (!range_.contains(value)) {
-    throw InvalidArgument("{}: integers must be from {} to {}, got {}", kName, range_.min,
-                          range_.max, value);
-  }
-  return first_integer_ + (value - range_.min);
-}
 
 std::vector<std::int32_t> ArithmeticVocabulary::prompt(
     const ArithmeticExpression& expression) const {

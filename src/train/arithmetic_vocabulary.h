@@ -17,9 +17,6 @@ class ArithmeticVocabulary : public WordVocabulary {
  public:
   explicit ArithmeticVocabulary(const IntegerRange& range);
 
-  /// @throws InvalidArgument  if it is outside the range.
-  std::int32_t id_of_integer(int value) const;
-
   /// `<s> expression =`: what a model is asked.
   std::vector<std::int32_t> prompt(const ArithmeticExpression& expression) const;
   /// `<s> expression = step = ... = result </s>`: what it is trained on.

@@ -32,21 +32,6 @@
 
 namespace lime {
 
-std::string ProcessGroup::back_ends() {
-  std::string names;
-#if defined(LIME_HAS_NCCL)
-  names += "nccl ";
-#endif
-#if defined(LIME_HAS_GLOO)
-  names += "gloo ";
-#endif
-#if defined(LIME_HAS_MPI)
-  names += "mpi ";
-#endif
-  if (!names.empty()) names.pop_back();
-  return names;
-}
-
 RowShare share_of_rows(std::int64_t total, int rank, int size) {
   const std::int64_t each = total / size;
   const std::int64_t longer = total % size;

@@ -32,9 +32,6 @@ class ProcessGroup {
                std::chrono::seconds timeout = kMeetingTimeout);
   ~ProcessGroup();
 
-  /// What this build can talk with, e.g. "gloo"; empty for nothing.
-  static std::string back_ends();
-
   int rank() const { return place_.rank; }
   int size() const { return place_.size; }
 

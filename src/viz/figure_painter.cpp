@@ -31,7 +31,6 @@ FigurePainter::FigurePainter(const Figure& figure, const FigureStyle& style)
 FigurePainter::~FigurePainter() = default;
 
 QSize FigurePainter::size_units() const { return size_; }
-QSizeF FigurePainter::size_mm() const { return QSizeF(size_) / kUnitsPerMm; }
 
 void FigurePainter::paint(QPaintDevice& device, double scale) {
   QCPPainter painter;

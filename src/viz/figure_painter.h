@@ -2,7 +2,7 @@
 #pragma once
 
 #include <QPainter>
-#include <QSizeF>
+#include <QSize>
 #include <memory>
 
 #include "viz/figure.h"
@@ -23,7 +23,6 @@ class FigurePainter {
 
   /// Width and height in tenths of a point, the unit that paint() draws in.
   QSize size_units() const;
-  QSizeF size_mm() const;
 
   /// Draws the figure into [0, width] x [0, height] of `device`, on which `painter.scale` was
   /// called so that one unit is a tenth of a point.

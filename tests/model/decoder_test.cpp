@@ -58,7 +58,7 @@ TEST_P(EveryDecoderTest, TheCacheChangesNothing) {
 }
 
 TEST_P(EveryDecoderTest, StoppingEarlyComputesTheSameAndNoFurther) {
-  const auto whole = activations(decoder_, ids_, {"hidden"});
+  const auto whole = activations(decoder_, ids_, {"blocks.*.hook_resid_post"});
   for (int layer = 0; layer < 3; ++layer) {
     ForwardOptions options;
     options.stop_after_layer = layer;

@@ -95,7 +95,7 @@ TEST_P(GoldenTest, LogitsAndHiddenStatesEqualTheReference) {
   const at::Tensor ids = golden("ids", 2);
   const at::Tensor hidden = golden("hidden", 4);
   EXPECT_LT(max_difference(model.forward(ids).logits, golden("logits", 3)), GetParam().tolerance());
-  const auto found = activations(model, ids, {"hook_embed", "hidden"});
+  const auto found = activations(model, ids, {"hook_embed", "blocks.*.hook_resid_post"});
   EXPECT_LT(max_difference(found.at("hook_embed"), hidden[0]), GetParam().tolerance());
   for (std::int64_t layer = 0; layer + 1 < hidden.size(0); ++layer) {
     const std::string name = hook_name({HookKind::kResidPost, static_cast<int>(layer)});
@@ -111,7 +111,7 @@ TEST_P(GoldenTest, ValuesEqualTheReference) {
   for (const auto& [dataset, kind] : datasets) {
     if (!file.has(dataset)) continue;
     const at::Tensor expected = golden(dataset, 4);
-    const auto found = activations(model, golden("ids", 2), {dataset});
+    const auto found = activations(model, golden("ids", 2), {"blocks.*.attn.hook_*v"});
     for (std::int64_t layer = 0; layer < expected.size(0); ++layer) {
       const std::string name = hook_name({kind, static_cast<int>(layer)});
       EXPECT_LT(max_difference(found.at(name).flatten(2), expected[layer]), GetParam().tolerance())

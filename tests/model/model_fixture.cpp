@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_fixture.h"
 
+#include <fnmatch.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <limits>
 
+#include "core/errors.h"
 #include "core/random.h"
 #include "store/hdf5_file.h"
 #include "support/tiny_checkpoint.h"
@@ -120,6 +122,20 @@ double max_difference(const at::Tensor& a, const at::Tensor& b) {
   if (!difference.isfinite().all().item<bool>()) return kInfinity;
   return difference.numel() == 0 ? 0.0 : difference.max().item<double>();
 }
+
+namespace {
+
+/// The points whose names match a pattern of the shell.
+std::vector<HookPoint> match_hook_points(const std::string& pattern, int num_layers) {
+  std::vector<HookPoint> points = all_hook_points(num_layers);
+  std::erase_if(points, [&](const HookPoint& point) {
+    return ::fnmatch(pattern.c_str(), hook_name(point).c_str(), 0) != 0;
+  });
+  if (points.empty()) throw InvalidArgument("no hook point matches '{}'", pattern);
+  return points;
+}
+
+}  // namespace
 
 std::map<std::string, at::Tensor> activations(const Decoder& decoder, const at::Tensor& ids,
                                               const std::vector<std::string>& patterns,

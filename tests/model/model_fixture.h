@@ -44,7 +44,8 @@ at::Tensor golden_tensor(const std::filesystem::path& file, const std::string& d
 /// Largest absolute difference; infinity for different shapes or where either is not finite.
 double max_difference(const at::Tensor& a, const at::Tensor& b);
 
-/// Runs the decoder and returns copies of all activations that match `patterns`, by hook name.
+/// Runs the decoder and returns copies of all activations whose hook names match `patterns`, by
+/// hook name; `*` stands for any text.
 std::map<std::string, at::Tensor> activations(const Decoder& decoder, const at::Tensor& ids,
                                               const std::vector<std::string>& patterns,
                                               ForwardOptions options = {});

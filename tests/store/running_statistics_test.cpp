@@ -41,7 +41,6 @@ TEST(RunningStatisticsTest, EqualsTheTwoPassFormula) {
   // Two summation orders of 1000 doubles agree to about 1000 * 1e-16, relative.
   EXPECT_LT(largest_difference(statistics.mean, mean), 300.0 * 1e-13);
   EXPECT_LT(largest_difference(statistics.m2, m2), 1000.0 * 1e-12);
-  EXPECT_NEAR(statistics.standard_deviation()[2], std::sqrt(m2[2] / 999.0), 1e-12);
 }
 
 TEST(RunningStatisticsTest, MergesLikeOneStream) {
@@ -75,12 +74,6 @@ TEST(RunningStatisticsTest, RefusesOtherDimensions) {
   RunningStatistics statistics;
   statistics.add(random_rows(3, 4, 0.0, 3));
   EXPECT_THROW(statistics.add(random_rows(3, 5, 0.0, 3)), InvalidArgument);
-}
-
-TEST(RunningStatisticsTest, IsUndefinedForOneRow) {
-  RunningStatistics statistics;
-  statistics.add(random_rows(1, 2, 0.0, 4));
-  EXPECT_TRUE(std::isnan(statistics.standard_deviation()[0]));
 }
 
 }  // namespace

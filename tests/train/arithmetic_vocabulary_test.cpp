@@ -22,7 +22,7 @@ TEST(ArithmeticVocabularyTest, HasOneTokenForEachInteger) {
   EXPECT_EQ(vocabulary.size(), 3 + 3 + 4 + 116);
   EXPECT_EQ(vocabulary.encode("102").size(), 1U);
   EXPECT_EQ(vocabulary.encode("-5 - 5").size(), 3U);
-  EXPECT_EQ(vocabulary.id_of_integer(104) - vocabulary.id_of_integer(101), 3);
+  EXPECT_EQ(vocabulary.encode("104").front() - vocabulary.encode("101").front(), 3);
 }
 
 TEST(ArithmeticVocabularyTest, DecodesWhatItEncodes) {

@@ -176,8 +176,6 @@ QString kindName(DocumentKind kind) {
   return {};
 }
 
-bool looksLikeHdf5(const fs::path& path) { return beginningOf(path) == Beginning::kHdf5; }
-
 Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   std::error_code error;
   const fs::path whole = fs::absolute(path, error).lexically_normal();

@@ -61,7 +61,4 @@ struct Document {
 /// @throws IoError, FormatError  with one line that says what is there instead.
 Document openDocument(const std::filesystem::path& path, const CaptureLocator& locator = {});
 
-/// True where the file at `path` begins as HDF5 does.
-bool looksLikeHdf5(const std::filesystem::path& path);
-
 }  // namespace lime::explorer

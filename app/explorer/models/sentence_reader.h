@@ -28,7 +28,6 @@ class SentenceReader {
   SentenceReader(std::shared_ptr<const CaptureReader> capture,
                  std::shared_ptr<const Tokenizer> tokenizer);
 
-  bool hasTokenizer() const { return tokenizer_ != nullptr; }
   const CaptureReader& capture() const { return *capture_; }
   const std::shared_ptr<const CaptureReader>& sharedCapture() const { return capture_; }
 

@@ -101,11 +101,6 @@ void FigureView::setMarks(std::vector<FigureMark> marks) {
   update();
 }
 
-void FigureView::setOverlay(std::function<void(QPainter&)> overlay) {
-  overlay_ = std::move(overlay);
-  update();
-}
-
 void FigureView::forgetScene() {
   scene_.reset();
   is_stale_ = true;
@@ -312,7 +307,6 @@ void FigureView::paintEvent(QPaintEvent*) {
   if (is_stale_) paintScene();
   painter.drawImage(QPointF(0.0, 0.0), image_);
   paintMarks(painter);
-  if (overlay_) overlay_(painter);
   if (lasso_.size() > 1) {
     painter.setRenderHint(QPainter::Antialiasing);
     QColor fill = palette().color(QPalette::Highlight);

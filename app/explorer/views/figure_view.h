@@ -77,8 +77,6 @@ class FigureView : public QWidget {
   void setKeepsAspect(bool keeps);
   void setDrag(Drag drag);
   void setMarks(std::vector<FigureMark> marks);
-  /// Draws over the figure, in the widget's pixels.
-  void setOverlay(std::function<void(QPainter&)> overlay);
   void linkAxes(Workspace& workspace, std::vector<AxisLink> links);
 
   void zoom(double factor);  ///< about the middle of all panels; > 1 comes nearer
@@ -145,7 +143,6 @@ class FigureView : public QWidget {
   bool keeps_aspect_ = false;
   Drag drag_ = Drag::kMove;
   std::vector<FigureMark> marks_;
-  std::function<void(QPainter&)> overlay_;
   Workspace* workspace_ = nullptr;
   std::vector<AxisLink> links_;
   std::optional<std::size_t> telling_;  ///< panel whose window the others are being told

@@ -102,7 +102,6 @@ class MainWindow : public QMainWindow {
   void saveSession();
   void restoreTokens(const std::string& stored);
   void finishJobs();
-  int documentUnder() const;
   QAction* addTo(QMenu& menu, const QString& text, const QKeySequence& shortcut,
                  const QString& statusTip, const std::function<void()>& action);
 
