@@ -38,7 +38,7 @@ struct UnitResult {
 /// What a unit is given to run with.
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
-  ProgressFn on_progress;  ///< counts up to the unit's `work`; may be called from any thread
+  ProgressFn on_progress;  ///< counts up to the unit's `work`
   std::stop_token stop;  ///< a unit that is asked to stop throws Interrupted; it is run again later
 };
 

@@ -45,16 +45,17 @@ struct LaunchPlace {
 /// @throws InvalidArgument  if a variable holds no number, or the rank is not below the size.
 std::optional<LaunchPlace> launch_place(const EnvironmentFn& variable = environment_variable);
 
+struct LaunchedShare {
+  WorkShare share;
+  std::string source;  ///< e.g. "SLURM_PROCID"
+};
+
 /// The share of this process and the variable that says so, for work whose processes do not talk
 /// to each other: as launch_place(), and of a job array of Slurm each task has the share
 /// (SLURM_ARRAY_TASK_ID - _MIN) / _STEP of SLURM_ARRAY_TASK_COUNT; where a task starts several
 /// processes, they share the task's share.
 /// @return nothing where there is one process only
 /// @throws InvalidArgument  as launch_place(); if the numbers of an array have gaps.
-struct LaunchedShare {
-  WorkShare share;
-  std::string source;  ///< e.g. "SLURM_PROCID"
-};
 std::optional<LaunchedShare> launched_share(const EnvironmentFn& variable = environment_variable);
 
 /// Threads for a process that was not told how many: all processors that it may run on, or where

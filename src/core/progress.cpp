@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -83,7 +85,10 @@ void ProgressLine::finish() {
 }
 
 ProgressFn ProgressLine::callback() {
-  return [this](const Progress& progress) { update(progress); };
+  return [this, mutex = std::make_shared<std::mutex>()](const Progress& progress) {
+    const std::scoped_lock lock(*mutex);
+    update(progress);
+  };
 }
 
 std::string ProgressLine::format(const Progress& progress, double seconds) const {

@@ -15,7 +15,7 @@ struct Progress {
   std::string note;        ///< what is under way, e.g. "layer 7"; may be empty
 };
 
-/// Called now and then from the thread that made the long call; must return quickly.
+/// Called now and then, by any thread and by several at once unless said otherwise; must be quick.
 using ProgressFn = std::function<void(const Progress&)>;
 
 /// Shows progress on standard error: one line that is redrawn on a terminal (count, rate, time
@@ -37,7 +37,7 @@ class ProgressLine {
   void update(const Progress& progress);
   /// Ends the line on the terminal, so that what is printed next starts on a line of its own.
   void finish();
-  /// A callback that refers to this object.
+  /// A callback that refers to this object, for any number of threads.
   ProgressFn callback();
 
  private:

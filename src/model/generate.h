@@ -39,8 +39,9 @@ using TokenFn = std::function<void(std::int64_t token)>;
 ///
 /// Temperature, then top_k, then top_p, as Hugging Face orders them. Ties take the lower id.
 /// @param prompt  token ids, at least one.
+/// @param stop  ends the text early where it is requested, which is no error.
 /// @return the new tokens, a stop token included.
-/// @throws Interrupted  never: a requested stop ends the text early.
+/// @throws InvalidArgument  if `options` do not hold, or `prompt` is empty.
 std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::int64_t> prompt,
                                    const GenerateOptions& options = {},
                                    const TokenFn& on_token = {}, std::stop_token stop = {});

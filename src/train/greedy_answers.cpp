@@ -11,7 +11,9 @@
 #include "core/errors.h"
 
 namespace lime {
+namespace {
 
+/// Continues prompts of equal length as one batch.
 std::vector<std::vector<std::int32_t>> generate_greedily(
     const Decoder& decoder, std::span<const std::vector<std::int32_t>> prompts,
     std::int32_t end_token, std::int64_t max_new_tokens) {
@@ -43,6 +45,8 @@ std::vector<std::vector<std::int32_t>> generate_greedily(
   }
   return written;
 }
+
+}  // namespace
 
 std::vector<std::vector<std::int32_t>> answer_greedily(
     const Decoder& decoder, std::span<const std::vector<std::int32_t>> prompts,

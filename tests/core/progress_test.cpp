@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "core/progress_report.h"
+#include "core/thread_pool.h"
 
 namespace lime {
 namespace {
@@ -34,6 +36,23 @@ TEST(ProgressLineTest, PrintsPlainLinesWhereThereIsNoTerminal) {
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(text.starts_with("work: 5 of 10 items, ")) << text;
   EXPECT_TRUE(text.ends_with(", layer 7\n")) << text;
+}
+
+TEST(ProgressLineTest, CallbackMayBeCalledByManyThreads) {
+  constexpr int kCalls = 200;
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressLine line({.label = "run", .unit = "steps", .log_interval = std::chrono::seconds(0)});
+    const ProgressFn callback = line.callback();
+    ThreadPool(4).parallel_for(kCalls, [&](std::int64_t i) { callback({i, kCalls, ""}); });
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  std::istringstream lines(text);
+  int num_lines = 0;
+  for (std::string read; std::getline(lines, read); ++num_lines) {
+    EXPECT_TRUE(read.starts_with("run: ") && read.find("run: ", 1) == read.npos) << read;
+  }
+  EXPECT_GE(num_lines, kCalls);
 }
 
 TEST(ProgressLineTest, QuietPrintsNothing) {

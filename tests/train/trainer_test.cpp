@@ -50,7 +50,7 @@ TEST_P(TrainerTest, LearnsAFewSequencesByHeart) {
   EXPECT_NEAR(trainer.step().loss, least, 0.01);
 
   const auto written =
-      generate_greedily(decoder, std::vector<std::vector<std::int32_t>>{{1, 7}, {1, 14}}, 2, 10);
+      answer_greedily(decoder, std::vector<std::vector<std::int32_t>>{{1, 7}, {1, 14}}, 2, 10);
   EXPECT_THAT(written[0], ::testing::ElementsAre(8, 9, 10, 11, 2));
   EXPECT_THAT(written[1], ::testing::ElementsAre(15, 16, 2));
 }
