@@ -11,8 +11,7 @@ void add_counterfactual_command(MetricCommands& commands) {
            "Routed values under routers that the model does not have, from one capture.\n"
            "Routing is linear: from the values of all layers, what any router would have made of "
            "them follows without the model. With the capture of a plain transformer, splits the "
-           "gap "
-           "between the two into better projections and the mixing itself.",
+           "gap between the two into better projections and the mixing itself.",
        .progress_unit = "sequences",
        .examples =
            "lime-metrics counterfactual lime.h5\n"

@@ -54,8 +54,7 @@ std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, CompareP
 InvalidArgument other_items(const Json& first, const Json& second, const std::string& items) {
   return InvalidArgument(
       "compare: '{}' and '{}' hold different {}, which are compared one by one; capture both with "
-      "the "
-      "same text and tokenizer, and measure them with the same options",
+      "the same text and tokenizer, and measure them with the same options",
       label_of(first), label_of(second), items);
 }
 

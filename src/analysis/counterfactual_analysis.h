@@ -67,8 +67,7 @@ struct CounterfactualAnalysisOptions {
 ///
 /// Streams: a block of sequences of one layer's sources lies in memory.
 /// @throws InvalidArgument  if a capture holds pooled rows, lacks layers or routers, or the two
-/// hold
-///                          different tokens.
+///                          hold different tokens.
 /// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
                                 const RunOptions& run);

@@ -69,8 +69,8 @@ struct ForwardResult {
 
 /// A LLaMA-type decoder, or one of its relatives (docs/decoders.md).
 ///
-///   x <- x + W_O attention(rms_norm(x)),    x <- x + W_down (silu(W_gate h) * W_up h), h =
-///   rms_norm(x)
+///   x <- x + W_O attention(rms_norm(x)),
+///   x <- x + W_down (silu(W_gate h) * W_up h),    h = rms_norm(x)
 ///
 /// What differs between them: the keys and values that attention reads (LimeRouter, ValueResidual),
 /// and what carries a pass from block to block (DepthAverage, HyperConnections).

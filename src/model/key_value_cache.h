@@ -13,9 +13,9 @@ namespace lime {
 ///
 /// Holds what attention reads: routed values and routed, rotated keys. So the cache of a LIMe is
 /// as large as that of the LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
-/// numbers per sequence. An SVFormer's holds the values of one layer per
-/// device only. For inference only; not
-/// thread-safe.
+/// numbers per sequence. An SVFormer's holds the values of one layer per device only.
+///
+/// For inference only; not thread-safe.
 class KeyValueCache {
  public:
   /// Number of tokens per sequence that all layers have seen.

@@ -332,8 +332,7 @@ ChunkCache::Chunk ChunkReader::load_planes(std::size_t chunk, bool& waited) cons
   if (problem.empty()) return planes;
   throw FormatError(
       "store: '{}': '{}', {}, cannot be inflated: {}; the file is damaged, restore it or capture "
-      "it "
-      "again",
+      "it again",
       file_.path().string(), name_, rows_text(chunk), problem);
 }
 

@@ -49,8 +49,7 @@ struct ArithmeticData {
 /// TrainingOutcome::evaluation has one object per number of operands, see accuracy_to_json(). A
 /// model that goes on from a checkpoint keeps its tokenizer.
 /// @throws InvalidArgument  if the two files share an expression, or the checkpoint's tokenizer
-/// gives
-///                          the words of the expressions other ids.
+///                          gives the words of the expressions other ids.
 /// @throws as run_training(), read_expressions() do.
 TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});

@@ -59,8 +59,7 @@ PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress = 
 /// Trains a decoder to predict the next token of the text, with packed sequences; the loss on the
 /// held-out text is measured on the way.
 /// @throws InvalidArgument  if a sequence is longer than the decoder allows, or the checkpoint to
-/// go
-///                          on from has another tokenizer than the text.
+///                          go on from has another tokenizer than the text.
 /// @throws as run_training()
 TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
                               const TrainingSetup& setup, const ProgressFn& on_progress = {},

@@ -30,11 +30,10 @@ struct PanelRange {
 /// and says what lies where. Lengths are tenths of a point. Needs a QApplication.
 class FigureScene {
  public:
-  /// @param figure       must outlive the scene.
-  /// @param room         width and height that it may take.
+  /// @param figure        must outlive the scene.
+  /// @param room          width and height that it may take.
   /// @param keeps_aspect  panels get the aspect that the figure asks for, as large as fits; else
-  /// they
-  ///                      fill the room.
+  ///                      they fill the room.
   /// @throws InvalidArgument  as FigurePainter.
   FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room, bool keeps_aspect);
   ~FigureScene();

@@ -53,8 +53,7 @@ struct Habit {
 /// - keeps what a person has set (never data) in state(), from which come undo and the session;
 /// - takes layer, head and rows from Workspace::selection() and puts what is clicked there;
 /// - adds its actions to itself (QWidget::addAction), with shortcuts: they appear in the menu View
-/// and
-///   in the overview of shortcuts while it is shown;
+///   and in the overview of shortcuts while it is shown;
 /// - computes in JobRunner, never on the GUI thread.
 class View : public QWidget {
   Q_OBJECT

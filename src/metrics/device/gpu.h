@@ -32,9 +32,8 @@ class Gpu {
  public:
   /// @param name       a GPU; without index that of `neighbour`.
   /// @param neighbour  number of this process among those of the machine, which go round its GPUs.
-  /// @throws IoError          if there is no module, it cannot be loaded or is of another version,
-  /// or
-  ///                          finds no GPU.
+  /// @throws IoError          if there is no module, it cannot be loaded, is of another version
+  ///                          or finds no GPU.
   /// @throws InvalidArgument  if the machine has no GPU of that index.
   explicit Gpu(const DeviceName& name, int neighbour = 0,
                const std::filesystem::path& module = gpu_module_path());
