@@ -114,7 +114,10 @@ TEST_F(OutputLockTest, LocksOfKilledSharesGoWithTheLast) {
 }
 
 TEST_F(OutputLockTest, FolderThatTakesNoFilesIsNotLocked) {
-  const OutputLock lock(folder_ / "missing/run.json");
+  const fs::path output = folder_ / "missing/run.json";
+  const OutputLock lock(output);
+  EXPECT_NO_THROW(OutputLock{output}) << "the first one holds nothing";
+  EXPECT_FALSE(fs::exists(output.parent_path()));
 }
 
 }  // namespace

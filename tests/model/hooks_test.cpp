@@ -45,13 +45,14 @@ TEST(HookSetTest, OneListenerMayGoWhileAnotherStays) {
   EXPECT_TRUE(hooks.wants(HookKind::kV, 0));
 }
 
+/// What it would do otherwise, the address sanitizer sees (scripts/sanitize.sh).
 TEST(HookSetTest, AListenerMayOutliveTheSet) {
   ScopedHook hook;
   {
     HookSet hooks;
     hook = hooks.edit({HookKind::kV, 0}, copied);
   }
-  hook.release();
+  EXPECT_NO_THROW(hook.release());
 }
 
 TEST(HookSetTest, ListenersSeeWhatTheOnesBeforeThemPut) {
