@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/sha256.h"
+#include "core/stop.h"
 #include "core/thread_pool.h"
 #include "store/capture_tools.h"
 
@@ -39,7 +39,7 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
   std::atomic<std::int64_t> bytes_read = 0;
   const auto count = [&](std::int64_t bytes) {
     bytes_read += bytes;
-    if (stop.stop_requested()) throw Interrupted("stopped on request");
+    throw_if_stopped(stop);
   };
   // Beside this thread, which shows how far it has come.
   auto hashing = std::async(std::launch::async, [&] {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/stop.h"
 
 namespace lime {
 namespace {
@@ -231,7 +232,7 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
 void run_units(std::span<const Unit* const> units, const UnitPlan& plan,
                const std::function<void(std::size_t, UnitResult)>& on_finished,
                const ProgressFn& on_progress, const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Interrupted("stopped on request");
+  throw_if_stopped(stop);
   if (units.empty()) return;
   Run run(units, plan);
   std::vector<std::pair<std::size_t, UnitResult>> finished;

@@ -7,6 +7,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
+#include "core/stop.h"
 #include "core/thread_pool.h"
 
 namespace lime {
@@ -109,7 +110,7 @@ AdamProbeFold run_fold(const ProbeData& data, const Folds& folds, int fold,
   AdamTraining training(layer, options);
   AdamProbeFold result;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    if (stop.stop_requested()) throw Interrupted("stopped on request");
+    throw_if_stopped(stop);
     random.shuffle(std::span<int>(train));
     result.train_accuracy = training.run(data, train);
   }

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "core/errors.h"
+#include "core/stop.h"
 #include "core/thread_pool.h"
 #include "metrics/probes/lbfgs_memory.h"
 #include "metrics/probes/line_search.h"
@@ -127,7 +127,7 @@ void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems
   const auto count = static_cast<double>(problems.size());
   const WhiteningFactory factory(panel_, mean / count, scale / count, pool_);
   for (Fit& fit : fits_) {
-    if (stop_.stop_requested()) throw Interrupted("stopped on request");
+    throw_if_stopped(stop_);
     const double share =
         static_cast<double>(fit.problem->part->num_rows) / static_cast<double>(panel_.rows());
     // To a power of two: folds of nearly equal size share one.
@@ -152,7 +152,7 @@ void BatchSolver::run(double tolerance) {
              fit->iterations >= options_.max_iterations;
     });
     if (active.empty()) return;
-    if (stop_.stop_requested()) throw Interrupted("stopped on request");
+    throw_if_stopped(stop_);
     place_columns(active);
     find_directions(active);
     score_directions(active, operands);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/stop.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/initialization.h"
 
@@ -94,7 +95,7 @@ tsne_detail::GradientDescent::Rates rates_at(std::int64_t iteration, const TsneO
 void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, Watch& watch,
              const std::stop_token& stop, TsneResult& result) {
   for (std::int64_t iteration = 1; iteration <= options.iterations; ++iteration) {
-    if (stop.stop_requested()) throw Interrupted("stopped on request");
+    throw_if_stopped(stop);
     const auto rates = rates_at(iteration, options, descent.embedding().rows());
     if (iteration == options.exaggeration_iterations + 1) descent.reset_momentum();
     result.grad_norm = descent.advance(rates);

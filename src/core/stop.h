@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stop_token>
+
+#include "core/errors.h"
+
+namespace lime {
+
+/// For long calls that have nothing more to say than that they were stopped.
+/// @throws Interrupted  if `stop` was requested.
+inline void throw_if_stopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Interrupted("stopped on request");
+}
+
+}  // namespace lime
