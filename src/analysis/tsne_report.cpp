@@ -34,8 +34,7 @@ std::vector<CaptureEmbeddings> collect(const Results& results,
   std::vector<CaptureEmbeddings> all;
   std::size_t next = 0;
   for (std::size_t i = 0; i < captures.size(); ++i) {
-    CaptureEmbeddings of_capture{
-        captures[i].label, rows[i], table_of(captures[i].reader, rows[i]), {}};
+    CaptureEmbeddings of_capture = points_of(captures[i].label, captures[i].reader, rows[i]);
     for (const auto& [site, layers] : captures[i].parts) {
       for (const int layer : layers) {
         of_capture.layers.push_back({site, layer, embeddings.at(next)->cast<float>(),
@@ -143,10 +142,8 @@ Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captu
   report.companions = {
       {.suffix = ".embeddings.h5",
        .beside = {ResultsFormat::kJson, ResultsFormat::kTable, ResultsFormat::kLatex},
-       .write =
-           [embeddings](const std::filesystem::path& path) {
-             write_embeddings_hdf5(path, *embeddings);
-           }},
+       .write = [embeddings](
+                    const std::filesystem::path& path) { write_embeddings(path, *embeddings); }},
       {.suffix = ".embeddings.csv",
        .beside = {ResultsFormat::kCsv},
        .write = [embeddings](const std::filesystem::path& path) {

@@ -9,11 +9,6 @@
 namespace lime {
 namespace {
 
-template <typename T>
-void write_column(Hdf5Writer& file, const std::string& name, const std::vector<T>& values) {
-  file.write<T>(name, values, {static_cast<std::int64_t>(values.size())});
-}
-
 /// How a member of to_json(CaptureInfo) lies in the file. The names of classes and tasks lie with
 /// their datasets.
 enum class Kind { kText, kTexts, kJson, kInt, kUint, kBool };
@@ -255,12 +250,12 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
   const auto used = [](const auto& column) {
     return std::any_of(column.begin(), column.end(), [](auto value) { return value >= 0; });
   };
-  write_column(file, "sequences/offset", tables.offsets);
+  file.write_column("sequences/offset", tables.offsets);
   file.write_strings("sequences/text", texts);
-  if (used(labels)) write_column(file, "sequences/label", labels);
-  if (used(pairs)) write_column(file, "sequences/pair", pairs);
+  if (used(labels)) file.write_column("sequences/label", labels);
+  if (used(pairs)) file.write_column("sequences/pair", pairs);
   if (used(tasks) || !tables.info.task_names.empty()) {
-    write_column(file, "sequences/task", tasks);
+    file.write_column("sequences/task", tasks);
     file.set_attribute("names", tables.info.task_names, "sequences/task");
     if (!tables.info.task_fields.empty()) {
       file.set_attribute("fields", tables.info.task_fields, "sequences/task");
@@ -270,8 +265,8 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
     }
   }
   if (used(scored_tokens)) {
-    write_column(file, "sequences/log_likelihood", log_likelihoods);
-    write_column(file, "sequences/scored_tokens", scored_tokens);
+    file.write_column("sequences/log_likelihood", log_likelihoods);
+    file.write_column("sequences/scored_tokens", scored_tokens);
   }
 }
 
@@ -302,11 +297,11 @@ std::vector<Sequence> read_sequences(const Hdf5File& file) {
 
 void write_rows(Hdf5Writer& file, const RowTable& rows,
                 const std::vector<std::string>& class_names) {
-  write_column(file, "rows/sequence", rows.sequence);
-  write_column(file, "rows/position", rows.position);
-  write_column(file, "rows/token", rows.token);
+  file.write_column("rows/sequence", rows.sequence);
+  file.write_column("rows/position", rows.position);
+  file.write_column("rows/token", rows.token);
   if (class_names.empty()) return;
-  write_column(file, "rows/class", rows.class_id);
+  file.write_column("rows/class", rows.class_id);
   file.set_attribute("names", class_names, "rows/class");
 }
 

@@ -96,6 +96,11 @@ class Hdf5Writer {
   template <typename T>
   void write(const std::string& dataset, std::span<const T> values,
              const std::vector<std::int64_t>& shape);
+  /// One dimension.
+  template <typename T>
+  void write_column(const std::string& dataset, const std::vector<T>& values) {
+    write<T>(dataset, values, {static_cast<std::int64_t>(values.size())});
+  }
   void write_matrix(const std::string& dataset, const ConstMatrixRef& matrix);
   void write_matrix(const std::string& dataset, const ConstMatrixRefD& matrix);
   /// UTF-8, variable length, one dimension.

@@ -2,13 +2,12 @@
 #include "viz/figure_source.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <string_view>
 
 #include "core/errors.h"
 #include "core/sha256.h"
-#include "store/hdf5_file.h"
+#include "store/embeddings_file.h"
 
 namespace lime {
 namespace {
@@ -31,27 +30,20 @@ void drop_empty_classes(SourceCloud& cloud) {
   cloud.class_names = std::move(names);
 }
 
-int layer_number(const std::string& name, const fs::path& path) {
-  int layer = 0;
-  const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
-  const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
-  if (!is_number || layer < 0 || layer >= kMostLayers) {
-    throw FormatError("embeddings: '{}': '{}' must be a layer's number", path.string(), name);
-  }
-  return layer;
-}
-
-/// Classes of the points of `group`, and their names.
-void read_classes(const Hdf5File& file, const std::string& group, SourceCloud& cloud) {
-  const std::string name = group + "/rows/class";
-  cloud.classes = file.read<std::int32_t>(name);
-  if (file.has_attribute("names", name)) cloud.class_names = file.strings_attribute("names", name);
-  const auto count = static_cast<int>(cloud.class_names.size());
-  const bool has_others = std::any_of(cloud.classes.begin(), cloud.classes.end(),
-                                      [&](int c) { return c < 0 || c >= count; });
-  if (!has_others) return;
-  for (int& c : cloud.classes) c = c < 0 || c >= count ? count : c;
-  cloud.class_names.emplace_back(count == 0 ? "" : "other");
+/// Label, classes and their names of the points of `capture`; a class of their own for points
+/// without one.
+SourceCloud points_of(const CaptureEmbeddings& capture) {
+  SourceCloud cloud;
+  cloud.label = capture.label;
+  cloud.classes.assign(capture.table.class_id.begin(), capture.table.class_id.end());
+  cloud.class_names = capture.class_names;
+  const bool has_others =
+      std::any_of(cloud.classes.begin(), cloud.classes.end(), [](int c) { return c < 0; });
+  if (!has_others) return cloud;
+  const auto others = static_cast<int>(cloud.class_names.size());
+  std::replace(cloud.classes.begin(), cloud.classes.end(), -1, others);
+  cloud.class_names.emplace_back(others == 0 ? "" : "other");
+  return cloud;
 }
 
 bool is_results_file(const fs::path& path) {
@@ -79,52 +71,30 @@ void check_kind_of_file(const fs::path& path) {
   throw FormatError("figure: '{}' is a capture; measure it with lime-metrics first", path.string());
 }
 
-SourceCloud read_cloud(const Hdf5File& file, const std::string& name, SourceCloud cloud) {
-  const MatrixF points = file.read_matrix(name);
-  if (points.cols() != 2 || points.rows() != static_cast<Eigen::Index>(cloud.classes.size())) {
-    throw FormatError("embeddings: '{}': '{}' must be of shape [{}, 2], got [{}, {}]",
-                      file.path().string(), name, cloud.classes.size(), points.rows(),
-                      points.cols());
+/// The drawings in a file of embeddings; classes without points are left out.
+std::vector<SourceCloud> read_clouds(const fs::path& path) {
+  std::vector<SourceCloud> clouds;
+  for (const CaptureEmbeddings& capture : read_embeddings(path)) {
+    SourceCloud points = points_of(capture);
+    drop_empty_classes(points);
+    for (const LayerEmbedding& layer : capture.layers) {
+      SourceCloud cloud = points;
+      cloud.site = layer.site;
+      cloud.layer = layer.layer;
+      const auto x = layer.coordinates.col(0);
+      const auto y = layer.coordinates.col(1);
+      cloud.x.assign(x.begin(), x.end());
+      cloud.y.assign(y.begin(), y.end());
+      clouds.push_back(std::move(cloud));
+    }
   }
-  for (Eigen::Index i = 0; i < points.rows(); ++i) {
-    cloud.x.push_back(points(i, 0));
-    cloud.y.push_back(points(i, 1));
-  }
-  drop_empty_classes(cloud);
-  return cloud;
+  return clouds;
 }
 
 }  // namespace
 
 fs::path embeddings_beside(const fs::path& path) {
   return fs::path(path).replace_extension(".embeddings.h5");
-}
-
-std::vector<SourceCloud> read_clouds(const fs::path& path) {
-  const Hdf5File file(path);
-  if (!file.has_attribute("format") || file.string_attribute("format") != "lime-embeddings") {
-    throw FormatError("embeddings: '{}' must be of format lime-embeddings", path.string());
-  }
-  std::vector<std::string> captures = file.groups("captures");
-  std::sort(captures.begin(), captures.end(), [](const std::string& a, const std::string& b) {
-    return std::pair(a.size(), a) < std::pair(b.size(), b);
-  });
-  std::vector<SourceCloud> clouds;
-  for (const std::string& capture : captures) {
-    const std::string group = "captures/" + capture;
-    SourceCloud base;
-    base.label = file.string_attribute("label", group);
-    read_classes(file, group, base);
-    for (const std::string& site : file.groups(group)) {
-      if (site == "rows") continue;
-      base.site = site;
-      for (const std::string& layer : file.datasets(group + "/" + site)) {
-        base.layer = layer_number(layer, path);
-        clouds.push_back(read_cloud(file, fmt::format("{}/{}/{}", group, site, layer), base));
-      }
-    }
-  }
-  return clouds;
 }
 
 std::vector<fs::path> figure_files(const fs::path& path) {

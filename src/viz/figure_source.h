@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "store/embeddings_file.h"
 #include "store/results_file.h"
 
 namespace lime {
 
-/// As many layers, heads and tokens as a results file may count: the first two are what a
+/// As many heads and tokens as a results file may count, beside kMostLayers: the heads are what a
 /// config.json may have.
-inline constexpr int kMostLayers = 10'000;
 inline constexpr int kMostHeads = 65'536;
 inline constexpr int kMostTokens = 16'777'216;
 
@@ -52,10 +52,6 @@ std::vector<std::filesystem::path> figure_files(const std::filesystem::path& pat
 
 /// The file of embeddings that belongs to the results in `path`.
 std::filesystem::path embeddings_beside(const std::filesystem::path& path);
-
-/// The drawings in a file of format "lime-embeddings"; classes without points are left out.
-/// @throws IoError, FormatError
-std::vector<SourceCloud> read_clouds(const std::filesystem::path& path);
 
 /// @throws IoError, FormatError
 Results read_training_log(const std::filesystem::path& path);

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "analysis/cloud_exploration.h"
+#include "analysis/cloud_alignment.h"
 #include "analysis/layer_exploration.h"
+#include "analysis/nearest_rows.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
@@ -86,40 +87,8 @@ TEST_F(ExplorationTest, RefusesCapturesOfSomeTokens) {
 
 CaptureEmbeddings two_layers(const MatrixF& first, const MatrixF& second) {
   CaptureEmbeddings capture;
-  capture.label = "LIMe";
-  const auto count = static_cast<std::size_t>(first.rows());
-  for (std::size_t i = 0; i < count; ++i) {
-    capture.rows.row.push_back(static_cast<std::int64_t>(3 * i));
-    capture.table.sequence.push_back(static_cast<std::int32_t>(i / 2));
-    capture.table.position.push_back(static_cast<std::int32_t>(i % 2));
-    capture.table.token.push_back(static_cast<std::int32_t>(100 + i));
-    capture.rows.class_id.push_back(static_cast<std::int16_t>(i % 2));
-  }
-  capture.rows.class_names = {" is", " are"};
   capture.layers = {{"hidden", 0, first, 0.5}, {"hidden", 3, second, 0.7}};
   return capture;
-}
-
-TEST_F(ExplorationTest, EmbeddingsComeBackAsTheyWereWritten) {
-  const MatrixF points = testing::random_matrix(6, 2, 1);
-  const auto path = folder_ / "tsne.embeddings.h5";
-  write_embeddings_hdf5(path, {two_layers(points, 2.0F * points)});
-  const std::vector<CaptureEmbeddings> read = read_embeddings_hdf5(path);
-  ASSERT_EQ(read.size(), 1U);
-  EXPECT_EQ(read[0].label, "LIMe");
-  EXPECT_EQ(read[0].rows.row, (std::vector<std::int64_t>{0, 3, 6, 9, 12, 15}));
-  EXPECT_EQ(read[0].rows.class_names, (std::vector<std::string>{" is", " are"}));
-  EXPECT_EQ(read[0].table.token[5], 105);
-  ASSERT_EQ(read[0].layers.size(), 2U);
-  EXPECT_EQ(read[0].layers[1].layer, 3);
-  EXPECT_DOUBLE_EQ(read[0].layers[1].kl_divergence, 0.7);
-  EXPECT_EQ(read[0].layers[0].coordinates, points);
-}
-
-TEST_F(ExplorationTest, RefusesEmbeddingsThatAreNone) {
-  testing::write_capture(folder_ / "run.h5", testing::example_capture());
-  EXPECT_THROW(read_embeddings_hdf5(folder_ / "run.h5"), FormatError);
-  EXPECT_THROW(read_embeddings_hdf5(folder_ / "none.h5"), IoError);
 }
 
 TEST_F(ExplorationTest, AlignedLayersLieOnEachOtherWhereTheyAreTheSameDrawing) {

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "analysis/nearest_rows.h"
+#include "analysis/tsne_embeddings.h"
 #include "analysis/write_capture.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
@@ -36,14 +38,13 @@ class CloudsViewTest : public WorkspaceTest {
 
   CaptureEmbeddings embeddings(const std::string& label, const CaptureReader& capture,
                                std::uint64_t seed) const {
-    CaptureEmbeddings one;
-    one.label = label;
+    ClassRows rows;
     for (std::int64_t row = 0; row < capture.num_rows(); ++row) {
-      one.rows.row.push_back(row);
-      one.rows.class_id.push_back(static_cast<std::int16_t>(row % 2));
+      rows.row.push_back(row);
+      rows.class_id.push_back(static_cast<std::int16_t>(row % 2));
     }
-    one.rows.class_names = {" is", " are"};
-    one.table = table_of(capture, one.rows);
+    rows.class_names = {" is", " are"};
+    CaptureEmbeddings one = points_of(label, capture, rows);
     for (const int layer : {0, 1}) {
       one.layers.push_back({"hidden", layer,
                             lime::testing::random_matrix(capture.num_rows(), 2,
@@ -68,7 +69,7 @@ class CloudsViewTest : public WorkspaceTest {
         results.rows.push_back({{"label", name}, {"site", "hidden"}, {"layer", layer}});
       }
     }
-    write_embeddings_hdf5(folder_ / "tsne.embeddings.h5", all);
+    write_embeddings(folder_ / "tsne.embeddings.h5", all);
     write_results(folder_ / "tsne.json", results);
     return toQString(folder_ / "tsne.json");
   }
@@ -382,7 +383,7 @@ TEST_F(CloudsViewTest, ReloadReadsRewrittenClouds) {
   for (const char* const name : {"a", "b"}) {
     all.push_back(embeddings(name, CaptureReader(folder_ / (std::string(name) + ".h5")), 40));
   }
-  write_embeddings_hdf5(folder_ / "tsne.embeddings.h5", all);
+  write_embeddings(folder_ / "tsne.embeddings.h5", all);
   workspace_.reload(workspace_.documents().front().id);
   ASSERT_TRUE(waitUntil([&] {
     return jobs_.isIdle() && view_.canvases().size() == 2U &&

@@ -80,6 +80,18 @@ TEST(LayersTest, ModulesIncludeOnlyWhatTheTableAllows) {
   }
 }
 
+TEST(LayersTest, FiguresKnowOfTheStoreWhatResultsAndEmbeddingsAre) {
+  const std::set<std::string> allowed = {"store/results_file.h", "store/embeddings_file.h"};
+  const std::regex store_header("#include \"(store/.*)\"");
+  for (const fs::path& file : sources_below(testing::source_file("src/viz"))) {
+    for (const std::string& line : include_lines(file)) {
+      std::smatch match;
+      if (!std::regex_match(line, match, store_header)) continue;
+      EXPECT_TRUE(allowed.contains(match[1])) << file << " may not have " << line;
+    }
+  }
+}
+
 TEST(LayersTest, LibrariesStayBehindTheirModules) {
   const fs::path root = testing::source_file("src");
   for (const fs::path& file : sources_below(root)) {

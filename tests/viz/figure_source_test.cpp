@@ -87,26 +87,40 @@ TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
   write_results(folder_ / "tsne.json", results);
   EXPECT_THAT(refusal(folder_ / "tsne.json"), HasSubstr("tsne.embeddings.h5', which is not there"));
 
-  Hdf5Writer file(folder_ / "tsne.embeddings.h5");
-  file.set_attribute("format", "lime-embeddings");
-  file.make_group("captures/0");
-  file.set_attribute("label", "LLaMA", "captures/0");
-  const std::vector<std::int16_t> classes = {2, 0, 2};
-  file.write<std::int16_t>("captures/0/rows/class", classes, {3});
-  const std::vector<std::string> names = {" is", " are", " was"};
-  file.set_attribute("names", std::span<const std::string>(names), "captures/0/rows/class");
   MatrixF points(3, 2);
   points << 1, 2, 3, 4, 5, 6;
-  file.write_matrix("captures/0/hidden/002", points);
-  file.commit();
+  CaptureEmbeddings capture;
+  capture.label = "LLaMA";
+  capture.row = {0, 1, 2};
+  capture.table = {{0, 0, 0}, {0, 1, 2}, {7, 8, 9}, {2, 0, 2}};
+  capture.class_names = {" is", " are", " was"};
+  capture.layers = {{"hidden", 2, points}};
+  CaptureEmbeddings others = capture;
+  others.table.class_id = {2, -1, 2};
+  write_embeddings(folder_ / "tsne.embeddings.h5", {capture, others});
   const FigureSource source = read_figure_source(folder_ / "tsne.json");
-  ASSERT_EQ(source.clouds.size(), 1U);
+  ASSERT_EQ(source.clouds.size(), 2U);
   const SourceCloud& cloud = source.clouds[0];
   EXPECT_EQ(cloud.layer, 2);
   EXPECT_EQ(cloud.y, (std::vector<float>{2, 4, 6}));
   // Classes without points are left out.
   EXPECT_EQ(cloud.class_names, (std::vector<std::string>{" is", " was"}));
   EXPECT_EQ(cloud.classes, (std::vector<int>{1, 0, 1}));
+  // Points of no class are a class of their own.
+  EXPECT_EQ(source.clouds[1].class_names, (std::vector<std::string>{" was", "other"}));
+  EXPECT_EQ(source.clouds[1].classes, (std::vector<int>{0, 1, 0}));
+}
+
+TEST_F(FigureSourceTest, RefusesEmbeddingsOfALaterSchema) {
+  Results results;
+  results.metric = "tsne";
+  write_results(folder_ / "tsne.json", results);
+  Hdf5Writer file(folder_ / "tsne.embeddings.h5");
+  file.set_attribute("format", "lime-embeddings");
+  file.set_attribute("schema_version", 9);
+  file.commit();
+  EXPECT_THAT(refusal(folder_ / "tsne.json"),
+              HasSubstr("has schema version 9, this build reads 1"));
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ int numberOf(std::vector<std::string>& names, const std::string& name) {
 /// Names the classes that have rows, in the order of the captures' classes, as figures do.
 void nameClasses(const CloudSet& set, CloudGroups& groups) {
   for (const CloudModel& model : set.models) {
-    const auto& rows = model.points.rows;
-    for (std::size_t id = 0; id < rows.class_names.size(); ++id) {
-      const auto at =
-          std::find(rows.class_id.begin(), rows.class_id.end(), static_cast<std::int16_t>(id));
-      if (at != rows.class_id.end()) numberOf(groups.names, plain(rows.class_names[id]));
+    const std::vector<std::string>& names = model.points.class_names;
+    const std::vector<std::int16_t>& classes = model.points.table.class_id;
+    for (std::size_t id = 0; id < names.size(); ++id) {
+      const auto at = std::find(classes.begin(), classes.end(), static_cast<std::int16_t>(id));
+      if (at != classes.end()) numberOf(groups.names, plain(names[id]));
     }
   }
 }
@@ -42,12 +42,11 @@ void groupByClass(const CloudSet& set, CloudGroups& groups) {
   nameClasses(set, groups);
   for (const CloudModel& model : set.models) {
     std::vector<int> group;
-    for (const std::int16_t id : model.points.rows.class_id) {
+    for (const std::int16_t id : model.points.table.class_id) {
       const bool has_class = id >= 0;
       group.push_back(numberOf(
-          groups.names, has_class
-                            ? plain(model.points.rows.class_names[static_cast<std::size_t>(id)])
-                            : "other"));
+          groups.names,
+          has_class ? plain(model.points.class_names[static_cast<std::size_t>(id)]) : "other"));
     }
     groups.group.push_back(std::move(group));
   }

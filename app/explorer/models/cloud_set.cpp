@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/cloud_alignment.h"
 #include "analysis/run_analysis.h"
 #include "analysis/tsne_analysis.h"
 #include "core/errors.h"
@@ -31,8 +32,8 @@ std::shared_ptr<const CaptureReader> captureOf(const ResultsInput& input, const 
 /// Whether the rows of `points` are those of `capture`.
 bool isOf(const CaptureEmbeddings& points, const CaptureReader& capture) {
   const RowTable& rows = capture.rows();
-  for (std::size_t i = 0; i < points.rows.row.size(); ++i) {
-    const std::int64_t row = points.rows.row[i];
+  for (std::size_t i = 0; i < points.row.size(); ++i) {
+    const std::int64_t row = points.row[i];
     if (row < 0 || row >= rows.size()) return false;
     if (rows.token[static_cast<std::size_t>(row)] != points.table.token[i]) return false;
   }
@@ -44,8 +45,8 @@ CloudModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs
   CloudModel model;
   model.label = toQString(points.label);
   align_layers(points);
-  for (std::size_t i = 0; i < points.rows.row.size(); ++i) {
-    model.point_of_row[points.rows.row[i]] = static_cast<int>(i);
+  for (std::size_t i = 0; i < points.row.size(); ++i) {
+    model.point_of_row[points.row[i]] = static_cast<int>(i);
   }
   model.points = std::move(points);
   const auto indexTokens = [&](std::string text, RowKind kind) {
@@ -123,7 +124,7 @@ std::vector<int> CloudSet::layers(const std::string& site) const {
 
 CloudSet loadClouds(const FigureSource& results, const CloudSurroundings& surroundings) {
   const fs::path beside = embeddings_beside(results.path);
-  return setOf(read_embeddings_hdf5(beside), results.results.inputs, results.path, surroundings);
+  return setOf(read_embeddings(beside), results.results.inputs, results.path, surroundings);
 }
 
 CloudSet computeClouds(const CloudRequest& request, const CloudSurroundings& surroundings,
@@ -142,7 +143,7 @@ CloudSet computeClouds(const CloudRequest& request, const CloudSurroundings& sur
   for (const Companion& companion : report.companions) {
     if (companion.suffix.ends_with(".h5")) companion.write(path);
   }
-  return setOf(read_embeddings_hdf5(path), report.results.inputs, path, surroundings);
+  return setOf(read_embeddings(path), report.results.inputs, path, surroundings);
 }
 
 }  // namespace lime::explorer

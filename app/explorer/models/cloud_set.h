@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cloud_exploration.h"
 #include "core/progress.h"
 #include "explorer/models/capture_locator.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/token_rows.h"
+#include "store/embeddings_file.h"
 
 namespace lime {
 struct FigureSource;
@@ -32,7 +32,7 @@ struct CloudModel {
   std::shared_ptr<const TokenRows> tokens;          ///< of the points: its rows are their numbers
   std::shared_ptr<const SentenceReader> sentences;  ///< null where the capture is not there
 
-  int size() const { return static_cast<int>(points.rows.size()); }
+  int size() const { return static_cast<int>(points.size()); }
   /// Null where there is no drawing of it.
   const MatrixF* coordinates(const std::string& site, int layer) const;
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cloud_exploration.h"
+#include "analysis/nearest_rows.h"
 #include "explorer/models/cloud_colours.h"
 #include "explorer/models/cloud_set.h"
 #include "explorer/models/job_runner.h"

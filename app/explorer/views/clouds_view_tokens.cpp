@@ -128,9 +128,9 @@ SelectedToken CloudsView::tokenOf(std::size_t model, int point) const {
                       .sentence = {},
                       .sequence = table.sequence[at],
                       .position = table.position[at]};
-  const std::int16_t id = cloud.points.rows.class_id[at];
+  const std::int16_t id = cloud.points.table.class_id[at];
   if (id >= 0) {
-    token.note = toQString(cloud.points.rows.class_names[static_cast<std::size_t>(id)]).trimmed();
+    token.note = toQString(cloud.points.class_names[static_cast<std::size_t>(id)]).trimmed();
   }
   if (cloud.sentences) {
     token.token = cloud.sentences->tokenText(table.token[at]);
@@ -184,8 +184,8 @@ std::vector<NearRow> CloudsView::drawnNeighbours(std::size_t model, int point) c
   for (int i = 0; i < set_.models[model].size(); ++i) {
     if (i == point) continue;
     const auto apart = (points->row(i) - points->row(point)).norm();
-    near.push_back({set_.models[model].points.rows.row[static_cast<std::size_t>(i)],
-                    static_cast<double>(apart)});
+    near.push_back(
+        {set_.models[model].points.row[static_cast<std::size_t>(i)], static_cast<double>(apart)});
   }
   const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(kNeighbours, near.size()));
   std::partial_sort(near.begin(), end, near.end(),
@@ -222,14 +222,14 @@ void CloudsView::findNeighboursOf(std::size_t model, int point) {
     showNeighbours(model, point, drawnNeighbours(model, point), QStringLiteral("in the drawing"));
     return;
   }
-  const std::int64_t row = cloud.points.rows.row[static_cast<std::size_t>(point)];
+  const std::int64_t row = cloud.points.row[static_cast<std::size_t>(point)];
   jobs().start<std::vector<NearRow>>(
       this,
       {.title = QStringLiteral("Neighbours of a token"),
        .key = QStringLiteral("clouds/neighbours"),
        .is_shown = false},
       [capture = cloud.sentences->sharedCapture(), site = site(), layer = currentLayer(), row,
-       rows = cloud.points.rows.row](const JobContext& context) {
+       rows = cloud.points.row](const JobContext& context) {
         return nearest_rows(*capture, site, layer, row, rows, kNeighbours, context.stop);
       },
       [this, model, point, centre = centre_](const std::vector<NearRow>& near) {

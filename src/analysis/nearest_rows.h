@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "analysis/tsne_embeddings.h"
+#include "store/capture_reader.h"
 
 namespace lime {
-
-/// Reads what write_embeddings_hdf5() wrote.
-/// @throws IoError
-/// @throws FormatError  if the file is of another format or schema, or its parts differ in length.
-std::vector<CaptureEmbeddings> read_embeddings_hdf5(const std::filesystem::path& path);
-
-/// Turns, mirrors and moves each layer of a site onto the one before it, so that points can be
-/// followed from layer to layer: t-SNE is free in all three. Distances stay as they are, up to one
-/// factor per layer, which gives all layers the first one's size.
-void align_layers(CaptureEmbeddings& capture);
 
 /// A row of a capture, and how far it is from another.
 struct NearRow {

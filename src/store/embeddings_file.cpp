@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/embeddings_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/program.h"
+#include "store/hdf5_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "lime-embeddings";
+constexpr std::int64_t kSchemaVersion = 1;
+
+void write_capture(Hdf5Writer& file, const std::string& group, const CaptureEmbeddings& capture) {
+  file.make_group(group);
+  file.set_attribute("label", capture.label, group);
+  file.write_column(group + "/rows/row", capture.row);
+  file.write_column(group + "/rows/sequence", capture.table.sequence);
+  file.write_column(group + "/rows/position", capture.table.position);
+  file.write_column(group + "/rows/token", capture.table.token);
+  file.write_column(group + "/rows/class", capture.table.class_id);
+  if (!capture.class_names.empty()) {
+    file.set_attribute("names", std::span<const std::string>(capture.class_names),
+                       group + "/rows/class");
+  }
+  for (const LayerEmbedding& layer : capture.layers) {
+    const std::string name = fmt::format("{}/{}/{:03}", group, layer.site, layer.layer);
+    file.write_matrix(name, layer.coordinates);
+    file.set_attribute("kl_divergence", layer.kl_divergence, name);
+  }
+}
+
+void check_is_embeddings(const Hdf5File& file) {
+  const std::string path = file.path().string();
+  if (!file.has_attribute("format") || file.string_attribute("format") != kFormat) {
+    throw FormatError("embeddings: '{}' must be of format {}", path, kFormat);
+  }
+  const std::int64_t version = file.int_attribute("schema_version");
+  if (version != kSchemaVersion) {
+    throw FormatError("embeddings: '{}' has schema version {}, this build reads {}; update", path,
+                      version, kSchemaVersion);
+  }
+}
+
+int layer_number(const std::string& name, const fs::path& path) {
+  int layer = 0;
+  const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
+  const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
+  if (!is_number || layer < 0 || layer >= kMostLayers) {
+    throw FormatError("embeddings: '{}': '{}' must be a layer's number, below {}", path.string(),
+                      name, kMostLayers);
+  }
+  return layer;
+}
+
+/// Label, rows and classes of the points of `group`.
+CaptureEmbeddings read_points(const Hdf5File& file, const std::string& group) {
+  CaptureEmbeddings capture;
+  capture.label = file.string_attribute("label", group);
+  capture.row = file.read<std::int64_t>(group + "/rows/row");
+  capture.table.sequence = file.read<std::int32_t>(group + "/rows/sequence");
+  capture.table.position = file.read<std::int32_t>(group + "/rows/position");
+  capture.table.token = file.read<std::int32_t>(group + "/rows/token");
+  const std::string classes = group + "/rows/class";
+  capture.table.class_id = file.read<std::int16_t>(classes);
+  if (file.has_attribute("names", classes)) {
+    capture.class_names = file.strings_attribute("names", classes);
+  }
+  const std::size_t count = capture.row.size();
+  const auto num_classes = static_cast<std::int64_t>(capture.class_names.size());
+  const RowTable& table = capture.table;
+  const bool is_whole = table.sequence.size() == count && table.position.size() == count &&
+                        table.token.size() == count && table.class_id.size() == count &&
+                        std::all_of(table.class_id.begin(), table.class_id.end(),
+                                    [&](std::int16_t id) { return id >= -1 && id < num_classes; });
+  if (!is_whole) {
+    throw FormatError(
+        "embeddings: '{}': the columns of '{}/rows' must be of one length and name classes that "
+        "there are",
+        file.path().string(), group);
+  }
+  return capture;
+}
+
+LayerEmbedding read_layer(const Hdf5File& file, const std::string& group, const std::string& site,
+                          const std::string& layer, std::int64_t count) {
+  const std::string name = fmt::format("{}/{}/{}", group, site, layer);
+  LayerEmbedding embedding{site, layer_number(layer, file.path()), file.read_matrix(name)};
+  const MatrixF& points = embedding.coordinates;
+  if (points.cols() != 2 || points.rows() != count || !points.allFinite()) {
+    throw FormatError("embeddings: '{}': '{}' must be {} finite points in the plane",
+                      file.path().string(), name, count);
+  }
+  if (file.has_attribute("kl_divergence", name)) {
+    embedding.kl_divergence = file.double_attribute("kl_divergence", name);
+  }
+  return embedding;
+}
+
+}  // namespace
+
+void write_embeddings(const fs::path& path, const std::vector<CaptureEmbeddings>& captures) {
+  Hdf5Writer file(path);
+  file.set_attribute("format", kFormat);
+  file.set_attribute("schema_version", kSchemaVersion);
+  file.set_attribute("tool", tool_version());
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    write_capture(file, fmt::format("captures/{}", i), captures[i]);
+  }
+  file.commit();
+}
+
+std::vector<CaptureEmbeddings> read_embeddings(const fs::path& path) {
+  const Hdf5File file(path);
+  check_is_embeddings(file);
+  std::vector<std::string> names = file.groups("captures");
+  // As numbers: "10" stands behind "9".
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  std::vector<CaptureEmbeddings> captures;
+  for (const std::string& name : names) {
+    const std::string group = "captures/" + name;
+    CaptureEmbeddings capture = read_points(file, group);
+    for (const std::string& site : file.groups(group)) {
+      if (site == "rows") continue;
+      for (const std::string& layer : file.datasets(group + "/" + site)) {
+        capture.layers.push_back(read_layer(file, group, site, layer, capture.size()));
+      }
+    }
+    captures.push_back(std::move(capture));
+  }
+  return captures;
+}
+
+}  // namespace lime

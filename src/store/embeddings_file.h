@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/matrix.h"
+#include "store/capture_info.h"
+
+namespace lime {
+
+/// As many layers as a file of results or embeddings may count: what a config.json may have.
+inline constexpr int kMostLayers = 10'000;
+
+/// The embedding of one layer.
+struct LayerEmbedding {
+  std::string site;
+  int layer = 0;        ///< in [0, kMostLayers)
+  MatrixF coordinates;  ///< [points, 2], finite
+  double kl_divergence = 0.0;
+};
+
+/// The embeddings of one capture, with what each point is.
+struct CaptureEmbeddings {
+  std::string label;
+  std::vector<std::int64_t> row;         ///< [points], rows of the capture
+  RowTable table;                        ///< of those rows; class_id: -1 where a row has none
+  std::vector<std::string> class_names;  ///< of the capture; empty without classes
+  std::vector<LayerEmbedding> layers;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
+};
+
+/// Writes embeddings as HDF5, format "lime-embeddings" of schema 1 (docs/results_format.md).
+/// @throws IoError
+void write_embeddings(const std::filesystem::path& path,
+                      const std::vector<CaptureEmbeddings>& captures);
+
+/// Reads what write_embeddings() wrote.
+/// @throws IoError
+/// @throws FormatError  if the file is of another format or schema, its parts differ in length, a
+///                      class or layer is none that there may be, or a point is not finite.
+std::vector<CaptureEmbeddings> read_embeddings(const std::filesystem::path& path);
+
+}  // namespace lime
