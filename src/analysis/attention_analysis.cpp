@@ -32,22 +32,13 @@ struct AttentionShared {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
 };
 
-std::int64_t tokens_of(const CaptureReader& capture, std::int64_t sequence) {
-  const auto at = static_cast<std::size_t>(sequence);
-  return capture.offsets()[at + 1] - capture.offsets()[at];
-}
-
-std::string quoted_path_of(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
-
 void check_length(const CaptureReader& capture, std::int64_t sequence, std::int64_t skipped) {
-  const std::int64_t tokens = tokens_of(capture, sequence);
+  const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens > skipped) return;
   throw InvalidArgument(
       "{}: sequence {} has {} token{}, and skip_queries leaves {} out; take a smaller one, or "
       "capture again without the sequence",
-      quoted_path_of(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
+      quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
 }
 
 /// Opens the captures with their patterns as the only site.
@@ -55,7 +46,7 @@ std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {
     static_cast<void>(PatternReader(capture.reader));  // refuses what has none
-    const std::string where = quoted_path_of(capture.reader) + ": " + kPatternSite;
+    const std::string where = quoted_path(capture.reader) + ": " + kPatternSite;
     capture.parts = {
         {kPatternSite, options.layer.choose_from(capture.reader.layers(kPatternSite), where)}};
   }
@@ -67,7 +58,7 @@ std::vector<int> choose_heads(const PatternReader& patterns, const std::vector<i
   std::iota(all.begin(), all.end(), 0);
   for (const int head : wanted) {
     if (head < patterns.num_heads()) continue;
-    throw InvalidArgument("head: {} has heads 0 to {}, got {}", quoted_path_of(patterns.capture()),
+    throw InvalidArgument("head: {} has heads 0 to {}, got {}", quoted_path(patterns.capture()),
                           patterns.num_heads() - 1, head);
   }
   const std::set<int> chosen(wanted.begin(), wanted.end());
@@ -75,16 +66,16 @@ std::vector<int> choose_heads(const PatternReader& patterns, const std::vector<i
 }
 
 void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64_t query) {
-  const std::int64_t tokens = tokens_of(capture, sequence);
+  const std::int64_t tokens = num_tokens(capture, sequence);
   if (query >= tokens) {
     throw InvalidArgument("query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
-                          tokens - 1, sequence, quoted_path_of(capture), query);
+                          tokens - 1, sequence, quoted_path(capture), query);
   }
   if (capture.router_layers().empty()) {
     throw InvalidArgument(
         "query: {} holds no routers to follow: its model has none, or they depend on the token; "
         "leave --query out",
-        quoted_path_of(capture));
+        quoted_path(capture));
   }
 }
 
@@ -99,9 +90,6 @@ ChosenPatterns choose_patterns(const ChosenCapture& capture, const AttentionOpti
     return prepared;
   }
   prepared.num_sequences = num_sequences_used(reader, options.max_sequences);
-  if (prepared.num_sequences == 0) {
-    throw InvalidArgument("{}: holds no sequences", quoted_path_of(reader));
-  }
   for (std::int64_t i = 0; i < prepared.num_sequences; ++i) {
     check_length(reader, i, options.skip_queries);
   }
@@ -114,7 +102,7 @@ void check_num_weights(const AttentionShared& shared) {
   if (!shared.options.sequence) return;
   std::int64_t weights = 0;
   for (std::size_t i = 0; i < shared.captures.size(); ++i) {
-    const std::int64_t tokens = tokens_of(shared.captures[i].reader, *shared.options.sequence);
+    const std::int64_t tokens = num_tokens(shared.captures[i].reader, *shared.options.sequence);
     weights += tokens * (tokens + 1) / 2 * std::ssize(shared.prepared[i].heads) *
                std::ssize(shared.captures[i].parts.front().layers);
   }
@@ -131,7 +119,7 @@ std::vector<Json> token_rows(const AttentionShared& shared) {
   const std::int64_t sequence = *shared.options.sequence;
   for (const ChosenCapture& capture : shared.captures) {
     const std::int64_t first = capture.reader.offsets()[static_cast<std::size_t>(sequence)];
-    for (std::int64_t t = 0; t < tokens_of(capture.reader, sequence); ++t) {
+    for (std::int64_t t = 0; t < num_tokens(capture.reader, sequence); ++t) {
       const std::int32_t token = capture.reader.rows().token[static_cast<std::size_t>(first + t)];
       Json row = {{"kind", "token"}, {"label", capture.label}, {"position", t}, {"token", token}};
       if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
@@ -146,7 +134,7 @@ void set_bytes(Unit& unit, const AttentionShared& shared, std::size_t capture, i
   const auto num_heads = static_cast<std::int64_t>(shared.prepared[capture].heads.size());
   const std::int64_t dim = reader.dim(kPatternSite, layer);
   if (shared.options.sequence) {
-    const std::int64_t tokens = tokens_of(reader, *shared.options.sequence);
+    const std::int64_t tokens = num_tokens(reader, *shared.options.sequence);
     unit.bytes = tokens * dim * 8 + num_heads * tokens * (tokens + 1) / 2 * kBytesPerWeight;
     return;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/routers_of.h"
+#include "analysis/token_sequences.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/layer_selection.h"
@@ -15,20 +16,15 @@
 namespace lime {
 
 PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) {
-  const std::string path = capture.path().string();
-  if (capture.info().rows != RowKind::kTokens || !capture.info().class_names.empty()) {
-    throw InvalidArgument(
-        "'{}': must hold every token of its sequences; capture again with --rows tokens and "
-        "without --only",
-        path);
-  }
+  check_whole_sequences(capture, "attention");
   const std::vector<std::string>& sites = capture.sites();
   if (std::find(sites.begin(), sites.end(), kPatternSite) == sites.end()) {
     throw InvalidArgument(
-        "'{}': holds no attention patterns, it has {}; capture again with --sites values,hidden,{}",
-        path, join_words(sites), kPatternSite);
+        "{}: holds no attention patterns, it has {}; capture again with --sites values,hidden,{}",
+        quoted_path(capture), join_words(sites), kPatternSite);
   }
-  const ModelConfig config = parse_model_config(capture.config(), "'" + path + "': config");
+  const ModelConfig config =
+      parse_model_config(capture.config(), quoted_path(capture) + ": config");
   num_heads_ = config.num_attention_heads;
   num_key_value_heads_ = config.num_key_value_heads;
 }
@@ -36,9 +32,8 @@ PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) 
 void PatternReader::check_sequence(std::int64_t sequence) const {
   const std::int64_t count = capture_->num_sequences();
   if (sequence >= 0 && sequence < count) return;
-  if (count == 0) throw InvalidArgument("'{}': holds no sequences", capture_->path().string());
-  throw InvalidArgument("sequence: must be in 0 to {}, the sequences of '{}', got {}", count - 1,
-                        capture_->path().string(), sequence);
+  throw InvalidArgument("sequence: must be in 0 to {}, the sequences of {}, got {}", count - 1,
+                        quoted_path(*capture_), sequence);
 }
 
 AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {

@@ -12,6 +12,7 @@
 #include "analysis/counterfactual_report.h"
 #include "analysis/counterfactual_rows.h"
 #include "analysis/routers_of.h"
+#include "analysis/token_sequences.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/suggest.h"
@@ -31,17 +32,7 @@ struct Shared {
   std::vector<std::string> identities;  ///< of the captures' sequences
 };
 
-std::string quoted_path(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
-
 bool has_classes(const CaptureReader& capture) { return !capture.info().class_names.empty(); }
-
-std::int64_t num_sequences_used(const CaptureReader& capture,
-                                const CounterfactualAnalysisOptions& options) {
-  const std::int64_t all = capture.num_sequences();
-  return options.max_sequences ? std::min(all, *options.max_sequences) : all;
-}
 
 /// Refuses captures whose rows are not single tokens, or too few for what is asked.
 void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOptions& options) {
@@ -63,15 +54,8 @@ void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOption
     require_rows_per_class(classes, capture.info().class_names, options.folds);
     return;
   }
-  const std::vector<std::int64_t>& offsets = capture.offsets();
-  for (std::int64_t i = 0; i < num_sequences_used(capture, options); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t tokens = offsets[at + 1] - offsets[at];
-    if (tokens >= 2) continue;
-    throw InvalidArgument(
-        "{}: sequence {} has {} token{}, and entropy needs at least 2; capture again without it",
-        quoted_path(capture), i, tokens, tokens == 1 ? "" : "s");
-  }
+  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
+  for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, "entropy");
 }
 
 /// Refuses captures that lack layers below the last one that is asked for.
@@ -128,7 +112,7 @@ std::vector<ChosenCapture> open_both(const CounterfactualAnalysisOptions& option
 SpectraRequest spectra_request(const Shared& shared, std::size_t capture) {
   const CounterfactualAnalysisOptions& options = shared.options;
   const CaptureReader& reader = shared.captures[capture].reader;
-  return {reader, options.site, num_sequences_used(reader, options),
+  return {reader, options.site, num_sequences_used(reader, options.max_sequences),
           needs_standardization(options.preset), options.alpha};
 }
 
@@ -236,7 +220,8 @@ CounterfactualNotes notes_of(const Shared& shared) {
   for (const ChosenCapture& capture : shared.captures) {
     notes.lines.push_back(fmt::format(
         "{}: {} sequences, {} {}, {}", capture.label,
-        classes ? capture.reader.num_sequences() : num_sequences_used(capture.reader, options),
+        classes ? capture.reader.num_sequences()
+                : num_sequences_used(capture.reader, options.max_sequences),
         capture.reader.num_rows(), classes ? "rows" : "tokens", capture.reader.path().string()));
   }
   return notes;
@@ -268,8 +253,8 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   for (const ChosenCapture& capture : shared->captures) {
     check_rows(capture.reader, options);
     check_layers(capture, options.site);
-    shared->identities.push_back(
-        sequences_identity(capture.reader, num_sequences_used(capture.reader, options)));
+    shared->identities.push_back(sequences_identity(
+        capture.reader, num_sequences_used(capture.reader, options.max_sequences)));
   }
   if (options.against) {
     check_same_rows(routed, shared->captures[1].reader);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/counterfactual_layer.h"
+#include "analysis/token_sequences.h"
 #include "analysis/value_blocks.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
@@ -217,22 +218,12 @@ std::optional<std::vector<double>> values_of(const Spectra& spectra,
 
 /// Mean over sequences of the smaller of tokens and dimensions, or of its logarithm.
 double mean_ceiling(const SpectraRequest& request, std::int64_t dim, bool is_rank) {
-  const std::vector<std::int64_t>& offsets = request.capture.offsets();
   double sum = 0.0;
   for (std::int64_t i = 0; i < request.num_sequences; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t tokens = offsets[at + 1] - offsets[at];
+    const std::int64_t tokens = num_tokens(request.capture, i);
     sum += is_rank ? static_cast<double>(std::min(tokens, dim)) : entropy_ceiling(tokens, dim);
   }
   return sum / static_cast<double>(request.num_sequences);
-}
-
-std::int64_t longest_sequence(const CaptureReader& capture) {
-  std::int64_t longest = 0;
-  for (std::size_t i = 1; i < capture.offsets().size(); ++i) {
-    longest = std::max(longest, capture.offsets()[i] - capture.offsets()[i - 1]);
-  }
-  return longest;
 }
 
 }  // namespace
@@ -295,7 +286,7 @@ std::int64_t spectra_bytes_per_thread(const SpectraRequest& request, std::int64_
                            request.capture.num_sequences());
   const ValueBuffer buffer = blocks.make_buffer();
   const std::int64_t dim = num_key_value_heads * buffer.head_dim();
-  const std::int64_t tokens = longest_sequence(request.capture);
+  const std::int64_t tokens = longest_sequence(request.capture, request.capture.num_sequences());
   const std::int64_t smaller = std::min(tokens, dim);
   const std::int64_t routing = (dim + buffer.num_sources()) * tokens * 8;
   const std::int64_t tile = buffer.num_sources() * 512 * 8;

@@ -10,9 +10,8 @@
 #include "analysis/entropy_on_gpu.h"
 #include "analysis/entropy_report.h"
 #include "analysis/entropy_rows.h"
+#include "analysis/token_sequences.h"
 #include "core/errors.h"
-#include "core/suggest.h"
-#include "core/utf8.h"
 #include "metrics/entropy/sequence_entropies.h"
 
 namespace lime {
@@ -20,44 +19,6 @@ namespace {
 
 /// For what is small beside a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
-
-std::string quoted_path(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
-
-std::int64_t num_sequences_used(const CaptureReader& capture,
-                                const EntropyAnalysisOptions& options) {
-  const std::int64_t all = capture.num_sequences();
-  return options.max_sequences ? std::min(all, *options.max_sequences) : all;
-}
-
-/// Refuses captures whose rows are not whole sequences of tokens.
-void check_rows(const CaptureReader& capture, const EntropyAnalysisOptions& options) {
-  const CaptureInfo& info = capture.info();
-  if (info.rows != RowKind::kTokens) {
-    throw InvalidArgument(
-        "{}: holds one row per sequence (--rows {}), and entropy needs every token of a sequence; "
-        "capture again with --rows tokens",
-        quoted_path(capture), enum_name(info.rows));
-  }
-  if (!info.class_names.empty()) {
-    throw InvalidArgument(
-        "{}: holds only some tokens ({}), and entropy needs every token of a sequence; capture "
-        "again without --only",
-        quoted_path(capture), printable(join_words(info.class_names)));
-  }
-  const std::int64_t count = num_sequences_used(capture, options);
-  if (count == 0) throw InvalidArgument("{}: holds no sequences", quoted_path(capture));
-  const std::vector<std::int64_t>& offsets = capture.offsets();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t tokens = offsets[at + 1] - offsets[at];
-    if (tokens >= 2) continue;
-    throw InvalidArgument(
-        "{}: sequence {} has {} token{}, and entropy needs at least 2; capture again without it",
-        quoted_path(capture), i, tokens, tokens == 1 ? "" : "s");
-  }
-}
 
 /// Diff-eRank compares the same sequences in two models.
 void check_same_sequences(const CaptureReader& a, const CaptureReader& b) {
@@ -90,34 +51,20 @@ SequenceEntropies measure_layer(const Shared& shared, const CaptureReader& captu
   const EntropyAnalysisOptions& options = shared.options;
   const std::optional<Standardization> standardization =
       standardization_of(capture, site, layer, options.entropy.preset);
+  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
   if (shared.gpu) {
-    return measure_layer_on_gpu(*shared.gpu, capture, site, layer,
-                                num_sequences_used(capture, options), standardization, context);
+    return measure_layer_on_gpu(*shared.gpu, capture, site, layer, count, standardization, context);
   }
-  const std::vector<std::int64_t>& offsets = capture.offsets();
-  const std::int64_t dim = capture.dim(site, layer);
-  SequenceSource source;
-  source.count = num_sequences_used(capture, options);
-  source.read = [&](std::int64_t index, MatrixF& rows) {
-    const std::int64_t first = offsets[static_cast<std::size_t>(index)];
-    rows.resize(offsets[static_cast<std::size_t>(index) + 1] - first, dim);
-    capture.read_rows(site, layer, first, rows.rows(),
-                      {rows.data(), static_cast<std::size_t>(rows.size())});
-  };
-  return sequence_entropies(source, standardization, options.entropy, context.pool,
-                            context.on_progress, context.stop);
+  return sequence_entropies(token_sequences(capture, site, layer, count), standardization,
+                            options.entropy, context.pool, context.on_progress, context.stop);
 }
 
 /// Bytes for one sequence: the rows as they are read, the same in double, and the work on the
 /// smaller Gram matrix.
 std::int64_t bytes_per_sequence(const CaptureReader& capture, std::int64_t dim,
                                 const EntropyAnalysisOptions& options) {
-  const std::vector<std::int64_t>& offsets = capture.offsets();
-  std::int64_t longest = 0;
-  for (std::int64_t i = 0; i < num_sequences_used(capture, options); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    longest = std::max(longest, offsets[at + 1] - offsets[at]);
-  }
+  const std::int64_t longest =
+      longest_sequence(capture, num_sequences_used(capture, options.max_sequences));
   const std::int64_t smaller = std::min(longest, dim);
   return longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
 }
@@ -130,7 +77,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
       for (const int layer : layers) {
         Unit unit = layer_unit(capture, site, layer);
         unit.identity = shared->identities[i];
-        unit.work = num_sequences_used(capture.reader, shared->options);
+        unit.work = num_sequences_used(capture.reader, shared->options.max_sequences);
         if (shared->gpu) {
           unit.bytes = shared->gpu->staging_bytes;
         } else {
@@ -159,9 +106,9 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   shared->options.summary.seed = run.seed;
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
-    check_rows(capture.reader, options);
-    shared->identities.push_back(
-        sequences_identity(capture.reader, num_sequences_used(capture.reader, options)));
+    const std::int64_t count = num_sequences_used(capture.reader, options.max_sequences);
+    check_token_sequences(capture.reader, count, "entropy");
+    shared->identities.push_back(sequences_identity(capture.reader, count));
   }
   const DeviceName device = DeviceName::parse(options.device);
   if (device.is_gpu) {

@@ -19,12 +19,8 @@ constexpr std::int64_t kOtherBytes = std::int64_t{16} << 20;
 constexpr double kMebibyte = 1048576.0;
 
 std::vector<std::int64_t> lengths_of(const CaptureReader& capture, std::int64_t count) {
-  const std::vector<std::int64_t>& offsets = capture.offsets();
   std::vector<std::int64_t> lengths;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    lengths.push_back(offsets[at + 1] - offsets[at]);
-  }
+  for (std::int64_t i = 0; i < count; ++i) lengths.push_back(num_tokens(capture, i));
   return lengths;
 }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 
+#include "analysis/token_sequences.h"
 #include "core/errors.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/entropy/standardize.h"
@@ -24,20 +26,10 @@ constexpr double kSmallestEigenvalue = 1e-12;
 /// One layer of a capture, and how its rows are standardised.
 struct ExploredLayer {
   const CaptureReader& capture;
-  const std::string& site;
-  int layer;
+  SequenceSource sequences;
   std::int64_t dim;
-  std::int64_t num_sequences;
   Standardization standardization;
   VectorD scale;  ///< 1 / divisor
-
-  void read(std::int64_t sequence, MatrixF& rows) const {
-    const auto at = static_cast<std::size_t>(sequence);
-    const std::int64_t first = capture.offsets()[at];
-    rows.resize(capture.offsets()[at + 1] - first, dim);
-    capture.read_rows(site, layer, first, rows.rows(),
-                      {rows.data(), static_cast<std::size_t>(rows.size())});
-  }
 
   linalg::AffineRows<float> standardized(const MatrixF& rows) const {
     return {.x = rows.data(),
@@ -48,17 +40,6 @@ struct ExploredLayer {
             .column_scale = scale.data()};
   }
 };
-
-void check_whole_sequences(const CaptureReader& capture) {
-  const CaptureInfo& info = capture.info();
-  if (info.rows == RowKind::kTokens && info.class_names.empty() && capture.num_sequences() > 0) {
-    return;
-  }
-  throw InvalidArgument(
-      "'{}': must hold every token of its sequences; capture again with --rows tokens and without "
-      "--only",
-      capture.path().string());
-}
 
 /// Shares of the sum, descending.
 std::vector<double> shares_of(std::span<const double> eigenvalues) {
@@ -78,9 +59,9 @@ std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& n
   gram.set_zero();
   linalg::GramBuilder builder;
   MatrixF rows;
-  for (std::int64_t s = 0; s < layer.num_sequences; ++s) {
+  for (std::int64_t s = 0; s < layer.sequences.count; ++s) {
     if (stop.stop_requested()) throw Interrupted("explore_layer: interrupted");
-    layer.read(s, rows);
+    layer.sequences.read(s, rows);
     num_rows += rows.rows();
     builder.add_feature_gram(layer.standardized(rows), gram);
   }
@@ -108,7 +89,7 @@ std::string text_of(const CaptureReader& capture, std::int64_t sequence) {
 
 ExploredSequence explored(const ExploredLayer& layer, std::int64_t sequence, double entropy) {
   MatrixF rows;
-  layer.read(sequence, rows);
+  layer.sequences.read(sequence, rows);
   return {.sequence = sequence,
           .entropy = entropy,
           .ceiling = std::log(static_cast<double>(std::min<std::int64_t>(rows.rows(), layer.dim))),
@@ -129,23 +110,21 @@ LayerExploration explore_layer(const CaptureReader& capture, const std::string& 
                                const LayerExplorationOptions& options, ThreadPool& pool,
                                const ProgressFn& on_progress, std::stop_token stop) {
   options.validate();
-  check_whole_sequences(capture);
-  const std::int64_t all = capture.num_sequences();
+  check_whole_sequences(capture, "a layer's spectrum");
+  const std::optional<std::int64_t> most =
+      options.max_sequences > 0 ? std::optional(options.max_sequences) : std::nullopt;
+  const std::int64_t count = num_sequences_used(capture, most);
   const RunningStatistics statistics = capture.statistics(site, layer);
   ExploredLayer explored_layer{
       .capture = capture,
-      .site = site,
-      .layer = layer,
+      .sequences = token_sequences(capture, site, layer, count),
       .dim = capture.dim(site, layer),
-      .num_sequences = options.max_sequences > 0 ? std::min(all, options.max_sequences) : all,
       .standardization = make_standardization({statistics.count, statistics.mean, statistics.m2}),
       .scale = {}};
   explored_layer.scale = explored_layer.standardization.divisor.cwiseInverse();
-  const SequenceSource source{
-      .count = explored_layer.num_sequences,
-      .read = [&](std::int64_t index, MatrixF& rows) { explored_layer.read(index, rows); }};
   const std::vector<double> entropies =
-      sequence_entropies(source, explored_layer.standardization, {}, pool, on_progress, stop)
+      sequence_entropies(explored_layer.sequences, explored_layer.standardization, {}, pool,
+                         on_progress, stop)
           .of_order(0);
   std::vector<std::int64_t> order(entropies.size());
   std::iota(order.begin(), order.end(), 0);
@@ -155,7 +134,7 @@ LayerExploration explore_layer(const CaptureReader& capture, const std::string& 
   LayerExploration result;
   result.site = site;
   result.layer = layer;
-  result.num_sequences = explored_layer.num_sequences;
+  result.num_sequences = count;
   result.mean_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /
                         static_cast<double>(entropies.size());
   result.spectrum = spectrum_of_rows(explored_layer, result.num_rows, stop);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/token_sequences.h"
 #include "core/errors.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
@@ -16,10 +17,6 @@ namespace lime {
 namespace {
 
 constexpr const char* kLimePaper = "lime-paper";
-
-std::string quoted_path(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
 
 std::string name_at(const std::vector<std::string>& names, std::size_t index) {
   return index < names.size() ? names[index] : "";

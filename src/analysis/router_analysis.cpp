@@ -10,6 +10,7 @@
 
 #include "analysis/router_report.h"
 #include "analysis/routers_of.h"
+#include "analysis/token_sequences.h"
 #include "analysis/value_blocks.h"
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
@@ -66,9 +67,8 @@ void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& check
       checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
 }
 
-std::int64_t num_sequences_used(const RouterJob& job) {
-  const std::int64_t all = job.capture->num_sequences();
-  return job.options.max_sequences ? std::min(all, *job.options.max_sequences) : all;
+std::int64_t num_sequences_of(const RouterJob& job) {
+  return num_sequences_used(*job.capture, job.options.max_sequences);
 }
 
 void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
@@ -119,7 +119,7 @@ std::optional<VectorD> cancellation_of(const RouterJob& job, Index layer,
   if (job.cancellation_site.empty()) return std::nullopt;
   const LayerRouter& router = job.layer_routers[static_cast<std::size_t>(layer)];
   const ValueBlocks blocks(*job.capture, job.cancellation_site, layer, router.num_heads(),
-                           num_sequences_used(job));
+                           num_sequences_of(job));
   ValueBuffer buffer = blocks.make_buffer();
   CancellationIndex index(router.num_heads());
   std::int64_t done = 0;
@@ -127,7 +127,7 @@ std::optional<VectorD> cancellation_of(const RouterJob& job, Index layer,
     blocks.read(block, buffer, context.pool, context.stop);
     index.add(buffer, router, {0, block.num_rows});
     done += block.num_sequences;
-    if (context.on_progress) context.on_progress({done, num_sequences_used(job), ""});
+    if (context.on_progress) context.on_progress({done, num_sequences_of(job), ""});
   }
   return index.mean();
 }
@@ -210,8 +210,8 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
   unit.where = fmt::format("'{}': layer {}", job->options.checkpoint.string(), layer);
   if (!job->cancellation_site.empty()) {
     const ValueBlocks blocks(*job->capture, job->cancellation_site, layer,
-                             job->routers.num_key_value_heads, num_sequences_used(*job));
-    unit.work = std::max<std::int64_t>(num_sequences_used(*job), 1);
+                             job->routers.num_key_value_heads, num_sequences_of(*job));
+    unit.work = std::max<std::int64_t>(num_sequences_of(*job), 1);
     unit.where = fmt::format("'{}': layer {}", job->capture->path().string(), layer);
     // Routed values and norms of one block in double, beside the buffer and what is being read.
     unit.bytes = blocks.bytes() + 4 * blocks.bytes_per_thread();

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/token_sequences.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
@@ -16,10 +17,6 @@ namespace lime {
 namespace {
 
 using Eigen::Index;
-
-std::string quoted_path(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
 
 /// The matrix of every dimension, from columns in which the dimension runs fastest.
 LayerRouter split_dimensions(const MatrixF& weights, Index head_dim) {

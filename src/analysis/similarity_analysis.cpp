@@ -10,6 +10,7 @@
 #include "analysis/geometry_sample.h"
 #include "analysis/similarity_map.h"
 #include "analysis/similarity_report.h"
+#include "analysis/token_sequences.h"
 #include "core/errors.h"
 #include "metrics/jackknife.h"
 
@@ -17,10 +18,6 @@ namespace lime {
 namespace {
 
 constexpr std::int64_t kFewestRows = 4;
-
-std::string quoted_path(const CaptureReader& capture) {
-  return "'" + capture.path().string() + "'";
-}
 
 void check_same_tokens(const CaptureReader& a, const CaptureReader& b) {
   if (a.offsets() == b.offsets() && a.rows().token == b.rows().token &&

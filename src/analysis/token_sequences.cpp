@@ -9,7 +9,10 @@
 #include "core/utf8.h"
 
 namespace lime {
-namespace {
+
+std::string quoted_path(const CaptureReader& capture) {
+  return "'" + capture.path().string() + "'";
+}
 
 std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence) {
   const std::vector<std::int64_t>& offsets = capture.offsets();
@@ -17,38 +20,44 @@ std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence) {
   return offsets[i + 1] - offsets[i];
 }
 
-}  // namespace
-
 std::int64_t num_sequences_used(const CaptureReader& capture,
                                 std::optional<std::int64_t> max_sequences) {
   const std::int64_t all = capture.num_sequences();
   return max_sequences ? std::min(all, *max_sequences) : all;
 }
 
-void check_token_sequences(const CaptureReader& capture, std::int64_t count,
-                           std::string_view metric) {
-  const std::string path = "'" + capture.path().string() + "'";
+void check_whole_sequences(const CaptureReader& capture, std::string_view metric) {
   const CaptureInfo& info = capture.info();
   if (info.rows != RowKind::kTokens) {
     throw InvalidArgument(
         "{}: holds one row per sequence (--rows {}), and {} needs every token of a sequence; "
         "capture again with --rows tokens",
-        path, enum_name(info.rows), metric);
+        quoted_path(capture), enum_name(info.rows), metric);
   }
   if (!info.class_names.empty()) {
     throw InvalidArgument(
         "{}: holds only some tokens ({}), and {} needs every token of a sequence; capture again "
         "without --only",
-        path, printable(join_words(info.class_names)), metric);
+        quoted_path(capture), printable(join_words(info.class_names)), metric);
   }
-  if (count == 0) throw InvalidArgument("{}: holds no sequences", path);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t tokens = num_tokens(capture, i);
-    if (tokens >= 2) continue;
-    throw InvalidArgument(
-        "{}: sequence {} has {} token{}, and {} needs at least 2; capture again without it", path,
-        i, tokens, tokens == 1 ? "" : "s", metric);
+  if (capture.num_sequences() == 0) {
+    throw InvalidArgument("{}: holds no sequences", quoted_path(capture));
   }
+}
+
+void check_two_tokens(const CaptureReader& capture, std::int64_t sequence,
+                      std::string_view metric) {
+  const std::int64_t tokens = num_tokens(capture, sequence);
+  if (tokens >= 2) return;
+  throw InvalidArgument(
+      "{}: sequence {} has {} token{}, and {} needs at least 2; capture again without it",
+      quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", metric);
+}
+
+void check_token_sequences(const CaptureReader& capture, std::int64_t count,
+                           std::string_view metric) {
+  check_whole_sequences(capture, metric);
+  for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, metric);
 }
 
 SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,

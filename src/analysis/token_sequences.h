@@ -11,14 +11,28 @@
 
 namespace lime {
 
+/// The path of `capture` in quotes, as messages name it.
+std::string quoted_path(const CaptureReader& capture);
+
+/// Tokens of one sequence.
+std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence);
+
 /// How many sequences of `capture` are used: all, or the first `max_sequences`.
 std::int64_t num_sequences_used(const CaptureReader& capture,
                                 std::optional<std::int64_t> max_sequences);
 
-/// Refuses captures whose rows are not whole sequences of at least two tokens each.
-/// @param count   the sequences that are used, the first ones.
+/// Refuses captures whose rows are not whole sequences of tokens, or that hold none.
 /// @param metric  names the command in the message, e.g. "geometry".
 /// @throws InvalidArgument
+void check_whole_sequences(const CaptureReader& capture, std::string_view metric);
+
+/// Refuses a sequence of fewer than two tokens.
+/// @param metric  as above. @throws InvalidArgument
+void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::string_view metric);
+
+/// Refuses captures whose rows are not whole sequences of at least two tokens each.
+/// @param count   the sequences that are used, the first ones.
+/// @param metric  as above. @throws InvalidArgument
 void check_token_sequences(const CaptureReader& capture, std::int64_t count,
                            std::string_view metric);
 

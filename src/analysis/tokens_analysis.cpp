@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/column_table.h"
+#include "analysis/token_sequences.h"
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
@@ -23,28 +24,17 @@ struct TokensShared {
   std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
 };
 
-std::int64_t num_tokens_of(const CaptureReader& capture, std::int64_t sequence) {
-  const auto at = static_cast<std::size_t>(sequence);
-  return capture.offsets()[at + 1] - capture.offsets()[at];
-}
-
 void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
-  const std::string path = capture.path().string();
-  const CaptureInfo& info = capture.info();
-  if (info.rows != RowKind::kTokens || !info.class_names.empty()) {
-    throw InvalidArgument(
-        "'{}': must hold every token of its sequences; capture again with --rows tokens and "
-        "without --only",
-        path);
-  }
+  check_whole_sequences(capture, "a profile of tokens");
   if (sequence >= capture.num_sequences()) {
-    throw InvalidArgument("sequence: must be below the {} of '{}', got {}", capture.num_sequences(),
-                          path, sequence);
+    throw InvalidArgument("sequence: must be below the {} of {}, got {}", capture.num_sequences(),
+                          quoted_path(capture), sequence);
   }
-  const std::int64_t tokens = num_tokens_of(capture, sequence);
+  const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens < 2) {
-    throw InvalidArgument("'{}': sequence {} has {} token{}, and entropy needs at least 2", path,
-                          sequence, tokens, tokens == 1 ? "" : "s");
+    throw InvalidArgument(
+        "{}: sequence {} has {} token{}, and entropy needs at least 2; choose another one",
+        quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s");
   }
 }
 
@@ -153,7 +143,7 @@ Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
     for (const auto& [site, layers] : capture.parts) {
       for (const int layer : layers) {
         Unit unit = layer_unit(capture, site, layer);
-        const std::int64_t tokens = num_tokens_of(capture.reader, options.sequence);
+        const std::int64_t tokens = num_tokens(capture.reader, options.sequence);
         const std::int64_t dim = capture.reader.dim(site, layer);
         const std::int64_t smaller = std::min(tokens, dim);
         unit.bytes = tokens * dim * 12 + 3 * smaller * smaller * 8 + tokens * smaller * 8;

@@ -81,7 +81,7 @@ TEST_F(ExplorationTest, RefusesCapturesOfSomeTokens) {
     explore_layer(reader, "values", 0, {}, pool_);
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("must hold every token of its sequences"));
+    EXPECT_THAT(error.what(), HasSubstr("needs every token of a sequence"));
   }
 }
 

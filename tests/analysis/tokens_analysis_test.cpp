@@ -92,7 +92,7 @@ TEST_F(TokensAnalysisTest, RefusesWhatItCannotMeasure) {
   testing::SmallCapture words = testing::example_capture();
   words.class_names = {" is"};
   use(words, "words.h5");
-  EXPECT_THAT(refusal(), HasSubstr("must hold every token of its sequences"));
+  EXPECT_THAT(refusal(), HasSubstr("needs every token of a sequence"));
 }
 
 TEST_F(TokensAnalysisTest, TextsComeFromTheTokenizerOfTheCapture) {
