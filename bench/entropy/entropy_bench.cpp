@@ -88,7 +88,9 @@ Standardization standardization_of(const std::vector<MatrixF>& sequences) {
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     all.middleRows(static_cast<Eigen::Index>(i) * tokens, tokens) = sequences[i];
   }
-  return make_standardization(feature_statistics(all));
+  RunningStatistics statistics;
+  statistics.add(all);
+  return make_standardization(statistics);
 }
 
 /// One line of JSON: seconds per sequence (median over the passes) and the values.

@@ -10,6 +10,7 @@
 #include "analysis/token_sequences.h"
 #include "analysis/value_blocks.h"
 #include "core/errors.h"
+#include "core/running_statistics.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/routed_spectrum.h"
 #include "metrics/router/value_moments.h"
@@ -72,7 +73,7 @@ struct Counter {
 };
 
 /// Puts statistics of some dimensions of the heads to their place among all features.
-void insert(FeatureStatistics& all, const FeatureStatistics& part, Index first) {
+void insert(RunningStatistics& all, const RunningStatistics& part, Index first) {
   all.count = part.count;
   all.mean.segment(first, part.mean.size()) = part.mean;
   all.m2.segment(first, part.m2.size()) = part.m2;
@@ -85,8 +86,8 @@ std::vector<Standardization> standardizations(const ValueBlocks& blocks,
   const UnitContext& context = counter.context;
   const Index heads = buffer.num_key_value_heads();
   const Index features = heads * buffer.head_dim();
-  std::vector<FeatureStatistics> statistics(routers.distinct.size());
-  for (FeatureStatistics& entry : statistics) {
+  std::vector<RunningStatistics> statistics(routers.distinct.size());
+  for (RunningStatistics& entry : statistics) {
     entry.mean.resize(features);
     entry.m2.resize(features);
   }
@@ -105,7 +106,7 @@ std::vector<Standardization> standardizations(const ValueBlocks& blocks,
     });
   }
   std::vector<Standardization> result;
-  for (const FeatureStatistics& entry : statistics) result.push_back(make_standardization(entry));
+  for (const RunningStatistics& entry : statistics) result.push_back(make_standardization(entry));
   return result;
 }
 

@@ -33,8 +33,7 @@ std::optional<Standardization> standardization_of(const CaptureReader& capture,
                                                   const std::string& site, int layer,
                                                   EntropyPreset preset) {
   if (!needs_standardization(preset)) return std::nullopt;
-  const RunningStatistics statistics = capture.statistics(site, layer);
-  return make_standardization({statistics.count, statistics.mean, statistics.m2});
+  return make_standardization(capture.statistics(site, layer));
 }
 
 /// What the units of one analysis share.

@@ -114,12 +114,11 @@ LayerExploration explore_layer(const CaptureReader& capture, const std::string& 
   const std::optional<std::int64_t> most =
       options.max_sequences > 0 ? std::optional(options.max_sequences) : std::nullopt;
   const std::int64_t count = num_sequences_used(capture, most);
-  const RunningStatistics statistics = capture.statistics(site, layer);
   ExploredLayer explored_layer{
       .capture = capture,
       .sequences = token_sequences(capture, site, layer, count),
       .dim = capture.dim(site, layer),
-      .standardization = make_standardization({statistics.count, statistics.mean, statistics.m2}),
+      .standardization = make_standardization(capture.statistics(site, layer)),
       .scale = {}};
   explored_layer.scale = explored_layer.standardization.divisor.cwiseInverse();
   const std::vector<double> entropies =

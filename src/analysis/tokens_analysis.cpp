@@ -42,9 +42,7 @@ UnitResult measure_tokens(const TokensShared& shared, const CaptureReader& captu
                           const std::string& site, int layer, const UnitContext& context) {
   const std::int64_t sequence = shared.options.sequence;
   const MatrixF rows = capture.read_sequence(site, layer, sequence);
-  const RunningStatistics statistics = capture.statistics(site, layer);
-  const MatrixD z =
-      standardize(rows, make_standardization({statistics.count, statistics.mean, statistics.m2}));
+  const MatrixD z = standardize(rows, make_standardization(capture.statistics(site, layer)));
   const TokenProfile profile = token_profile(rows);
   const TokenContributions entropy =
       token_contributions(z, shared.options.alpha, context.pool, context.stop);

@@ -9,6 +9,7 @@
 #include "core/csv.h"
 
 namespace lime {
+
 CaptureEmbeddings points_of(const std::string& label, const CaptureReader& capture,
                             const ClassRows& rows) {
   const RowTable& all = capture.rows();

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "store/running_statistics.h"
+#include "core/running_statistics.h"
 
 namespace lime {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/bounded_queue.h"
+#include "core/running_statistics.h"
 #include "store/capture_writer.h"
-#include "store/running_statistics.h"
 
 namespace lime {
 

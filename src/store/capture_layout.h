@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/running_statistics.h"
 #include "store/capture_info.h"
 #include "store/hdf5_file.h"
-#include "store/running_statistics.h"
 
 namespace lime {
 

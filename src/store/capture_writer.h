@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/matrix.h"
+#include "core/running_statistics.h"
 #include "store/capture_info.h"
-#include "store/running_statistics.h"
 
 namespace lime {
 

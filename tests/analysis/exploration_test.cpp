@@ -14,6 +14,7 @@
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/standardize.h"
+#include "support/statistics.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -36,7 +37,7 @@ TEST_F(ExplorationTest, ALayersSpectrumIsThatOfTheCovarianceOfItsStandardizedRow
   const CaptureReader reader = capture(testing::example_capture());
   const LayerExploration layer = explore_layer(reader, "hidden", 1, {}, pool_);
   const MatrixF rows = reader.read_all("hidden", 1);
-  const MatrixD z = standardize(rows, make_standardization(feature_statistics(rows)));
+  const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(rows)));
   const Eigen::SelfAdjointEigenSolver<MatrixD> solver(z.transpose() * z);
   const VectorD expected = solver.eigenvalues().reverse() / solver.eigenvalues().sum();
   ASSERT_EQ(layer.spectrum.size(), 6U);
@@ -52,7 +53,7 @@ TEST_F(ExplorationTest, ExtremesAreTheSequencesOfLowestAndHighestEntropy) {
   const LayerExploration layer =
       explore_layer(reader, "values", 0, {.max_sequences = 0, .extremes = 2}, pool_);
   const MatrixF rows = reader.read_all("values", 0);
-  const MatrixD z = standardize(rows, make_standardization(feature_statistics(rows)));
+  const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(rows)));
   std::vector<double> entropies;
   for (const auto& [first, count] : {std::pair(0, 5), std::pair(5, 8), std::pair(13, 3)}) {
     const MatrixD part = z.middleRows(first, count);

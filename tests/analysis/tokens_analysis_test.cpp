@@ -15,6 +15,7 @@
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/standardize.h"
 #include "support/refusal.h"
+#include "support/statistics.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -49,7 +50,7 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
   const CaptureReader reader(folder_ / "run.h5");
   const MatrixF rows = reader.read_sequence("hidden", 1, 1);
   const MatrixF all = reader.read_all("hidden", 1);
-  const MatrixD z = standardize(rows, make_standardization(feature_statistics(all)));
+  const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(all)));
   const Json& third = report.results.rows.at(8 + 2);
   EXPECT_EQ(third.at("layer"), 1);
   EXPECT_EQ(third.at("position"), 2);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/random.h"
+#include "core/running_statistics.h"
 #include "store/capture_writer.h"
-#include "store/running_statistics.h"
 
 namespace lime::testing {
 namespace {

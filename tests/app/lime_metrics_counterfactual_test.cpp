@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/standardize.h"
+#include "support/statistics.h"
 
 namespace lime {
 namespace {
@@ -67,7 +68,7 @@ class CounterfactualCommandTest : public LimeMetricsTest {
 
 /// Mean entropy over the sequences, from the definition: standardised over all rows.
 double entropy_of_rows(const MatrixF& rows, double alpha) {
-  const Standardization standardization = make_standardization(feature_statistics(rows));
+  const Standardization standardization = make_standardization(testing::statistics_of(rows));
   double sum = 0.0;
   Eigen::Index first = 0;
   for (const std::int64_t length : kLengths) {
@@ -239,7 +240,7 @@ TEST_F(CounterfactualCommandTest, StatisticsAreThoseOfTheWholeCapture) {
   const RoutedCapture capture = write_lime();
   const Json table = rows("counterfactual lime.h5 --router identity --max-sequences 1 --layer 1");
   const MatrixF routed = routed_values(capture, 1, capture.routers[1]).cast<float>();
-  const Standardization standardization = make_standardization(feature_statistics(routed));
+  const Standardization standardization = make_standardization(testing::statistics_of(routed));
   EXPECT_NEAR(mean_of(table, 1, "trained", "entropy"),
               matrix_renyi_entropy(standardize(routed.topRows(kLengths[0]), standardization), 0.5),
               1e-6);

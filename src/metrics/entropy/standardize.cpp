@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-void check_statistics(const FeatureStatistics& statistics) {
+void check_statistics(const RunningStatistics& statistics) {
   if (statistics.count < 2) {
     throw InvalidArgument("standardize: the statistics must come from at least 2 rows, got {}",
                           statistics.count);
@@ -30,33 +30,13 @@ void check_statistics(const FeatureStatistics& statistics) {
 
 }  // namespace
 
-Standardization make_standardization(const FeatureStatistics& statistics, double epsilon) {
+Standardization make_standardization(const RunningStatistics& statistics, double epsilon) {
   check_statistics(statistics);
   if (!(epsilon > 0.0) || !std::isfinite(epsilon)) {
     throw InvalidArgument("standardize: epsilon must be > 0, got {}", epsilon);
   }
   const double degrees = static_cast<double>(statistics.count - 1);
   return {statistics.mean, ((statistics.m2.array() / degrees).sqrt() + epsilon).matrix()};
-}
-
-FeatureStatistics feature_statistics(const ConstMatrixRef& rows) {
-  if (rows.rows() < 2) {
-    throw InvalidArgument("standardize: the statistics must come from at least 2 rows, got {}",
-                          rows.rows());
-  }
-  FeatureStatistics statistics;
-  statistics.count = rows.rows();
-  statistics.mean = VectorD::Zero(rows.cols());
-  statistics.m2 = VectorD::Zero(rows.cols());
-  for (Eigen::Index r = 0; r < rows.rows(); ++r) {
-    statistics.mean += rows.row(r).cast<double>().transpose();
-  }
-  statistics.mean /= static_cast<double>(rows.rows());
-  for (Eigen::Index r = 0; r < rows.rows(); ++r) {
-    statistics.m2 +=
-        (rows.row(r).cast<double>().transpose() - statistics.mean).array().square().matrix();
-  }
-  return statistics;
 }
 
 MatrixD standardize(const ConstMatrixRef& rows, const Standardization& standardization) {

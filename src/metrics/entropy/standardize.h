@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "core/matrix.h"
+#include "core/running_statistics.h"
 
 namespace lime {
-
-/// Count, mean and sum of squared deviations of every dimension over a whole data set, as
-/// /statistics/ of a capture file stores them.
-struct FeatureStatistics {
-  std::int64_t count = 0;  ///< rows seen, >= 2
-  VectorD mean;            ///< [dim]
-  VectorD m2;              ///< [dim], sum of (x - mean)^2
-};
 
 /// What is subtracted from and divides each dimension.
 struct Standardization {
@@ -32,12 +23,8 @@ inline constexpr double kStandardizationEpsilon = 1e-5;
 ///                          epsilon is not > 0.
 /// Source: corl-team/lime, src/analysis/entropy.py (torch's unbiased std over all sequences and
 /// tokens, eps = 1e-5).
-Standardization make_standardization(const FeatureStatistics& statistics,
+Standardization make_standardization(const RunningStatistics& statistics,
                                      double epsilon = kStandardizationEpsilon);
-
-/// Statistics of the rows at hand, for data that did not come from a capture file. Two passes,
-/// in double. @throws InvalidArgument  if there are fewer than two rows.
-FeatureStatistics feature_statistics(const ConstMatrixRef& rows);
 
 /// Standardises every dimension: z = (x - mean) / divisor, [num_rows, dim], in double.
 /// @throws InvalidArgument  if the dimensions differ.

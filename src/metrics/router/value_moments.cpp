@@ -62,7 +62,7 @@ void ValueMoments::add(const ValueBuffer& values, ThreadPool& pool) {
   count_ += values.num_tokens();
 }
 
-FeatureStatistics ValueMoments::routed(const LayerRouter& router) const {
+RunningStatistics ValueMoments::routed(const LayerRouter& router) const {
   if (count_ == 0) throw InvalidArgument("value moments: no token was added");
   if (router.num_sources() > num_sources_) {
     throw InvalidArgument("value moments: the router has {} columns, more than {} buffered heads",
@@ -71,7 +71,7 @@ FeatureStatistics ValueMoments::routed(const LayerRouter& router) const {
   const Index heads = router.num_heads();
   const Index sources = router.num_sources();
   const double n = static_cast<double>(count_);
-  FeatureStatistics statistics;
+  RunningStatistics statistics;
   statistics.count = count_;
   statistics.mean.resize(heads * static_cast<Index>(sum_.size()));
   statistics.m2.resize(statistics.mean.size());

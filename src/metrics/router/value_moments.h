@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/matrix.h"
+#include "core/running_statistics.h"
 #include "core/thread_pool.h"
-#include "metrics/entropy/standardize.h"
 #include "metrics/router/value_buffer.h"
 
 namespace lime {
@@ -37,7 +37,7 @@ class ValueMoments {
   /// Statistics of what `router` makes of the values, in the order of ValueRouter::route: entry
   /// (c - first_dim) * kv_heads + h. Thread-safe.
   /// @throws InvalidArgument  if no token was added or the router has too many columns.
-  FeatureStatistics routed(const LayerRouter& router) const;
+  RunningStatistics routed(const LayerRouter& router) const;
 
  private:
   std::int64_t first_dim_;

@@ -7,6 +7,7 @@
 
 #include "metrics/entropy/gpu_entropies.h"
 #include "metrics/random_matrix.h"
+#include "support/statistics.h"
 
 namespace lime::testing {
 
@@ -31,7 +32,7 @@ inline Standardization standardization_of(const std::vector<MatrixF>& sequences)
     all.middleRows(rows, sequence.rows()) = sequence;
     rows += sequence.rows();
   }
-  return make_standardization(feature_statistics(all));
+  return make_standardization(testing::statistics_of(all));
 }
 
 inline SizedSequences sized(const std::vector<MatrixF>& sequences) {

@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/random_matrix.h"
+#include "support/statistics.h"
 
 namespace lime {
 namespace {
@@ -46,7 +47,7 @@ Standardization standardization_of(const std::vector<MatrixF>& sequences) {
     all.middleRows(rows, sequence.rows()) = sequence;
     rows += sequence.rows();
   }
-  return make_standardization(feature_statistics(all));
+  return make_standardization(testing::statistics_of(all));
 }
 
 SequenceEntropies raw_entropies(const std::vector<MatrixF>& sequences) {

@@ -14,6 +14,7 @@
 #include "metrics/router/routed_spectrum.h"
 #include "metrics/router/value_buffer.h"
 #include "metrics/router/value_moments.h"
+#include "support/statistics.h"
 
 namespace lime {
 namespace {
@@ -62,7 +63,7 @@ TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
   ThreadPool pool(2);
   ValueMoments moments(buffer, 1, 3);
   moments.add(buffer, pool);
-  const FeatureStatistics statistics = moments.routed(router);
+  const RunningStatistics statistics = moments.routed(router);
   MatrixD routed;
   ValueRouter().route(buffer, router, {0, kTokens}, routed);
   for (Index dim = 0; dim < kHeadDim; ++dim) {
@@ -107,7 +108,7 @@ TEST(ValueMomentsTest, GiveTheStatisticsOfRoutedValues) {
     for (const MatrixF& rows : values) part.emplace_back(rows.middleRows(first, count));
     moments.add(buffer_of(part, kNumHeads), pool);
   }
-  const FeatureStatistics statistics = moments.routed(weights);
+  const RunningStatistics statistics = moments.routed(weights);
   const MatrixD routed = route_directly(values, weights);
   EXPECT_EQ(statistics.count, kTokens);
   for (Index dim = 0; dim < 3; ++dim) {
@@ -125,7 +126,7 @@ TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
   const ValueBuffer buffer =
       buffer_of(random_values(kNumLayers, kTokens, kNumHeads * kHeadDim), kNumHeads);
   const MatrixD weights = random_routers(kNumLayers, kNumHeads).weights[3];
-  std::vector<FeatureStatistics> statistics;
+  std::vector<RunningStatistics> statistics;
   for (const int threads : {1, 4}) {
     ThreadPool pool(threads);
     ValueMoments moments(buffer, 0, kHeadDim);
@@ -139,7 +140,7 @@ TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST(SpectrumCalculatorTest, EqualsTheEntropyOfStandardisedRows) {
   const std::vector<MatrixF> values = random_values(1, kTokens, kNumHeads * kHeadDim);
-  const Standardization standardization = make_standardization(feature_statistics(values[0]));
+  const Standardization standardization = make_standardization(testing::statistics_of(values[0]));
   MatrixD features = values[0].cast<double>().transpose();
   const std::vector<double> orders = {0.5, 1.0, 2.0};
   SpectrumCalculator calculator;

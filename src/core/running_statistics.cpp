@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/running_statistics.h"
+#include "core/running_statistics.h"
 
 #include <algorithm>
 #include <cmath>

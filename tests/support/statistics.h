@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/running_statistics.h"
+
+namespace lime::testing {
+
+/// Of all rows at once.
+inline RunningStatistics statistics_of(const ConstMatrixRef& rows) {
+  RunningStatistics statistics;
+  statistics.add(rows);
+  return statistics;
+}
+
+}  // namespace lime::testing
