@@ -4,22 +4,10 @@
 #include <algorithm>
 
 #include "core/program.h"
+#include "core/shell_word.h"
 
 namespace lime {
 namespace {
-
-/// `word` as a POSIX shell takes it for one word.
-std::string quoted(const std::string& word) {
-  const bool is_plain = std::all_of(word.begin(), word.end(), [](unsigned char letter) {
-    return std::isalnum(letter) != 0 ||
-           std::string_view("-_./:=,+@%").find(static_cast<char>(letter)) != std::string_view::npos;
-  });
-  if (is_plain && !word.empty()) return word;
-  std::string text = "'";
-  for (const char letter : word)
-    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return text + "'";
-}
 
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -50,7 +38,7 @@ std::string changed_options(const Options& given) {
     std::string dashed = name;
     std::replace(dashed.begin(), dashed.end(), '_', '-');
     text += " --" + dashed;
-    if (!value.is_boolean()) text += " " + quoted(argument(value));
+    if (!value.is_boolean()) text += " " + shell_word(argument(value));
   }
   return text;
 }
@@ -77,7 +65,7 @@ std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem:
 
 std::string command_of(const FigureJob& job) {
   std::string command = "lime-figure";
-  for (const FigureSource& source : job.sources) command += " " + quoted(source.path.string());
+  for (const FigureSource& source : job.sources) command += " " + shell_word(source.path.string());
   return command + changed_options(job.figure) + changed_options(job.style);
 }
 

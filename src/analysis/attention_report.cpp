@@ -122,12 +122,6 @@ std::vector<TableColumn> attention_columns(const Results& results) {
   return columns;
 }
 
-std::vector<const Json*> pointers_to_lines(const std::vector<Json>& lines) {
-  std::vector<const Json*> pointers;
-  for (const Json& line : lines) pointers.push_back(&line);
-  return pointers;
-}
-
 /// The patterns of a sequence, by label, layer and head; without those of many tokens.
 std::map<std::string, MatrixD> patterns_of(const Results& results) {
   Eigen::Index tokens = 0;
@@ -154,7 +148,7 @@ std::map<std::string, MatrixD> patterns_of(const Results& results) {
 
 std::string attention_text(const Results& results, const TextStyle& style) {
   const std::vector<Json> lines = table_lines(results, style.unicode);
-  std::string text = columns_to_text(pointers_to_lines(lines), attention_columns(results), style);
+  std::string text = columns_to_text(pointers_to(lines), attention_columns(results), style);
   for (const auto& [name, pattern] : patterns_of(results)) {
     text += fmt::format("\n{}: percent of a query's attention, query down, key across\n{}", name,
                         map_to_text(pattern, false, style));
@@ -190,7 +184,7 @@ Report make_attention_report(Results results, const AttentionOptions& options) {
   report.text = attention_text;
   report.latex = [](const Results& all, const std::vector<std::string>& notes) {
     const std::vector<Json> lines = table_lines(all, true);
-    return columns_to_latex(pointers_to_lines(lines), attention_columns(all), notes);
+    return columns_to_latex(pointers_to(lines), attention_columns(all), notes);
   };
   return report;
 }

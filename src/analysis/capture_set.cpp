@@ -22,10 +22,6 @@ constexpr std::size_t kHashDigits = 12;
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
-bool all_distinct(const std::vector<std::string>& names) {
-  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
-}
-
 CaptureReader open_capture(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
@@ -110,6 +106,10 @@ void CaptureSetOptions::validate() const {
   }
   if (!all_distinct(label))
     throw InvalidArgument("label: names must differ, got {}", join_words(label));
+}
+
+bool all_distinct(const std::vector<std::string>& names) {
+  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
 }
 
 std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {

@@ -56,6 +56,9 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
                                         std::span<const ChosenCapture> captures);
 
+/// True where no name comes twice.
+bool all_distinct(const std::vector<std::string>& names);
+
 /// Labels for captures that were given none: the file's name, or its folder's where all files are
 /// called `capture.h5`; the path where that is not unique.
 std::vector<std::string> default_labels(const std::vector<std::filesystem::path>& paths);

@@ -66,19 +66,6 @@ ClassRows all_rows(const CaptureReader& capture) {
   return rows;
 }
 
-/// Keeps the rows that `keeps(position in rows)` chooses.
-template <typename Keeps>
-void keep(ClassRows& rows, const Keeps& keeps) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < rows.row.size(); ++i) {
-    if (!keeps(i)) continue;
-    rows.row[kept] = rows.row[i];
-    rows.class_id[kept++] = rows.class_id[i];
-  }
-  rows.row.resize(kept);
-  rows.class_id.resize(kept);
-}
-
 void keep_classes(ClassRows& rows, const CaptureReader& capture,
                   const std::vector<std::string>& wanted) {
   if (wanted.empty()) return;
@@ -91,14 +78,14 @@ void keep_classes(ClassRows& rows, const CaptureReader& capture,
     }
     chosen[static_cast<std::size_t>(id)] = true;
   }
-  keep(rows, [&](std::size_t i) {
+  keep_rows(rows, [&](std::size_t i) {
     return rows.class_id[i] >= 0 && chosen[static_cast<std::size_t>(rows.class_id[i])];
   });
 }
 
 void keep_first_of_each(ClassRows& rows, std::int64_t most) {
   std::vector<std::int64_t> seen(rows.class_names.size() + 1, 0);
-  keep(rows, [&](std::size_t i) {
+  keep_rows(rows, [&](std::size_t i) {
     return seen[static_cast<std::size_t>(rows.class_id[i] + 1)]++ < most;
   });
 }
@@ -112,7 +99,7 @@ void keep_sample(ClassRows& rows, std::int64_t most, std::uint64_t seed) {
   for (std::int64_t i = 0; i < most; ++i) {
     chosen[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
   }
-  keep(rows, [&](std::size_t i) { return chosen[i]; });
+  keep_rows(rows, [&](std::size_t i) { return chosen[i]; });
 }
 
 }  // namespace

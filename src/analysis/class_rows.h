@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,19 @@ struct ClassRows {
 /// pairs, "bad" and "good"; else there are none.
 /// @throws InvalidArgument  if a class is unknown (lists those there are), or has no rows.
 ClassRows choose_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
+
+/// Keeps the rows that `keeps(position in rows)` chooses.
+template <typename Keeps>
+void keep_rows(ClassRows& rows, const Keeps& keeps) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows.row.size(); ++i) {
+    if (!keeps(i)) continue;
+    rows.row[kept] = rows.row[i];
+    rows.class_id[kept++] = rows.class_id[i];
+  }
+  rows.row.resize(kept);
+  rows.class_id.resize(kept);
+}
 
 /// Rows that read_class_rows() holds beside those that it returns.
 inline constexpr std::int64_t kClassReadRows = 4096;

@@ -22,13 +22,6 @@ bool is_present(const Json& row, const std::string& key) {
   return found != row.end() && !found->is_null();
 }
 
-/// A comment must not break off into the table.
-std::string comment(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return "% " + text + "\n";
-}
-
 /// The cells of a table, header first, and how wide its columns are.
 struct CellGrid {
   std::vector<std::vector<std::string>> lines;
@@ -107,6 +100,12 @@ std::function<std::string(const Json&)> number_cell(std::string key, int digits,
   };
 }
 
+std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
+  std::vector<const Json*> pointers;
+  for (const Json& row : rows) pointers.push_back(&row);
+  return pointers;
+}
+
 std::string columns_to_text(const std::vector<const Json*>& rows,
                             const std::vector<TableColumn>& columns, const TextStyle& style) {
   const CellGrid grid = make_grid(rows, columns);
@@ -130,8 +129,8 @@ std::string columns_to_latex(const std::vector<const Json*>& rows,
                              const std::vector<TableColumn>& columns,
                              const std::vector<std::string>& notes,
                              const std::function<bool(const Json&, const Json&)>& starts_group) {
-  std::string text = comment("needs \\usepackage{booktabs}");
-  for (const std::string& note : notes) text += comment(note);
+  std::string text = latex_comment("needs \\usepackage{booktabs}");
+  for (const std::string& note : notes) text += latex_comment(note);
   text += "\\begin{tabular}{";
   for (const TableColumn& column : columns) text += column.to_the_right ? 'r' : 'l';
   text += "}\n\\toprule\n";

@@ -25,6 +25,9 @@ std::function<std::string(const Json&)> text_cell(std::string key);
 std::function<std::string(const Json&)> number_cell(std::string key, int digits,
                                                     double scale = 1.0);
 
+/// All of `rows`, as tables take them.
+std::vector<const Json*> pointers_to(const std::vector<Json>& rows);
+
 /// Lines of aligned columns under their headers. Where they are wider than the style allows, the
 /// columns that do not fit follow in further blocks below, behind those that tell the lines apart.
 std::string columns_to_text(const std::vector<const Json*>& rows,

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "analysis/capture_set.h"
 #include "analysis/column_table.h"
 #include "analysis/decoder_shape.h"
 #include "core/errors.h"
@@ -38,10 +38,6 @@ std::string label_of(const fs::path& path) {
   if (fs::is_directory(path, ignored)) return whole.filename().string();
   if (path.filename() != "config.json") return path.stem().string();
   return whole.parent_path().filename().string();
-}
-
-bool all_distinct(const std::vector<std::string>& names) {
-  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
 }
 
 template <typename T>

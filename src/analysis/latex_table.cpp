@@ -25,14 +25,13 @@ std::string cell(const Json* row, const TableLayout& layout) {
   return "$" + text + "$";
 }
 
-/// A comment must not break off into the table.
-std::string comment(std::string text) {
+}  // namespace
+
+std::string latex_comment(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return "% " + text + "\n";
 }
-
-}  // namespace
 
 std::string latex_escaped(const std::string& text) {
   std::string escaped;
@@ -72,10 +71,10 @@ std::string results_to_latex(const Results& results, const TableLayout& layout,
                              const std::vector<std::string>& notes) {
   const Pivot pivot = pivot_results(results, layout);
   const std::size_t num_columns = pivot.series.size() + 1;
-  std::string text = comment("needs \\usepackage{booktabs}");
-  for (const std::string& note : notes) text += comment(note);
-  text += comment(fmt::format("cells: {}{}{}", layout.value, layout.spread.empty() ? "" : " +- ",
-                              layout.spread));
+  std::string text = latex_comment("needs \\usepackage{booktabs}");
+  for (const std::string& note : notes) text += latex_comment(note);
+  text += latex_comment(fmt::format("cells: {}{}{}", layout.value,
+                                    layout.spread.empty() ? "" : " +- ", layout.spread));
   text +=
       fmt::format("\\begin{{tabular}}{{r{}}}\n\\toprule\n", std::string(pivot.series.size(), 'c'));
   text += latex_escaped(layout.line);

@@ -14,6 +14,9 @@ namespace lime {
 std::string results_to_latex(const Results& results, const TableLayout& layout,
                              const std::vector<std::string>& notes = {});
 
+/// `text` as a line of comment, which does not break off into the table.
+std::string latex_comment(std::string text);
+
 /// `text` with the ten special characters of LaTeX escaped.
 std::string latex_escaped(const std::string& text);
 

@@ -19,17 +19,6 @@ namespace {
 /// Streams of Random for the controls.
 enum Stream : std::uint64_t { kShuffleStream = 1, kTokenStream, kSequenceStream };
 
-void drop_rows_without_class(ClassRows& rows) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < rows.row.size(); ++i) {
-    if (rows.class_id[i] < 0) continue;
-    rows.row[kept] = rows.row[i];
-    rows.class_id[kept++] = rows.class_id[i];
-  }
-  rows.row.resize(kept);
-  rows.class_id.resize(kept);
-}
-
 void check_classes(const ClassRows& rows) {
   if (rows.class_names.empty()) {
     throw InvalidArgument(
@@ -85,7 +74,7 @@ void make_task_folds(SeparabilityTask& task, const SeparabilityOptions& options)
 /// Fills in what follows from the rows; errors do not name the capture.
 void complete_task(SeparabilityTask& task, const CaptureReader& capture,
                    const SeparabilityOptions& options) {
-  drop_rows_without_class(task.rows);
+  keep_rows(task.rows, [&](std::size_t i) { return task.rows.class_id[i] >= 0; });
   check_classes(task.rows);
   const std::vector<std::string> names = number_classes(task);
   require_rows_per_class(task.classes, names, options.folds);

@@ -83,12 +83,6 @@ std::vector<TableColumn> token_columns(bool has_texts) {
   return columns;
 }
 
-std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
-  std::vector<const Json*> pointers;
-  for (const Json& row : rows) pointers.push_back(&row);
-  return pointers;
-}
-
 Report tokens_report(Results results, const TokensShared& shared) {
   Report report;
   report.results = std::move(results);

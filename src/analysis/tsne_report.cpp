@@ -105,12 +105,6 @@ std::vector<TableColumn> columns_of(const Results& results) {
   return columns;
 }
 
-std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
-  std::vector<const Json*> pointers;
-  for (const Json& row : rows) pointers.push_back(&row);
-  return pointers;
-}
-
 }  // namespace
 
 std::string embedding_name(int layer) { return fmt::format("embedding/{}", layer); }

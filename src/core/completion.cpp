@@ -4,6 +4,7 @@
 
 #include "core/command_docs.h"
 #include "core/errors.h"
+#include "core/shell_word.h"
 
 namespace lime {
 namespace {
@@ -61,19 +62,6 @@ std::vector<std::string> option_names(const CommandHelp& help) {
   return names;
 }
 
-/// One word of any of the shells.
-std::string as_word(std::string_view text) {
-  std::string safe;
-  for (const char letter : text) {
-    if (letter == '\'') {
-      safe += "'\\''";
-    } else {
-      safe += letter;
-    }
-  }
-  return "'" + safe + "'";
-}
-
 std::string function_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return "_" + name;
@@ -90,7 +78,8 @@ std::string bash_values(const Completed& command) {
     }
     std::string reply = "COMPREPLY=()";
     if (const std::string words = words_of(field); !words.empty()) {
-      reply = fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")", as_word(words));
+      reply =
+          fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")", single_quoted(words));
     } else if (field.type == "PATH") {
       reply = "_lime_files";
     }
@@ -106,8 +95,8 @@ std::string bash(const CommandTree& program) {
   std::string options;
   for (const Completed& command : commands) {
     values += bash_values(command);
-    options += fmt::format("      {}) words={} ;;\n", as_word(command.name),
-                           as_word(joined(option_names(*command.help), " ")));
+    options += fmt::format("      {}) words={} ;;\n", single_quoted(command.name),
+                           single_quoted(joined(option_names(*command.help), " ")));
   }
   const std::string names = joined(command_names(program), "|");
   std::string text = fmt::format("# bash completion of {}, made from its options\n", name);
@@ -143,7 +132,7 @@ std::string bash(const CommandTree& program) {
     text += fmt::format(
         "  if [ -z \"$command\" ]; then\n    mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")\n"
         "    [ ${{#COMPREPLY[@]}} -gt 0 ] && return\n  fi\n",
-        as_word(joined(command_names(program), " ")));
+        single_quoted(joined(command_names(program), " ")));
   }
   return text + fmt::format("  _lime_files\n}}\ncomplete -F {} {}\n", function_name(name), name);
 }
@@ -173,8 +162,8 @@ std::string zsh_options(const CommandHelp& help) {
       value = fmt::format(":{}:{}", zsh_text(field.name), what);
     }
     const auto line = [&](const std::string& spelled) {
-      return fmt::format(" \\\n    {}", as_word(fmt::format("{}{}[{}]{}", repeat, spelled,
-                                                            zsh_text(field.help), value)));
+      return fmt::format(" \\\n    {}", single_quoted(fmt::format("{}{}[{}]{}", repeat, spelled,
+                                                                  zsh_text(field.help), value)));
     };
     text += line(option_name(field));
     if (field.short_name != '\0') text += line({'-', field.short_name});
@@ -195,7 +184,8 @@ std::string zsh(const CommandTree& program) {
   for (const Completed& command : commands) {
     if (command.name.empty()) continue;
     const std::string& what = command.help->description;
-    text += "    " + as_word(command.name + ":" + zsh_text(what.substr(0, what.find('\n')))) + "\n";
+    text += "    " + single_quoted(command.name + ":" + zsh_text(what.substr(0, what.find('\n')))) +
+            "\n";
   }
   text += "  )\n  _describe command commands\n  return\nfi\n";
   text += "local command=$words[2]\ncase $command in\n";
@@ -216,8 +206,9 @@ std::string fish(const CommandTree& program) {
     std::string when;
     if (!command.name.empty()) {
       const std::string& what = command.help->description;
-      text += fmt::format("complete -c {} -n 'not __fish_seen_subcommand_from {}' -a {} -d {}\n",
-                          name, names, command.name, as_word(what.substr(0, what.find('\n'))));
+      text +=
+          fmt::format("complete -c {} -n 'not __fish_seen_subcommand_from {}' -a {} -d {}\n", name,
+                      names, command.name, single_quoted(what.substr(0, what.find('\n'))));
       when = fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name);
     } else if (!names.empty()) {
       when = fmt::format(" -n 'not __fish_seen_subcommand_from {}'", names);
@@ -227,9 +218,9 @@ std::string fish(const CommandTree& program) {
       if (field.short_name != '\0') text += fmt::format(" -s {}", field.short_name);
       if (!field.is_flag) text += field.type == "PATH" ? " -r" : " -x";
       if (const std::string words = words_of(field); !words.empty()) {
-        text += fmt::format(" -a {}", as_word(words));
+        text += fmt::format(" -a {}", single_quoted(words));
       }
-      text += " -d " + as_word(field.help) + "\n";
+      text += " -d " + single_quoted(field.help) + "\n";
     }
   }
   return text;

@@ -16,6 +16,7 @@
 
 #include "core/command_line.h"
 #include "core/errors.h"
+#include "core/shell_word.h"
 #include "core/version.h"
 
 namespace lime {
@@ -32,23 +33,6 @@ std::stop_source& interrupt_source() {
 std::string& command_storage() {
   static std::string command;
   return command;
-}
-
-std::string quote_for_shell(std::string_view word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string quoted = "'";
-  for (const char letter : word) {
-    if (letter == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + "'";
 }
 
 /// Waits for SIGINT and SIGTERM on a thread of its own: std::stop_source takes locks, which a
@@ -88,7 +72,7 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   program = program.substr(program.rfind('/') + 1);
   std::string& command = command_storage();
   command = std::string(program);
-  for (int i = 1; i < argc; ++i) command += " " + quote_for_shell(argv[i]);
+  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
   watch_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {

@@ -10,6 +10,7 @@
 #include "model/differentiable.h"
 #include "model/linear.h"
 #include "model/parallel_tiles.h"
+#include "model/row_major.h"
 #include "model/torch_compat.h"
 
 namespace lime {
@@ -24,10 +25,8 @@ at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : 
 template <typename T>
 auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std::int64_t first,
                  std::int64_t count) {
-  using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   T* const data = x.data_ptr<T>() + batch * x.stride(0) + first * x.stride(1) + head * x.stride(2);
-  return Eigen::Map<RowMajor, Eigen::Unaligned, Eigen::OuterStride<>>(
-      data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
+  return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
 }
 
 /// Attention of queries [first, last) of one head; `scores` is scratch of at least
@@ -37,7 +36,6 @@ template <typename T>
 void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t batch,
                   std::int64_t head, std::int64_t first,
                   Eigen::Array<T, Eigen::Dynamic, 1>& scores) {
-  using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const std::int64_t queries = in.q.size(1);
   const std::int64_t past = in.k.size(1) - queries;
   const std::int64_t last = std::min(first + kBlock, queries);
@@ -48,7 +46,7 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t 
   const std::int64_t key_begin = first_seen(first);
   const std::int64_t num_keys = past + last - key_begin;
 
-  Eigen::Map<RowMajor> s(scores.data(), last - first, num_keys);
+  Eigen::Map<RowMajor<T>> s(scores.data(), last - first, num_keys);
   s.noalias() = head_matrix<T>(in.q, batch, head, first, last - first) *
                 head_matrix<T>(in.k, batch, kv_head, key_begin, num_keys).transpose();
   const T scale = T{1} / std::sqrt(static_cast<T>(in.q.size(3)));

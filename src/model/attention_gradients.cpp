@@ -11,6 +11,7 @@
 
 #include "model/differentiable.h"
 #include "model/parallel_tiles.h"
+#include "model/row_major.h"
 
 namespace lime {
 namespace {
@@ -18,17 +19,12 @@ namespace {
 /// Queries per block, as in the forward pass.
 constexpr std::int64_t kQueries = 64;
 
-template <typename T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename T>
-using HeadView = Eigen::Map<Matrix<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
-
 /// Rows [first, first + count) of one head of [batch, seq, heads, head_dim].
 template <typename T>
-HeadView<T> rows_of(const at::Tensor& x, std::int64_t batch, std::int64_t head, std::int64_t first,
-                    std::int64_t count) {
+RowMajorView<T> rows_of(const at::Tensor& x, std::int64_t batch, std::int64_t head,
+                        std::int64_t first, std::int64_t count) {
   T* const data = x.data_ptr<T>() + batch * x.stride(0) + first * x.stride(1) + head * x.stride(2);
-  return HeadView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
+  return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
 }
 
 /// Gradients of q, k and v, contiguous and shaped as these are.
@@ -62,8 +58,8 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
   const auto gradient = rows_of<T>(dy, batch, head, first, queries);
 
   const T scale = T{1} / std::sqrt(static_cast<T>(in.q.size(3)));
-  Eigen::Map<Matrix<T>> p(scratch.pattern.data(), queries, keys);
-  Eigen::Map<Matrix<T>> ds(scratch.d_scores.data(), queries, keys);
+  Eigen::Map<RowMajor<T>> p(scratch.pattern.data(), queries, keys);
+  Eigen::Map<RowMajor<T>> ds(scratch.d_scores.data(), queries, keys);
   p.noalias() = q * k.transpose();
   ds.noalias() = gradient * v.transpose();
   for (std::int64_t i = 0; i < queries; ++i) {

@@ -10,6 +10,7 @@
 #include "model/in_place.h"
 #include "model/linear.h"
 #include "model/parallel_tiles.h"
+#include "model/row_major.h"
 
 namespace lime {
 namespace {
@@ -18,8 +19,6 @@ using Slot = Workspace::Slot;
 
 constexpr double kNormEpsilon = 1e-5;
 
-template <typename T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <typename T>
 using Rows = Eigen::Map<RowMajor<T>>;
 template <typename T>

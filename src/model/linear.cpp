@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "model/parallel_tiles.h"
+#include "model/row_major.h"
 #include "model/torch_compat.h"
 
 namespace lime {
 namespace {
-
-template <typename T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename T>
-using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
-template <typename T>
-using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Tiles large enough that packing them is cheap beside multiplying them.
 constexpr std::int64_t kTileRows = 256;
@@ -86,12 +80,12 @@ void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor&
 
   const auto run_tile = [&](std::int64_t index) {
     const Tile& tile = tiles[static_cast<std::size_t>(index)];
-    const ConstView<T> a(x_data + tile.row * x_stride, tile.rows, inner,
-                         Eigen::OuterStride<>(x_stride));
-    const ConstView<T> b(weight_data + tile.column * weight_stride, tile.columns, inner,
-                         Eigen::OuterStride<>(weight_stride));
-    View<T> y(out_data + tile.row * columns + tile.column, tile.rows, tile.columns,
-              Eigen::OuterStride<>(columns));
+    const ConstRowMajorView<T> a(x_data + tile.row * x_stride, tile.rows, inner,
+                                 Eigen::OuterStride<>(x_stride));
+    const ConstRowMajorView<T> b(weight_data + tile.column * weight_stride, tile.columns, inner,
+                                 Eigen::OuterStride<>(weight_stride));
+    RowMajorView<T> y(out_data + tile.row * columns + tile.column, tile.rows, tile.columns,
+                      Eigen::OuterStride<>(columns));
     y.noalias() = a * b.transpose();
     if (bias_data != nullptr) {
       y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + tile.column,
@@ -108,14 +102,15 @@ void wide_product_kernel(const at::Tensor& out, const at::Tensor& left, const at
   const std::int64_t rows = left.size(0);
   const std::int64_t inner = left.size(1);
   const std::int64_t columns = right.size(1);
-  const ConstView<T> a(left.data_ptr<T>(), rows, inner, Eigen::OuterStride<>(left.stride(0)));
+  const ConstRowMajorView<T> a(left.data_ptr<T>(), rows, inner,
+                               Eigen::OuterStride<>(left.stride(0)));
   const T* const right_data = right.data_ptr<T>();
   T* const out_data = out.data_ptr<T>();
   const auto run_tile = [&](std::int64_t tile) {
     const std::int64_t c0 = tile * kTileColumnsWide;
     const std::int64_t c = std::min(kTileColumnsWide, columns - c0);
-    const ConstView<T> b(right_data + c0, inner, c, Eigen::OuterStride<>(right.stride(0)));
-    View<T> y(out_data + c0, rows, c, Eigen::OuterStride<>(columns));
+    const ConstRowMajorView<T> b(right_data + c0, inner, c, Eigen::OuterStride<>(right.stride(0)));
+    RowMajorView<T> y(out_data + c0, rows, c, Eigen::OuterStride<>(columns));
     y.noalias() = a * b;
   };
   for_each_tile(ceil_div(columns, kTileColumnsWide), 2 * rows * inner * kTileColumnsWide,

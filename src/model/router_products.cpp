@@ -8,16 +8,10 @@
 
 #include "model/linear.h"
 #include "model/parallel_tiles.h"
+#include "model/row_major.h"
 
 namespace lime {
 namespace {
-
-template <typename T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename T>
-using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
-template <typename T>
-using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Sizes of a mixing step. A routed head reads `mixed` heads of each source: all, or its own.
 struct Sizes {
@@ -49,16 +43,16 @@ void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
       const auto offset = [&](std::int64_t index) {
         return (index * sizes.tokens + first) * 2 * sizes.dim;
       };
-      View<T> routed(out.data_ptr<T>() + offset(head), rows, sizes.dim,
-                     Eigen::OuterStride<>(sizes.dim));
+      RowMajorView<T> routed(out.data_ptr<T>() + offset(head), rows, sizes.dim,
+                             Eigen::OuterStride<>(sizes.dim));
       routed.setZero();
       const T* w = weights.data_ptr<T>() + head * weights.stride(0);
       for (std::int64_t s = 0; s < sizes.sources; ++s) {
         for (std::int64_t g = 0; g < sizes.mixed; ++g, w += sizes.dim) {
           const std::int64_t index = s * sizes.heads + sizes.first_head(head) + g;
-          const ConstView<T> read(buffered.data_ptr<T>() + offset(index), rows, sizes.dim,
-                                  Eigen::OuterStride<>(sizes.dim));
-          const ConstView<T> row(w, 1, sizes.dim, Eigen::OuterStride<>(sizes.dim));
+          const ConstRowMajorView<T> read(buffered.data_ptr<T>() + offset(index), rows, sizes.dim,
+                                          Eigen::OuterStride<>(sizes.dim));
+          const ConstRowMajorView<T> row(w, 1, sizes.dim, Eigen::OuterStride<>(sizes.dim));
           routed.array() += read.array().rowwise() * row.row(0).array();
         }
       }
@@ -78,16 +72,17 @@ void per_token_kernel(const at::Tensor& out, const at::Tensor& weights, const at
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t token = begin; token < end; ++token) {
       const T* const read_data = buffered.data_ptr<T>() + token * width;
-      const ConstView<T> w(weights.data_ptr<T>() + token * inner, sizes.heads, inner,
-                           Eigen::OuterStride<>(sizes.tokens * inner));
-      View<T> routed(out.data_ptr<T>() + token * width, sizes.heads, width, stride);
+      const ConstRowMajorView<T> w(weights.data_ptr<T>() + token * inner, sizes.heads, inner,
+                                   Eigen::OuterStride<>(sizes.tokens * inner));
+      RowMajorView<T> routed(out.data_ptr<T>() + token * width, sizes.heads, width, stride);
       if (sizes.mixed > 1 || sizes.heads == 1) {
-        routed.noalias() = w.lazyProduct(ConstView<T>(read_data, inner, width, stride));
+        routed.noalias() = w.lazyProduct(ConstRowMajorView<T>(read_data, inner, width, stride));
         continue;
       }
       for (std::int64_t head = 0; head < sizes.heads; ++head) {
-        const ConstView<T> read(read_data + head * sizes.tokens * width, sizes.sources, width,
-                                Eigen::OuterStride<>(sizes.heads * sizes.tokens * width));
+        const ConstRowMajorView<T> read(read_data + head * sizes.tokens * width, sizes.sources,
+                                        width,
+                                        Eigen::OuterStride<>(sizes.heads * sizes.tokens * width));
         routed.row(head).noalias() = w.row(head).lazyProduct(read);
       }
     }
