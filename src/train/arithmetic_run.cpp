@@ -11,6 +11,7 @@
 #include "train/arithmetic_evaluation.h"
 #include "train/arithmetic_file.h"
 #include "train/arithmetic_vocabulary.h"
+#include "train/sequence_training.h"
 #include "train/tokenizer_files.h"
 
 namespace lime {
@@ -30,33 +31,17 @@ std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint
   return all;
 }
 
-/// What a model is trained and tested on: nothing is in both.
-struct Samples {
-  std::vector<ArithmeticExpression> training;
-  std::vector<ArithmeticExpression> test;
-};
+using Samples = TaskSamples<ArithmeticExpression>;
 
-std::vector<std::string> texts_of(std::span<const ArithmeticExpression> expressions) {
-  std::vector<std::string> texts;
-  for (const ArithmeticExpression& expression : expressions) texts.push_back(expression.text());
-  return texts;
-}
-
-Samples take_samples(const ArithmeticData& data, std::uint64_t seed, std::stop_token stop) {
-  const TaskFiles& files = data.files;
-  const bool draws_training = files.train_file.empty();
-  const bool draws_test = files.test_file.empty();
-  Samples samples;
-  if (!draws_training) samples.training = read_expressions(files.train_file, data.task.range());
-  if (!draws_test) samples.test = read_expressions(files.test_file, data.task.range());
-  if (draws_test) samples.test = draw_all(data, seed, TaskSplit::kTest, samples.training, stop);
-  if (draws_training) {
-    samples.training = draw_all(data, seed, TaskSplit::kTraining, samples.test, stop);
-  }
-  if (!draws_training && !draws_test) {
-    files.require_apart(texts_of(samples.training), texts_of(samples.test));
-  }
-  return samples;
+Samples take_expressions(const ArithmeticData& data, std::uint64_t seed,
+                         const std::stop_token& stop) {
+  return take_samples<ArithmeticExpression>(
+      data.files,
+      [&](const std::filesystem::path& file) { return read_expressions(file, data.task.range()); },
+      [&](TaskSplit split, std::span<const ArithmeticExpression> excluded) {
+        return draw_all(data, seed, split, excluded, stop);
+      },
+      [](const ArithmeticExpression& expression) { return expression.text(); });
 }
 
 /// @throws InvalidArgument  if a sequence is longer than the model allows.
@@ -149,28 +134,21 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   if (!setup.from.empty()) require_same_words(setup.from, vocabulary, data.task.range());
   Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
                                         ArithmeticVocabulary::kEos);
-  const Samples samples = take_samples(data, setup.seed, stop);
-  const SequenceBatches::Options order = {.batch_size = setup.training.batch_size,
-                                          .seed = setup.seed,
-                                          .pad_id = ArithmeticVocabulary::kPad};
+  const Samples samples = take_expressions(data, setup.seed, stop);
   const std::int64_t longest = decoder.config().max_position_embeddings;
-  SequenceBatches batches(sequences_of(samples.training, vocabulary, data.loss_on, longest), order);
-  SequenceBatches validation(sequences_of(samples.test, vocabulary, data.loss_on, longest), order);
-
-  const TrainingJob job = {
-      .decoder = decoder,
-      .data = batches,
-      .validation = &validation,
-      .options = setup.training,
-      .compute = setup.compute,
-      .group = setup.group,
-      .description = describe_run(data, samples, setup),
-      .files = files_of(vocabulary, setup.from),
-      .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
-        return accuracy_to_json(
-            arithmetic_accuracy(decoder, vocabulary, samples.test, progress, evaluation_stop));
-      }};
-  return run_training(job, setup.run, on_progress, stop);
+  return train_on_sequences(
+      decoder, setup,
+      {.training = sequences_of(samples.training, vocabulary, data.loss_on, longest),
+       .test = sequences_of(samples.test, vocabulary, data.loss_on, longest),
+       .pad_id = ArithmeticVocabulary::kPad,
+       .description = describe_run(data, samples, setup),
+       .files = files_of(vocabulary, setup.from),
+       .evaluate =
+           [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
+             return accuracy_to_json(
+                 arithmetic_accuracy(decoder, vocabulary, samples.test, progress, evaluation_stop));
+           }},
+      on_progress, stop);
 }
 
 }  // namespace lime

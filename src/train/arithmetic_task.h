@@ -9,6 +9,7 @@
 #include "core/options.h"
 #include "core/random.h"
 #include "train/arithmetic_expression.h"
+#include "train/task_files.h"
 
 namespace lime {
 
@@ -30,10 +31,8 @@ struct ArithmeticTaskOptions {
   void validate() const;
 };
 
-/// Every expression belongs to one of the two for good, whatever the seed and the number of
-/// samples: a hash of its text decides, about one in ten is kept for tests.
-enum class TaskSplit : std::uint8_t { kTraining, kTest };
-
+/// Every expression belongs to one split for good, whatever the seed and the number of samples: a
+/// hash of its text decides, about one in ten is kept for tests.
 TaskSplit split_of(const ArithmeticExpression& expression);
 
 /// Draws expressions of the task.

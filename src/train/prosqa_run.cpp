@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "train/greedy_answers.h"
 #include "train/prosqa_generator.h"
+#include "train/sequence_training.h"
 #include "train/tokenizer_files.h"
 #include "train/word_vocabulary.h"
 
@@ -120,39 +121,19 @@ std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, cons
   return problems;
 }
 
-/// What a model is trained and tested on: no question is in both.
-struct Samples {
-  std::vector<ProsQaProblem> training;
-  std::vector<ProsQaProblem> test;
-};
+using Samples = TaskSamples<ProsQaProblem>;
 
-std::vector<std::string> questions_of(std::span<const ProsQaProblem> problems) {
-  std::vector<std::string> questions;
-  for (const ProsQaProblem& problem : problems) {
-    questions.push_back(spaced_prosqa_words(problem.question));
-  }
-  return questions;
-}
-
-Samples take_samples(const ProsQaData& data, std::uint64_t seed, const Codec& codec,
-                     std::stop_token stop) {
-  const TaskFiles& files = data.files;
-  const bool draws_training = files.train_file.empty();
-  const bool draws_test = files.test_file.empty();
-  Samples samples;
-  if (!draws_training) samples.training = read_problems(files.train_file, codec);
-  if (!draws_test) samples.test = read_problems(files.test_file, codec);
-  if (draws_test) {
-    samples.test =
-        ProsQaGenerator(seed ^ kTestSeed).draw_distinct(data.test_problems, samples.training, stop);
-  }
-  if (draws_training) {
-    samples.training = ProsQaGenerator(seed).draw_distinct(data.train_problems, samples.test, stop);
-  }
-  if (!draws_training && !draws_test) {
-    files.require_apart(questions_of(samples.training), questions_of(samples.test));
-  }
-  return samples;
+Samples take_problems(const ProsQaData& data, std::uint64_t seed, const Codec& codec,
+                      const std::stop_token& stop) {
+  return take_samples<ProsQaProblem>(
+      data.files, [&](const std::filesystem::path& file) { return read_problems(file, codec); },
+      [&](TaskSplit split, std::span<const ProsQaProblem> excluded) {
+        const bool is_test = split == TaskSplit::kTest;
+        const ProsQaGenerator generator(is_test ? seed ^ kTestSeed : seed);
+        return generator.draw_distinct(is_test ? data.test_problems : data.train_problems, excluded,
+                                       stop);
+      },
+      [](const ProsQaProblem& problem) { return spaced_prosqa_words(problem.question); });
 }
 
 /// What must be the same for a run to be resumed.
@@ -224,27 +205,22 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
   data.validate();
   setup.validate();
   const Codec codec = setup.from.empty() ? word_codec() : checkpoint_codec(setup.from);
-  const Samples samples = take_samples(data, setup.seed, codec, stop);
+  const Samples samples = take_problems(data, setup.seed, codec, stop);
 
   Decoder decoder = setup.first_decoder(codec.vocab_size, codec.bos, codec.eos);
-  const SequenceBatches::Options order = {
-      .batch_size = setup.training.batch_size, .seed = setup.seed, .pad_id = codec.eos};
   const std::int64_t longest = decoder.config().max_position_embeddings;
-  SequenceBatches batches(sequences_of(samples.training, codec, longest), order);
-  SequenceBatches validation(sequences_of(samples.test, codec, longest), order);
-  const TrainingJob job = {
-      .decoder = decoder,
-      .data = batches,
-      .validation = &validation,
-      .options = setup.training,
-      .compute = setup.compute,
-      .group = setup.group,
-      .description = describe_run(data, samples, setup),
-      .files = codec.files,
-      .evaluate = [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
-        return answer_questions(decoder, samples.test, codec, progress, std::move(evaluation_stop));
-      }};
-  return run_training(job, setup.run, on_progress, std::move(stop));
+  return train_on_sequences(decoder, setup,
+                            {.training = sequences_of(samples.training, codec, longest),
+                             .test = sequences_of(samples.test, codec, longest),
+                             .pad_id = codec.eos,
+                             .description = describe_run(data, samples, setup),
+                             .files = codec.files,
+                             .evaluate =
+                                 [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
+                                   return answer_questions(decoder, samples.test, codec, progress,
+                                                           std::move(evaluation_stop));
+                                 }},
+                            on_progress, std::move(stop));
 }
 
 }  // namespace lime

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "core/options.h"
 
 namespace lime {
+
+/// What samples are for.
+enum class TaskSplit : std::uint8_t { kTraining, kTest };
 
 /// Files with samples of a task, for those that otherwise draw them by the seed.
 struct TaskFiles {
@@ -30,5 +35,40 @@ struct TaskFiles {
   /// SHA-256 of a file; null without one.
   static Json digest_of(const std::filesystem::path& file);
 };
+
+/// What a model is trained and tested on: nothing is in both.
+template <typename Sample>
+struct TaskSamples {
+  std::vector<Sample> training;
+  std::vector<Sample> test;
+};
+
+/// Reads the samples of the files that are named and draws the others, those of the test first.
+/// What is drawn is in no file; that two files are apart is checked.
+///
+/// @param read    samples of a file: std::vector<Sample>(const std::filesystem::path&).
+/// @param draw    std::vector<Sample>(TaskSplit, std::span<const Sample> excluded), without those
+///                excluded.
+/// @param key_of  text by which samples of two files are told apart: std::string(const Sample&).
+/// @throws InvalidArgument  if a sample is in both files; whatever `read` and `draw` throw.
+template <typename Sample, typename Read, typename Draw, typename KeyOf>
+TaskSamples<Sample> take_samples(const TaskFiles& files, const Read& read, const Draw& draw,
+                                 const KeyOf& key_of) {
+  const bool draws_training = files.train_file.empty();
+  const bool draws_test = files.test_file.empty();
+  TaskSamples<Sample> samples;
+  if (!draws_training) samples.training = read(files.train_file);
+  if (!draws_test) samples.test = read(files.test_file);
+  if (draws_test) samples.test = draw(TaskSplit::kTest, samples.training);
+  if (draws_training) samples.training = draw(TaskSplit::kTraining, samples.test);
+  if (draws_training || draws_test) return samples;
+  const auto keys_of = [&](const std::vector<Sample>& all) {
+    std::vector<std::string> keys;
+    for (const Sample& sample : all) keys.push_back(key_of(sample));
+    return keys;
+  };
+  files.require_apart(keys_of(samples.training), keys_of(samples.test));
+  return samples;
+}
 
 }  // namespace lime

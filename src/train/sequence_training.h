@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/progress.h"
+#include "model/decoder.h"
+#include "train/batches.h"
+#include "train/training_run.h"
+#include "train/training_setup.h"
+
+namespace lime {
+
+/// The sequences of a task, and what its run keeps beside the model.
+struct SequenceTraining {
+  std::vector<TokenSequence> training;
+  std::vector<TokenSequence> test;  ///< their loss is that of the validation
+  std::int32_t pad_id = 0;
+  Json description;                                                  ///< as in TrainingJob
+  std::map<std::string, std::string> files;                          ///< as in TrainingJob
+  std::function<Json(const ProgressFn&, std::stop_token)> evaluate;  ///< as in TrainingJob
+};
+
+/// Trains `decoder` on batches of whole sequences, as `setup` says.
+/// @throws as run_training() and SequenceBatches
+TrainingOutcome train_on_sequences(Decoder& decoder, const TrainingSetup& setup,
+                                   SequenceTraining task, const ProgressFn& on_progress,
+                                   std::stop_token stop);
+
+}  // namespace lime
