@@ -317,6 +317,8 @@ TEST_F(ProbesViewTest, ATaskIsLookedAtPairByPair) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   const std::string task = view_.state().at("task");
   EXPECT_FALSE(task.empty());
+  // Not "pairs judged wrong": accuracy counts sentences.
+  EXPECT_TRUE(labels().contains(" pairs with a sentence judged wrong")) << labels().toStdString();
   view_.findChild<QCheckBox*>()->click();
   EXPECT_GE(table().model()->rowCount(), 10);
   EXPECT_LE(table().model()->rowCount(), 12);

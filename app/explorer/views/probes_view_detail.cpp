@@ -293,7 +293,7 @@ void ProbesView::showDetail() {
             .arg(detail.layer + preferences().layer_base)
             .arg(wrong)
             .arg(detail.judgements.size())
-            .arg(detail.question == ProbeQuestion::kBlimp ? QStringLiteral("pairs")
+            .arg(detail.question == ProbeQuestion::kBlimp ? QStringLiteral("pairs with a sentence")
                                                           : QStringLiteral("tokens"),
                  filter_.cell() ? QStringLiteral("; one cell is listed") : QString()));
   }
