@@ -29,6 +29,13 @@ void add_reference(std::vector<LegendEntry>& entries, const ReferenceLine& line)
 
 }  // namespace
 
+int round_step(int count, int most) {
+  int step = 1;
+  // 1, 2, 5, 10, 20, 50, ...
+  for (int i = 0; count > most * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
+  return step;
+}
+
 std::pair<double, double> colour_range_of(const Figure& figure) {
   if (figure.colour_range) return *figure.colour_range;
   double low = std::numeric_limits<double>::infinity();

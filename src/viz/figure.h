@@ -41,6 +41,12 @@ struct AxisTick {
   std::string label;
 };
 
+/// What an axis says where its texts have no room.
+struct CrowdedAxis {
+  std::string addition;         ///< to the label: ", position"
+  std::vector<AxisTick> ticks;  ///< even; every n-th is drawn, so that they have room
+};
+
 struct FigureAxis {
   std::string label = {};          ///< with its unit: "entropy (nats)"
   std::optional<double> min = {};  ///< unset: what the data asks for
@@ -49,6 +55,8 @@ struct FigureAxis {
   bool logarithmic = false;          ///< values > 0
   std::vector<AxisTick> ticks = {};  ///< empty: chosen from the range
   bool hides_numbers = false;        ///< neither ticks nor labels: t-SNE has no units
+  /// Of axes with a text at each tick: says instead of `ticks` what fits a small panel.
+  std::optional<CrowdedAxis> if_crowded = {};
 };
 
 /// y over x, with a band or with error bars.
@@ -153,6 +161,9 @@ struct Figure {
   std::optional<std::pair<double, double>> colour_range;
   bool shares_y = false;  ///< all panels have one y range, and only the first column its numbers
 };
+
+/// The smallest of 1, 2, 5, 10, 20, 50, ... that makes at most `most` steps in `count`; most >= 1.
+int round_step(int count, int most);
 
 /// Smallest and largest value of all maps of `figure`; symmetric around 0 if a map is signed.
 /// (0, 1) where there is none.

@@ -81,6 +81,7 @@ void thin_out_labels(Figure& figure) {
     panel.y.label = i % columns == 0 ? y_label : "";
     panel.x.label = i + columns >= count ? x_label : "";
     for (FigureAxis* const axis : {&panel.x, &panel.y}) {
+      if (axis->if_crowded) continue;  // of which the layout draws what has room
       if (axis->ticks.size() > 2) axis->ticks = {axis->ticks.front(), axis->ticks.back()};
     }
   }

@@ -276,6 +276,25 @@ void FigureLayout::space_ticks() {
   }
 }
 
+/// All panels write their tokens in one form. Forms change the panels' sizes, so that one that
+/// needs more room is tried but once: `may_improve`.
+void FigureLayout::choose_tick_forms(bool may_improve) {
+  if (may_improve) form_below_ = form_beside_ = TickForm::kLevel;
+  int step = 1;  // of positions; squares have the same ones at both axes
+  for (std::size_t i = 0; i < elements_.size(); ++i) {
+    const QCPAxis& below = *axes_of(i)->axis(QCPAxis::atBottom);
+    const QCPAxis& beside = *axes_of(i)->axis(QCPAxis::atLeft);
+    const FigurePanel& panel = figure_.panels[i];
+    form_below_ = std::max(form_below_, fitting_form(below, panel.x));
+    form_beside_ = std::max(form_beside_, fitting_form(beside, panel.y));
+    step = std::max({step, crowded_step(below, panel.x), crowded_step(beside, panel.y)});
+  }
+  for (std::size_t i = 0; i < elements_.size(); ++i) {
+    set_form(*axes_of(i)->axis(QCPAxis::atBottom), figure_.panels[i].x, form_below_, step);
+    set_form(*axes_of(i)->axis(QCPAxis::atLeft), figure_.panels[i].y, form_beside_, step);
+  }
+}
+
 void FigureLayout::settle_rows() {
   std::vector<double> outer;  // labels, per row
   double area = 0.0;
@@ -306,6 +325,7 @@ void FigureLayout::settle(int height) {
       grid_->setColumnStretchFactor(c, beside[static_cast<std::size_t>(c)] + area);
     }
     settle_rows();
+    choose_tick_forms(round == 0);
     wrap_labels();
     space_ticks();
   }

@@ -10,6 +10,7 @@
 #include "viz/figure.h"
 #include "viz/map_plottable.h"
 #include "viz/plot_theme.h"
+#include "viz/tick_room.h"
 
 namespace lime {
 
@@ -41,6 +42,7 @@ class FigureLayout {
   void share_y();
   void settle_rows();
   void wrap_labels();
+  void choose_tick_forms(bool may_improve);
   void space_ticks();
   std::string panel_letter(std::size_t index) const;
   bool has_map() const;
@@ -59,6 +61,8 @@ class FigureLayout {
   QCPLayoutGrid* grid_ = nullptr;
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
+  TickForm form_below_ = TickForm::kLevel;   ///< of the texts at all panels
+  TickForm form_beside_ = TickForm::kLevel;
 };
 
 /// An axis area without its upper and right axes, in the layers that figures use.

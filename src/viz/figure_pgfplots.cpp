@@ -14,6 +14,22 @@ namespace {
 constexpr double kTicks = 6.0;  // of a layer axis, about
 constexpr double kMargin = 0.05;
 constexpr double kSmallestMm = 10.0;  // of a panel
+constexpr double kLineMm = 2.8;       // of a tick's text
+constexpr int kMostNumbers = 10;      // at the ticks of a crowded axis
+
+/// `axis` with what has room along `length` mm where its texts are turned.
+FigureAxis fitting_axis(FigureAxis axis, double length) {
+  if (!axis.if_crowded || static_cast<double>(axis.ticks.size()) * kLineMm <= length) return axis;
+  const std::vector<AxisTick>& numbers = axis.if_crowded->ticks;
+  const int step = round_step(static_cast<int>(numbers.size()), kMostNumbers);
+  axis.ticks.clear();
+  for (std::size_t i = 0; i < numbers.size(); i += static_cast<std::size_t>(step)) {
+    axis.ticks.push_back(numbers[i]);
+  }
+  if (!axis.label.empty()) axis.label += axis.if_crowded->addition;
+  axis.if_crowded.reset();
+  return axis;
+}
 
 /// Ticks with labels of their own, or none at all.
 void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
@@ -117,6 +133,7 @@ std::string content_options(const FigurePanel& panel, const Figure& figure, bool
   }
   add_ticks(options, "x", panel.x);
   add_ticks(options, "y", panel.y);
+  if (panel.x.if_crowded) options += ", xticklabel style={rotate=90, anchor=east}";
   if (std::holds_alternative<CloudPanel>(panel.content)) options += ", axis equal";
   if (std::holds_alternative<MapPanel>(panel.content)) {
     const auto [low, high] = colour_range_of(figure);
@@ -248,6 +265,8 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
     FigurePanel panel = figure.panels[i];
     if (figure.shares_y && static_cast<int>(i) % columns != 0) panel.y.label.clear();
+    panel.x = fitting_axis(panel.x, inner);
+    panel.y = fitting_axis(panel.y, inner * figure.panel_aspect);
     const bool has_bar = static_cast<int>(i) + 1 == columns;  // at the end of the first row
     const bool has_legend = i == 0 && !entries.empty();
     tex += fmt::format("\\nextgroupplot[{}{}]\n", axis_options(panel, figure, has_bar),

@@ -77,6 +77,8 @@ QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
 }
 
 QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
+  // The layout writes texts, when it knows what has room.
+  if (axis.if_crowded) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText);
   if (!axis.ticks.empty()) {
     const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
     for (const AxisTick& tick : axis.ticks) {

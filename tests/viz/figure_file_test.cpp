@@ -9,6 +9,7 @@
 
 #include "core/errors.h"
 #include "viz/figure_fixture.h"
+#include "viz/recipes/attention_panels.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -104,6 +105,42 @@ TEST_F(FigureFileTest, LongLabelsFindRoom) {
   for (int y = 0; y < image.height(); ++y) {
     EXPECT_EQ(image.pixelColor(image.width() - 1, y), QColor(255, 255, 255)) << y;
   }
+}
+
+/// A pattern of 20 tokens called `stem`0 to `stem`19.
+Figure pattern_of_tokens(const std::string& stem) {
+  std::vector<std::string> texts;
+  for (int t = 0; t < 20; ++t) texts.push_back(fmt::format("{}{}", stem, t));
+  return figure_of_attention({attention_panel(MatrixD::Constant(20, 20, 0.05), texts)});
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(FigureFileTest, TokensHaveTheirTextsWhereThePanelHasRoom) {
+  const auto svg = [&](const std::string& stem, const std::string& size) {
+    return content_of(write("tokens.svg", pattern_of_tokens(stem), {.size = size}));
+  };
+  const std::string turned = "matrix(0,-1";  // as the label of the queries is
+  for (const auto& [stem, num_turned] : {std::pair("t", 1), std::pair("a token of ", 21)}) {
+    const std::string page = svg(stem, "a4-page");
+    EXPECT_EQ(count_of(page, fmt::format(">{}19</text>", stem)), 2);
+    EXPECT_EQ(count_of(page, ">key</text>"), 1);
+    EXPECT_EQ(count_of(page, "position"), 0);
+    EXPECT_EQ(count_of(page, turned), num_turned) << stem;
+  }
+  const std::string small = svg("t", "50");
+  EXPECT_EQ(count_of(small, ">t"), 0);
+  EXPECT_EQ(count_of(small, ">key, position</text>"), 1);
+  for (const char* const position : {">0</text>", ">5</text>", ">10</text>", ">15</text>"}) {
+    EXPECT_EQ(count_of(small, position), 2) << "both axes have " << position;
+  }
+  const Figure figure = pattern_of_tokens("t");
+  EXPECT_THAT(figure_to_pgfplots(figure, {.size = "a4-page"}), HasSubstr("{t19}"));
+  EXPECT_THAT(figure_to_pgfplots(figure, {.size = "50"}), HasSubstr("xlabel={key, position}"));
 }
 
 TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {

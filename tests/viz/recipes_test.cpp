@@ -11,7 +11,6 @@
 #include "support/refusal.h"
 #include "viz/figure_columns.h"
 #include "viz/figure_file.h"
-#include "viz/recipes/attention_panels.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -255,18 +254,9 @@ TEST(RecipesTest, LabelsStayAtTheEdgesOfANarrowSheet) {
   EXPECT_EQ(narrow.panels.at(20).x.label, "buffered layer");
 }
 
-TEST(RecipesTest, PositionsHaveRoundStepsAndBothAxesOfAPatternTheSame) {
+TEST(RecipesTest, StepsAreRound) {
   EXPECT_EQ(round_step(512, 10), 100);
   EXPECT_EQ(round_step(20, 4), 5);
-  const std::vector<std::string> texts(20, "word");
-  const FigurePanel panel =
-      attention_panel(MatrixD::Zero(20, 20), texts, {.letters_below = 16, .lines_beside = 9});
-  std::vector<std::string> down;
-  for (const AxisTick& tick : panel.y.ticks) down.push_back(tick.label);
-  std::vector<std::string> across;
-  for (const AxisTick& tick : panel.x.ticks) across.push_back(tick.label);
-  EXPECT_EQ(across, (std::vector<std::string>{"0", "5", "10", "15"}));
-  EXPECT_EQ(down, across);
 }
 
 TEST(RecipesTest, ATableOfOneGroupDoesNotSayItTwice) {
@@ -687,8 +677,9 @@ TEST(RecipesTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_EQ(figure.panels[1].title, "layer 1, head 1");
   EXPECT_EQ(figure.panels[0].y.label, "query");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "3");
-  EXPECT_EQ(figure.panels[0].x.label, "key") << "three panels on a page leave room for texts";
-  EXPECT_EQ(make_figure(sources, {.columns = 6}).panels[0].x.label, "key, position");
+  EXPECT_EQ(figure.panels[0].x.ticks.at(5).label, "27");
+  ASSERT_TRUE(figure.panels[0].x.if_crowded) << "small panels say the positions instead";
+  EXPECT_EQ(figure.panels[0].x.if_crowded->ticks.at(5).label, "5");
   const auto& map = std::get<MapPanel>(figure.panels[1].content);
   EXPECT_DOUBLE_EQ(map.values(0, 3), 1.0 / 6.0) << "the last query is at the bottom";
   EXPECT_DOUBLE_EQ(map.values(4, 1), 0.5);

@@ -15,15 +15,8 @@ namespace {
 
 /// More are too small to be read; layers are left out then.
 constexpr std::size_t kMostPatterns = 64;
-/// Of the usual sizes, in mm: a column, a page, the colour bar, what stands beside a panel's axes,
-/// a letter and a line of tick labels.
-constexpr double kColumnWidth = 77.0;
-constexpr double kPageWidth = 160.0;
-constexpr double kColourBarWidth = 15.0;
-constexpr double kAxisWidth = 17.0;
-constexpr double kLetterWidth = 1.3;
-constexpr double kLineHeight = 2.6;
 constexpr int kWideColumns = 3;
+constexpr int kMostKeysInColumn = 24;  // of panels side by side: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
 
@@ -146,12 +139,9 @@ std::vector<std::string> texts_of(std::span<const FigureSource> sources, const F
   return texts;
 }
 
-/// Room beside and below each of `columns` square panels.
-TokenRoom room_in(int columns, bool is_wide) {
-  const double sheet = is_wide ? kPageWidth : kColumnWidth;
-  const double panel = std::max((sheet - kColourBarWidth) / columns - kAxisWidth, 0.0);
-  return {static_cast<std::size_t>(panel / kLetterWidth),
-          static_cast<std::size_t>(panel / kLineHeight)};
+/// Whether `columns` panels of `keys` tokens each need a page.
+bool needs_page(int columns, int keys) {
+  return columns >= kWideColumns || columns * keys > kMostKeysInColumn;
 }
 
 std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
@@ -205,24 +195,24 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
   HeadGroups groups = group_by_head(rows);
   const std::string left_out = thin_out_layers(groups.places, options);
   const int columns = columns_for(groups.places.size(), options.columns);
-  const bool is_wide = columns >= kWideColumns;
+  int most_keys = 0;
   std::vector<FigurePanel> panels;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
     const int tokens = count_of(own, "query", kMostTokens);
+    most_keys = std::max(most_keys, tokens);
     MatrixD pattern = empty_map(own, tokens, tokens);
     pattern.setZero();
     for (const FigureRow& row : own) {
       pattern(row.index("query", tokens), row.index("key", tokens)) = row.number("weight");
     }
     panels.push_back(
-        attention_panel(pattern, texts_of(sources, own.front(), static_cast<std::size_t>(tokens)),
-                        room_in(columns, is_wide)));
+        attention_panel(pattern, texts_of(sources, own.front(), static_cast<std::size_t>(tokens))));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
   }
   Figure figure = figure_of_attention(std::move(panels));
   figure.note = left_out;
-  set_columns(figure, columns, is_wide);
+  set_columns(figure, columns, needs_page(columns, most_keys));
   return figure;
 }
 
@@ -273,8 +263,7 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
     for (const FigureRow& row : own) {
       shares(row.index("source_layer", layers), row.index("key", keys)) = row.number("share");
     }
-    panels.push_back(routed_attention_panel(shares, query, texts, options.layer_base,
-                                            room_in(columns, is_wide)));
+    panels.push_back(routed_attention_panel(shares, query, texts, options.layer_base));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
     query_text = fmt::format("query: '{}', position {}", texts.back(), query);
   }

@@ -41,7 +41,5 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
 
 /// Ticks of `count` layers or heads, about ten of them, the first called `base`.
 std::vector<AxisTick> layer_ticks(int count, int base);
-/// The smallest of 1, 2, 5, 10, 20, 50, ... that makes at most `most` steps in `count`; most >= 1.
-int round_step(int count, int most);
 
 }  // namespace lime

@@ -79,13 +79,6 @@ std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureO
 
 }  // namespace
 
-int round_step(int count, int most) {
-  int step = 1;
-  // 1, 2, 5, 10, 20, 50, ...
-  for (int i = 0; count > most * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
-  return step;
-}
-
 std::vector<AxisTick> layer_ticks(int count, int base) {
   constexpr int kMostTicks = 10;
   const int step = round_step(count, kMostTicks);
