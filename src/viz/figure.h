@@ -128,6 +128,9 @@ struct BarPanel {
   };
   std::vector<std::string> groups;
   std::vector<Series> series;
+  /// Height of a group in lines of text, so that each has its name; 0: the panel has the figure's
+  /// aspect. Fewer lines where the sheet is not higher.
+  double lines_per_group = 0.0;
   std::optional<ReferenceLine> reference = {};
 };
 

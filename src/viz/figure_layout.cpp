@@ -14,6 +14,10 @@ namespace {
 constexpr int kRounds = 3;             // of fitting sizes: labels may change with them a little
 constexpr double kLinesPerTick = 2.0;  // of a low panel, whose ticks' numbers must not meet
 constexpr int kFewestTicks = 3;
+/// Heights in lines that can still be read: of a panel, of a name beside bars, of one bar.
+constexpr double kLowestPanel = 4.0;
+constexpr double kLowestName = 0.85;
+constexpr double kLowestBar = 0.35;
 constexpr int kUsualTicks = 5;
 constexpr double kLabelOverhang = 1.15;  // of an axis' label over the axis
 
@@ -268,6 +272,11 @@ void FigureLayout::wrap_labels() {
 
 void FigureLayout::space_ticks() {
   for (QCPAxisRect* const rect : rects_) {
+    QCPAxis& below = *rect->axis(QCPAxis::atBottom);
+    if (const auto even = below.ticker().dynamicCast<EvenTicker>()) {
+      even->setTickCount(kUsualTicks);
+      thin_out_numbers(below);
+    }
     const auto ticker = rect->axis(QCPAxis::atLeft)->ticker().dynamicCast<EvenTicker>();
     if (ticker == nullptr) continue;
     const double lines = rect->height() / static_cast<double>(theme_.line_height());
@@ -332,6 +341,27 @@ void FigureLayout::settle(int height) {
   update(height);
 }
 
+double FigureLayout::wanted_height(std::size_t panel) const {
+  const auto* const bars = std::get_if<BarPanel>(&figure_.panels[panel].content);
+  if (bars == nullptr || bars->lines_per_group <= 0.0) {
+    return figure_.panel_aspect * rects_[panel]->width();
+  }
+  return static_cast<double>(bars->groups.size()) * bars->lines_per_group * theme_.line_height();
+}
+
+bool FigureLayout::is_readable() const {
+  if (rects_.size() != elements_.size()) return false;  // tables have the height that they have
+  for (std::size_t i = 0; i < rects_.size(); ++i) {
+    double lines = kLowestPanel;
+    if (const auto* const bars = std::get_if<BarPanel>(&figure_.panels[i].content)) {
+      const auto count = static_cast<double>(bars->series.size());
+      lines = static_cast<double>(bars->groups.size()) * std::max(kLowestName, kLowestBar * count);
+    }
+    if (rects_[i]->height() < lines * theme_.line_height()) return false;
+  }
+  return true;
+}
+
 int FigureLayout::fitting_height() {
   if (rects_.empty()) {
     plot_.plotLayout()->update(QCPLayoutElement::upPreparation);
@@ -342,8 +372,8 @@ int FigureLayout::fitting_height() {
     settle(height);
     double missing = 0.0;
     for (int r = 0; r < num_rows(); ++r) {
-      const QRect area = rects_[static_cast<std::size_t>(r * num_columns())]->rect();
-      missing += figure_.panel_aspect * area.width() - area.height();
+      const auto first = static_cast<std::size_t>(r * num_columns());
+      missing += wanted_height(first) - rects_[first]->height();
     }
     height = std::max(units(20), height + static_cast<int>(std::lround(missing)));
   }

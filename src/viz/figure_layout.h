@@ -27,6 +27,8 @@ class FigureLayout {
   int fitting_height();
   /// Gives all panels equal axis areas at this height.
   void settle(int height);
+  /// Whether the settled panels are high enough to be read: of bars, so that no names meet.
+  bool is_readable() const;
   /// The axis area of a panel; null for tables, which have none.
   QCPAxisRect* axes_of(std::size_t panel) const;
 
@@ -41,6 +43,7 @@ class FigureLayout {
   void add_colour_bar();
   void share_y();
   void settle_rows();
+  double wanted_height(std::size_t panel) const;
   void wrap_labels();
   void choose_tick_forms(bool may_improve);
   void space_ticks();

@@ -3,6 +3,7 @@
 
 #include <qcustomplot.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -10,6 +11,24 @@
 #include "viz/figure_layout.h"
 
 namespace lime {
+namespace {
+
+int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerMm)); }
+
+/// Settles `layout` at the height that its panels ask for, or at that of the sheet, where they can
+/// still be read then. @return the height, units
+int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const std::string& size) {
+  const int wanted = layout.fitting_height();
+  const int most = sheet.max_height_mm ? units_of_mm(*sheet.max_height_mm) : wanted;
+  layout.settle(std::min(wanted, most));
+  if (wanted <= most || layout.is_readable()) return std::min(wanted, most);
+  throw InvalidArgument(
+      "size: '{}' is {} mm high, the figure needs {:.0f} mm; draw less (--by, --label, --layer), "
+      "or give a width without a height, as in --size {}",
+      size, *sheet.max_height_mm, wanted / kUnitsPerMm, sheet.width_mm);
+}
+
+}  // namespace
 
 FigurePainter::FigurePainter(const Figure& figure, const FigureStyle& style)
     : plot_(std::make_unique<QCustomPlot>()) {
@@ -19,12 +38,11 @@ FigurePainter::FigurePainter(const Figure& figure, const FigureStyle& style)
   }
   const PlotTheme theme(style);
   const FigureSize wanted = figure_size(style, figure.is_wide);
-  const int width = static_cast<int>(std::lround(wanted.width_mm * kUnitsPerMm));
+  const int width = units_of_mm(wanted.width_mm);
   FigureLayout layout(*plot_, figure, theme, width);
-  const int height = wanted.height_mm
-                         ? static_cast<int>(std::lround(*wanted.height_mm * kUnitsPerMm))
-                         : layout.fitting_height();
-  layout.settle(height);
+  if (wanted.height_mm) layout.settle(units_of_mm(*wanted.height_mm));
+  const int height = wanted.height_mm ? units_of_mm(*wanted.height_mm)
+                                      : settle_fitting(layout, wanted, style.size);
   size_ = QSize(width, height);
 }
 

@@ -15,6 +15,8 @@ constexpr double kTicks = 6.0;  // of a layer axis, about
 constexpr double kMargin = 0.05;
 constexpr double kSmallestMm = 10.0;  // of a panel
 constexpr double kLineMm = 2.8;       // of a tick's text
+constexpr double kLetterMm = 1.3;     // of a tick's text
+constexpr double kNamesMm = 28.0;     // beside bars, at least
 constexpr int kMostNumbers = 10;      // at the ticks of a crowded axis
 
 /// `axis` with what has room along `length` mm where its texts are turned.
@@ -208,10 +210,26 @@ std::string legend_entries(const Figure& figure) {
   return tex;
 }
 
+/// Letters of the longest name of a group.
+std::size_t longest_name(const BarPanel& bars) {
+  std::size_t longest = 0;
+  for (const std::string& group : bars.groups) longest = std::max(longest, group.size());
+  return longest;
+}
+
+/// Height of a panel that is `width` mm wide.
+double height_mm(const Figure& figure, double width) {
+  const auto* const bars = std::get_if<BarPanel>(&figure.panels.front().content);
+  if (bars == nullptr || bars->lines_per_group <= 0.0) return width * figure.panel_aspect;
+  return static_cast<double>(bars->groups.size()) * bars->lines_per_group * kLineMm;
+}
+
 /// Room between panels: for their numbers and labels, where they have any.
 double gap_mm(const Figure& figure) {
   const FigurePanel& first = figure.panels.front();
-  if (std::holds_alternative<BarPanel>(first.content)) return 28.0;
+  if (const auto* const bars = std::get_if<BarPanel>(&first.content)) {
+    return std::max(kNamesMm, kLetterMm * static_cast<double>(longest_name(*bars)));
+  }
   return figure.shares_y || first.y.hides_numbers ? 5.0 : 15.0;
 }
 
@@ -260,7 +278,7 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
       "even column/.append style={{column sep=2mm}}}}, tick label style={{font=\\scriptsize}}, "
       "label style={{font=\\small}}, title style={{font=\\small}}{}]\n",
       columns, rows, gap, figure.shares_y ? ", yticklabels at=edge left" : "", inner,
-      inner * figure.panel_aspect, figure.shares_y ? shared_y_options(figure) : "");
+      height_mm(figure, inner), figure.shares_y ? shared_y_options(figure) : "");
   const std::string entries = legend_entries(figure);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
     FigurePanel panel = figure.panels[i];

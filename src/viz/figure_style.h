@@ -23,7 +23,8 @@ struct EnumNames<FigureTheme> {
 /// Width of a figure, and its height where that is fixed.
 struct FigureSize {
   double width_mm = 0.0;
-  std::optional<double> height_mm = {};  ///< unset: as the panels need it
+  std::optional<double> height_mm = {};      ///< unset: as the panels need it
+  std::optional<double> max_height_mm = {};  ///< of a sheet; unset: any
 };
 
 /// How a figure looks, whatever it shows.

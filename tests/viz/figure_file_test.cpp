@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "viz/figure_fixture.h"
 #include "viz/recipes/attention_panels.h"
 #include "viz/recipes/recipe.h"
@@ -196,6 +197,57 @@ TEST_F(FigureFileTest, OptionsOfStyleAreFollowed) {
   const Figure map = make_figure(std::vector<FigureSource>{sample_router()}, {});
   EXPECT_THAT(content_of(write("map.svg", map, {.map_palette = MapPalette::kCividis})),
               HasSubstr(hex(map_colour(MapPalette::kCividis, 0.5))));
+}
+
+/// Zero-shot accuracies of `models` models on as many tasks as BLiMP has.
+Figure bars_of_tasks(int models) {
+  FigureSource source = testing::sample_blimp(0);
+  const Json all = source.results.rows.front();
+  source.results.rows.clear();
+  for (int m = 0; m < models; ++m) {
+    Json row = all;
+    row["label"] = fmt::format("model {}", m);
+    source.results.rows.push_back(row);
+    row["level"] = "task";
+    for (int t = 0; t < 67; ++t) {
+      row["name"] = fmt::format("determiner_noun_agreement_with_adj_irregular_{}", t);
+      source.results.rows.push_back(row);
+    }
+  }
+  return make_figure(std::vector<FigureSource>{source}, {.by = BlimpGroups::kTask});
+}
+
+TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
+  const auto size_of = [&](int models, const FigureStyle& style) {
+    const QImage image(
+        QString::fromStdString(write("bars.png", bars_of_tasks(models), style).string()));
+    return QSizeF(image.size()) / (style.dpi / 25.4);
+  };
+  constexpr double kLine = 2.5;  // mm, of a font of 7 pt
+  const QSizeF usual = size_of(1, {.dpi = 100});
+  EXPECT_NEAR(usual.width(), 160.0, 0.5) << "long names need a page";
+  EXPECT_GT(usual.height(), 68 * kLine);
+  EXPECT_LT(usual.height(), 257.0);
+  EXPECT_GT(size_of(1, {.size = "acl-column", .dpi = 100}).height(), 68 * kLine);
+  for (const int models : {1, 2, 3}) {
+    EXPECT_LT(size_of(models, {.size = "a4-page", .dpi = 100}).height(), 257.5) << models;
+  }
+  const std::string refusal = testing::refusal_of<InvalidArgument>(
+      [&] { write("bars.png", bars_of_tasks(8), {.size = "a4-page"}); });
+  EXPECT_THAT(refusal, HasSubstr("size: 'a4-page' is 257 mm high, the figure needs "));
+  EXPECT_THAT(refusal, HasSubstr("draw less (--by, --label, --layer), or give a width without a "
+                                 "height, as in --size 170"));
+  EXPECT_GT(size_of(8, {.size = "170", .dpi = 100}).height(), 400.0);
+}
+
+TEST_F(FigureFileTest, NarrowAxesHaveFewNumbers) {
+  const auto svg = [&](const std::string& size) {
+    return content_of(write("bars.svg", bars_of_tasks(1), {.size = size}));
+  };
+  EXPECT_EQ(count_of(svg("acl-page"), ">0.2</text>"), 1);
+  const std::string column = svg("acl-column");
+  EXPECT_EQ(count_of(column, ">0.2</text>"), 0);
+  EXPECT_EQ(count_of(column, ">0.5</text>"), 1);
 }
 
 TEST_F(FigureFileTest, NamedSizesAreThoseOfTheVenues) {

@@ -9,6 +9,8 @@
 namespace lime {
 namespace {
 
+constexpr std::size_t kLongestNameInColumn = 30;  // letters
+
 std::string plain(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
@@ -78,6 +80,14 @@ std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
   return stars;
 }
 
+/// Lines of text that a group of `bars` bars takes: a name, or all bars; less where many groups are
+/// to stand on one page.
+double lines_per_group(std::size_t groups, std::size_t bars) {
+  constexpr std::size_t kMany = 30;
+  const auto count = static_cast<double>(bars);
+  return groups > kMany ? std::max(1.1, 0.6 * count) : std::max(1.5, 0.8 * count);
+}
+
 /// Zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over tasks
 /// first.
 Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<FigureRow>& comparisons,
@@ -89,9 +99,11 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
     part.insert(part.end(), more.begin(), more.end());
   }
   BarPanel bars;
+  std::size_t longest = 0;
   const std::vector<std::string> names = distinct(part, "name");
   for (const std::string& name : names) {
     bars.groups.push_back(name == "all" ? "mean over tasks" : plain(name));
+    longest = std::max(longest, name.size());
   }
   const std::vector<std::string> labels = distinct(part, "label");
   bool has_stars = false;
@@ -114,19 +126,18 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
     has_stars = has_stars || !series.stars.empty();
     bars.series.push_back(std::move(series));
   }
+  bars.lines_per_group = lines_per_group(names.size(), labels.size());
   bars.reference = ReferenceLine{.y = 0.5, .label = "chance", .in_legend = true};
   Figure figure;
   figure.panels.push_back({.title = "",
                            .x = {.label = "accuracy", .min = 0.0, .max = 1.0},
                            .y = {},
                            .content = std::move(bars)});
-  // A line of text per group, more where groups have several bars.
-  const double bars_per_group = std::max(1.0, 0.6 * static_cast<double>(labels.size()));
   if (has_stars) {
     figure.note = fmt::format("difference to {} over all pairs: {}",
                               comparisons.front().text("baseline"), kStarsNote);
   }
-  figure.panel_aspect = std::max(0.3, 0.09 * static_cast<double>(names.size()) * bars_per_group);
+  figure.is_wide = longest > kLongestNameInColumn;
   return figure;
 }
 
