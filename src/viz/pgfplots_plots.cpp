@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLatex = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLatex = {{
     {"\\", "\\textbackslash{}"},
     {"^", "\\^{}"},
     {"~", "\\~{}"},
@@ -30,6 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLatex =
     {"\xCE\x94", "$\\Delta$"},
     {"\xE2\x88\x92", "$-$"},
     {"\xC3\x97", "$\\times$"},
+    {"\xC2\xB1", "$\\pm$"},
     {"\xE2\x88\x9E", "$\\infty$"},
 }};
 

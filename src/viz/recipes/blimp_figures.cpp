@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <set>
 
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
@@ -56,6 +58,7 @@ Figure probe_curves(const std::vector<FigureRow>& rows, std::span<const FigureSo
       figure.panels.push_back(std::move(panel));
     }
   }
+  figure.note = site_note(sites);
   add_note(figure, intervals_note(figure, sources));
   figure.shares_y = true;
   figure.columns = columns_for(figure.panels.size(), options.columns);
@@ -148,11 +151,97 @@ struct TableModel {
   bool operator==(const TableModel&) const = default;
 };
 
-/// Mean over the rows of one cell: over the layers, of probes.
-double cell_mean(const std::vector<FigureRow>& rows) {
-  double sum = 0.0;
-  for (const FigureRow& row : rows) sum += row.number("mean");
-  return sum / static_cast<double>(rows.size());
+/// What stands beside the accuracy in a cell.
+enum class CellSpread { kNone, kInterval, kOverLayers, kOverFolds };
+
+struct TableCell {
+  std::string text;
+  CellSpread spread = CellSpread::kNone;
+};
+
+/// Mean and standard deviation (ddof 0) of the accuracies of one group, row by row a layer.
+TableCell cell_over_layers(const std::vector<FigureRow>& rows) {
+  const auto count = static_cast<double>(rows.size());
+  double mean = 0.0;
+  for (const FigureRow& row : rows) mean += row.number("mean") / count;
+  double variance = 0.0;
+  for (const FigureRow& row : rows) variance += std::pow(row.number("mean") - mean, 2) / count;
+  return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", 100.0 * mean, 100.0 * std::sqrt(variance)),
+          CellSpread::kOverLayers};
+}
+
+/// An accuracy with its interval; of tasks, whose probes have none, with its folds' deviation.
+TableCell cell_of_row(const FigureRow& row) {
+  const double mean = 100.0 * row.number("mean");
+  if (row.has("ci_low") && row.has("ci_high")) {
+    return {fmt::format("{:.1f} [{:.1f}, {:.1f}]", mean, 100.0 * row.number("ci_low"),
+                        100.0 * row.number("ci_high")),
+            CellSpread::kInterval};
+  }
+  if (row.text("level") == enum_name(BlimpGroups::kTask) && row.has("std")) {
+    return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", mean, 100.0 * row.number("std")),
+            CellSpread::kOverFolds};
+  }
+  return {fmt::format("{:.1f}", mean)};
+}
+
+/// "layers 1-4", "layer 4" or "layers 1, 3"; empty of rows without layers.
+std::string layers_text(const std::vector<FigureRow>& rows, int base) {
+  std::set<int> layers;
+  for (const FigureRow& row : rows) {
+    if (row.has("layer")) layers.insert(row.index("layer", kMostLayers) + base);
+  }
+  if (layers.empty()) return "";
+  if (layers.size() == 1) return fmt::format("layer {}", *layers.begin());
+  const int first = *layers.begin();
+  const int last = *layers.rbegin();
+  if (last - first + 1 == std::ssize(layers)) return fmt::format("layers {}-{}", first, last);
+  return fmt::format("layers {}", fmt::join(layers, ", "));
+}
+
+/// "67,000 pairs", the largest of the rows; empty where they do not say.
+std::string count_note(const std::vector<FigureRow>& rows, const std::string& key) {
+  double most = 0.0;
+  for (const FigureRow& row : rows) {
+    if (row.has(key)) most = std::max(most, row.number(key));
+  }
+  if (most <= 0.0) return "";
+  return fmt::format("{} {}", with_commas(most), most == 1.0 ? key.substr(0, key.size() - 1) : key);
+}
+
+/// A number of the options of the first results; `otherwise` where they have none.
+double option_of(std::span<const FigureSource> sources, const char* name, double otherwise) {
+  const Json& run = sources.front().results.options;
+  const auto given = run.find(name);
+  return given != run.end() && given->is_number() ? given->get<double>() : otherwise;
+}
+
+/// What the table is of: "probes, layers 0-4, 67 tasks, 67,000 pairs, 5 folds".
+/// @param all  rows of the mean over tasks.
+std::string about_note(const std::vector<FigureRow>& all, std::span<const FigureSource> sources,
+                       int layer_base) {
+  const bool is_probe = all.front().has("layer");
+  const double folds = is_probe ? option_of(sources, "folds", 0.0) : 0.0;
+  std::vector<std::string> parts = {is_probe ? "probes" : "zero-shot", layers_text(all, layer_base),
+                                    count_note(all, "tasks"), count_note(all, "pairs"),
+                                    folds > 0.0 ? fmt::format("{:.0f} folds", folds) : ""};
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// What `spread` is.
+std::string spread_note(CellSpread spread, std::span<const FigureSource> sources) {
+  switch (spread) {
+    case CellSpread::kNone:
+      return "";
+    case CellSpread::kInterval:
+      return fmt::format("[ ]: {:.6g} % intervals", 100.0 * option_of(sources, "confidence", 0.95));
+    case CellSpread::kOverLayers:
+      return "means \xC2\xB1 standard deviation over the layers";
+    case CellSpread::kOverFolds:
+      return "\xC2\xB1: standard deviation over the folds";
+  }
+  return "";
 }
 
 std::vector<TableModel> models_of(const std::vector<FigureRow>& rows) {
@@ -164,15 +253,19 @@ std::vector<TableModel> models_of(const std::vector<FigureRow>& rows) {
   return models;
 }
 
-/// The cells of one line of the table, in per cent.
+/// The cells of one line of the table, in per cent; adds to `spreads` what they have.
 std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const std::string& name,
-                                    const std::vector<TableModel>& models) {
+                                    const std::vector<TableModel>& models,
+                                    std::set<CellSpread>& spreads) {
   std::vector<std::string> cells;
   for (const TableModel& model : models) {
     const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
       return row.text("name") == name && TableModel{row.text("label"), row.text("site")} == model;
     });
-    cells.push_back(own.empty() ? "" : fmt::format("{:.1f}", 100.0 * cell_mean(own)));
+    TableCell cell;
+    if (!own.empty()) cell = own.size() > 1 ? cell_over_layers(own) : cell_of_row(own.front());
+    spreads.insert(cell.spread);
+    cells.push_back(cell.text);
   }
   return cells;
 }
@@ -208,10 +301,11 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
     table.head.push_back(model.site.empty() ? model.label
                                             : fmt::format("{}, {}", model.label, model.site));
   }
+  std::set<CellSpread> spreads;
   const auto add_line = [&](const std::vector<FigureRow>& rows, const std::string& name,
                             const std::string& shown) {
     std::vector<std::string> line = {shown};
-    const std::vector<std::string> cells = table_line(rows, name, models);
+    const std::vector<std::string> cells = table_line(rows, name, models, spreads);
     line.insert(line.end(), cells.begin(), cells.end());
     table.rows.push_back(std::move(line));
   };
@@ -224,8 +318,8 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
   if (repeats) table.rows.pop_back();
   if (!repeats) table.rules = {num_groups};
   Figure figure;
-  const bool is_probe = all.front().has("layer");
-  if (is_probe) figure.note = "probes; means over the layers";
+  figure.note = about_note(rows_of_level(all, BlimpGroups::kAll), sources, options.layer_base);
+  for (const CellSpread spread : spreads) add_note(figure, spread_note(spread, sources));
   figure.is_wide = models.size() > 2 || !models.front().site.empty();
   figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
   return figure;

@@ -21,11 +21,7 @@ std::string count_text(double value, const char* billion, const char* trillion) 
   if (value >= 1e12) return fmt::format("{:.4f} {}", value / 1e12, trillion);
   if (value >= 1e9) return fmt::format("{:.5f} {}", value / 1e9, billion);
   if (value >= 1e6) return fmt::format("{:.2f} M", value / 1e6);
-  std::string digits = fmt::format("{:.0f}", value);
-  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
+  return with_commas(value);
 }
 
 std::string bytes_text(double bytes) {

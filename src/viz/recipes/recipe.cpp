@@ -357,6 +357,14 @@ std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
   return chosen;
 }
 
+std::string with_commas(double count) {
+  std::string digits = fmt::format("{:.0f}", count);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
 std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
                                   const std::function<bool(const FigureRow&)>& keep) {
   std::vector<FigureRow> kept;

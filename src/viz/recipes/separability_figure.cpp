@@ -90,7 +90,8 @@ Figure separability_figure(std::span<const FigureSource> sources, const FigureOp
     }
   }
   if (figure.panels.empty()) throw NothingToShow("figure: no row holds the accuracy of a probe");
-  figure.note = "bars: standard deviation over the folds";
+  figure.note = site_note(sites);
+  add_note(figure, "bars: standard deviation over the folds");
   figure.shares_y = true;
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.is_wide = figure.columns >= 2;
