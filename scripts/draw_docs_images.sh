@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Redraws the pictures of docs/images that show the checkpoints of data/, with the commands of
+# docs/figures.md at 150 dpi, from the results that scripts/demo.sh left in out/. Measures what only
+# these pictures need. Given names, as in "entropy geometry", draws only those.
+# Pictures of the window and of the reproduction runs are not drawn here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bin=build/release/bin
+out=out
+images=docs/images
+pictures=("$@")
+drawn=0
+
+for needed in aet-llama.h5 aet-lime.h5 expressions.txt \
+  {compared,separability,small-numbers,similarity,router,counterfactual,pairs,cost}.json; do
+  if [[ ! -e $out/$needed ]]; then
+    echo "draw_docs_images: $out/$needed is missing; run scripts/demo.sh first" >&2
+    exit 1
+  fi
+done
+
+wanted() {  # PICTURE...: whether one of them is to be drawn
+  local name
+  [[ ${#pictures[@]} -eq 0 ]] && return 0
+  for name in "$@"; do
+    [[ " ${pictures[*]} " == *" $name "* ]] && return 0
+  done
+  return 1
+}
+draw() {  # PICTURE RESULTS OPTION...
+  wanted "$1" || return 0
+  "$bin/lime-figure" "${@:2}" --dpi 150 -o "$images/$1.png"
+  echo "   $images/$1.png"
+  drawn=$((drawn + 1))
+}
+
+both=(--label LLaMA LIMe)
+if wanted geometry; then
+  "$bin/lime-metrics" geometry "$out/aet-llama.h5" "$out/aet-lime.h5" "${both[@]}" --site hidden \
+    --measure rank,similarity,curvature,dimension -o "$out/geometry.json" --quiet
+fi
+if wanted attention attention-routed attention-heads; then
+  for model in llama lime; do
+    rm -rf "$out/patterns-$model".{h5,shards}
+    "$bin/lime-capture" --checkpoint "data/aet-$model" --lines "$out/expressions.txt" \
+      --max-sequences 200 --sites values,attn.hook_pattern -o "$out/patterns-$model.h5" --quiet
+  done
+  "$bin/lime-metrics" attention "$out/patterns-lime.h5" --sequence 3 --layer 1-3 --query 9 \
+    --checkpoint data/aet-lime -o "$out/attention.json" --quiet
+  "$bin/lime-metrics" attention "$out/patterns-llama.h5" "$out/patterns-lime.h5" "${both[@]}" \
+    -o "$out/heads.json" --quiet
+fi
+
+draw entropy "$out/compared.json" --layer-base 1
+draw comparison-entropy "$out/compared.json" --kind comparison --layer-base 1
+draw separability "$out/separability.json" --layer-base 1
+draw clouds-small-numbers "$out/small-numbers.json" --layer-base 1
+draw geometry "$out/geometry.json" --site hidden --layer-base 1
+draw similarity "$out/similarity.json" --layer-base 1
+draw attention "$out/attention.json" --layer 3 --head 1,3 --layer-base 1
+draw attention-routed "$out/attention.json" --kind attention-routed --layer 4 --layer-base 1
+draw attention-heads "$out/heads.json" --measure first_share --layer-base 1
+draw router-mean "$out/router.json" --layer-base 1
+draw router-heads "$out/router.json" --kind router-heads --layer-base 1
+draw router-signed "$out/router.json" --kind router-signed --layer-base 1
+draw counterfactual "$out/counterfactual.json" --layer-base 1
+draw counterfactual-change "$out/counterfactual.json" --kind counterfactual-change --layer-base 1
+draw counterfactual-gap "$out/counterfactual.json" --kind counterfactual-gap --layer-base 1
+draw blimp "$out/pairs.json"
+draw blimp-table "$out/pairs.json" --kind blimp-table
+draw loss data/aet-llama data/aet-lime --log-y
+draw cost "$out/cost.json"
+
+if ((drawn < ${#pictures[@]})); then
+  echo "draw_docs_images: drew $drawn of '${pictures[*]}'; the names are those in $0" >&2
+  exit 1
+fi
