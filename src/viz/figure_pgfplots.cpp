@@ -16,6 +16,8 @@ constexpr double kMargin = 0.05;
 constexpr double kSmallestMm = 10.0;  // of a panel
 constexpr double kLineMm = 2.8;       // of a tick's text
 constexpr double kLetterMm = 1.3;     // of a tick's text
+constexpr double kBelowMm = 14.0;     // a panel's numbers, its label and the next one's title
+constexpr double kAroundMm = 15.0;    // legend and note
 constexpr double kNamesMm = 28.0;     // beside bars, at least
 constexpr int kMostNumbers = 10;      // at the ticks of a crowded axis
 
@@ -217,11 +219,16 @@ std::size_t longest_name(const BarPanel& bars) {
   return longest;
 }
 
-/// Height of a panel that is `width` mm wide.
-double height_mm(const Figure& figure, double width) {
+/// Height of a panel that is `width` mm wide, in one of `rows` rows on a sheet.
+double height_mm(const Figure& figure, double width, const FigureSize& sheet, int rows) {
+  double height = width * figure.panel_aspect;
   const auto* const bars = std::get_if<BarPanel>(&figure.panels.front().content);
-  if (bars == nullptr || bars->lines_per_group <= 0.0) return width * figure.panel_aspect;
-  return static_cast<double>(bars->groups.size()) * bars->lines_per_group * kLineMm;
+  if (bars != nullptr && bars->lines_per_group > 0.0) {
+    height = static_cast<double>(bars->groups.size()) * bars->lines_per_group * kLineMm;
+  }
+  if (!sheet.max_height_mm) return height;
+  const double most = (*sheet.max_height_mm - kAroundMm) / rows - kBelowMm;
+  return std::min(height, std::max(kSmallestMm, most));
 }
 
 /// Room between panels: for their numbers and labels, where they have any.
@@ -268,17 +275,18 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   add_colours(tex, figure, style);
   const int columns = std::clamp(figure.columns, 1, static_cast<int>(figure.panels.size()));
   const int rows = (static_cast<int>(figure.panels.size()) + columns - 1) / columns;
-  const double width = figure_size(style, figure.is_wide).width_mm;
+  const FigureSize sheet = figure_size(style, figure.is_wide);
+  const double width = sheet.width_mm;
   const double gap = gap_mm(figure);
   const double inner = std::max(kSmallestMm, width / columns - gap);
   tex += fmt::format(
       "\\begin{{tikzpicture}}\n\\begin{{groupplot}}[group style={{group size={} by {}, horizontal "
-      "sep={}mm, vertical sep=14mm{}}}, scale only axis, width={:.1f}mm, height={:.1f}mm, "
+      "sep={}mm, vertical sep={}mm{}}}, scale only axis, width={:.1f}mm, height={:.1f}mm, "
       "unbounded coords=jump, legend style={{draw=none, font=\\tiny, legend columns=4, /tikz/every "
       "even column/.append style={{column sep=2mm}}}}, tick label style={{font=\\scriptsize}}, "
       "label style={{font=\\small}}, title style={{font=\\small}}{}]\n",
-      columns, rows, gap, figure.shares_y ? ", yticklabels at=edge left" : "", inner,
-      height_mm(figure, inner), figure.shares_y ? shared_y_options(figure) : "");
+      columns, rows, gap, kBelowMm, figure.shares_y ? ", yticklabels at=edge left" : "", inner,
+      height_mm(figure, inner, sheet, rows), figure.shares_y ? shared_y_options(figure) : "");
   const std::string entries = legend_entries(figure);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
     FigurePanel panel = figure.panels[i];

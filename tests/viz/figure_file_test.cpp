@@ -238,6 +238,8 @@ TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
   EXPECT_THAT(refusal, HasSubstr("draw less (--by, --label, --layer), or give a width without a "
                                  "height, as in --size 170"));
   EXPECT_GT(size_of(8, {.size = "170", .dpi = 100}).height(), 400.0);
+  EXPECT_THAT(figure_to_pgfplots(bars_of_tasks(3), {.size = "a4-page"}),
+              HasSubstr("height=228.0mm"));
 }
 
 TEST_F(FigureFileTest, NarrowAxesHaveFewNumbers) {
