@@ -15,6 +15,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/json_difference.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -43,26 +44,6 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// first_difference() of entries called `name`.
-std::string difference_in(const Json& before, const Json& now, const std::string& name) {
-  if (before == now) return "";
-  const auto entry = [](const Json& value, const std::string& key) {
-    const auto found = value.find(key);
-    return found == value.end() ? Json() : *found;
-  };
-  if (before.is_object() && now.is_object()) {
-    Json keys = before;
-    keys.update(now);
-    for (const auto& item : keys.items()) {
-      const std::string inner = name.empty() ? item.key() : name + "." + item.key();
-      const std::string found =
-          difference_in(entry(before, item.key()), entry(now, item.key()), inner);
-      if (!found.empty()) return found;
-    }
-  }
-  return fmt::format("{} was {} and is {}", name, dump(before), dump(now));
-}
-
 /// What a journal holds.
 struct JournalLines {
   Json header;                    ///< null in an empty one
@@ -80,10 +61,10 @@ void check_header(const fs::path& path, Json before, const std::string& header, 
     const Json::json_pointer place = inputs / input.key();
     if (before.contains(place) && now.contains(place)) before[place] = now[place];
   }
-  const std::string difference = first_difference(before, now);
-  if (difference.empty()) return;
+  const auto difference = first_difference(before, now, KeyOrder::kCounts);
+  if (!difference) return;
   throw InvalidArgument("{}: was begun otherwise, {}; run it as it was begun, or remove the file",
-                        quoted(path), difference);
+                        quoted(path), to_text(*difference));
 }
 
 /// A finished unit: the text of its key, and its result. @throws FormatError
@@ -143,10 +124,6 @@ std::vector<fs::path> journals_at(const fs::path& path) {
   }
   std::sort(journals.begin(), journals.end());
   return journals;
-}
-
-std::string first_difference(const Json& before, const Json& now) {
-  return difference_in(before, now, "");
 }
 
 Json unit_result_to_json(const UnitResult& result) {

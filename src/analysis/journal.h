@@ -83,10 +83,6 @@ std::filesystem::path journal_path(const std::filesystem::path& output);
 /// The journals that there are: `path` itself and `path.I-of-N`.
 std::vector<std::filesystem::path> journals_at(const std::filesystem::path& path);
 
-/// The first entry in which two headers differ, as "options.alpha was 0.5 and is 1.0"; empty if
-/// none.
-std::string first_difference(const Json& before, const Json& now);
-
 /// The result as one JSON value and back; numbers come back bit for bit.
 Json unit_result_to_json(const UnitResult& result);
 UnitResult unit_result_from_json(const Json& value);

@@ -17,6 +17,7 @@
 #include "analysis/provenance.h"
 #include "analysis/unit_runner.h"
 #include "core/errors.h"
+#include "core/json_difference.h"
 #include "core/program.h"
 #include "core/utf8.h"
 
@@ -322,8 +323,10 @@ std::string difference_to_result(const Results& finished, const Analysis& analys
   now.inputs = analysis.hashed_inputs;
   // As it comes back from a file, where whole numbers have no width.
   const Json identity = parse_json(identity_of(now, tool_version()).dump(), "identity");
-  return first_difference(identity_of(finished, finished.provenance.value("tool", Json())),
-                          identity);
+  const auto difference =
+      first_difference(identity_of(finished, finished.provenance.value("tool", Json())), identity,
+                       KeyOrder::kCounts);
+  return difference ? to_text(*difference) : "";
 }
 
 }  // namespace lime

@@ -41,7 +41,7 @@ Report run_analysis(const Analysis& analysis, const RunOptions& run,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
 /// In what a finished result is not what `analysis` would give: metric, version, options or inputs,
-/// as first_difference() says it; empty if in nothing. `analysis.hashed_inputs` must be there.
+/// as to_text(JsonDifference) says it; empty if in nothing. `analysis.hashed_inputs` must be there.
 std::string difference_to_result(const Results& finished, const Analysis& analysis,
                                  const RunOptions& run);
 

@@ -10,6 +10,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/json_difference.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
 #include "store/shard_folder.h"
@@ -122,14 +123,14 @@ void CaptureWriter::Impl::prepare() {
 }
 
 bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
-  const std::string difference = first_difference(manifest["identity"], identity);
-  if (difference.empty()) return true;
+  const auto difference = first_difference(manifest["identity"], identity);
+  if (!difference) return true;
   const bool may_replace = options.if_exists != IfExists::kResume && options.num_processes == 1 &&
                            finished_shards().empty();
   if (may_replace) return false;
   throw InvalidArgument(
       "store: '{}' was begun with other options: {}; use the same ones, or choose another -o",
-      path.string(), difference);
+      path.string(), to_text(*difference));
 }
 
 void CaptureWriter::Impl::remove_old() {

@@ -55,14 +55,6 @@ bool is_manifest(const Json& json) {
          json.contains("identity") && json.contains("info");
 }
 
-std::string short_text(const Json& json) {
-  std::string text = dump(json, -1);
-  const char* const end = json.is_string() ? "...'" : "...";
-  if (text.size() > 60) text = text.substr(0, 57) + end;
-  std::replace(text.begin(), text.end(), '"', '\'');
-  return text;
-}
-
 }  // namespace
 
 ShardFolder::ShardFolder(const fs::path& capture) : path_(shard_folder_of(capture)) {}
@@ -184,26 +176,6 @@ bool is_shard_name(const std::string& name) {
   const std::string_view file = std::string_view(name).substr(slash + 1);
   return folder.size() > kFolder.size() && folder.ends_with(kFolder) && file.ends_with(kSuffix) &&
          is_digits(file.substr(0, file.size() - kSuffix.size()));
-}
-
-std::string first_difference(const Json& before, const Json& now, const std::string& where) {
-  if (before == now) return "";
-  if (before.is_object() && now.is_object()) {
-    for (const auto& [key, value] : now.items()) {
-      const std::string inner = where.empty() ? key : where + "." + key;
-      if (!before.contains(key)) return fmt::format("{} is new, {}", inner, short_text(value));
-      std::string difference = first_difference(before[key], value, inner);
-      if (!difference.empty()) return difference;
-    }
-    for (const auto& [key, value] : before.items()) {
-      const std::string inner = where.empty() ? key : where + "." + key;
-      if (!now.contains(key)) {
-        return fmt::format("{} was {}, now absent", inner, short_text(value));
-      }
-    }
-    return "";  // only the order of the keys
-  }
-  return fmt::format("{} was {}, now {}", where, short_text(before), short_text(now));
 }
 
 }  // namespace lime

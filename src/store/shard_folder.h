@@ -68,7 +68,4 @@ int planned_shards(const Json& manifest);
 /// and in it "NNNNN.h5".
 bool is_shard_name(const std::string& name);
 
-/// Where two JSON values first differ, as "options.layers was 'all', now '0-3'"; empty if equal.
-std::string first_difference(const Json& before, const Json& now, const std::string& where = "");
-
 }  // namespace lime

@@ -8,6 +8,7 @@
 #include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/folder.h"
+#include "core/json_difference.h"
 #include "core/output_lock.h"
 #include "core/program.h"
 #include "train/tensor_bytes.h"
@@ -26,19 +27,6 @@ constexpr const char* kLogFile = "training_log.jsonl";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// The value at `path` ("model.hidden_size") of nested objects.
-std::string value_at(const Json& object, const std::string& path) {
-  const Json* value = &object;
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('.', begin), path.size());
-    const auto found = value->find(path.substr(begin, end - begin));
-    if (found == value->end()) return "nothing";
-    value = &*found;
-    begin = end + 1;
-  }
-  return value->dump();
 }
 
 /// One run: the steps of run_training().
@@ -142,13 +130,16 @@ class Run {
       return;
     }
     const Json stored = read_training_run(state_path_);
-    const std::string difference = first_difference(stored, description_);
-    if (!difference.empty()) {
+    const auto difference = first_difference(stored, description_);
+    if (difference) {
+      const auto text = [](const std::optional<Json>& value) {
+        return value ? value->dump() : "nothing";
+      };
       throw InvalidArgument(
           "training: the run in '{}' has {} = {}, got {}; resume with the options that it was "
           "begun with (training_options.json) or choose another folder",
-          options_.output.string(), difference, value_at(stored, difference),
-          value_at(description_, difference));
+          options_.output.string(), difference->path, text(difference->before),
+          text(difference->now));
     }
     restore_training_state(state_path_, trainer_);
     outcome_.resumed_from = saved_step_ = trainer_.steps_done();
@@ -377,21 +368,6 @@ TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& o
                              const ProgressFn& on_progress, std::stop_token stop) {
   options.validate();
   return Run(job, options, on_progress, std::move(stop)).run();
-}
-
-std::string first_difference(const Json& a, const Json& b) {
-  if (!a.is_object() || !b.is_object()) return "";
-  const auto find_in = [](const Json& from, const Json& other) -> std::string {
-    for (const auto& [key, value] : from.items()) {
-      const auto found = other.find(key);
-      if (found != other.end() && *found == value) continue;
-      if (found == other.end() || !value.is_object() || !found->is_object()) return key;
-      return key + "." + first_difference(value, *found);
-    }
-    return "";
-  };
-  const std::string difference = find_in(a, b);
-  return difference.empty() ? find_in(b, a) : difference;
 }
 
 }  // namespace lime

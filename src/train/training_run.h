@@ -85,8 +85,4 @@ struct TrainingOutcome {
 TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
                              const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
-/// Path of the first value in which two JSON objects differ, e.g. "model.hidden_size"; empty if
-/// they are equal.
-std::string first_difference(const Json& a, const Json& b);
-
 }  // namespace lime

@@ -144,13 +144,13 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
   auto other = counting_analysis(3);
   other.analysis.options["alpha"] = 1.0;
   EXPECT_EQ(refusal(other.analysis),
-            begun + "options.alpha was 0.5 and is 1.0; run it as it was begun, or remove the file");
+            begun + "options.alpha was 0.5, now 1.0; run it as it was begun, or remove the file");
 
   other = counting_analysis(3);
   const auto file = folder_ / "a.h5";
   testing::write_text(file, "one");
   other.analysis.inputs = {{file.string(), "a", {file}}};
-  EXPECT_THAT(refusal(other.analysis), StartsWith(begun + "inputs.a was null and is \""));
+  EXPECT_THAT(refusal(other.analysis), StartsWith(begun + "inputs.a is new, '"));
 
   EXPECT_THAT(refusal(counting_analysis(4).analysis), StartsWith(begun + "units was "));
   EXPECT_EQ(refusal(counting_analysis(3).analysis, false),
@@ -179,7 +179,7 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
                Interrupted);
   kept = Journal();
   testing::write_text(file, "two");
-  EXPECT_THAT(refusal(with_input({}).analysis), HasSubstr("was begun otherwise, inputs.a was \""));
+  EXPECT_THAT(refusal(with_input({}).analysis), HasSubstr("was begun otherwise, inputs.a was '"));
 }
 
 TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {

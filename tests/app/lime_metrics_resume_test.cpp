@@ -84,7 +84,7 @@ TEST_F(LimeMetricsResumeTest, CtrlCKeepsFinishedLayersAndResumeGivesTheSameBytes
             "lime-metrics: 'e.json.part': holds the finished part of an interrupted run; go on "
             "from there with --resume, or remove the file\n");
   EXPECT_EQ(refusal("entropy --quiet --alpha 1 -o e.json --resume", 1),
-            "lime-metrics: 'e.json.part': was begun otherwise, options.alpha was [0.5,1.0] and is "
+            "lime-metrics: 'e.json.part': was begun otherwise, options.alpha was [0.5,1.0], now "
             "[1.0]; run it as it was begun, or remove the file\n");
   EXPECT_EQ(read_text(folder_ / "e.json.part"), journal);
 
@@ -127,7 +127,7 @@ TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
   EXPECT_EQ(read_text(folder_ / "entropy.json"), text);
   EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume --seed 1", 1),
             "lime-metrics: 'entropy.json': is the finished result of another run, options.seed was "
-            "0 and is 1; leave out --resume to replace it\n");
+            "0, now 1; leave out --resume to replace it\n");
   // An output that is missing is made.
   EXPECT_EQ(run("entropy --label m --quiet -o entropy.json -o entropy.csv --resume").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "entropy.csv"));

@@ -390,16 +390,5 @@ TEST(TrainingRunTest, RefusesModelsThatCannotBe) {
   EXPECT_FALSE(fs::exists(folder / "model"));
 }
 
-TEST(FirstDifferenceTest, FindsThePathInNestedObjects) {
-  const Json a = Json::parse(R"({"x": 1, "model": {"width": 32, "layers": 4}})");
-  EXPECT_EQ(first_difference(a, a), "");
-  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 2, "model": {}})")), "x");
-  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 1, "model": {"width": 32, "layers": 5}})")),
-            "model.layers");
-  EXPECT_EQ(first_difference(a, Json::parse(R"({"x": 1, "model": {"width": 32}})")),
-            "model.layers");
-  EXPECT_EQ(first_difference(Json::parse(R"({"x": 1})"), Json::parse(R"({"x": 1, "y": 1})")), "y");
-}
-
 }  // namespace
 }  // namespace lime
