@@ -100,7 +100,7 @@ std::string StreamingDecoder::finish() {
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
   const auto file = [&](const char* name) { return checkpoint_folder / name; };
-  const auto has = [&](const char* name) { return fs::is_regular_file(file(name)); };
+  const auto has = [&](const char* name) { return fs::exists(file(name)); };
   if (!fs::is_directory(checkpoint_folder)) {
     throw IoError("tokenizer: '{}' must be a folder", checkpoint_folder.string());
   }

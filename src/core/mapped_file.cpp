@@ -1,54 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/input_file.h"
 
 namespace lime {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-}  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) {
-    throw IoError("'{}': cannot be read: {}", path.string(),
-                  std::generic_category().message(errno));
-  }
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) {
-    throw IoError("'{}': cannot be read: {}", path.string(),
-                  std::generic_category().message(errno));
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw IoError("'{}': is not a regular file, expected one", path.string());
-  }
-  size_ = static_cast<std::size_t>(status.st_size);
+  const InputFile file(path);
+  size_ = file.size();
   if (size_ == 0) return;
-  void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (address == MAP_FAILED) {
     throw IoError("'{}': cannot be mapped into memory: {}", path.string(),
                   std::generic_category().message(errno));

@@ -12,7 +12,7 @@ namespace lime {
 /// Movable, not copyable; views into it end with it. Reading is thread-safe.
 class MappedFile {
  public:
-  /// @throws IoError  if the file does not exist, is a folder or cannot be read.
+  /// @throws IoError  as InputFile.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

@@ -4,13 +4,11 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <new>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/input_file.h"
 
 namespace lime {
 
@@ -56,16 +54,13 @@ std::string sha256_of(std::string_view text) {
 std::string sha256_of_file(const std::filesystem::path& path,
                            const std::function<void(std::int64_t)>& on_read) {
   // Reads in blocks: the pages of a mapping would count as memory of this process.
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
+  InputFile file(path);
   Sha256 hash;
   std::vector<char> block(std::size_t{1} << 20);
-  while (file) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    hash.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
-    if (on_read) on_read(file.gcount());
+  while (const std::size_t count = file.read(block)) {
+    hash.update(std::string_view(block.data(), count));
+    if (on_read) on_read(static_cast<std::int64_t>(count));
   }
-  if (file.bad()) throw IoError("'{}': cannot be read: {}", path.string(), describe_errno(errno));
   return hash.hex_digest();
 }
 

@@ -2,10 +2,12 @@
 #include "train/train_log.h"
 
 #include <cerrno>
+#include <sstream>
 #include <string>
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/mapped_file.h"
 
 namespace lime {
 namespace {
@@ -16,6 +18,13 @@ bool is_kept(const std::string& line, std::int64_t step) {
   if (!json.is_object()) return false;
   const auto found = json.find("step");
   return found == json.end() || (found->is_number_integer() && found->get<std::int64_t>() <= step);
+}
+
+/// Nothing where there is no log.
+std::string old_lines(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return "";
+  return std::string(MappedFile(path).text());
 }
 
 }  // namespace
@@ -33,7 +42,7 @@ TrainLog TrainLog::create(const std::filesystem::path& path) {
 }
 
 TrainLog TrainLog::resume(const std::filesystem::path& path, std::int64_t step) {
-  std::ifstream old(path, std::ios::binary);
+  std::istringstream old(old_lines(path));
   std::string kept;
   for (std::string line; std::getline(old, line);) {
     if (is_kept(line, step)) kept += line + "\n";

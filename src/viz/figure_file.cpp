@@ -2,7 +2,6 @@
 #include "viz/figure_file.h"
 
 #include <QBuffer>
-#include <QFile>
 #include <QImage>
 #include <QImageReader>
 #include <QPageLayout>
@@ -13,6 +12,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/mapped_file.h"
 #include "viz/figure_columns.h"
 #include "viz/figure_metadata.h"
 #include "viz/figure_painter.h"
@@ -105,11 +105,8 @@ void write_figure(const fs::path& path, const Figure& figure, const FigureStyle&
 }
 
 Json read_figure_provenance(const fs::path& path) {
-  QFile file(QString::fromStdString(path.string()));
-  if (!file.open(QIODevice::ReadOnly)) {
-    throw IoError("'{}': cannot be read: {}", path.string(), file.errorString().toStdString());
-  }
-  const QByteArray bytes = file.readAll();
+  const MappedFile file(path);
+  const QByteArray bytes(file.text().data(), static_cast<qsizetype>(file.size()));
   std::optional<std::string> text;
   if (bytes.startsWith("%PDF")) {
     text = find_in_pdf(bytes);

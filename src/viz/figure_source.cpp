@@ -2,10 +2,10 @@
 #include "viz/figure_source.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string_view>
 
 #include "core/errors.h"
+#include "core/input_file.h"
 #include "core/sha256.h"
 #include "store/embeddings_file.h"
 
@@ -62,7 +62,7 @@ void check_kind_of_file(const fs::path& path) {
   }
   constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1A\n";
   std::string begin(kHdf5.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+  begin.resize(InputFile(path).read(begin));
   if (begin != kHdf5) return;
   if (path.string().ends_with(".embeddings.h5")) {
     throw FormatError("figure: '{}' holds coordinates; give the results (.json) beside it",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/errors.h"
+#include "core/mapped_file.h"
 #include "viz/figure_source.h"
 
 namespace lime {
@@ -86,8 +87,7 @@ class LogLine {
 };
 
 std::vector<LogLine> complete_lines(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  if (!stream) throw IoError("training log: '{}' cannot be read", path.string());
+  std::istringstream stream(std::string(MappedFile(path).text()));
   std::vector<LogLine> lines;
   std::string line;
   // A line without its end is still being written.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -254,6 +255,28 @@ TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
   expect_refusal(std::string(kCapture) + " --device cuda:77", 1, "cuda");
   write_text(folder_ / "model" / "config.json", "{\"model_type\": \"llama\",");
   expect_refusal("--checkpoint model --text text.txt", 1, "config.json");
+}
+
+// Nobody writes to the FIFO: who waits for that never ends.
+TEST_F(LimeCaptureTest, RefusesAFifoAtOnce) {
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  for (const char* const input : {"--text", "--lines", "--pairs", "--tokens"}) {
+    expect_refusal(fmt::format("--checkpoint model {} fifo", input), 1,
+                   "'fifo': is not a regular file, expected one", "timeout -k 1 20");
+  }
+  for (const char* const name :
+       {"config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors"}) {
+    const fs::path file = folder_ / "model" / name;
+    const fs::path aside = folder_ / "aside";
+    const bool is_there = fs::exists(file);
+    if (is_there) fs::rename(file, aside);
+    fs::create_symlink("../fifo", file);
+    expect_refusal("--checkpoint model --text text.txt", 1,
+                   fmt::format("model/{}': is not a regular file, expected one", name),
+                   "timeout -k 1 20");
+    fs::remove(file);
+    if (is_there) fs::rename(aside, file);
+  }
 }
 
 TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {

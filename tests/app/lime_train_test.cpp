@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -333,6 +334,11 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run_of("lm") + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
   fails(tiny_run_of("lm") + " --text none.txt --test-file t -o m", 2,
         "test_file: must not be given with --task lm, which is trained on --text");
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);  // nobody writes to it
+  const std::string refusal = "'fifo': is not a regular file, expected one";
+  fails(tiny_run_of("lm") + " --text fifo --vocab-size 300 -o m", 1, refusal);
+  fails(tiny_run_of("aet") + " --train-file fifo -o m", 1, refusal);
+  fails(tiny_run_of("prosqa") + " --train-file fifo -o m", 1, refusal);
   testing::write_text(folder_ / "wrong.txt", "3 + 4 = 8\n");
   fails(tiny_run_of("aet", {{"max-value", "20"}}) + " --train-file wrong.txt -o m", 1,
         "'wrong.txt', line 1: word 5 must be '7', got '8'");

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/errors.h"
 #include "store/hdf5_file.h"
@@ -72,6 +73,13 @@ TEST_F(FigureSourceTest, NamesTheLineOfALogWhoseValuesAreOfOtherTypes) {
            {R"({"event":"step","step":"x"})", "'step' must be a number, got \"x\""},
            {R"({"event":"resume"})", "'step' must be a number, got none"}}) {
     EXPECT_THAT(refusal_of_second(line), HasSubstr("training_log.jsonl', line 2: " + reason));
+  }
+}
+
+TEST_F(FigureSourceTest, RefusesAFifoAtOnce) {
+  for (const char* const name : {"results.json", "training_log.jsonl"}) {
+    ASSERT_EQ(::mkfifo((folder_ / name).c_str(), 0600), 0);
+    EXPECT_THAT(refusal(folder_ / name), HasSubstr("is not a regular file, expected one"));
   }
 }
 

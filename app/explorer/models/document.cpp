@@ -5,14 +5,12 @@
 
 #include <QLocale>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <system_error>
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/progress.h"
 #include "explorer/models/text.h"
@@ -29,14 +27,9 @@ namespace fs = std::filesystem;
 enum class Beginning { kHdf5, kJson, kSafetensors, kEmpty, kOther };
 
 std::string firstBytes(const fs::path& path, std::size_t count) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    throw IoError("'{}': cannot be read: {}", path.string(),
-                  std::error_code(errno, std::generic_category()).message());
-  }
+  InputFile file(path);
   std::string bytes(count, '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(count));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  bytes.resize(file.read(bytes));
   return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/mapped_file.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/session.h"
@@ -22,8 +23,8 @@
 namespace lime::explorer {
 namespace {
 
-constexpr qint64 kLargestText = qint64{4} << 20;  // bytes
-constexpr int kMostTypedLines = 40;               // that stand in a command line
+constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
+constexpr int kMostTypedLines = 40;                         // that stand in a command line
 const QString kEditFilter = QStringLiteral("Router edits (*.json);;All (*)");
 
 constexpr std::array kScopeNames = {"weight", "head_source", "head",       "layer_source",
@@ -99,24 +100,22 @@ void SurgeryView::saveEdits(const QString& path) {
 }
 
 void SurgeryView::loadText(const QString& path) {
-  QFile file(path);
-  QString problem;
-  if (!file.open(QIODevice::ReadOnly)) {
-    problem = QStringLiteral("'%1': cannot be read: %2").arg(path, file.errorString());
-  } else if (file.size() > kLargestText) {
-    problem = QStringLiteral(
-                  "'%1': a text in the window must have at most 4 MiB, got %2 bytes; use "
-                  "lime-capture --lines --router-edit")
-                  .arg(path)
-                  .arg(file.size());
-  }
-  problem_ = problem;
-  if (problem.isEmpty()) {
-    const QString text = QString::fromUtf8(file.readAll());
+  try {
+    const MappedFile file(toPath(path));
+    if (file.size() > kLargestText) {
+      throw InvalidArgument(
+          "'{}': a text in the window must have at most 4 MiB, got {} bytes; use lime-capture "
+          "--lines --router-edit",
+          path.toStdString(), file.size());
+    }
+    problem_.clear();
+    const QString text = QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
     recordChange(QStringLiteral("Type a text"));
     changeState(QStringLiteral("Load a text"), [&] { effect_->setText(text); });
     rememberState();
     file_ = path;
+  } catch (const Error& error) {
+    problem_ = toQString(std::string_view(error.what()));
   }
   showAnswers();
 }

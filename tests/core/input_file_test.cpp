@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/input_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/mapped_file.h"
+#include "core/sha256.h"
+#include "support/refusal.h"
+#include "support/test_data.h"
+
+namespace lime {
+namespace {
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  return testing::refusal_of<IoError>(call);
+}
+
+TEST(InputFileTest, ReadsTheFileInParts) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a", "abcde");
+  InputFile first(folder / "a");
+  EXPECT_EQ(first.size(), 5U);
+  std::array<char, 3> part{};
+  EXPECT_EQ(first.read(part), 3U);
+  EXPECT_EQ(std::string(part.data(), 3), "abc");
+  InputFile file(std::move(first));
+  EXPECT_EQ(file.read(part), 2U);
+  EXPECT_EQ(std::string(part.data(), 2), "de");
+  EXPECT_EQ(file.read(part), 0U);
+}
+
+TEST(InputFileTest, NamesWhatCannotBeRead) {
+  const testing::TemporaryFolder folder;
+  const auto open = [&](const std::filesystem::path& path) {
+    return refusal([&] { const InputFile file(path); });
+  };
+  EXPECT_EQ(open(folder / "none"),
+            "'" + (folder / "none").string() + "': cannot be read: No such file or directory");
+  EXPECT_EQ(open(folder.path()),
+            "'" + folder.path().string() + "': is not a regular file, expected one");
+  EXPECT_EQ(open("/dev/null"), "'/dev/null': is not a regular file, expected one");
+}
+
+// Nobody writes to it: a reader that waits would never end.
+TEST(InputFileTest, RefusesAFifoWithoutWaiting) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path fifo = folder / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::filesystem::create_symlink(fifo, folder / "link");
+  const std::string expected = "': is not a regular file, expected one";
+  EXPECT_EQ(refusal([&] { const InputFile file(fifo); }), "'" + fifo.string() + expected);
+  EXPECT_EQ(refusal([&] { const InputFile file(folder / "link"); }),
+            "'" + (folder / "link").string() + expected);
+  EXPECT_EQ(refusal([&] { const MappedFile file(fifo); }), "'" + fifo.string() + expected);
+  EXPECT_EQ(refusal([&] { sha256_of_file(fifo); }), "'" + fifo.string() + expected);
+  EXPECT_EQ(refusal([&] { read_json_file(fifo); }), "'" + fifo.string() + expected);
+}
+
+}  // namespace
+}  // namespace lime
