@@ -42,6 +42,22 @@ void sync_path(const fs::path& path, int flags) {
   }
 }
 
+/// A rename would put a file in the place of a device, as root even of /dev/null.
+void refuse_other_than_files(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) {
+    throw IoError("'{}': is a folder, expected the name of a file", path.string());
+  }
+  // /dev/stdout is a link, which may lead to a file.
+  const bool is_link_of_system =
+      fs::is_symlink(path, ignored) && fs::canonical(folder_of(path), ignored) == "/dev";
+  if ((fs::exists(status) && !fs::is_regular_file(status)) || is_link_of_system) {
+    throw IoError("'{}': is a device, a FIFO or a socket, expected the name of a file",
+                  path.string());
+  }
+}
+
 std::function<void(std::ostream&)> writer_of(std::string_view content) {
   return [content](std::ostream& out) {
     out.write(content.data(), static_cast<std::streamsize>(content.size()));
@@ -78,7 +94,6 @@ std::string describe_errno(int code) {
 
 AtomicFile::AtomicFile(fs::path final_path) : final_path_(std::move(final_path)) {
   const fs::path folder = folder_of(final_path_);
-  std::error_code ignored;
   std::error_code hidden;
   if (!fs::is_directory(folder, hidden)) {
     if (hidden == std::errc::permission_denied) {
@@ -87,9 +102,7 @@ AtomicFile::AtomicFile(fs::path final_path) : final_path_(std::move(final_path))
     throw IoError("'{}': the folder '{}' does not exist; create it first", final_path_.string(),
                   folder.string());
   }
-  if (fs::is_directory(final_path_, ignored)) {
-    throw IoError("'{}': is a folder, expected the name of a file", final_path_.string());
-  }
+  refuse_other_than_files(final_path_);
   remove_stale_temporaries(final_path_);
   temporary_ = folder / fmt::format("{}{}", temporary_prefix(final_path_), ::getpid());
   const int descriptor = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);

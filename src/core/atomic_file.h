@@ -15,7 +15,8 @@ namespace lime {
 /// the final name and syncs the folder. Without commit() the destructor removes the temporary.
 class AtomicFile {
  public:
-  /// @throws IoError  if the folder does not exist or may not be written to.
+  /// @throws IoError  if the folder does not exist or may not be written to, or what has the name
+  ///                  is no regular file: a device would be replaced.
   explicit AtomicFile(std::filesystem::path final_path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

@@ -279,6 +279,19 @@ TEST_F(LimeCaptureTest, RefusesAFifoAtOnce) {
   }
 }
 
+TEST_F(LimeCaptureTest, ReplacesNoFifo) {
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  ASSERT_EQ(run(kCapture).status, 0);
+  for (const std::string& arguments :
+       {std::string("pack capture.h5 -o fifo"), std::string(kCapture) + " -o fifo",
+        std::string(kCapture) + " -o fifo --resume"}) {
+    const ProgramRun result = run(arguments, "timeout -k 1 20");
+    EXPECT_EQ(result.status, 1) << arguments;
+    EXPECT_THAT(result.errors, MatchesRegex("lime-capture: [^\n]*'fifo'[^\n]*\n"));
+    EXPECT_TRUE(fs::is_fifo(folder_ / "fifo")) << arguments;
+  }
+}
+
 TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
   ASSERT_EQ(run(kCapture).status, 0);
   const std::string before = testing::read_text(folder_ / "capture.h5");

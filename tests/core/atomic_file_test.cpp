@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +132,34 @@ TEST(AtomicFileTest, NamesAFolderThatIsMissing) {
 TEST(AtomicFileTest, RefusesAFolderAsTheFile) {
   const TemporaryFolder folder;
   EXPECT_THAT(refusal(folder.path()), HasSubstr("is a folder, expected the name of a file"));
+}
+
+TEST(AtomicFileTest, ReplacesNoFifoOrDevice) {
+  const TemporaryFolder folder;
+  const fs::path fifo = folder / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_symlink(fifo, folder / "link");
+  const std::string expected = "': is a device, a FIFO or a socket, expected the name of a file";
+  EXPECT_EQ(refusal(fifo), "'" + fifo.string() + expected);
+  EXPECT_EQ(refusal(folder / "link"), "'" + (folder / "link").string() + expected);
+  EXPECT_THROW(write_new_file(fifo, "new"), IoError);
+  // Never committed, for this test's own sake.
+  for (const char* const device : {"/dev/null", "/dev/stdout"}) {
+    EXPECT_EQ(testing::refusal_of<IoError>([&] { const AtomicFile file(device); }),
+              "'" + std::string(device) + expected);
+  }
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(files_in(folder.path()), 2U);
+}
+
+TEST(AtomicFileTest, ReplacesALinkToAFileByAFile) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.txt", "old");
+  fs::create_symlink(folder / "a.txt", folder / "link");
+  write_file_atomically(folder / "link", "new");
+  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  EXPECT_EQ(read_text(folder / "link"), "new");
 }
 
 TEST(AtomicFileTest, NamesAFolderThatMayNotBeWrittenTo) {
