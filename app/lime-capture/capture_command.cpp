@@ -91,7 +91,7 @@ void print_run(const CaptureOutlook& outlook) {
       "of memory\n",
       outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards,
       human_bytes(static_cast<double>(outlook.memory_bytes)));
-  std::fflush(stdout);
+  flush_output();
 }
 
 void warn_of_full_disk(const CaptureOptions& options, const CaptureOutlook& outlook) {

@@ -73,7 +73,7 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 
 void print_now(const std::string& text) {
   fmt::print("{}", text);
-  std::fflush(stdout);
+  flush_output();
 }
 
 /// Beyond the positions of its training a model's text falls apart, which is no error.

@@ -5,9 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -51,15 +49,6 @@ TextStyle style_of_output() {
   return style;
 }
 
-void print(const std::string& text) {
-  errno = 0;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0) {
-    throw IoError("standard output: cannot be written: {}",
-                  describe_errno(errno != 0 ? errno : EIO));
-  }
-}
-
 }  // namespace
 
 bool run_report(const ReportJob& job) {
@@ -76,7 +65,7 @@ bool run_report(const ReportJob& job) {
   if (!to_files || !job.output.quiet) {
     const ResultsFormat format =
         to_files ? ResultsFormat::kTable : job.output.format.value_or(ResultsFormat::kTable);
-    print(format_report(*report, format, style_of_output()));
+    fmt::print("{}", format_report(*report, format, style_of_output()));
   }
   return true;
 }

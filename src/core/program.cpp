@@ -7,13 +7,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
+#include "core/atomic_file.h"
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/shell_word.h"
@@ -65,6 +69,23 @@ int report(std::string_view program, std::string_view text, int status) {
   return status;
 }
 
+[[noreturn]] void fail_to_print(int code) {
+  throw IoError("standard output: cannot be written: {}", describe_errno(code != 0 ? code : EIO));
+}
+
+/// A disk may be full only when the last of what was printed reaches it.
+int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
+  int status = kExitDone;
+  try {
+    status = line.run(argc, argv);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) throw;
+    fail_to_print(error.code().value());  // fmt::print() says no more than the reason
+  }
+  flush_output();
+  return status;
+}
+
 }  // namespace
 
 int run_program(CommandLine& line, int argc, const char* const* argv) {
@@ -76,7 +97,7 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   watch_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
-    return line.run(argc, argv);
+    return run_and_flush(line, argc, argv);
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);
   } catch (const std::bad_alloc&) {
@@ -89,6 +110,11 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   } catch (const std::exception& error) {
     return report(program, first_line(error.what()), kExitFailed);
   }
+}
+
+void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_to_print(errno);
 }
 
 std::stop_token interrupt_token() { return interrupt_source().get_token(); }

@@ -15,9 +15,14 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;
 
 /// Runs `line` as main() does: shows an exception as `NAME: what()` on standard error and turns it
-/// into an exit status. Ctrl-C and SIGTERM request the stop of interrupt_token(); another one, not
-/// within 0.3 s of it, ends the process at once.
+/// into an exit status, and so it does where what was printed cannot be written. Ctrl-C and SIGTERM
+/// request the stop of interrupt_token(); another one, not within 0.3 s of it, ends the process at
+/// once.
 int run_program(CommandLine& line, int argc, const char* const* argv);
+
+/// Hands what was printed to whoever reads standard output: now, not when the program ends.
+/// @throws IoError  if it cannot be written, as to a full disk.
+void flush_output();
 
 /// Requested when the user presses Ctrl-C or the batch system sends SIGTERM.
 std::stop_token interrupt_token();

@@ -292,6 +292,18 @@ TEST_F(LimeCaptureTest, ReplacesNoFifo) {
   }
 }
 
+TEST_F(LimeCaptureTest, FailsWhereNothingCanBePrinted) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  ASSERT_EQ(run(kCapture).status, 0);
+  for (const char* const command : {"--help", "info capture.h5", "verify capture.h5"}) {
+    const ProgramRun result = run(std::string(command) + " > /dev/full");
+    EXPECT_EQ(result.status, 1) << command;
+    EXPECT_EQ(result.errors,
+              "lime-capture: standard output: cannot be written: No space left on device; free "
+              "some space or write elsewhere\n");
+  }
+}
+
 TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
   ASSERT_EQ(run(kCapture).status, 0);
   const std::string before = testing::read_text(folder_ / "capture.h5");

@@ -131,6 +131,15 @@ TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
   EXPECT_NE(cut["entropy"], same["entropy"]);
 }
 
+TEST_F(LimeGenerateTest, FailsWhereNothingCanBePrinted) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  for (const char* const arguments :
+       {"--help", "--checkpoint model --prompt x --max-new-tokens 5"}) {
+    fails(std::string(arguments) + " > /dev/full", 1,
+          "standard output: cannot be written: No space left on device");
+  }
+}
+
 TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
   fails("--checkpoint model --prompt x --router-edit none.json", 1, "none.json");
   testing::write_text(folder_ / "edit.json",

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <new>
 #include <regex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "core/command_line.h"
@@ -42,6 +44,27 @@ TEST(RunProgramDeathTest, TurnsExceptionsIntoOneLineAndAStatus) {
               })),
               ::testing::ExitedWithCode(kExitFailed), "^tool: no such device\n$");
   EXPECT_EXIT(::_exit(run_as_main([] { return 5; })), ::testing::ExitedWithCode(5), "^$");
+}
+
+TEST(RunProgramDeathTest, FailsWhereStandardOutputCannotBeWritten) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr const char* kMessage =
+      "^tool: standard output: cannot be written: No space left on device; free some space or "
+      "write elsewhere\n$";
+  const auto print = [](std::size_t num_bytes, bool flushes = false) {
+    if (std::freopen("/dev/full", "w", stdout) == nullptr) return 99;
+    return run_as_main([&] {
+      fmt::print("{}", std::string(num_bytes, 'x'));
+      if (flushes) flush_output();
+      return 0;
+    });
+  };
+  EXPECT_EXIT(::_exit(print(0)), ::testing::ExitedWithCode(kExitDone), "^$");
+  EXPECT_EXIT(::_exit(print(5)), ::testing::ExitedWithCode(kExitFailed), kMessage);
+  EXPECT_EXIT(::_exit(print(5, true)), ::testing::ExitedWithCode(kExitFailed), kMessage);
+  EXPECT_EXIT(::_exit(print(1 << 20)), ::testing::ExitedWithCode(kExitFailed), kMessage)
+      << "more than is buffered";
 }
 
 TEST(RunProgramDeathTest, ASignalRequestsTheStopAndASecondOneEndsTheProcess) {
