@@ -52,7 +52,8 @@ void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(std::ostream&)>& write);
 
 /// Removes what killed runs left behind: `.NAME.part-HOST-*` of this machine's processes that
-/// no longer exist.
+/// no longer exist. Those of other machines stay: their processes cannot be seen from here, and a
+/// lock (OutputLock) may hold on this machine only.
 void remove_stale_temporaries(const std::filesystem::path& final_path);
 
 /// The name of this machine. Process numbers are unique on one only, but a folder may have several.
