@@ -5,6 +5,9 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <fstream>
+#include <string>
+#include <utility>
 
 #include "core/program.h"
 
@@ -15,6 +18,17 @@ namespace {
 double seconds_between(std::chrono::steady_clock::time_point from,
                        std::chrono::steady_clock::time_point to) {
   return std::round(std::chrono::duration<double>(to - from).count() * 1e3) / 1e3;
+}
+
+/// The name of the processor's model, as Linux has it; empty where it has none.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
 }
 
 }  // namespace
@@ -38,6 +52,7 @@ Json Provenance::to_json() const {
   provenance["compiler"] = __VERSION__;
   provenance["eigen"] =
       fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
+  if (std::string name = processor_name(); !name.empty()) provenance["machine"] = std::move(name);
   provenance["threads"] = num_threads_;
   provenance["seconds"] = std::move(seconds);
   return provenance;

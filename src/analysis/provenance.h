@@ -16,7 +16,8 @@ class Provenance {
   /// Keeps the seconds since the last call (or the start) under `name`, e.g. "compute".
   void lap(const char* name);
 
-  /// tool, command, created_utc, versions, threads, and seconds in total and per lap.
+  /// tool, command, created_utc, versions, machine (the processor's model), threads, and seconds in
+  /// total and per lap.
   Json to_json() const;
 
  private:

@@ -139,6 +139,14 @@ TEST_F(LimeMetricsTest, AResultsFileSaysWhereItCameFrom) {
   EXPECT_EQ(results.provenance.at("threads"), 2);
   EXPECT_EQ(results.provenance.at("command"),
             "lime-metrics entropy --seed 5 --threads 2 --label x -o r.json --quiet");
+  const std::string processors = read_text("/proc/cpuinfo");
+  if (processors.find("model name") != std::string::npos) {
+    const std::string machine = results.provenance.at("machine");
+    EXPECT_THAT(processors, HasSubstr(": " + machine + "\n"));
+  }
+  for (const char* const key : {"tool", "created_utc", "compiler", "eigen"}) {
+    EXPECT_FALSE(results.provenance.at(key).get<std::string>().empty()) << key;
+  }
   EXPECT_TRUE(results.provenance.at("seconds").contains("total"));
   EXPECT_EQ(results.rows.size(), 4u);
 }
