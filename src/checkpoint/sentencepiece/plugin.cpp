@@ -41,6 +41,12 @@ class LoadedModel : public SentencePieceModel {
     return ids;
   }
 
+  bool weighs_whole_texts() const override {
+    // The library does not tell the kind of a model, but has the best few only of a unigram.
+    std::vector<std::vector<int>> best;
+    return processor_.NBestEncode("a", 1, &best).ok();
+  }
+
   std::string decode_pieces(const std::vector<std::string>& pieces) const override {
     std::string text;
     return processor_.Decode(pieces, &text).ok() ? text : std::string();

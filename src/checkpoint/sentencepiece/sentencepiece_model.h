@@ -24,6 +24,9 @@ class SentencePieceModel {
 
   /// @throws InvalidArgument  if the library refuses the text.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+  /// Whether the whole text decides on each of its pieces (unigram, whose sums of scores are also
+  /// rounded along the text). If not, words that no piece goes across are encoded on their own.
+  virtual bool weighs_whole_texts() const = 0;
   /// Joins pieces into text as the library does; empty where it refuses them.
   virtual std::string decode_pieces(const std::vector<std::string>& pieces) const = 0;
 

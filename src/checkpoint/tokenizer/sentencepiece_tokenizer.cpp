@@ -42,6 +42,9 @@ class SentencePieceTokenizer : public Tokenizer {
     sha256_ = sha256_of_file(path);
     drops_first_space_ = first_space_is_dropped();
     can_cut_before_words_ = no_piece_holds_two_words();
+    if (can_cut_before_words_ && !model_->weighs_whole_texts()) {
+      next_word_begins_ = beginning_of_next_word();
+    }
     resolve_ends(special);
   }
 
@@ -100,6 +103,9 @@ class SentencePieceTokenizer : public Tokenizer {
 
   /// The first ids of a text, from as little of it as will do.
   std::vector<std::int32_t> encode_first(std::string_view text, std::size_t max_ids) const {
+    if (next_word_begins_) {
+      if (auto ids = encode_in_parts(text, max_ids)) return *std::move(ids);
+    }
     constexpr std::size_t kUsualBytesPerId = 4;
     std::size_t size = can_cut_before_words_ && max_ids < text.size() / kUsualBytesPerId
                            ? kUsualBytesPerId * max_ids
@@ -113,6 +119,31 @@ class SentencePieceTokenizer : public Tokenizer {
       }
       size = 2 * size;
     }
+  }
+
+  /// The ids of encode_first(), of one part of the text after the other: the library takes some 80
+  /// bytes of memory per byte of what it is given. Nothing where two parts may share a token.
+  ///
+  /// The parts end before words. No piece of the vocabulary goes on into a word from what is before
+  /// it, so that no merge does; merges on one side leave those of the other alone and in their
+  /// order; and each part gets the space before its first word.
+  std::optional<std::vector<std::int32_t>> encode_in_parts(std::string_view text,
+                                                           std::size_t max_ids) const {
+    constexpr std::size_t kPartBytes = std::size_t{1} << 16;
+    std::vector<std::int32_t> ids;
+    for (std::size_t begin = 0; begin < text.size() && ids.size() < max_ids;) {
+      const std::size_t end = end_of_word(text, begin + kPartBytes);
+      const std::size_t first = begin == 0 ? 0 : begin + *next_word_begins_;
+      const std::vector<std::int32_t> part = model_->encode(text.substr(first, end - first));
+      // The library joins unknown tokens that are neighbours.
+      const bool joins = !ids.empty() && !part.empty() && model_->is_unknown(ids.back()) &&
+                         model_->is_unknown(part.front());
+      if (joins) return std::nullopt;
+      ids.insert(ids.end(), part.begin(), part.end());
+      begin = end;
+    }
+    if (ids.size() > max_ids) ids.resize(max_ids);
+    return ids;
   }
 
   /// The first place at or after `from` with a letter, then a space and a letter, all of ASCII, so
@@ -134,8 +165,27 @@ class SentencePieceTokenizer : public Tokenizer {
       std::size_t begin = 0;
       while (piece.substr(begin).starts_with(kSpaceMark)) begin += kSpaceMark.size();
       if (piece.find(kSpaceMark, begin) != std::string_view::npos) return false;
+      if (piece.find(' ') != std::string_view::npos) return false;  // as the user defined it
     }
     return true;
+  }
+
+  /// Where to begin behind the end of a word, in bytes, for the ids to be those of the whole text:
+  /// behind the space, where the normalizer puts one before every text, or at it. Nothing where it
+  /// neither puts one nor keeps one.
+  std::optional<std::size_t> beginning_of_next_word() const {
+    constexpr std::string_view kWords = "a b";
+    try {
+      const std::vector<std::int32_t> whole = model_->encode(kWords);
+      for (const std::size_t begin : {std::size_t{2}, std::size_t{1}}) {
+        std::vector<std::int32_t> parts = model_->encode(kWords.substr(0, 1));
+        const std::vector<std::int32_t> second = model_->encode(kWords.substr(begin));
+        parts.insert(parts.end(), second.begin(), second.end());
+        if (parts == whole) return begin - 1;
+      }
+    } catch (const InvalidArgument&) {  // a broken model; encode() says so of the user's text
+    }
+    return std::nullopt;
   }
 
   /// The normalizer's settings are not part of the library's interface; its decoder shows them.
@@ -164,6 +214,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::unique_ptr<SentencePieceModel> model_;
   bool drops_first_space_ = true;
   bool can_cut_before_words_ = false;
+  std::optional<std::size_t> next_word_begins_;  // set where a text may be encoded in parts
 };
 
 }  // namespace
