@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/attention_exploration.h"
+#include "analysis/token_sequences.h"
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
@@ -153,6 +154,20 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) 
     captures.push_back({labels[i], open_capture(options.captures[i]), {}});
   }
   return captures;
+}
+
+std::string describe_sequences(const ChosenCapture& capture,
+                               std::optional<std::int64_t> max_sequences) {
+  const CaptureReader& reader = capture.reader;
+  const std::int64_t count = num_sequences_used(reader, max_sequences);
+  const std::int64_t tokens = reader.offsets()[static_cast<std::size_t>(count)];
+  std::string text = fmt::format("{}: {} sequences, {} tokens, {}", capture.label, count, tokens,
+                                 reader.path().string());
+  if (count < reader.num_sequences()) {
+    text += fmt::format(" (the first of {} sequences)", reader.num_sequences());
+  }
+  if (!reader.complete()) text += " (incomplete: the capture was interrupted)";
+  return text;
 }
 
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {

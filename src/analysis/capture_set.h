@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +50,11 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 
 /// The same without any parts, for whoever chooses them otherwise.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
+
+/// "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)", and whether the capture
+/// was interrupted; of one whose rows are tokens, of which the first sequences are used.
+std::string describe_sequences(const ChosenCapture& capture,
+                               std::optional<std::int64_t> max_sequences);
 
 /// Reads the tokenizer of a checkpoint, for the texts of the tokens that `captures` hold.
 /// @throws InvalidArgument  if a capture was made with another tokenizer; one of token ids says of

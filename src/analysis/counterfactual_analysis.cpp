@@ -218,11 +218,11 @@ CounterfactualNotes notes_of(const Shared& shared) {
                         : "values as they are (raw)"));
   }
   for (const ChosenCapture& capture : shared.captures) {
-    notes.lines.push_back(fmt::format(
-        "{}: {} sequences, {} {}, {}", capture.label,
-        classes ? capture.reader.num_sequences()
-                : num_sequences_used(capture.reader, options.max_sequences),
-        capture.reader.num_rows(), classes ? "rows" : "tokens", capture.reader.path().string()));
+    notes.lines.push_back(classes ? fmt::format("{}: {} sequences, {} rows, {}", capture.label,
+                                                capture.reader.num_sequences(),
+                                                capture.reader.num_rows(),
+                                                capture.reader.path().string())
+                                  : describe_sequences(capture, options.max_sequences));
   }
   return notes;
 }

@@ -72,20 +72,6 @@ std::string what_cells_are(const EntropyAnalysisOptions& options) {
   return text;
 }
 
-std::string describe_capture(const ChosenCapture& capture, const EntropyAnalysisOptions& options) {
-  const CaptureReader& reader = capture.reader;
-  std::int64_t count = reader.num_sequences();
-  if (options.max_sequences) count = std::min(count, *options.max_sequences);
-  const std::int64_t tokens = reader.offsets()[static_cast<std::size_t>(count)];
-  std::string text = fmt::format("{}: {} sequences, {} tokens, {}", capture.label, count, tokens,
-                                 reader.path().string());
-  if (count < reader.num_sequences()) {
-    text += fmt::format(" (the first of {} sequences)", reader.num_sequences());
-  }
-  if (!reader.complete()) text += " (incomplete: the capture was interrupted)";
-  return text;
-}
-
 /// One number, or mean and smallest where the sequences differ.
 std::string mean_and_min(const Json& row, const std::string& name, int digits) {
   const double mean = results_number(row, name);
@@ -146,7 +132,7 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
   report.notes.push_back(what_is_measured(options.entropy));
   report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
   for (const ChosenCapture& capture : captures) {
-    report.notes.push_back(describe_capture(capture, options));
+    report.notes.push_back(describe_sequences(capture, options.max_sequences));
   }
   report.legend = what_cells_are(options);
   if (options.entropy.top_k && !results.rows.empty()) {

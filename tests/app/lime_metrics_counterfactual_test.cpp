@@ -257,6 +257,9 @@ TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
   EXPECT_THAT(text, HasSubstr("difference to trained"));
   EXPECT_THAT(text, HasSubstr("effective rank of lime, by layer"));
   EXPECT_THAT(run("counterfactual lime.h5 --format latex").output, HasSubstr("\\toprule"));
+  EXPECT_THAT(run("counterfactual lime.h5 --max-sequences 1").output,
+              HasSubstr(fmt::format("lime: 1 sequences, {} tokens, lime.h5 (the first of {} ",
+                                    kLengths[0], kLengths.size())));
 }
 
 TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
