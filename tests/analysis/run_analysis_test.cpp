@@ -201,7 +201,7 @@ TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
   }
   testing::write_text(file, "whole");
   EXPECT_THAT(refusal(with_input("another capture", 5).analysis),
-              HasSubstr("was begun otherwise, inputs.a was \""));
+              HasSubstr("was begun otherwise, inputs.a was '"));
   Journal kept = journal(true);
   const auto rest = with_input("capture", 5);
   const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
