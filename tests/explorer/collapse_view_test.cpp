@@ -199,6 +199,14 @@ TEST_F(CollapseViewTest, ACaptureThatCannotBeMeasuredIsNamedAndTheOthersAreDrawn
   EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
 }
 
+TEST_F(CollapseViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
+  preferences_.layer_base = 2;
+  open({captureFile("a.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(plot().figure(), nullptr);
+  EXPECT_EQ(plot().message(), "layer_base: must be 0 or 1, got 2");
+}
+
 TEST_F(CollapseViewTest, SaysThatCapturesOfDifferentTextsDoNotCompare) {
   for (const std::string name : {"a", "b", "c"}) {
     lime::testing::SmallCapture capture = lime::testing::example_capture();

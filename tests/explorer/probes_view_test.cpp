@@ -266,6 +266,30 @@ TEST_F(ProbesViewTest, ResultsAreDrawnWithTheirOwnOptions) {
   EXPECT_TRUE(view_.commandLines().at(0).startsWith("lime-figure "));
 }
 
+TEST_F(ProbesViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
+  preferences_.layer_base = 2;
+  open({wordsFile()});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(curves().figure(), nullptr);
+  EXPECT_EQ(curves().message(), "layer_base: must be 0 or 1, got 2");
+}
+
+TEST_F(ProbesViewTest, SaysWhatOfDamagedResultsCannotBeDrawn) {
+  const std::filesystem::path pairs = toPath(pairsFile());
+  BlimpOptions options;
+  options.captures.captures = {pairs};
+  Results results = run_analysis(prepare_blimp(options, {}), {}).results;
+  for (Json& row : results.rows) row["mean"] = "high";
+  write_results(folder_ / "damaged.json", results);
+  open({toQString(folder_ / "damaged.json")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(curves().figure(), nullptr);
+  const QString expected = QStringLiteral("figure: '%1': 'mean' must be a number, got \"high\"")
+                               .arg(toQString(folder_ / "damaged.json"));
+  EXPECT_EQ(curves().message(), expected);
+  EXPECT_TRUE(labels().contains(expected)) << "in place of the tasks: " << labels().toStdString();
+}
+
 TEST_F(ProbesViewTest, ACaptureOfOpenResultsIsNotComputedAgain) {
   const QString results = resultsOfWords();
   ASSERT_NO_FATAL_FAILURE(openAndWait({results, toQString(folder_ / "words.h5")}));

@@ -125,6 +125,14 @@ TEST_F(TextViewTest, SaysWhatToOpen) {
   EXPECT_FALSE(view_.grab().isNull());
 }
 
+TEST_F(TextViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
+  preferences_.layer_base = 2;
+  open({captureFile()});
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(map().figure(), nullptr);
+  EXPECT_EQ(map().message(), "layer_base: must be 0 or 1, got 2");
+}
+
 TEST_F(TextViewTest, ShowsLayersAndTokensOfTheFirstSequence) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
   const auto& cells = std::get<MapPanel>(map().figure()->panels.at(0).content).values;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <set>
 
-#include "core/errors.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
@@ -21,8 +20,8 @@ std::string with_spaces(std::string name) {
 
 }  // namespace
 
-Figure probeCurves(std::span<const FigureSource> sources, const std::string& site,
-                   const std::string& task, int layer_base) {
+FigureOrMessage probeCurves(std::span<const FigureSource> sources, const std::string& site,
+                            const std::string& task, int layer_base) {
   FigureOptions options;
   options.site = {site};
   options.layer_base = layer_base;
@@ -37,9 +36,11 @@ Figure probeCurves(std::span<const FigureSource> sources, const std::string& sit
     if (part.results.rows.empty()) drawn.pop_back();
   }
   if (!task.empty()) options.by = BlimpGroups::kTask;
-  Figure figure = make_figure(drawn, options);
-  if (!task.empty() && figure.panels.size() == 1) figure.panels.front().title = with_spaces(task);
-  return figure;
+  FigureOrMessage made = figureOrMessage(drawn, options);
+  if (made.figure && !task.empty() && made.figure->panels.size() == 1) {
+    made.figure->panels.front().title = with_spaces(task);
+  }
+  return made;
 }
 
 double TaskAccuracy::mean() const {

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "explorer/models/figure_or_message.h"
 #include "explorer/models/probe_sources.h"
 #include "viz/figure.h"
 
 namespace lime::explorer {
 
 /// Accuracies over layers, a curve per source: of separability with its controls, of minimal pairs
-/// the mean over tasks, or one task.
+/// the mean over tasks, or one task. Nothing where none of the sources has the site and the task.
 /// @param task  of minimal pairs; empty: the mean.
-/// @throws InvalidArgument  if there is nothing to draw, as make_figure().
-Figure probeCurves(std::span<const FigureSource> sources, const std::string& site,
-                   const std::string& task, int layer_base);
+FigureOrMessage probeCurves(std::span<const FigureSource> sources, const std::string& site,
+                            const std::string& task, int layer_base);
 
 /// What the results of one model say of one task of minimal pairs.
 struct TaskAccuracy {
@@ -28,7 +28,7 @@ struct TaskAccuracy {
 };
 
 /// The mean over tasks first, then the tasks in the order of the results; empty where these have
-/// none.
+/// none. @throws FormatError  if a layer or an accuracy is no number; names file and key.
 std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::string& site);
 
 /// Tasks from top to bottom, layers from left to right.

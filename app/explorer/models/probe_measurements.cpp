@@ -83,13 +83,14 @@ void ProbeMeasurements::forget() {
 std::vector<FigureSource> ProbeMeasurements::figureSources(ProbeQuestion question) const {
   std::vector<FigureSource> figures;
   for (const ProbeSource& source : sources(question)) {
+    const Document& document = *workspace_.find(source.document);
     const Results* results = nullptr;
     if (!source.is_capture) {
-      results = &workspace_.find(source.document)->results->results;
+      results = &document.results->results;
     } else if (const Answer<Results>& known = answer(source, question); known.result) {
       results = &*known.result;
     }
-    if (results != nullptr) figures.push_back(probeFigureSource(source, *results));
+    if (results != nullptr) figures.push_back(probeFigureSource(source, document.path, *results));
   }
   return figures;
 }

@@ -124,8 +124,10 @@ std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion 
   return sources;
 }
 
-FigureSource probeFigureSource(const ProbeSource& source, const Results& results) {
+FigureSource probeFigureSource(const ProbeSource& source, const fs::path& path,
+                               const Results& results) {
   FigureSource figure;
+  figure.path = path;
   figure.results.metric = results.metric;
   figure.results.inputs = results.inputs;
   figure.results.options = results.options;

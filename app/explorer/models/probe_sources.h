@@ -43,7 +43,9 @@ struct ProbeSource {
 std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion question);
 
 /// What figures are made of: the rows of `results` that are of this source, under its label.
-FigureSource probeFigureSource(const ProbeSource& source, const Results& results);
+/// @param path  of the source's document, which messages name
+FigureSource probeFigureSource(const ProbeSource& source, const std::filesystem::path& path,
+                               const Results& results);
 
 /// Opens the capture of `source`, or takes the open one. Not for the GUI thread.
 /// @return null where it is not there. @throws IoError, FormatError

@@ -13,7 +13,6 @@
 #include <array>
 #include <set>
 
-#include "core/errors.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
@@ -21,7 +20,6 @@
 #include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -176,7 +174,13 @@ void CollapseView::measure() {
   layerChanged();
 }
 
-Figure CollapseView::curves() const {
+QString CollapseView::emptyMessage() const {
+  if (measurements_.captures().empty()) return kNoCaptureOpen;
+  return measurements_.isMeasuring(kind()) ? QStringLiteral("Measuring ...")
+                                           : QStringLiteral("Nothing could be measured.");
+}
+
+FigureOrMessage CollapseView::curves() const {
   std::vector<FigureSource> sources;
   const std::string site = site_->currentData().toString().toStdString();
   std::map<std::string, int> colours;
@@ -197,29 +201,22 @@ Figure CollapseView::curves() const {
   if (!showsEntropy()) {
     options.measure = {measure_->currentData().toString().toStdString()};
   }
-  Figure figure = make_figure(sources, options);
-  for (FigurePanel& panel : figure.panels) {
+  FigureOrMessage made = figureOrMessage(sources, options);
+  if (!made.figure) return made;
+  for (FigurePanel& panel : made.figure->panels) {
     for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
       constexpr int kNamed = 7;  // colours of the palette
       curve.look.colour = static_cast<std::size_t>(colours[curve.label] % kNamed);
     }
   }
-  return figure;
+  return made;
 }
 
 void CollapseView::drawCurves() {
   plot_->setFigureStyle(screenStyle(*this, preferences()));
-  drawn_.reset();
-  plot_->setMessage(measurements_.captures().empty() ? kNoCaptureOpen
-                    : measurements_.isMeasuring(kind())
-                        ? QStringLiteral("Measuring ...")
-                        : QStringLiteral("Nothing could be measured."));
-  try {
-    drawn_ = curves();
-  } catch (const Error& error) {
-    // No capture is measured yet, or none has this measure: the message says so.
-    static_cast<void>(error);
-  }
+  FigureOrMessage made = curves();
+  drawn_ = std::move(made.figure);
+  plot_->setMessage(made.message.isEmpty() ? emptyMessage() : made.message);
   plot_->setFigure(drawn_);
   std::vector<AxisLink> links;
   for (std::size_t p = 0; drawn_ && p < drawn_->panels.size(); ++p) {

@@ -5,6 +5,7 @@
 
 #include "explorer/models/collapse_measurements.h"
 #include "explorer/models/extremes_model.h"
+#include "explorer/models/figure_or_message.h"
 #include "explorer/views/view.h"
 #include "viz/figure_hit.h"
 
@@ -55,7 +56,8 @@ class CollapseView : public View {
   void selectSequence();
   /// Makes the row of `extreme_` the current one, where there is one.
   void showExtreme();
-  Figure curves() const;
+  QString emptyMessage() const;
+  FigureOrMessage curves() const;
   std::optional<FigurePanel> spectrumPanel() const;
   QString describe(const FigureHit& hit) const;
 

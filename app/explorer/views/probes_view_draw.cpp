@@ -5,6 +5,7 @@
 #include <QTableView>
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "core/errors.h"
 #include "explorer/models/text.h"
@@ -55,15 +56,9 @@ void ProbesView::draw() {
 }
 
 void ProbesView::drawCurves() {
-  std::optional<Figure> figure;
-  try {
-    const std::vector<FigureSource> known = measurements_.figureSources(question());
-    if (!known.empty()) figure = probeCurves(known, site(), task_, preferences().layer_base);
-  } catch (const Error& error) {
-    // Nothing of this site is known yet, or no results have this task: the message says so.
-    static_cast<void>(error);
-  }
-  curves_->plot().setMessage(emptyMessage());
+  auto [figure, message] =
+      probeCurves(measurements_.figureSources(question()), site(), task_, preferences().layer_base);
+  curves_->plot().setMessage(message.isEmpty() ? emptyMessage() : message);
   std::vector<AxisLink> links;
   for (std::size_t p = 0; figure && p < figure->panels.size(); ++p) {
     links.push_back({.panel = p,
@@ -82,6 +77,7 @@ void ProbesView::drawCurves() {
 
 void ProbesView::listTasks() {
   std::vector<TaskAccuracy> tasks;
+  QString problem;
   const ProbeSource* const shown = source();
   if (question() == ProbeQuestion::kBlimp && shown != nullptr) {
     for (const FigureSource& one : measurements_.figureSources(question())) {
@@ -92,13 +88,14 @@ void ProbesView::listTasks() {
       try {
         tasks = taskAccuracies(one, site());
       } catch (const Error& error) {
-        // What these results hold cannot be drawn either: the message over the curves says so.
-        static_cast<void>(error);
+        problem = toQString(std::string_view(error.what()));
       }
     }
   }
   const bool had_none = tasks_.rowCount() == 0;
-  tasks_title_->setText(!tasks.empty() ? QStringLiteral("Tasks of %1 by layer").arg(shown->label)
+  tasks_title_->setWordWrap(!problem.isEmpty());
+  tasks_title_->setText(!problem.isEmpty() ? problem
+                        : !tasks.empty() ? QStringLiteral("Tasks of %1 by layer").arg(shown->label)
                         : measurements_.isMeasuring(question())
                             ? QStringLiteral("Fitting probes ...")
                             : QStringLiteral("No accuracies by task of this model and site"));

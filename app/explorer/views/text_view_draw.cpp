@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/errors.h"
+#include "explorer/models/figure_or_message.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "explorer/views/choice_box.h"
@@ -18,7 +18,6 @@
 #include "explorer/views/token_text.h"
 #include "store/capture_reader.h"
 #include "viz/colour.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -105,18 +104,12 @@ void TextView::drawMap() {
     sources.push_back(std::move(source));
     map_documents_.push_back(id);
   }
-  std::optional<Figure> figure;
   FigureOptions options;
   options.layer_base = preferences().layer_base;
   options.mixed_texts = true;
   options.measure = {measure()};
-  try {
-    if (!sources.empty()) figure = make_figure(sources, options);
-  } catch (const Error& error) {
-    // No capture has been measured yet: the message says so.
-    static_cast<void>(error);
-  }
-  map_->plot().setMessage(emptyMessage());
+  auto [figure, message] = figureOrMessage(sources, options);
+  map_->plot().setMessage(message.isEmpty() ? emptyMessage() : message);
   map_->setCaption(figure ? QStringLiteral("%1 of each token in each layer, sequence %2")
                                 .arg(measure_->currentText())
                                 .arg(sequence_)

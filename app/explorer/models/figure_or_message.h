@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <span>
+
+#include "viz/figure.h"
+#include "viz/recipes/recipe.h"
+
+namespace lime::explorer {
+
+/// A figure, or what to say in its place.
+struct FigureOrMessage {
+  std::optional<Figure> figure = {};
+  QString message = {};  ///< why it cannot be drawn; empty with a figure or nothing to show
+};
+
+/// Draws `sources` with make_figure(), and turns every Error that it throws into the message. No
+/// sources, or sources without anything to show (NothingToShow), give neither figure nor message:
+/// the view knows whether that is still being measured.
+FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
+                                const FigureOptions& options);
+
+}  // namespace lime::explorer

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/figure_or_message.h"
+
+#include <gtest/gtest.h>
+
+namespace lime::explorer::testing {
+namespace {
+
+/// Results of metric "entropy" whose one row has `mean`.
+FigureSource sourceOf(const Json& mean) {
+  FigureSource source{"run.json", {}};
+  source.results.metric = "entropy";
+  source.results.rows = {
+      {{"label", "run"}, {"site", "values"}, {"layer", 0}, {"mean", mean}, {"ceiling", 3.0}}};
+  return source;
+}
+
+FigureOrMessage drawn(const FigureSource& source, const FigureOptions& options = {}) {
+  return figureOrMessage(std::vector{source}, options);
+}
+
+TEST(FigureOrMessageTest, DrawsWhatThereIs) {
+  const FigureOrMessage made = drawn(sourceOf(2.0));
+  ASSERT_TRUE(made.figure);
+  EXPECT_EQ(made.figure->panels.size(), 1U);
+  EXPECT_TRUE(made.message.isEmpty());
+}
+
+TEST(FigureOrMessageTest, NothingToShowIsNoError) {
+  const FigureOrMessage of_none = figureOrMessage({}, {});
+  EXPECT_FALSE(of_none.figure);
+  EXPECT_TRUE(of_none.message.isEmpty()) << of_none.message.toStdString();
+  FigureSource difference = sourceOf(2.0);
+  difference.results.rows.front().erase("ceiling");  // what differences lack
+  const FigureOrMessage made = drawn(difference);
+  EXPECT_FALSE(made.figure);
+  EXPECT_TRUE(made.message.isEmpty()) << made.message.toStdString();
+}
+
+TEST(FigureOrMessageTest, SaysWhatOfTheResultsIsDamaged) {
+  const FigureOrMessage made = drawn(sourceOf("high"));
+  EXPECT_FALSE(made.figure);
+  EXPECT_EQ(made.message, "figure: 'run.json': 'mean' must be a number, got \"high\"");
+}
+
+TEST(FigureOrMessageTest, SaysWhichOptionIsUnfit) {
+  FigureOptions options;
+  options.site = {"keys"};
+  const FigureOrMessage made = drawn(sourceOf(2.0), options);
+  EXPECT_FALSE(made.figure);
+  EXPECT_EQ(made.message, "site: the results have no site 'keys'; there are values");
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
