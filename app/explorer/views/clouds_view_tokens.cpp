@@ -9,6 +9,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/cloud_canvas.h"
 #include "explorer/views/clouds_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/sentence_delegate.h"
 
 namespace lime::explorer {
@@ -30,18 +31,8 @@ QWidget* CloudsView::makeList() {
   list_title_ = new QLabel(kHint);
   list_title_->setContentsMargins(12, 4, 12, 4);
   column->addWidget(list_title_);
-  table_ = new QTableView;
-  table_->setModel(&tokens_);
+  table_ = makeTable(tokens_, QStringLiteral("chosen tokens in their sentences"));
   table_->setItemDelegateForColumn(SelectedTokensModel::kSentence, new SentenceDelegate(table_));
-  table_->setAccessibleName(QStringLiteral("chosen tokens in their sentences"));
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
-  table_->setWordWrap(false);
-  table_->setTabKeyNavigation(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
   table_->horizontalHeader()->setStretchLastSection(true);
   connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) {
     chooseNeighbours(list_model_, tokens_.at(index.row()).point);

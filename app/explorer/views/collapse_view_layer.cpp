@@ -12,6 +12,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/views/collapse_view.h"
 #include "explorer/views/figure_view.h"
+#include "explorer/views/pane_layout.h"
 #include "explorer/views/theme.h"
 #include "store/capture_reader.h"
 
@@ -45,18 +46,8 @@ QWidget* CollapseView::makeDetail() {
                       .arg(100.0 * curve.y[hit.point->index], 0, 'g', 3));
   });
   split->addWidget(spectrum_);
-  table_ = new QTableView;
-  table_->setModel(&extremes_);
-  table_->setAccessibleName(QStringLiteral("sequences at the extremes"));
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setShowGrid(false);
+  table_ = makeTable(extremes_, QStringLiteral("sequences at the extremes"));
   table_->setAlternatingRowColors(true);
-  table_->setWordWrap(false);
-  table_->setTabKeyNavigation(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().height() + 6);
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->resizeColumnsToContents();
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/views/pane_layout.h"
 
+#include <QHeaderView>
 #include <QLabel>
 #include <QSplitter>
+#include <QTableView>
 #include <QVBoxLayout>
 
 namespace lime::explorer {
@@ -32,6 +34,22 @@ QSplitter* makeSplitter(Qt::Orientation orientation, const QList<QWidget*>& pane
   for (QWidget* const pane : panes) splitter->addWidget(pane);
   splitter->setSizes(sizes);
   return splitter;
+}
+
+QTableView* makeTable(QAbstractItemModel& model, const QString& accessible_name) {
+  constexpr int kRowMargins = 6;
+  auto* const table = new QTableView;
+  table->setModel(&model);
+  table->setAccessibleName(accessible_name);
+  table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table->setSelectionMode(QAbstractItemView::SingleSelection);
+  table->setFrameShape(QFrame::NoFrame);
+  table->setShowGrid(false);
+  table->setWordWrap(false);
+  table->setTabKeyNavigation(false);
+  table->verticalHeader()->hide();
+  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + kRowMargins);
+  return table;
 }
 
 }  // namespace lime::explorer

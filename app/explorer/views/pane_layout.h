@@ -5,8 +5,10 @@
 #include <QString>
 #include <Qt>
 
+class QAbstractItemModel;
 class QLabel;
 class QSplitter;
+class QTableView;
 class QVBoxLayout;
 class QWidget;
 
@@ -23,5 +25,9 @@ QLabel* makeNote(const QString& name);
 /// hairline. @param sizes  of the panes, in proportion
 QSplitter* makeSplitter(Qt::Orientation orientation, const QList<QWidget*>& panes,
                         const QList<int>& sizes);
+
+/// A table of `model` with neither frame nor grid, of low rows that are chosen whole and one at a
+/// time. Tab leaves it. @param accessible_name  for assistive technology
+QTableView* makeTable(QAbstractItemModel& model, const QString& accessible_name);
 
 }  // namespace lime::explorer

@@ -122,17 +122,9 @@ QWidget* SurgeryRoutes::makeControls() {
 }
 
 QWidget* SurgeryRoutes::makeList() {
-  list_ = new QTableView;
-  list_->setModel(&edits_);
-  list_->setAccessibleName(QStringLiteral("edits"));
+  list_ = makeTable(edits_, QStringLiteral("edits"));
   list_->setToolTip(QStringLiteral("Edits: Delete takes one away, F2 changes its scale"));
-  list_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  list_->setFrameShape(QFrame::NoFrame);
-  list_->setShowGrid(false);
-  list_->setWordWrap(false);
-  list_->setTabKeyNavigation(false);
-  list_->verticalHeader()->hide();
-  list_->verticalHeader()->setDefaultSectionSize(list_->fontMetrics().height() + 6);
+  list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   QHeaderView* const header = list_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::ResizeToContents);
   header->setResizeContentsPrecision(0);  // of what is seen: there may be many edits
