@@ -12,6 +12,7 @@
 #include "core/program.h"
 #include "figure_job.h"
 #include "viz/figure_file.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime {
 namespace {

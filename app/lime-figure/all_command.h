@@ -9,7 +9,7 @@
 
 #include "core/options.h"
 #include "viz/figure_style.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_options.h"
 
 namespace lime {
 

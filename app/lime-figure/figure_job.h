@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core/json.h"
+#include "viz/figure_source.h"
 #include "viz/figure_style.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_options.h"
 
 namespace lime {
 

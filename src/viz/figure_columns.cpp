@@ -68,6 +68,12 @@ int fewer_columns(int columns, int most) {
 
 }  // namespace
 
+int columns_for(std::size_t panels, int wanted) {
+  if (wanted > 0) return wanted;
+  if (panels <= 3) return static_cast<int>(panels);
+  return panels == 4 ? 2 : static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panels))));
+}
+
 void thin_out_labels(Figure& figure) {
   const std::size_t count = figure.panels.size();
   const auto columns = static_cast<std::size_t>(figure.columns);

@@ -358,23 +358,51 @@ TEST(RecipesTest, RefusesOptionsThatTheFigureDoesNotRead) {
   EXPECT_EQ(refusal({testing::sample_attention_heads()}, {.measure = {"first_share"}}), "");
 }
 
+/// Options of which each differs from its default.
+FigureOptions all_changed() {
+  return {.kind = "x",
+          .site = {"x"},
+          .label = {"x, y"},
+          .layer = {1, 2},
+          .head = {1},
+          .measure = {"x"},
+          .router = {"x"},
+          .weighting = {"keys - none"},
+          .by = BlimpGroups::kTask,
+          .over = TrainingAxis::kTokens,
+          .layer_base = 1,
+          .x_limits = {0.1, 2.5},
+          .y_limits = {-1.0, 1e-9},
+          .log_x = true,
+          .log_y = true,
+          .columns = 3,
+          .mixed_texts = true};
+}
+
 TEST(RecipesTest, EveryOptionIsReadBySomeFigure) {
-  const FigureOptions all = {.layer = {1},
-                             .head = {1},
-                             .measure = {"x"},
-                             .router = {"x"},
-                             .weighting = {"x"},
-                             .by = BlimpGroups::kTask,
-                             .over = TrainingAxis::kTokens};
-  ASSERT_EQ(options_unread_by({}, all).size(), 7U);
-  for (const std::string& option : options_unread_by({}, all)) {
+  const std::vector<std::string> special = options_unread_by({}, all_changed());
+  ASSERT_EQ(special.size(), 7U);
+  for (const std::string& option : special) {
     EXPECT_TRUE(std::any_of(all_recipes().begin(), all_recipes().end(), [&](const Recipe& recipe) {
       const auto& read = recipe.options;
       return std::find(read.begin(), read.end(), option) != read.end();
     })) << option;
   }
+}
+
+TEST(RecipesTest, AFigureIsGivenTheOptionsThatItReadsAndNoOthers) {
+  const Json given = options_to_json(all_changed());
+  const Json defaults = options_to_json(FigureOptions{});
+  for (const auto& [name, value] : defaults.items()) {
+    ASSERT_NE(given.at(name), value) << "all_changed() must change " << name;
+  }
   for (const Recipe& recipe : all_recipes()) {
-    EXPECT_TRUE(options_unread_by(recipe, options_read_by(recipe, all)).empty()) << recipe.name;
+    Json expected = given;
+    for (const std::string& option : options_unread_by(recipe, all_changed())) {
+      expected[option] = defaults.at(option);
+    }
+    EXPECT_EQ(options_to_json(options_read_by(recipe, all_changed())), expected) << recipe.name;
+    EXPECT_EQ(options_to_json(options_read_by(recipe, {})), defaults) << recipe.name;
   }
 }
 

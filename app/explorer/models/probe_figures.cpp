@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {

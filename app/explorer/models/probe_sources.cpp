@@ -9,7 +9,7 @@
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_row.h"
 
 namespace lime::explorer {
 namespace {

@@ -25,7 +25,7 @@
 #include "explorer/views/probes_view.h"
 #include "explorer/views/sentence_delegate.h"
 #include "store/capture_reader.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_row.h"
 
 namespace lime::explorer {
 namespace {

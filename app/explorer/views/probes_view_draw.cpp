@@ -14,7 +14,7 @@
 #include "explorer/views/figure_view.h"
 #include "explorer/views/probes_view.h"
 #include "explorer/views/theme.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_row.h"
 
 namespace lime::explorer {
 namespace {

@@ -8,6 +8,7 @@
 #include "core/errors.h"
 #include "viz/figure_columns.h"
 #include "viz/recipes/attention_panels.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "viz/figure_columns.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"

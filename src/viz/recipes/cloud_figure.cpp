@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "viz/figure_columns.h"
 #include "viz/recipes/entropy_kind.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "viz/recipes/figure_row.h"
+#include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "viz/figure_columns.h"
 #include "viz/recipes/entropy_kind.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "viz/figure_columns.h"
 #include "viz/recipes/entropy_kind.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 

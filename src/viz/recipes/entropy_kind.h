@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_row.h"
 
 namespace lime {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/measures.h"
 #include "viz/recipes/recipes.h"

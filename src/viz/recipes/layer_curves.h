@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "viz/recipes/recipe.h"
+#include "viz/figure.h"
+#include "viz/figure_source.h"
+#include "viz/recipes/figure_options.h"
+#include "viz/recipes/figure_row.h"
 
 namespace lime {
 

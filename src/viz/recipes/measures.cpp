@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/measures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -74,6 +76,14 @@ std::string stars_of_p(double p) {
 
 bool is_wanted(const std::vector<std::string>& wanted, const std::string& measure) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
+}
+
+std::string with_commas(double count) {
+  std::string digits = fmt::format("{:.0f}", count);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
 }
 
 }  // namespace lime

@@ -22,6 +22,9 @@ std::string stars_of_p(double p);
 inline constexpr const char* kStarsNote =
     "* p < 0.05, ** p < 0.01, *** p < 0.001, corrected after Holm";
 
+/// A whole number with commas: "69,696".
+std::string with_commas(double count);
+
 /// True if `wanted` is empty, or has `measure`.
 bool is_wanted(const std::vector<std::string>& wanted, const std::string& measure);
 

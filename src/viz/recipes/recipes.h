@@ -39,9 +39,6 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
 Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 
-/// A whole number with commas: "69,696".
-std::string with_commas(double count);
-
 /// Ticks of `count` layers or heads, about ten of them, the first called `base`.
 std::vector<AxisTick> layer_ticks(int count, int base);
 

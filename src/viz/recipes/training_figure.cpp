@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 

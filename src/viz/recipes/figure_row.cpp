@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/figure_row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "core/errors.h"
+#include "core/suggest.h"
+
+namespace lime {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+}
+
+/// A value as the file has it, cut where it is long.
+std::string shown_value(const Json& value) {
+  return fmt::format("{:.40}", value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void check_there(const char* option, const std::vector<std::string>& wanted,
+                 const std::vector<std::string>& there) {
+  for (const std::string& one : wanted) {
+    if (std::find(there.begin(), there.end(), one) != there.end()) continue;
+    throw InvalidArgument("{0}: the results have no {0} '{1}'; there are {2}", option, one,
+                          join_words(there));
+  }
+}
+
+}  // namespace
+
+std::string FigureRow::text(const std::string& key) const {
+  const auto entry = row->find(key);
+  return entry != row->end() && entry->is_string() ? entry->get<std::string>() : "";
+}
+
+bool FigureRow::has(const std::string& key) const {
+  const auto entry = row->find(key);
+  return entry != row->end() && !entry->is_null();
+}
+
+double FigureRow::number(const std::string& key) const {
+  if (!has(key)) return std::numeric_limits<double>::quiet_NaN();
+  try {
+    return results_number(*row, key);
+  } catch (const FormatError&) {
+    throw FormatError("figure: '{}': '{}' must be a number, got {}", file->string(), key,
+                      shown_value(row->at(key)));
+  }
+}
+
+bool FigureRow::has_index(const std::string& key, int limit) const {
+  const auto entry = row->find(key);
+  if (entry == row->end() || !entry->is_number()) return false;
+  const auto value = entry->get<double>();
+  return value >= 0.0 && value < limit && value == std::floor(value);
+}
+
+int FigureRow::index(const std::string& key, int limit) const {
+  if (has_index(key, limit)) return static_cast<int>(row->at(key).get<double>());
+  throw FormatError("figure: '{}': '{}' must be a whole number from 0 to {}, got {}",
+                    file->string(), key, limit - 1,
+                    row->contains(key) ? shown_value(row->at(key)) : "none");
+}
+
+MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
+  // A triangle of layers or tokens fills half of its map; one line of a large map, a little of it.
+  constexpr std::size_t kMostCellsPerRow = 512;
+  if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
+      kMostCellsPerRow * own.size()) {
+    throw FormatError(
+        "figure: '{}': a map of {} x {} cells has more than {} rows; the results are "
+        "damaged",
+        own.empty() ? "" : own.front().file->string(), rows, cols, own.size());
+  }
+  return MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
+}
+
+int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit) {
+  int largest = 0;
+  for (const FigureRow& row : rows) largest = std::max(largest, row.index(key, limit));
+  return largest + 1;
+}
+
+std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
+                               const FigureOptions& options) {
+  std::vector<FigureRow> all;
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    for (const Json& row : sources[s].results.rows) {
+      all.push_back({&row, s, &sources[s].path});
+    }
+  }
+  check_there("site", options.site, distinct(all, "site"));
+  check_there("label", options.label, distinct(all, "label"));
+  std::vector<FigureRow> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const FigureRow& row) {
+    return contains(options.site, row.text("site")) && contains(options.label, row.text("label"));
+  });
+  if (chosen.empty()) {
+    throw InvalidArgument("figure: no row has both site {} and label {}",
+                          fmt::join(options.site, ","), fmt::join(options.label, ","));
+  }
+  return chosen;
+}
+
+std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
+                                  const std::function<bool(const FigureRow&)>& keep) {
+  std::vector<FigureRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), keep);
+  return kept;
+}
+
+std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key) {
+  std::vector<std::string> texts;
+  for (const FigureRow& row : rows) {
+    const std::string text = row.text(key);
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) {
+      texts.push_back(text);
+    }
+  }
+  return texts;
+}
+
+std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<int>& there) {
+  std::vector<int> shown;
+  for (const int layer : there) shown.push_back(layer + options.layer_base);
+  std::vector<int> asked;
+  for (const int layer : options.layer) {
+    if (std::find(shown.begin(), shown.end(), layer) == shown.end()) {
+      throw InvalidArgument("layer: the results have no layer {}; there are layers {}", layer,
+                            fmt::join(shown, ", "));
+    }
+    asked.push_back(layer - options.layer_base);
+  }
+  return asked;
+}
+
+std::vector<FigureRow> rows_of_layers(const std::vector<FigureRow>& rows,
+                                      const FigureOptions& options) {
+  if (options.layer.empty()) return rows;
+  std::set<int> there;
+  for (const FigureRow& row : rows) there.insert(row.index("layer", kMostLayers));
+  const std::vector<int> asked = layers_asked_for(options, there);
+  return rows_where(rows, [&](const FigureRow& row) {
+    return std::find(asked.begin(), asked.end(), row.index("layer", kMostLayers)) != asked.end();
+  });
+}
+
+}  // namespace lime
