@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/figure_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "viz/figure_refusal.h"
+#include "viz/recipes/recipe.h"
+#include "viz/sample_results.h"
+
+namespace lime {
+namespace {
+
+using testing::figure_refusal;
+using ::testing::HasSubstr;
+using testing::sample_entropy;
+using testing::sample_router;
+
+TEST(FigureOptionsTest, RefusesOptionsThatTheFigureDoesNotRead) {
+  EXPECT_THAT(figure_refusal({sample_entropy()}, {.head = {7}, .router = {"nonsense"}}),
+              ::testing::StartsWith("figure: entropy has no --head, --router; it has --kind, "
+                                    "--site, --label, --layer-base"));
+  EXPECT_THAT(figure_refusal({sample_router()}, {.kind = "router-mean", .layer = {1}}),
+              HasSubstr("router-mean has no --layer; it has --weighting, "));
+  EXPECT_THAT(figure_refusal({testing::sample_separability()}, {.over = TrainingAxis::kFlops}),
+              HasSubstr("separability has no --over"));
+  EXPECT_THAT(figure_refusal({testing::sample_cost()}, {.x_limits = {0.0, 1.0}}),
+              HasSubstr("x_limits: cost is a table"));
+  EXPECT_THAT(
+      figure_refusal({testing::sample_attention_heads()}, {.measure = {"entropy", "distance"}}),
+      HasSubstr("measure: attention-heads shows one of them, got entropy,distance"));
+  // Where the usual figure has nothing to show, the next one may have the option.
+  EXPECT_EQ(figure_refusal({testing::sample_attention_heads()}, {.measure = {"first_share"}}), "");
+}
+
+/// Options of which each differs from its default.
+FigureOptions all_changed() {
+  return {.kind = "x",
+          .site = {"x"},
+          .label = {"x, y"},
+          .layer = {1, 2},
+          .head = {1},
+          .measure = {"x"},
+          .router = {"x"},
+          .weighting = {"keys - none"},
+          .by = BlimpGroups::kTask,
+          .over = TrainingAxis::kTokens,
+          .layer_base = 1,
+          .x_limits = {0.1, 2.5},
+          .y_limits = {-1.0, 1e-9},
+          .log_x = true,
+          .log_y = true,
+          .columns = 3,
+          .mixed_texts = true};
+}
+
+TEST(FigureOptionsTest, EveryOptionIsReadBySomeFigure) {
+  const std::vector<std::string> special = options_unread_by({}, all_changed());
+  ASSERT_EQ(special.size(), 7U);
+  for (const std::string& option : special) {
+    EXPECT_TRUE(std::any_of(all_recipes().begin(), all_recipes().end(), [&](const Recipe& recipe) {
+      const auto& read = recipe.options;
+      return std::find(read.begin(), read.end(), option) != read.end();
+    })) << option;
+  }
+}
+
+TEST(FigureOptionsTest, AFigureIsGivenTheOptionsThatItReadsAndNoOthers) {
+  const Json given = options_to_json(all_changed());
+  const Json defaults = options_to_json(FigureOptions{});
+  for (const auto& [name, value] : defaults.items()) {
+    ASSERT_NE(given.at(name), value) << "all_changed() must change " << name;
+  }
+  for (const Recipe& recipe : all_recipes()) {
+    Json expected = given;
+    for (const std::string& option : options_unread_by(recipe, all_changed())) {
+      expected[option] = defaults.at(option);
+    }
+    EXPECT_EQ(options_to_json(options_read_by(recipe, all_changed())), expected) << recipe.name;
+    EXPECT_EQ(options_to_json(options_read_by(recipe, {})), defaults) << recipe.name;
+  }
+}
+
+TEST(FigureOptionsTest, LayersAreChosenAsTheAxesNumberThem) {
+  const std::vector<FigureSource> sources = {sample_router(4)};
+  const FigureOptions options = {.kind = "router-heads", .layer = {2}, .layer_base = 1};
+  EXPECT_EQ(make_figure(sources, options).panels.at(0).title, "layer 2");
+  EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .layer = {1}, .layer_base = 1}),
+              HasSubstr("layer: the results have no layer 1; there are layers 2, 3, 4"));
+  EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .layer = {0}}),
+              HasSubstr("no layer 0; there are layers 1, 2, 3"));
+}
+
+TEST(FigureOptionsTest, SaysWhatThereIsOfWhatWasAskedFor) {
+  EXPECT_EQ(figure_refusal({sample_entropy()}, {.site = {"value"}}),
+            "site: the results have no site 'value'; there are values, hidden");
+  EXPECT_EQ(figure_refusal({sample_entropy()}, {.label = {"Lime"}}),
+            "label: the results have no label 'Lime'; there are LLaMA, LIMe");
+  EXPECT_EQ(figure_refusal({sample_entropy()}, {.kind = "entropi"}),
+            "kind: there is no figure 'entropi'; did you mean 'entropy'?");
+}
+
+TEST(FigureOptionsTest, LimitsAreThoseAskedFor) {
+  const Figure figure = make_figure(std::vector<FigureSource>{sample_entropy()},
+                                    {.x_limits = {1.0, 2.0}, .y_limits = {0.0, 4.0}});
+  EXPECT_EQ(figure.panels.at(1).x.max, 2.0);
+  EXPECT_EQ(figure.panels.at(1).y.min, 0.0);
+}
+
+TEST(FigureOptionsTest, LogarithmicAxesLeaveOutWhatIsNotAboveZeroAndSaySo) {
+  const std::vector<FigureSource> sources = {testing::sample_comparison(6)};
+  const FigureOptions options = {.kind = "comparison", .log_y = true};
+  EXPECT_THAT(make_figure(sources, options).note, HasSubstr("not above 0 are left out"));
+  EXPECT_THAT(make_figure(sources, {.log_y = true}).note, ::testing::Not(HasSubstr("left out")));
+  FigureSource negative = sources.front();
+  for (Json& row : negative.results.rows) row["mean"] = -1.0;
+  EXPECT_THAT(figure_refusal({negative}, {.log_y = true}), HasSubstr("log_y: needs values > 0"));
+  EXPECT_THAT(figure_refusal({sample_router()}, {.log_x = true}),
+              HasSubstr("only figures of curves"));
+}
+
+}  // namespace
+}  // namespace lime

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "viz/figure_refusal.h"
+#include "viz/recipes/recipe.h"
+#include "viz/sample_results.h"
+
+namespace lime {
+namespace {
+
+using testing::figure_refusal;
+using ::testing::HasSubstr;
+using testing::sample_router;
+
+TEST(MapFiguresTest, TheMeanMapIsALowerTriangle) {
+  const std::vector<FigureSource> sources = {sample_router(4)};
+  const Figure figure = make_figure(sources, {});
+  const auto& map = std::get<MapPanel>(figure.panels.at(0).content);
+  // Layer 0 has nothing to choose from.
+  ASSERT_EQ(map.values.rows(), 3);
+  // Row 0 is drawn at the bottom: the last layer.
+  EXPECT_DOUBLE_EQ(map.values(0, 3), 0.25);
+  EXPECT_DOUBLE_EQ(map.values(2, 0), 0.5);
+  EXPECT_TRUE(std::isnan(map.values(2, 2)));
+}
+
+TEST(MapFiguresTest, SignedWeightsAreCentredAtZero) {
+  const std::vector<FigureSource> sources = {sample_router(3)};
+  const Figure figure = make_figure(sources, {.kind = "router-signed"});
+  EXPECT_EQ(colour_range_of(figure), std::pair(-0.5, 0.5));
+}
+
+TEST(MapFiguresTest, MeanMapsShowEveryWeightingThatIsThere) {
+  const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
+  const Figure shares = make_figure(sources, {});
+  ASSERT_EQ(shares.panels.size(), 2U);
+  EXPECT_EQ(shares.panels[0].title, "|R|");
+  EXPECT_EQ(shares.panels[1].title, "|R| \xC3\x97 rms of keys");
+  EXPECT_NEAR(std::get<MapPanel>(shares.panels[1].content).values(1, 0), 0.55, 1e-12);
+  EXPECT_EQ(shares.colour_label, "share");
+  const Figure change = make_figure(sources, {.weighting = {"keys - none"}});
+  ASSERT_EQ(change.panels.size(), 1U);
+  EXPECT_TRUE(std::get<MapPanel>(change.panels[0].content).is_signed);
+  EXPECT_EQ(colour_range_of(change), std::pair(-0.1, 0.1));
+  EXPECT_THAT(figure_refusal(sources, {.weighting = {"none", "keys - none"}}),
+              HasSubstr("shares and differences need a figure each"));
+  EXPECT_THAT(figure_refusal(sources, {.weighting = {"values"}}),
+              HasSubstr("no 'values', there are none, keys, keys - none"));
+}
+
+TEST(MapFiguresTest, MapsPerHeadAreOfOneWeighting) {
+  const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
+  const Figure bare = make_figure(sources, {.kind = "router-heads"});
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(bare.panels.at(0).content).values(0, 0), 0.5);
+  const Figure keys = make_figure(sources, {.kind = "router-heads", .weighting = {"keys"}});
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(keys.panels.at(0).content).values(0, 0), 0.55);
+  EXPECT_EQ(keys.colour_label, "share of |R| \xC3\x97 rms of keys");
+  EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .weighting = {"none", "keys"}}),
+              HasSubstr("maps per head show one of them"));
+}
+
+TEST(MapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
+  std::vector<FigureSource> sources = {sample_router(3), sample_router(4)};
+  for (Json& row : sources[1].results.rows) row["label"] = "other";
+  const Figure heads = make_figure(sources, {.kind = "router-heads"});
+  ASSERT_EQ(heads.panels.size(), 5U);
+  EXPECT_EQ(heads.panels[0].title, "LIMe, layer 1");
+  EXPECT_EQ(heads.panels[4].title, "other, layer 3");
+  const Figure weights = make_figure(sources, {.kind = "router-signed"});
+  ASSERT_EQ(weights.panels.size(), 5U);
+  EXPECT_EQ(weights.panels[2].title, "other");
+  EXPECT_EQ(weights.panels[0].x.max, weights.panels[4].x.max);
+}
+
+TEST(MapFiguresTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
+  const std::vector<FigureSource> sources = {testing::sample_tsne(9)};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 12U);
+  EXPECT_EQ(figure.columns, 6);
+  EXPECT_EQ(figure.panels[0].title, "LLaMA, layer 1");
+  EXPECT_EQ(figure.panels[5].title, "LLaMA, layer 9");
+  const std::vector<LegendEntry> legend = legend_of(figure);
+  ASSERT_EQ(legend.size(), 3U);
+  EXPECT_EQ(legend[0].label, "is");
+  EXPECT_EQ(make_figure(sources, {.label = {"LIMe"}, .layer = {2, 4}}).panels.size(), 2U);
+  EXPECT_THAT(figure_refusal(sources, {.layer = {9}}), HasSubstr("there are layers 0, 1"));
+}
+
+TEST(MapFiguresTest, SimilarityHasAMapPerPairOfModels) {
+  const std::vector<FigureSource> sources = {testing::sample_similarity(3)};
+  const Figure figure = make_figure(sources, {});
+  ASSERT_EQ(figure.panels.size(), 3U);
+  EXPECT_EQ(figure.panels[2].x.label, "layer of LIMe");
+  EXPECT_EQ(figure.panels[2].y.label, "layer of LLaMA");
+  const auto& map = std::get<MapPanel>(figure.panels[2].content);
+  EXPECT_DOUBLE_EQ(map.values(2, 1), 0.8 * std::exp(-0.3));
+  EXPECT_EQ(colour_range_of(figure), std::pair(0.0, 1.0));
+  EXPECT_EQ(make_figure(sources, {.measure = {"procrustes"}}).colour_label, "Procrustes distance");
+}
+
+TEST(MapFiguresTest, TokensHaveAMapPerModel) {
+  FigureSource source;
+  source.results.metric = "tokens";
+  for (const char* const label : {"LLaMA", "LIMe"}) {
+    for (int layer = 0; layer < 2; ++layer) {
+      for (int position = 0; position < 40; ++position) {
+        const bool is_massive = layer == 1 && position == 2 && label == std::string("LIMe");
+        source.results.rows.push_back(
+            {{"label", label},
+             {"site", "hidden"},
+             {"layer", layer},
+             {"position", position},
+             {"text", std::string(1, static_cast<char>('a' + position % 26))},
+             {"norm", 1.0 + position % 3 + (is_massive ? 100.0 : 0.0)},
+             {"next_cosine", position == 39 ? Json(nullptr) : Json(-0.5)},
+             {"entropy_contribution", 0.1 * position}});
+      }
+    }
+  }
+  const std::vector<FigureSource> sources = {source};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[0].title, "LLaMA");
+  EXPECT_EQ(figure.panels[0].x.ticks.at(1).label, "b");
+  EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "2");
+  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  EXPECT_TRUE(map.is_signed);
+  EXPECT_DOUBLE_EQ(map.values(1, 2), 0.2);
+  EXPECT_EQ(figure.colour_label, "contribution (nats)");
+  const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
+  EXPECT_TRUE(std::isnan(std::get<MapPanel>(cosines.panels[0].content).values(0, 39)));
+  const Figure norms = make_figure(sources, {.measure = {"norm"}});
+  EXPECT_EQ(norms.note, "site: hidden; norms above the scale have its last colour");
+  EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
+  EXPECT_THAT(figure_refusal(sources, {.measure = {"curvature"}}),
+              HasSubstr("measure: tokens have norm, relative_norm, next_cosine, "
+                        "entropy_contribution, got 'curvature'"));
+}
+
+TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
+  const std::vector<FigureSource> sources = {testing::sample_attention(3)};
+  const Figure figure = make_figure(sources, {.layer_base = 1});
+  EXPECT_EQ(figure.name, "attention");
+  ASSERT_EQ(figure.panels.size(), 6U);
+  EXPECT_EQ(figure.panels[1].title, "layer 1, head 1");
+  EXPECT_EQ(figure.panels[0].y.label, "query");
+  EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "3");
+  EXPECT_EQ(figure.panels[0].x.ticks.at(5).label, "27");
+  ASSERT_TRUE(figure.panels[0].x.if_crowded) << "small panels say the positions instead";
+  EXPECT_EQ(figure.panels[0].x.if_crowded->ticks.at(5).label, "5");
+  const auto& map = std::get<MapPanel>(figure.panels[1].content);
+  EXPECT_DOUBLE_EQ(map.values(0, 3), 1.0 / 6.0) << "the last query is at the bottom";
+  EXPECT_DOUBLE_EQ(map.values(4, 1), 0.5);
+  EXPECT_TRUE(std::isnan(map.values(4, 2))) << "what comes is not seen";
+  EXPECT_EQ(figure.colour_range, std::pair(0.0, 1.0));
+  EXPECT_EQ(make_figure(sources, {.layer = {2}, .head = {0}}).panels.size(), 1U);
+  EXPECT_THAT(figure_refusal(sources, {.head = {2}}),
+              HasSubstr("head: the results have no head 2; there are 0, 1"));
+  EXPECT_THAT(figure_refusal(sources, {.layer = {3}}), HasSubstr("there are layers 0, 1, 2"));
+}
+
+TEST(MapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
+  EXPECT_EQ(figure.panels.size(), 64U);
+  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; --layer shows others"));
+}
+
+TEST(MapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
+  const std::vector<FigureSource> sources = {testing::sample_attention_heads(6, 4)};
+  const Figure figure = make_figure(sources, {});
+  EXPECT_EQ(figure.name, "attention-heads");
+  ASSERT_EQ(figure.panels.size(), 2U);
+  EXPECT_EQ(figure.panels[1].title, "LIMe");
+  EXPECT_EQ(figure.colour_label, "entropy (nats)");
+  EXPECT_DOUBLE_EQ(std::get<MapPanel>(figure.panels[1].content).values(5, 3), 1.7);
+  const Figure sinks = make_figure(sources, {.measure = {"first_share"}});
+  EXPECT_EQ(sinks.colour_range, std::pair(0.0, 1.0));
+  EXPECT_THAT(figure_refusal(sources, {.measure = {"norm"}}),
+              HasSubstr("measure: attention has entropy, effective_keys, distance, first_share, "
+                        "previous_share, own_share, got 'norm'"));
+  EXPECT_THAT(figure_refusal(sources, {.kind = "attention"}), HasSubstr("with --sequence N"));
+}
+
+TEST(MapFiguresTest, RoutedAttentionHasBufferedLayersAndKeys) {
+  const std::vector<FigureSource> sources = {testing::sample_attention(2)};
+  const Figure figure =
+      make_figure(sources, {.kind = "attention-routed", .layer = {1}, .head = {0}});
+  ASSERT_EQ(figure.panels.size(), 1U);
+  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  EXPECT_EQ(map.values.rows(), 2);
+  EXPECT_DOUBLE_EQ(map.values(1, 2), 4.0 / 35.0);
+  EXPECT_EQ(map.values.cols(), 5) << "what comes after the query has no room";
+  EXPECT_EQ(figure.note, "query: '=', position 4");
+  EXPECT_THAT(figure_refusal({testing::sample_attention_heads()}, {.kind = "attention-routed"}),
+              HasSubstr("--sequence N --query Q on a capture with routers"));
+}
+
+}  // namespace
+}  // namespace lime
