@@ -83,16 +83,32 @@ class LockedFiles {
   std::set<int> descriptors_;
 };
 
-/// Removes what killed processes that shared the work left; for whom nobody shares it with.
+/// Whether `text` is "I-of-N".
+bool is_share(std::string_view text) {
+  constexpr std::string_view kOf = "-of-";
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  };
+  const std::size_t at = text.find(kOf);
+  return at != text.npos && is_number(text.substr(0, at)) &&
+         is_number(text.substr(at + kOf.size()));
+}
+
+/// Removes what killed processes that shared the work left; for whom nobody shares it with. Locks
+/// of outputs whose names only begin alike ("run-0" and "run-0.5") stay.
 void remove_locks_of_shares(const fs::path& whole) {
+  constexpr std::string_view kEnding = ".lock";
   const std::string prefix = whole.stem().string() + ".";
   std::error_code ignored;
   std::vector<fs::path> locks;
   for (const auto& entry : fs::directory_iterator(whole.parent_path() / ".", ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool is_share = name.starts_with(prefix) && name.ends_with(".lock") &&
-                          name.find("-of-", prefix.size()) != name.npos;
-    if (is_share) locks.push_back(entry.path());
+    if (name.size() < prefix.size() + kEnding.size()) continue;
+    const std::string_view share =
+        std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - kEnding.size());
+    if (name.starts_with(prefix) && name.ends_with(kEnding) && is_share(share)) {
+      locks.push_back(entry.path());
+    }
   }
   for (const fs::path& lock : locks) fs::remove(lock, ignored);
 }

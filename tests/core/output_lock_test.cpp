@@ -113,6 +113,15 @@ TEST_F(OutputLockTest, LocksOfKilledSharesGoWithTheLast) {
   EXPECT_EQ(num_files(), 1U);
 }
 
+TEST_F(OutputLockTest, LocksOfSharesStayWhereAnotherNameBeginsAlike) {
+  const fs::path longer = folder_ / "run-0.5";
+  const OutputLock share(longer, {0, 2});
+  const OutputLock shards(folder_ / "run-0.5.shards", {0, 2});
+  { const OutputLock whole(folder_ / "run-0"); }
+  EXPECT_THROW(OutputLock(longer, {0, 2}), InvalidArgument);
+  EXPECT_THROW(OutputLock(folder_ / "run-0.5.shards", {0, 2}), InvalidArgument);
+}
+
 TEST_F(OutputLockTest, FolderThatTakesNoFilesIsNotLocked) {
   const fs::path output = folder_ / "missing/run.json";
   const OutputLock lock(output);
