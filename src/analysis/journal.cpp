@@ -16,6 +16,7 @@
 #include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/json_difference.h"
+#include "core/utf8.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -73,13 +74,28 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
     return {dump(line.at("unit")), unit_result_from_json(line.at("result"))};
   } catch (const nlohmann::json::exception&) {
     throw FormatError("{}: is not a finished unit", where);
+  } catch (const FormatError& error) {
+    throw FormatError("{}: {}", where, error.what());
   }
 }
 
-void read_line(const std::string& text, const std::string& where, JournalLines& lines) {
+/// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version's
+///                      journal, whose lines may say something else.
+Json read_header(Json line, const fs::path& path) {
+  const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
+  if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", quoted(path));
+  if (schema == kJournalSchema) return line;
+  throw InvalidArgument(
+      "{}: is a journal of schema '{}', this build goes on with '{}'; go on with the version that "
+      "began it, or remove the file to begin anew",
+      quoted(path), printable(schema.get<std::string>()), kJournalSchema);
+}
+
+void read_line(const std::string& text, const std::string& where, const fs::path& path,
+               JournalLines& lines) {
   Json line = parse_json(text, where);
   if (lines.header.is_null()) {
-    lines.header = std::move(line);
+    lines.header = read_header(std::move(line), path);
   } else if (line.is_object() && line.value("damaged", Json()).is_object()) {
     lines.damaged.update(line["damaged"]);
   } else {
@@ -98,7 +114,7 @@ JournalLines read_lines(const fs::path& path) {
        lines.end = end + 1) {
     const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
     try {
-      read_line(text.substr(lines.end, end - lines.end), where, lines);
+      read_line(text.substr(lines.end, end - lines.end), where, path, lines);
     } catch (const FormatError& error) {
       const bool is_last = text.find('\n', end + 1) == std::string::npos;
       if (is_last && number > 1) break;
@@ -165,8 +181,7 @@ UnitResult unit_result_from_json(const Json& value) {
                       static_cast<double>(rows) * static_cast<double>(columns) ==
                           static_cast<double>(values.size());
     if (!fits) {
-      throw FormatError("journal: {} x {} numbers must be there, got {}", rows, columns,
-                        values.size());
+      throw FormatError("a matrix must have {} x {} numbers, got {}", rows, columns, values.size());
     }
     NamedMatrix matrix{entry.at("name"), MatrixD(rows, columns)};
     std::copy(values.begin(), values.end(), matrix.values.data());

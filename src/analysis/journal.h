@@ -13,6 +13,9 @@
 
 namespace lime {
 
+/// What a journal's header says under "journal"; those of other schemas are not gone on with.
+inline constexpr const char* kJournalSchema = "lime-journal/1";
+
 /// Keeps the finished units of an analysis on disk, so that an interrupted run can be gone on with.
 ///
 /// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
@@ -42,7 +45,8 @@ class Journal {
   /// @param identities  of inputs, by label: what stays the same when a damaged file is restored.
   ///                    After note_damage() the hash of such an input may be another.
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
-  ///                          first difference; or if another process is writing it.
+  ///                          first difference; if its journal is of another schema; or if another
+  ///                          process is writing it.
   /// @throws FormatError      if a line before the last is damaged.
   std::map<std::string, UnitResult> open(const Json& header,
                                          const Json& identities = Json::object());

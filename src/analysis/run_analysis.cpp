@@ -38,7 +38,7 @@ Json identity_of(const Results& results, const Json& tool) {
 /// What an interrupted run and the one that goes on must agree in.
 Json journal_header(const Analysis& analysis, const Results& results) {
   Json header = Json::object();
-  header["journal"] = "lime-journal/1";
+  header["journal"] = kJournalSchema;
   header.update(identity_of(results, tool_version()));
   header["units"] = Json::array();
   for (const Unit& unit : analysis.units) header["units"].push_back(unit.key);

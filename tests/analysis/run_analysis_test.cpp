@@ -138,6 +138,22 @@ TEST_F(RunAnalysisTest, DropsALastLineThatIsDamaged) {
   }
 }
 
+TEST_F(RunAnalysisTest, RefusesToGoOnWithAJournalOfAnotherSchema) {
+  interrupt_after(3, 5);
+  std::string text = testing::read_text(path_);
+  const std::string schema = "lime-journal/1";
+  text.replace(text.find(schema), schema.size(), "lime-journal/2");
+  const std::string expected =
+      "'" + path_.string() +
+      "': is a journal of schema 'lime-journal/2', this build goes on with 'lime-journal/1'; go on "
+      "with the version that began it, or remove the file to begin anew";
+  for (const char* const more : {"", "{\"another\":\"line\"}\n{\"and\":\"more\"}\n"}) {
+    testing::write_text(path_, text + more);
+    EXPECT_EQ(refusal(counting_analysis(5).analysis), expected);
+    EXPECT_EQ(testing::read_text(path_), text + more) << "stays for the version that reads it";
+  }
+}
+
 TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
   interrupt_after(2, 3);
   const std::string begun = "'" + path_.string() + "': was begun otherwise, ";
@@ -234,6 +250,19 @@ TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   EXPECT_THAT(
       refusal(counting_analysis(5).analysis),
       AllOf(HasSubstr("out.json.part': line 1: "), EndsWith("; remove the file to begin anew")));
+
+  for (const char* const header : {"[]\n", "null\n", "{}\n", "{\"journal\":1}\n"}) {
+    testing::write_text(path_, header + text.substr(second));
+    EXPECT_EQ(refusal(counting_analysis(5).analysis),
+              "'" + path_.string() + "': line 1: is not a header; remove the file to begin anew");
+  }
+  const std::string line = R"({"unit":{},"result":{"rows":[],"samples":[],)"
+                           R"("matrices":[{"name":"m","rows":2,"columns":3,"values":[1]}]}})";
+  testing::write_text(path_, text.substr(0, second) + line + "\n" + text.substr(second));
+  EXPECT_EQ(refusal(counting_analysis(5).analysis),
+            "'" + path_.string() +
+                "': line 2: a matrix must have 2 x 3 numbers, got 1; remove the file to begin "
+                "anew");
 
   testing::write_text(path_, text);
   Journal other = journal(true);
