@@ -10,6 +10,7 @@
 
 #include "analysis/latex_table.h"
 #include "core/errors.h"
+#include "store/results_name.h"
 
 namespace lime {
 namespace {
@@ -187,8 +188,7 @@ void OutputFiles::write_companions(const Report& report) {
     for (const Companion& companion : report.companions) {
       const auto& beside = companion.beside;
       if (std::find(beside.begin(), beside.end(), file.format) == beside.end()) continue;
-      fs::path path = file.file->path();
-      path.replace_extension(companion.suffix);
+      const fs::path path = companion_of(file.file->path(), companion.suffix);
       if (written.insert(path).second) companion.write(path);
     }
   }

@@ -45,7 +45,7 @@ struct ReportSection {
 
 /// A file that lies beside the results because it does not fit into them: coordinates, maps.
 struct Companion {
-  std::string suffix;                                       ///< "run.json" gets "run" + suffix
+  std::string suffix;                                       ///< as companion_of() takes it
   std::vector<ResultsFormat> beside;                        ///< of output files in these formats
   std::function<void(const std::filesystem::path&)> write;  ///< whole or not at all
 };

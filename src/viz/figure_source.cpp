@@ -8,6 +8,7 @@
 #include "core/input_file.h"
 #include "core/sha256.h"
 #include "store/embeddings_file.h"
+#include "store/results_name.h"
 
 namespace lime {
 namespace {
@@ -93,9 +94,7 @@ std::vector<SourceCloud> read_clouds(const fs::path& path) {
 
 }  // namespace
 
-fs::path embeddings_beside(const fs::path& path) {
-  return fs::path(path).replace_extension(".embeddings.h5");
-}
+fs::path embeddings_beside(const fs::path& path) { return companion_of(path, ".embeddings.h5"); }
 
 std::vector<fs::path> figure_files(const fs::path& path) {
   if (!fs::is_directory(path) || fs::exists(path / kLogName)) return {path};

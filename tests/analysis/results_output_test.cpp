@@ -89,6 +89,24 @@ TEST(OutputFilesTest, RefusesAFolderThatIsMissingBeforeAnyWork) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+TEST(OutputFilesTest, NamesThatDifferBehindTheLastDotHaveCompanionsOfTheirOwn) {
+  const TemporaryFolder folder;
+  for (const char* const name : {"model-0.5", "model-0.7", "run.json"}) {
+    OutputOptions options;
+    options.output = {folder / name};
+    options.format = ResultsFormat::kJson;
+    Report report = example_report();
+    report.companions = {
+        {.suffix = ".embeddings.h5",
+         .beside = {ResultsFormat::kJson},
+         .write = [&](const std::filesystem::path& path) { write_text(path, name); }}};
+    OutputFiles(options, {}).write(report);
+  }
+  EXPECT_EQ(read_text(folder / "model-0.5.embeddings.h5"), "model-0.5");
+  EXPECT_EQ(read_text(folder / "model-0.7.embeddings.h5"), "model-0.7");
+  EXPECT_EQ(read_text(folder / "run.embeddings.h5"), "run.json");
+}
+
 TEST(OutputFilesTest, NeverOverwritesAnInput) {
   const TemporaryFolder folder;
   write_text(folder / "a.json", "precious");

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace lime {
+
+/// The name of a file of results without its folder and without `.json`, `.csv`, `.tex` or `.txt`.
+/// Any other ending belongs to the name: "model-0.5" stays as it is, so that it is told from
+/// "model-0.7".
+std::string results_stem(const std::filesystem::path& results);
+
+/// What lies beside a file of results: "out/tsne.embeddings.h5" of "out/tsne.json".
+/// @param suffix  ".embeddings.h5"
+std::filesystem::path companion_of(const std::filesystem::path& results, std::string_view suffix);
+
+}  // namespace lime
