@@ -7,10 +7,13 @@
 #include <map>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "core/errors.h"
 #include "core/program.h"
 #include "figure_job.h"
+#include "store/results_name.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"
 
@@ -36,11 +39,26 @@ std::vector<SourceGroup> grouped(std::vector<FigureSource> sources) {
       continue;
     }
     const bool is_alone = count[source.results.metric] == 1;
-    const std::string suffix = is_alone ? "" : "-" + source.path.stem().string();
+    const std::string suffix = is_alone ? "" : "-" + results_stem(source.path);
     groups.push_back({{std::move(source)}, suffix});
   }
   if (!training.sources.empty()) groups.push_back(std::move(training));
   return groups;
+}
+
+/// Refuses results whose figures would take each other's place.
+void check_names(const std::vector<SourceGroup>& groups) {
+  std::map<std::pair<std::string, std::string>, fs::path> paths;  // by metric and suffix
+  for (const SourceGroup& group : groups) {
+    const FigureSource& source = group.sources.front();
+    const auto [found, is_new] =
+        paths.emplace(std::pair(source.results.metric, group.suffix), source.path);
+    if (is_new) continue;
+    throw InvalidArgument(
+        "results: the figures of '{}' and '{}' would have the same names; rename one of the files, "
+        "or draw each with an -o of its own",
+        found->second.string(), source.path.string());
+  }
 }
 
 void make_folder(const fs::path& folder) {
@@ -125,6 +143,7 @@ void AllCommand::validate() const {
 int run_all(const AllCommand& command) {
   const std::vector<SourceGroup> groups = grouped(read_figure_sources(command.results));
   check_options(groups, command.figure);
+  check_names(groups);
   make_folder(command.output);
   int drawn = 0;
   for (const SourceGroup& group : groups) drawn += draw_group(group, command);

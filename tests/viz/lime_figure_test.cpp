@@ -78,6 +78,20 @@ TEST_F(LimeFigureTest, ResultsOfOneMetricDoNotOverwriteEachOther) {
   ASSERT_EQ(run("all entropy.json other.json -o figures --format csv").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "figures/entropy-entropy.csv"));
   EXPECT_TRUE(fs::exists(folder_ / "figures/entropy-other.csv"));
+  for (const char* const name : {"model-0.5", "model-0.7"}) {
+    fs::copy_file(folder_ / "entropy.json", folder_ / name);
+  }
+  ASSERT_EQ(run("all model-0.5 model-0.7 -o models --format csv").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "models/entropy-model-0.5.csv"));
+  EXPECT_TRUE(fs::exists(folder_ / "models/entropy-model-0.7.csv"));
+}
+
+TEST_F(LimeFigureTest, AllRefusesResultsWhoseFiguresWouldHaveTheSameNames) {
+  fs::create_directory(folder_ / "b");
+  fs::copy_file(folder_ / "entropy.json", folder_ / "b/entropy.json");
+  EXPECT_EQ(refusal("all entropy.json b/entropy.json -o figures --format csv", 1),
+            "lime-figure: results: the figures of 'entropy.json' and 'b/entropy.json' would have "
+            "the same names; rename one of the files, or draw each with an -o of its own\n");
 }
 
 TEST_F(LimeFigureTest, ProvenanceSaysHowAFigureWasMadeWhateverItsName) {
