@@ -206,7 +206,7 @@ TEST_F(FigureViewTest, LinkedPanelsOfOneFigureZoomTogether) {
   two.panels.push_back(two.panels.front());
   two.columns = 2;
   view_.setFigure(two);
-  view_.linkAxes(workspace, {{.panel = 0, .quantity = "token"}, {.panel = 1, .quantity = "token"}});
+  view_.linkAllPanels(workspace, "token", -1.0);
   ASSERT_TRUE(view_.hitAt(at(2.0, 5.0)));
   wheel(at(2.0, 5.0), 4);
   const auto leftmost = [this](std::size_t panel) {
@@ -215,6 +215,7 @@ TEST_F(FigureViewTest, LinkedPanelsOfOneFigureZoomTogether) {
   };
   EXPECT_GT(leftmost(0), 0.5);
   EXPECT_NEAR(leftmost(1), leftmost(0), 0.1);
+  EXPECT_NEAR(workspace.window("token")->low, leftmost(0) - 1.0, 0.2) << "x = 0 is token -1";
   view_.zoom(2.0);
   EXPECT_NEAR(leftmost(1), leftmost(0), 0.1) << "neither is zoomed twice";
   view_.showAll();

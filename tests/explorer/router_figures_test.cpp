@@ -35,6 +35,21 @@ TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
   EXPECT_EQ(map.rowOf(0), -1);
 }
 
+TEST(RouterFiguresTest, MapsKnowWhatStandsAtAPlaceOfTheirAxes) {
+  const RouterExploration routers = randomRouters(5, 3);
+  const RouterMap map = layerMap({&routers, nullptr}, {});
+  ASSERT_EQ(map.rows, (std::vector<int>{4, 3, 2, 1}));
+  EXPECT_EQ(map.rowNumberAt(-0.4), 4);
+  EXPECT_EQ(map.rowNumberAt(0.4), 4);
+  EXPECT_EQ(map.rowNumberAt(0.6), 3);
+  EXPECT_EQ(map.rowNumberAt(3.4), 1);
+  EXPECT_FALSE(map.rowNumberAt(-0.6));
+  EXPECT_FALSE(map.rowNumberAt(3.6));
+  EXPECT_FALSE(map.rowNumberAt(NAN));
+  EXPECT_EQ(map.colNumberAt(2.0), map.cols.at(2));
+  EXPECT_FALSE(map.colNumberAt(static_cast<double>(map.cols.size())));
+}
+
 TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
   const RouterExploration routers = randomRouters(6, 4);
   RouterLook look;

@@ -147,6 +147,12 @@ int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
   return rank;
 }
 
+/// What stands at a place of an axis of a map, or nothing beyond its ends.
+std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
+  if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
+  return numbers[static_cast<std::size_t>(place + 0.5)];
+}
+
 }  // namespace
 
 double largestMagnitude(const MatrixD& values) {
@@ -163,6 +169,10 @@ RouterQuantity RouterLook::quantity() const {
   if (is_signed) return is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
   return is_normalised ? RouterQuantity::kShare : RouterQuantity::kMagnitude;
 }
+
+std::optional<int> RouterMap::rowNumberAt(double y) const { return numberAt(rows, y); }
+
+std::optional<int> RouterMap::colNumberAt(double x) const { return numberAt(cols, x); }
 
 int RouterMap::rowOf(int number) const {
   const auto found = std::find(rows.begin(), rows.end(), number);

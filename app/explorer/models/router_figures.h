@@ -38,6 +38,9 @@ struct RouterMap {
 
   int rowOf(int number) const;  ///< -1 if it has none
   int colOf(int number) const;
+  /// What the row stands for at `y` on the map's axes; nothing beyond its ends.
+  std::optional<int> rowNumberAt(double y) const;
+  std::optional<int> colNumberAt(double x) const;
 };
 
 /// Which buffered layers each layer reads (figure 5 of the LIMe paper). The first layer, which has

@@ -218,14 +218,7 @@ void CollapseView::drawCurves() {
   drawn_ = std::move(made.figure);
   plot_->setMessage(made.message.isEmpty() ? emptyMessage() : made.message);
   plot_->setFigure(drawn_);
-  std::vector<AxisLink> links;
-  for (std::size_t p = 0; drawn_ && p < drawn_->panels.size(); ++p) {
-    links.push_back({.panel = p,
-                     .axis = Qt::Horizontal,
-                     .quantity = QStringLiteral("layer"),
-                     .origin = -static_cast<double>(preferences().layer_base)});
-  }
-  plot_->linkAxes(workspace(), std::move(links));
+  plot_->linkAllPanels(workspace(), QStringLiteral("layer"), -preferences().layer_base);
   markLayer();
   listProblems();
   Q_EMIT figureChanged();

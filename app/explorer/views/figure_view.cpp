@@ -198,6 +198,14 @@ void FigureView::linkAxes(Workspace& workspace, std::vector<AxisLink> links) {
   for (const AxisLink& link : links_) hearLink(link.quantity);
 }
 
+void FigureView::linkAllPanels(Workspace& workspace, const QString& quantity, double origin) {
+  std::vector<AxisLink> links;
+  for (std::size_t p = 0; figure_ && p < figure_->panels.size(); ++p) {
+    links.push_back({.panel = p, .quantity = quantity, .origin = origin});
+  }
+  linkAxes(workspace, std::move(links));
+}
+
 void FigureView::tellLinks(std::size_t panel) {
   if (workspace_ == nullptr || telling_) return;
   telling_ = panel;

@@ -78,6 +78,8 @@ class FigureView : public QWidget {
   void setDrag(Drag drag);
   void setMarks(std::vector<FigureMark> marks);
   void linkAxes(Workspace& workspace, std::vector<AxisLink> links);
+  /// Links the x axes of all panels of the figure to `quantity`, of which x = 0 is `origin`.
+  void linkAllPanels(Workspace& workspace, const QString& quantity, double origin = 0.0);
 
   void zoom(double factor);  ///< about the middle of all panels; > 1 comes nearer
   void showAll();

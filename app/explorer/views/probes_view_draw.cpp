@@ -59,20 +59,13 @@ void ProbesView::drawCurves() {
   auto [figure, message] =
       probeCurves(measurements_.figureSources(question()), site(), task_, preferences().layer_base);
   curves_->plot().setMessage(message.isEmpty() ? emptyMessage() : message);
-  std::vector<AxisLink> links;
-  for (std::size_t p = 0; figure && p < figure->panels.size(); ++p) {
-    links.push_back({.panel = p,
-                     .axis = Qt::Horizontal,
-                     .quantity = QStringLiteral("layer"),
-                     .origin = -static_cast<double>(preferences().layer_base)});
-  }
   curves_->setCaption(
       !figure ? QString()
       : question() == ProbeQuestion::kSeparability
           ? QStringLiteral("Accuracy of telling words apart, by layer")
           : QStringLiteral("Accuracy on minimal pairs, by layer: %1").arg(taskName(task_)));
   curves_->plot().setFigure(std::move(figure));
-  curves_->plot().linkAxes(workspace(), std::move(links));
+  curves_->plot().linkAllPanels(workspace(), QStringLiteral("layer"), -preferences().layer_base);
 }
 
 void ProbesView::listTasks() {

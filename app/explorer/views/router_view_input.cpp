@@ -9,15 +9,6 @@
 #include "explorer/views/router_view.h"
 
 namespace lime::explorer {
-namespace {
-
-/// What stands at a place of an axis of a map, or nothing beyond its ends.
-std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
-  if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
-  return numbers[static_cast<std::size_t>(place + 0.5)];
-}
-
-}  // namespace
 
 void RouterView::select(const Selection& selection, const QString& text) {
   changeSelection(text, selection);
@@ -44,8 +35,8 @@ void RouterView::chooseCell(FigurePane* pane, const FigureHit& hit) {
     chooseNode(hit);
     return;
   }
-  const std::optional<int> row = numberAt(mapOf(pane).rows, hit.y);
-  const std::optional<int> col = numberAt(mapOf(pane).cols, hit.x);
+  const std::optional<int> row = mapOf(pane).rowNumberAt(hit.y);
+  const std::optional<int> col = mapOf(pane).colNumberAt(hit.x);
   if (!row || !col || (pane == layers_ && *col > *row)) return;
   Selection selection = chosen();
   if (pane == detail_) {
@@ -90,8 +81,8 @@ void RouterView::describe(FigurePane* pane, const FigureHit& hit) {
     describeFlow(*shown, hit);
     return;
   }
-  const std::optional<int> row = numberAt(mapOf(pane).rows, hit.y);
-  const std::optional<int> col = numberAt(mapOf(pane).cols, hit.x);
+  const std::optional<int> row = mapOf(pane).rowNumberAt(hit.y);
+  const std::optional<int> col = mapOf(pane).colNumberAt(hit.x);
   const Selection selection = chosen();
   QString text;
   if (!row || !col || (pane == layers_ && *col > *row)) {

@@ -11,15 +11,6 @@
 #include "explorer/views/surgery_routes.h"
 
 namespace lime::explorer {
-namespace {
-
-/// What stands at a place of an axis of a map, or nothing beyond its ends.
-std::optional<int> placeOn(const std::vector<int>& numbers, double place) {
-  if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
-  return numbers[static_cast<std::size_t>(place + 0.5)];
-}
-
-}  // namespace
 
 void SurgeryRoutes::select(const Selection& selection, std::initializer_list<RouteScope> fitting) {
   // A click on a map chooses what its cells are, unless what is chosen already fits the map.
@@ -37,8 +28,8 @@ void SurgeryRoutes::select(const Selection& selection, std::initializer_list<Rou
 
 void SurgeryRoutes::clickLayers(const FigureHit& hit) {
   if (routers_ == nullptr) return;
-  const std::optional<int> layer = placeOn(layer_map_.rows, hit.y);
-  const std::optional<int> source = placeOn(layer_map_.cols, hit.x);
+  const std::optional<int> layer = layer_map_.rowNumberAt(hit.y);
+  const std::optional<int> source = layer_map_.colNumberAt(hit.x);
   if (!layer || !source || *source > *layer) return;
   Selection selection = selection_;
   selection.layer = *layer;
@@ -48,8 +39,8 @@ void SurgeryRoutes::clickLayers(const FigureHit& hit) {
 
 void SurgeryRoutes::clickWeights(const FigureHit& hit) {
   if (routers_ == nullptr) return;
-  const std::optional<int> head = placeOn(weight_map_.rows, hit.y);
-  const std::optional<int> column = placeOn(weight_map_.cols, hit.x);
+  const std::optional<int> head = weight_map_.rowNumberAt(hit.y);
+  const std::optional<int> column = weight_map_.colNumberAt(hit.x);
   if (!head || !column) return;
   const int heads = static_cast<int>(weight_map_.rows.size());
   Selection selection = selection_;
@@ -64,8 +55,8 @@ void SurgeryRoutes::describe(const FigurePane* pane, const FigureHit& hit) {
   if (routers_ == nullptr) return;
   const bool is_layers = pane == layers_;
   const RouterMap& map = is_layers ? layer_map_ : weight_map_;
-  const std::optional<int> row = placeOn(map.rows, hit.y);
-  const std::optional<int> column = placeOn(map.cols, hit.x);
+  const std::optional<int> row = map.rowNumberAt(hit.y);
+  const std::optional<int> column = map.colNumberAt(hit.x);
   const int base = preferences_.layer_base;
   QString text;
   if (row && column && is_layers && *column <= *row) {

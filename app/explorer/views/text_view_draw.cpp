@@ -114,12 +114,8 @@ void TextView::drawMap() {
                                 .arg(measure_->currentText())
                                 .arg(sequence_)
                           : QString());
-  std::vector<AxisLink> links;
-  for (std::size_t p = 0; figure && p < figure->panels.size(); ++p) {
-    links.push_back({.panel = p, .axis = Qt::Horizontal, .quantity = QStringLiteral("token")});
-  }
   map_->plot().setFigure(std::move(figure));
-  map_->plot().linkAxes(workspace(), std::move(links));
+  map_->plot().linkAllPanels(workspace(), QStringLiteral("token"));
   mark();
 }
 
