@@ -61,8 +61,7 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
   if (most(report.results, "undefined") > 0) {
     report.notes.emplace_back(
         "nan: not defined there (all rows equal, fewer distinct rows than neighbours, or no "
-        "sequence "
-        "with a value); the column undefined counts the sequences left out");
+        "sequence with a value); the column undefined counts the sequences left out");
   }
 }
 

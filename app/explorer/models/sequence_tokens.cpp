@@ -110,9 +110,9 @@ QString headSummaryHelp() {
       "Means over the queries of the sequence from the second on, as lime-metrics attention gives "
       "them.\nEntropy: -sum a ln a of a query's attention (Ghader & Monz 2017); its exponential is "
       "the number of keys alike that would have it.\nTokens back: sum a (query - key) (Vig & "
-      "Belinkov "
-      "2019).\nFirst: share on the first token, an attention sink where it is large (Xiao et al. "
-      "2023); previous and own: on the token before, and on the token itself (Clark et al. 2019)");
+      "Belinkov 2019).\nFirst: share on the first token, an attention sink where it is large (Xiao "
+      "et al. 2023); previous and own: on the token before, and on the token itself (Clark et al. "
+      "2019)");
 }
 
 QStringList attentionCommandLines(const AttentionCommand& command) {

@@ -78,9 +78,8 @@ QWidget* SurgeryRoutes::makeControls() {
   scope_->setAccessibleName(QStringLiteral("routes that are edited"));
   scope_->setToolTip(QStringLiteral(
       "Which routes around the chosen cell are edited: one weight, or all of a head, a layer, or "
-      "of "
-      "what is read. A route is a weight by which a head mixes the keys and values of a buffered "
-      "head into its own"));
+      "of what is read. A route is a weight by which a head mixes the keys and values of a "
+      "buffered head into its own"));
   scope_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   scope_->setMinimumContentsLength(20);
   for (const RouteScope scope : kRouteScopes) scope_->addItem({}, static_cast<int>(scope));
