@@ -87,8 +87,7 @@ void print_run(const CaptureOutlook& outlook) {
   print_stages(outlook);
   fmt::print(
       "Run       {} sequences per pass, stops after layer {}, {} of {} shards to do, up to about "
-      "{} "
-      "of memory\n",
+      "{} of memory\n",
       outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards,
       human_bytes(static_cast<double>(outlook.memory_bytes)));
   flush_output();

@@ -201,8 +201,7 @@ CounterfactualNotes notes_of(const Shared& shared) {
   if (shared.captures.size() > 1) notes.against = shared.captures[1].label;
   notes.lines.push_back(
       fmt::format("routed {} of {} under routers put in the place of its own, layer by layer: what "
-                  "comes before "
-                  "stays as it was captured",
+                  "comes before stays as it was captured",
                   options.site, notes.label));
   const bool classes = has_classes(shared.captures[0].reader);
   if (classes) {

@@ -190,8 +190,7 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   if (load.asked_batch && plan.batch_size < batch_size) {
     throw InvalidArgument(
         "memory_limit: {} sequences of up to {} tokens per pass need {}, more than {}; "
-        "--batch-size "
-        "{} fits",
+        "--batch-size {} fits",
         batch_size, load.longest, size_text(model.of(batch_size, kSmallestQueue).total()),
         limit->to_string(), plan.batch_size);
   }

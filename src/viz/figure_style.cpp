@@ -60,8 +60,7 @@ void FigureStyle::describe(OptionList& list) {
   list.group("Look");
   list.add("size", size,
            "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or mm as "
-           "in 120 "
-           "or 120x80");
+           "in 120 or 120x80");
   list.add("font", font, "font family");
   list.add("font_size", font_size, "size of axis labels in pt");
   list.add("palette", palette, "colours of models and classes");
