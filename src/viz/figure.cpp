@@ -36,6 +36,12 @@ int round_step(int count, int most) {
   return step;
 }
 
+double usual_lines_per_group(std::size_t groups, std::size_t bars) {
+  constexpr std::size_t kMany = 30;
+  const auto count = static_cast<double>(bars);
+  return groups > kMany ? std::max(1.1, 0.6 * count) : std::max(1.5, 0.8 * count);
+}
+
 std::pair<double, double> colour_range_of(const Figure& figure) {
   if (figure.colour_range) return *figure.colour_range;
   double low = std::numeric_limits<double>::infinity();

@@ -168,6 +168,10 @@ struct Figure {
 /// The smallest of 1, 2, 5, 10, 20, 50, ... that makes at most `most` steps in `count`; most >= 1.
 int round_step(int count, int most);
 
+/// BarPanel::lines_per_group of `groups` groups with `bars` bars each: room for a name, or for all
+/// bars; less where many groups are to stand on one page.
+double usual_lines_per_group(std::size_t groups, std::size_t bars);
+
 /// Smallest and largest value of all maps of `figure`; symmetric around 0 if a map is signed.
 /// (0, 1) where there is none.
 std::pair<double, double> colour_range_of(const Figure& figure);

@@ -18,7 +18,7 @@ constexpr double kLineMm = 2.8;       // of a tick's text
 constexpr double kLetterMm = 1.3;     // of a tick's text
 constexpr double kBelowMm = 14.0;     // a panel's numbers, its label and the next one's title
 constexpr double kAroundMm = 15.0;    // legend and note
-constexpr double kNamesMm = 28.0;     // beside bars, at least
+constexpr double kBesideMm = 5.0;     // bars, beyond the letters of their names
 constexpr int kMostNumbers = 10;      // at the ticks of a crowded axis
 
 /// `axis` with what has room along `length` mm where its texts are turned.
@@ -235,7 +235,7 @@ double height_mm(const Figure& figure, double width, const FigureSize& sheet, in
 double gap_mm(const Figure& figure) {
   const FigurePanel& first = figure.panels.front();
   if (const auto* const bars = std::get_if<BarPanel>(&first.content)) {
-    return std::max(kNamesMm, kLetterMm * static_cast<double>(longest_name(*bars)));
+    return kBesideMm + kLetterMm * static_cast<double>(longest_name(*bars));
   }
   return figure.shares_y || first.y.hides_numbers ? 5.0 : 15.0;
 }

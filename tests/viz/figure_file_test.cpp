@@ -242,6 +242,29 @@ TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
               HasSubstr("height=228.0mm"));
 }
 
+TEST_F(FigureFileTest, BarsOfRoutersHaveALineEach) {
+  FigureSource source = testing::sample_counterfactual();
+  for (Json row : std::vector<Json>(source.results.rows)) {
+    if (!row.contains("difference") || row["router"] != "random") continue;
+    for (int layer = 0; layer < 24; ++layer) {
+      row["router"] = fmt::format("cut-{}", layer);
+      source.results.rows.push_back(row);
+    }
+  }
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{source}, {.kind = "counterfactual-change"});
+  constexpr double kRouters = 28.0;
+  constexpr double kLine = 2.5;  // mm, of a font of 7 pt
+  for (const char* const size : {"acl-column", "acl-page"}) {
+    const QImage image(
+        QString::fromStdString(write("routers.png", figure, {.size = size, .dpi = 254}).string()));
+    EXPECT_GT(image.height() / 10.0, 1.2 * kRouters * kLine) << size;
+  }
+  // Half a column each, less the names.
+  EXPECT_THAT(figure_to_pgfplots(figure, {.size = "acl-column"}),
+              HasSubstr("width=23.1mm, height=117.6mm"));
+}
+
 TEST_F(FigureFileTest, NarrowAxesHaveFewNumbers) {
   const auto svg = [&](const std::string& size) {
     return content_of(write("bars.svg", bars_of_tasks(1), {.size = size}));

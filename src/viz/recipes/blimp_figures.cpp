@@ -85,14 +85,6 @@ std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
   return stars;
 }
 
-/// Lines of text that a group of `bars` bars takes: a name, or all bars; less where many groups are
-/// to stand on one page.
-double lines_per_group(std::size_t groups, std::size_t bars) {
-  constexpr std::size_t kMany = 30;
-  const auto count = static_cast<double>(bars);
-  return groups > kMany ? std::max(1.1, 0.6 * count) : std::max(1.5, 0.8 * count);
-}
-
 /// Zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over tasks
 /// first.
 Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<FigureRow>& comparisons,
@@ -131,7 +123,7 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
     has_stars = has_stars || !series.stars.empty();
     bars.series.push_back(std::move(series));
   }
-  bars.lines_per_group = lines_per_group(names.size(), labels.size());
+  bars.lines_per_group = usual_lines_per_group(names.size(), labels.size());
   bars.reference = ReferenceLine{.y = 0.5, .label = "chance", .in_legend = true};
   Figure figure;
   figure.panels.push_back({.title = "",

@@ -189,6 +189,7 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
     series.high.push_back(own.front().number("difference_high"));
   }
   bars.series.push_back(std::move(series));
+  bars.lines_per_group = usual_lines_per_group(bars.groups.size(), 1);
   bars.reference = ReferenceLine{.y = 0.0, .label = "", .is_zero = true};
   return {.title = "", .x = {.label = with_delta(quantity)}, .y = {}, .content = std::move(bars)};
 }
@@ -280,7 +281,6 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
   add_parts_note(figure, parts, sources);
   add_note(figure, intervals_note(figure, sources, "paired "));
   lay_out(figure, options);
-  figure.panel_aspect = 0.07 * static_cast<double>(routers.size() + 2);
   return figure;
 }
 
