@@ -144,6 +144,30 @@ TEST_F(FigureFileTest, TokensHaveTheirTextsWhereThePanelHasRoom) {
   EXPECT_THAT(figure_to_pgfplots(figure, {.size = "50"}), HasSubstr("xlabel={key, position}"));
 }
 
+TEST_F(FigureFileTest, LayersOfTokensHaveTheirTextsWhereThePanelHasRoom) {
+  FigureSource source;
+  source.results.metric = "tokens";
+  for (int position = 0; position < 40; ++position) {
+    source.results.rows.push_back({{"label", "LIMe"},
+                                   {"layer", 0},
+                                   {"position", position},
+                                   {"text", fmt::format("a token of {}", position)},
+                                   {"entropy_contribution", 0.1 * position}});
+  }
+  const auto svg = [&](const std::string& size) {
+    const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+    return content_of(write("tokens.svg", figure, {.size = size}));
+  };
+  const std::string page = svg("a4-page");
+  EXPECT_EQ(count_of(page, ">a token of 39</text>"), 1) << "turned, there are 560 letters";
+  EXPECT_EQ(count_of(page, "position"), 0);
+  const std::string column = svg("acl-column");
+  EXPECT_EQ(count_of(column, ">a token of"), 0);
+  EXPECT_EQ(count_of(column, ">token, position</text>"), 1);
+  for (Json& row : source.results.rows) row.erase("text");
+  EXPECT_EQ(count_of(svg("a4-page"), ">token, position</text>"), 1);
+}
+
 TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {
   const Figure cloud = make_figure(std::vector<FigureSource>{testing::sample_tsne(1, 30'000)}, {});
   const std::string vectors = content_of(write("vectors.pdf", cloud));

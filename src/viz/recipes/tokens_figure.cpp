@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "viz/recipes/figure_row.h"
 #include "viz/recipes/layer_curves.h"
@@ -12,9 +13,6 @@
 namespace lime {
 namespace {
 
-/// Letters that stand side by side below a panel; where the tokens' texts need more, they have
-/// positions.
-constexpr std::size_t kLettersBelow = 110;
 /// Part of the values of a norm that the colours tell apart: few tokens are far above all others.
 constexpr double kTokenColours = 0.97;
 
@@ -57,14 +55,30 @@ std::vector<TokenModel> token_models(const std::vector<FigureRow>& rows) {
   return models;
 }
 
-/// Whether all tokens have texts that leave room for each other.
-bool texts_fit(const std::map<int, std::string>& positions) {
-  std::size_t longest = 0;
+/// Ticks at the tokens with their texts, or their positions where those have no room; results
+/// without texts have a few positions.
+FigureAxis tokens_axis(const std::map<int, std::string>& positions) {
+  const bool has_texts = std::none_of(positions.begin(), positions.end(),
+                                      [](const auto& token) { return token.second.empty(); });
+  FigureAxis axis{.label = "token"};
+  CrowdedAxis numbers{.addition = ", position", .ticks = {}};
   for (const auto& [position, text] : positions) {
-    if (text.empty()) return false;
-    longest = std::max(longest, text.size() + 1);
+    const auto at = static_cast<double>(numbers.ticks.size());
+    numbers.ticks.push_back({at, std::to_string(position)});
+    axis.ticks.push_back({at, text});
   }
-  return longest * positions.size() <= kLettersBelow;
+  if (has_texts) {
+    axis.if_crowded = std::move(numbers);
+    return axis;
+  }
+  constexpr int kMostNumbers = 10;
+  const int step = round_step(static_cast<int>(positions.size()), kMostNumbers);
+  axis.label += numbers.addition;
+  axis.ticks.clear();
+  for (std::size_t i = 0; i < numbers.ticks.size(); i += static_cast<std::size_t>(step)) {
+    axis.ticks.push_back(numbers.ticks[i]);
+  }
+  return axis;
 }
 
 FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& measure,
@@ -75,22 +89,16 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
     layers.insert(row.index("layer", kMostLayers));
     positions[row.index("position", kMostTokens)] = row.text("text");
   }
-  FigurePanel panel{.title = {}, .x = {.label = "token"}, .y = {.label = "layer"}, .content = {}};
+  FigurePanel panel{
+      .title = {}, .x = tokens_axis(positions), .y = {.label = "layer"}, .content = {}};
   std::map<int, Eigen::Index> row_of, column_of;
   for (const int layer : layers) {
     const auto at = static_cast<Eigen::Index>(row_of.size());
     row_of[layer] = at;
     panel.y.ticks.push_back({static_cast<double>(at), std::to_string(layer + layer_base)});
   }
-  const bool has_texts = texts_fit(positions);
-  if (!has_texts) panel.x.label = "position of the token";
-  constexpr int kMostNumbers = 10;
-  const int step = has_texts ? 1 : round_step(static_cast<int>(positions.size()), kMostNumbers);
   for (const auto& [position, text] : positions) {
-    const std::size_t at = column_of.size();
-    column_of[position] = static_cast<Eigen::Index>(at);
-    if (position % step != 0) continue;
-    panel.x.ticks.push_back({static_cast<double>(at), has_texts ? text : std::to_string(position)});
+    column_of.emplace(position, static_cast<Eigen::Index>(column_of.size()));
   }
   MapPanel map;
   map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(positions.size()));
