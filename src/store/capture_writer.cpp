@@ -13,6 +13,7 @@
 #include "core/json_difference.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
+#include "store/capture_name.h"
 #include "store/shard_folder.h"
 #include "store/shard_writer_impl.h"
 
@@ -57,6 +58,20 @@ bool is_capture(const fs::path& path) {
   } catch (const FormatError&) {
     return false;
   }
+}
+
+/// The capture of another ending whose shards lie where those of `path` would; empty for none.
+fs::path owner_of_shards(const fs::path& path) {
+  for (const char* const ending : {"", ".h5", ".hdf5"}) {
+    const fs::path other = path.parent_path() / (capture_stem(path) + ending);
+    std::error_code ignored;
+    if (other == path || !fs::is_regular_file(other, ignored)) continue;
+    try {
+      if (!read_attributes(Hdf5File(other)).shards.empty()) return other;
+    } catch (const Error&) {  // none that could be read without the shards either
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -170,6 +185,11 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
   if (manifest == nullptr) return;
   for (int shard = 0; shard < plan.num_shards; ++shard) {
     if (is_mine(shard) && folder.finished(shard)) {
+      const fs::path owner = owner_of_shards(path);
+      if (!owner.empty()) {
+        throw InvalidArgument("store: '{}' holds the shards of '{}'; choose another -o",
+                              folder.path().string(), owner.string());
+      }
       throw InvalidArgument(
           "store: '{}' holds finished shards of an earlier run; go on with --resume, remove the "
           "folder, or choose another -o",

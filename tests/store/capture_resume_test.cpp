@@ -250,6 +250,20 @@ TEST_F(CaptureResumeTest, RefusesToOverwriteUnlessAsked) {
   EXPECT_FALSE(exists(folder_ / "capture.shards/00002.h5"));
 }
 
+TEST_F(CaptureResumeTest, NamesTheCaptureWhoseShardsLieInTheFolder) {
+  sample_.write(path_);
+  const std::string shards = (folder_ / "capture.shards").string();
+  const auto refusal_at = [&](const char* name) {
+    return testing::refusal_of([&] { CaptureWriter(folder_ / name, sample_.plan()); });
+  };
+  for (const char* const name : {"capture", "capture.hdf5"}) {
+    EXPECT_EQ(refusal_at(name), "store: '" + shards + "' holds the shards of '" + path_.string() +
+                                    "'; choose another -o");
+  }
+  testing::write_text(path_, "no capture");
+  EXPECT_THAT(refusal_at("capture.hdf5"), HasSubstr("remove the folder"));
+}
+
 TEST_F(CaptureResumeTest, NeverReplacesAnotherProgramsFile) {
   testing::write_text(path_, "precious");
   EXPECT_THAT(refusal(sample_.plan(), {.if_exists = IfExists::kReplace}),
