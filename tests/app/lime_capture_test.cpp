@@ -361,6 +361,22 @@ TEST_F(LimeCaptureTest, CompressesWithoutLoss) {
   EXPECT_EQ(run(command + " --resume").status, 0);
 }
 
+TEST_F(LimeCaptureTest, GoesOnCompressingWithAnyNumberOfThreads) {
+  const std::string command =
+      "--checkpoint model --text text.txt --seq-len 20 --compress deflate -o small.h5";
+  ASSERT_EQ(run(command + " --threads 1").status, 0);
+  const std::string whole = testing::read_text(folder_ / "small.shards/00000.h5");
+  for (const char* const threads : {" --threads 3", " --threads 0"}) {
+    for (const char* const file :
+         {"small.h5", "small.shards/00000.json", "small.shards/00000.h5"}) {
+      ASSERT_TRUE(fs::remove(folder_ / file));
+    }
+    const ProgramRun resumed = run(command + " --resume" + threads);
+    ASSERT_EQ(resumed.status, 0) << resumed.errors;
+    EXPECT_EQ(testing::read_text(folder_ / "small.shards/00000.h5"), whole) << threads;
+  }
+}
+
 TEST_F(LimeCaptureTest, SaysThatTheDiskIsFull) {
   write_text(folder_ / "long.txt", testing::tiny_text(4000));
   // Files end at 100 blocks of 512 or 1024 bytes, as a disk does that is full.
