@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/input_file.h"
 #include "core/json_difference.h"
 #include "core/utf8.h"
 #include "store/results_file.h"
@@ -32,13 +32,17 @@ std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
 /// Nothing where the file is gone: another process has finished the results.
 std::string read_whole(const fs::path& path) {
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  if (!file && !fs::exists(path, ignored)) return "";
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) fail(path, "read");
-  return text.str();
+  try {
+    InputFile file(path);
+    std::string text;
+    std::array<char, 65536> buffer;
+    while (const std::size_t count = file.read(buffer)) text.append(buffer.data(), count);
+    return text;
+  } catch (const IoError&) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return "";
+    throw;
+  }
 }
 
 std::string dump(const Json& value) {

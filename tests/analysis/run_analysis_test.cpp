@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -269,6 +270,12 @@ TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   EXPECT_THROW(other.open(Json::object()), InvalidArgument);  // keeps the file open
   EXPECT_EQ(refusal(counting_analysis(5).analysis),
             "'" + path_.string() + "': another process is writing it");
+}
+
+TEST_F(RunAnalysisTest, RefusesAFifoInTheJournalsPlaceAtOnce) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THAT(testing::refusal_of<IoError>([&] { journal(true).open(Json::object()); }),
+              HasSubstr("out.json.part': is not a regular file"));
 }
 
 TEST_F(RunAnalysisTest, SaysWhatIsKept) {
