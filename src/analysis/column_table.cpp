@@ -102,6 +102,7 @@ std::function<std::string(const Json&)> number_cell(std::string key, int digits,
 
 std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
   std::vector<const Json*> pointers;
+  pointers.reserve(rows.size());
   for (const Json& row : rows) pointers.push_back(&row);
   return pointers;
 }

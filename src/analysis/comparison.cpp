@@ -236,6 +236,7 @@ std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
   std::vector<Json> rows;
   for (const auto& layers : grouped_by_layers(all)) {
     std::vector<double> means;
+    means.reserve(layers.size());
     for (const LabelledSamples* layer : layers) means.push_back(mean_of(layer->samples.values));
     const Summary over_layers = summarize(means, summary);
     Json row = {{"kind", "layer_mean"}};

@@ -178,7 +178,7 @@ std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
 
 /// How papers write the decoders' names.
 std::string printed_name(const Json& row) {
-  const std::string name = row.at("decoder").get<std::string>();
+  std::string name = row.at("decoder").get<std::string>();
   switch (enum_value<CostedDecoder>(name, "decoder")) {
     case CostedDecoder::kLlama:
       return "LLaMA";
@@ -211,12 +211,6 @@ std::vector<TableColumn> latex_columns(const std::vector<Json>& rows) {
   return columns;
 }
 
-std::vector<const Json*> pointers(const std::vector<Json>& rows) {
-  std::vector<const Json*> result;
-  for (const Json& row : rows) result.push_back(&row);
-  return result;
-}
-
 Report make_report(Results results) {
   Report report;
   report.notes = {
@@ -234,10 +228,10 @@ Report make_report(Results results) {
       "cache: keys and values after the sequence; mixing: share of the MACs that routers "
       "and the like take; router: their parameters; share: of all parameters";
   report.text = [](const Results& table, const TextStyle& style) {
-    return columns_to_text(pointers(table.rows), text_columns(table.rows), style);
+    return columns_to_text(pointers_to(table.rows), text_columns(table.rows), style);
   };
   report.latex = [](const Results& table, const std::vector<std::string>& notes) {
-    return columns_to_latex(pointers(table.rows), latex_columns(table.rows), notes);
+    return columns_to_latex(pointers_to(table.rows), latex_columns(table.rows), notes);
   };
   report.results = std::move(results);
   return report;

@@ -106,6 +106,7 @@ std::vector<Standardization> standardizations(const ValueBlocks& blocks,
     });
   }
   std::vector<Standardization> result;
+  result.reserve(statistics.size());
   for (const RunningStatistics& entry : statistics) result.push_back(make_standardization(entry));
   return result;
 }

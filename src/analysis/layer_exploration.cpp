@@ -108,7 +108,7 @@ void LayerExplorationOptions::validate() const {
 
 LayerExploration explore_layer(const CaptureReader& capture, const std::string& site, int layer,
                                const LayerExplorationOptions& options, ThreadPool& pool,
-                               const ProgressFn& on_progress, std::stop_token stop) {
+                               const ProgressFn& on_progress, const std::stop_token& stop) {
   options.validate();
   check_whole_sequences(capture, "a layer's spectrum");
   const std::optional<std::int64_t> most =

@@ -55,6 +55,7 @@ struct LayerExploration {
 /// @throws Interrupted
 LayerExploration explore_layer(const CaptureReader& capture, const std::string& site, int layer,
                                const LayerExplorationOptions& options, ThreadPool& pool,
-                               const ProgressFn& on_progress = {}, std::stop_token stop = {});
+                               const ProgressFn& on_progress = {},
+                               const std::stop_token& stop = {});
 
 }  // namespace lime

@@ -23,7 +23,7 @@ VectorD unit_row(const CaptureReader& capture, const std::string& site, int laye
 
 std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::string& site, int layer,
                                   std::int64_t row, std::span<const std::int64_t> candidates,
-                                  std::size_t count, std::stop_token stop) {
+                                  std::size_t count, const std::stop_token& stop) {
   const std::int64_t num_rows = capture.num_rows();
   const bool is_inside =
       row >= 0 && row < num_rows &&

@@ -28,6 +28,6 @@ struct NearRow {
 /// Reads the candidates once, in blocks. Time candidates * dim.
 std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::string& site, int layer,
                                   std::int64_t row, std::span<const std::int64_t> candidates,
-                                  std::size_t count, std::stop_token stop = {});
+                                  std::size_t count, const std::stop_token& stop = {});
 
 }  // namespace lime

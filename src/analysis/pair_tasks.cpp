@@ -83,6 +83,7 @@ std::set<std::string> expand(const std::vector<std::string>& names) {
 void check_names(const std::set<std::string>& wanted, const std::vector<PairTask>& tasks,
                  const CaptureReader& capture) {
   std::vector<std::string> there;
+  there.reserve(tasks.size());
   for (const PairTask& task : tasks) there.push_back(task.name);
   for (const std::string& name : wanted) {
     if (std::find(there.begin(), there.end(), name) != there.end()) continue;

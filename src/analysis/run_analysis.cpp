@@ -92,7 +92,7 @@ void measure_units(const Analysis& analysis, const RunOptions& run, Journal& jou
     places.push_back(i);
   }
   const UnitPlan plan = plan_units(left, analysis.threads, run.num_threads(), run.memory_limit);
-  const auto keep = [&](std::size_t index, UnitResult result) {
+  const auto keep = [&](std::size_t index, const UnitResult& result) {
     journal.add(left[index]->key, result);
     // What a journal would give back, so that a run that goes on has the same values.
     units[places[index]] = unit_result_from_json(unit_result_to_json(result));
@@ -186,8 +186,8 @@ std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<Uni
       all.push_back(std::move(entry));
     }
   }
-  const auto append = [&](std::vector<Json> more) {
-    for (Json& row : more) rows.push_back(results_value(row));
+  const auto append = [&](const std::vector<Json>& more) {
+    for (const Json& row : more) rows.push_back(results_value(row));
   };
   if (options.summary == SummaryOver::kLayers) append(layer_mean_rows(all, options, run.seed));
   if (options.compare != ComparePairs::kNone) {
