@@ -63,7 +63,7 @@ bool is_capture(const fs::path& path) {
 /// The capture of another ending whose shards lie where those of `path` would; empty for none.
 fs::path owner_of_shards(const fs::path& path) {
   for (const char* const ending : {"", ".h5", ".hdf5"}) {
-    const fs::path other = path.parent_path() / (capture_stem(path) + ending);
+    fs::path other = path.parent_path() / (capture_stem(path) + ending);
     std::error_code ignored;
     if (other == path || !fs::is_regular_file(other, ignored)) continue;
     try {
