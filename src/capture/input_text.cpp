@@ -25,10 +25,7 @@ std::vector<std::int32_t> encode_file(const std::filesystem::path& file, const T
                                       std::int64_t max_ids) {
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
-  if (const auto byte = first_invalid_utf8(text)) {
-    throw FormatError("'{}': text must be UTF-8, byte {} is not; convert it, e.g. with iconv",
-                      file.string(), *byte);
-  }
+  require_utf8(file, text);
   std::vector<std::int32_t> ids =
       tokenizer.encode(text, {.max_ids = static_cast<std::size_t>(max_ids)});
   if (ids.empty()) throw FormatError("'{}': text must not be empty", file.string());

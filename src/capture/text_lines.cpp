@@ -12,9 +12,7 @@ namespace lime {
 void for_each_line(const std::filesystem::path& file, const TakeLine& take) {
   const MappedFile mapped(file);
   std::string_view rest = mapped.text();
-  if (const auto byte = first_invalid_utf8(rest)) {
-    throw FormatError("'{}': must be UTF-8, byte {} is not", file.string(), *byte);
-  }
+  require_utf8(file, rest);
   for (std::int64_t number = 1; !rest.empty(); ++number) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));

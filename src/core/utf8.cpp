@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/errors.h"
+
 namespace lime {
 namespace {
 
@@ -49,6 +51,13 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
     i += length;
   }
   return std::nullopt;
+}
+
+void require_utf8(const std::filesystem::path& file, std::string_view text) {
+  const auto byte = first_invalid_utf8(text);
+  if (!byte) return;
+  throw FormatError("'{}': text must be UTF-8, byte {} is not; convert it, e.g. with iconv",
+                    file.string(), *byte);
 }
 
 std::string printable(std::string_view text, std::size_t max_bytes) {

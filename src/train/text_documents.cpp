@@ -64,10 +64,7 @@ bool is_blank(std::string_view text) {
 void visit_documents(const fs::path& file, double validation_share, const DocumentVisitor& visit) {
   const MappedFile mapped(file);
   const std::string_view text = mapped.text();
-  if (const auto byte = first_invalid_utf8(text)) {
-    throw FormatError("'{}': text must be UTF-8, byte {} is not; convert it, e.g. with iconv",
-                      file.string(), *byte);
-  }
+  require_utf8(file, text);
   const std::size_t begin = held_out_begin(text, validation_share);
   if (file.extension() == ".jsonl") {
     visit_lines(file, text, text.size() - begin, visit);

@@ -246,7 +246,7 @@ TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
   expect_refusal("--checkpoint model --lines empty.txt", 1,
                  "'empty.txt': must have a line of text");
   expect_refusal("--checkpoint model --lines latin1.txt", 1,
-                 "'latin1.txt': must be UTF-8, byte 3 is not");
+                 "'latin1.txt': text must be UTF-8, byte 3 is not");
   expect_refusal(std::string(kCapture) + " --only ' is, cat'", 1,
                  "' cat' is several (' ', 'c', 'a', 't')");
   expect_refusal(std::string(kCapture) + " --layers 0-3", 1, "3");
