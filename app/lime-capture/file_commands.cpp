@@ -13,9 +13,9 @@
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/utf8.h"
-#include "store/capture_name.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/errors.h"
 #include "core/program.h"
 #include "figure_job.h"
-#include "store/results_name.h"
+#include "store/file_names.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"
 

@@ -10,8 +10,8 @@
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
-#include "store/capture_name.h"
 #include "store/capture_writer.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "analysis/latex_table.h"
 #include "core/errors.h"
-#include "store/results_name.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

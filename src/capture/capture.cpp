@@ -29,7 +29,7 @@
 #include "model/decoder.h"
 #include "model/pass_threads.h"
 #include "model/router_edit.h"
-#include "store/capture_name.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/json_difference.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
-#include "store/capture_name.h"
+#include "store/file_names.h"
 #include "store/shard_folder.h"
 #include "store/shard_writer_impl.h"
 

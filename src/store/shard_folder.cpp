@@ -11,7 +11,7 @@
 
 #include "core/atomic_file.h"
 #include "core/errors.h"
-#include "store/capture_name.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/input_file.h"
 #include "core/sha256.h"
 #include "store/embeddings_file.h"
-#include "store/results_name.h"
+#include "store/file_names.h"
 
 namespace lime {
 namespace {

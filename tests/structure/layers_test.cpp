@@ -81,7 +81,7 @@ TEST(LayersTest, ModulesIncludeOnlyWhatTheTableAllows) {
 }
 
 TEST(LayersTest, FiguresKnowOfTheStoreWhatResultsAndEmbeddingsAre) {
-  const std::set<std::string> allowed = {"store/results_file.h", "store/results_name.h",
+  const std::set<std::string> allowed = {"store/results_file.h", "store/file_names.h",
                                          "store/embeddings_file.h"};
   const std::regex store_header("#include \"(store/.*)\"");
   for (const fs::path& file : sources_below(testing::source_file("src/viz"))) {

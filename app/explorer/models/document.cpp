@@ -14,8 +14,8 @@
 #include "core/json.h"
 #include "core/progress.h"
 #include "explorer/models/text.h"
-#include "store/capture_name.h"
 #include "store/capture_reader.h"
+#include "store/file_names.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {
