@@ -23,20 +23,8 @@ jobs=2
 threads=1
 initializer_range=0.02
 pairs_per_task=1000
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --programs) programs=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --seeds) seeds=$2; shift 2 ;;
-    --steps) steps=$2; shift 2 ;;
-    --jobs) jobs=$2; shift 2 ;;
-    --threads) threads=$2; shift 2 ;;
-    --initializer-range) initializer_range=$2; shift 2 ;;
-    --pairs-per-task) pairs_per_task=$2; shift 2 ;;
-    *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-  esac
-done
 . bench/reproduction/trainings.sh
+read_options programs out seeds steps jobs threads initializer_range pairs_per_task -- "$@"
 need_programs lime-train lime-capture lime-metrics lime-figure
 data=${LIME_TEST_DATA:-../shared}
 for folder in text blimp; do

@@ -17,17 +17,8 @@ out=out/prosqa
 seeds=1
 steps=3000
 jobs=2
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --programs) programs=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --seeds) seeds=$2; shift 2 ;;
-    --steps) steps=$2; shift 2 ;;
-    --jobs) jobs=$2; shift 2 ;;
-    *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-  esac
-done
 . bench/reproduction/trainings.sh
+read_options programs out seeds steps jobs -- "$@"
 need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}/prosqa
 mkdir -p "$out"

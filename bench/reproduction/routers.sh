@@ -26,19 +26,8 @@ size=small
 variants='llama full average last-2 first-2 no-head-mixing per-dimension dynamic'
 variants+=' full+router-initializer-scale=0 full+router-learning-rate=1e-2'
 variants+=' llama+initializer-range=0.06 full+initializer-range=0.06'
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --programs) programs=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --seeds) seeds=$2; shift 2 ;;
-    --steps) steps=$2; shift 2 ;;
-    --jobs) jobs=$2; shift 2 ;;
-    --variants) variants=$2; shift 2 ;;
-    --size) size=$2; shift 2 ;;
-    *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-  esac
-done
 . bench/reproduction/trainings.sh
+read_options programs out seeds steps jobs variants size -- "$@"
 need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"

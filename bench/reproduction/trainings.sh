@@ -1,5 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts of this folder share. They source it once $programs, $out and $jobs are set.
+# What the scripts of this folder share. They source it when their options have their usual values,
+# $programs, $out and $jobs among them.
+
+# read_options VARIABLE... -- ARGUMENT...: sets the variable of each option that is given, $batch_size
+# for --batch-size. Where an argument is none of them, prints what the script says of itself and ends it.
+read_options() {
+  local variables=() variable
+  while [ "$1" != -- ]; do
+    variables+=("$1")
+    shift
+  done
+  shift
+  while [ $# -gt 0 ]; do
+    variable=${1#--}
+    variable=${variable//-/_}
+    if [[ $1 != --* || $# -lt 2 || " ${variables[*]} " != *" $variable "* ]]; then
+      sed -n '3,/^[^#]/ s/^# \{0,1\}//p' "$0" >&2
+      exit 2
+    fi
+    printf -v "$variable" %s "$2"
+    shift 2
+  done
+}
 
 # need_programs NAME...: ends the script where one is not built.
 need_programs() {
