@@ -3,23 +3,21 @@
 
 #include <algorithm>
 
+#include "core/option_text.h"
 #include "core/program.h"
 #include "core/shell_word.h"
 
 namespace lime {
 namespace {
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 /// A value as the command line takes it.
 std::string argument(const Json& value) {
-  if (!value.is_array()) return text_of(value);
+  const std::vector<std::string> texts = option_texts(value);
+  if (!value.is_array()) return texts.front();
   std::string list;
-  for (const Json& item : value) {
+  for (const std::string& text : texts) {
     if (!list.empty()) list += ',';
-    for (const char letter : text_of(item)) {
+    for (const char letter : text) {
       if (letter == ',') list += '\\';
       list += letter;
     }
@@ -35,9 +33,7 @@ std::string changed_options(const Options& given) {
   std::string text;
   for (const auto& [name, value] : values.items()) {
     if (value == defaults.at(name)) continue;
-    std::string dashed = name;
-    std::replace(dashed.begin(), dashed.end(), '_', '-');
-    text += " --" + dashed;
+    text += " " + option_name(name);
     if (!value.is_boolean()) text += " " + shell_word(argument(value));
   }
   return text;

@@ -14,6 +14,7 @@
 #include "analysis/results_difference.h"
 #include "analysis/run_analysis.h"
 #include "core/errors.h"
+#include "core/option_text.h"
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/suggest.h"
@@ -42,18 +43,6 @@ struct RerunOptions {
   }
 };
 
-/// The values of an option as the command line takes them.
-std::vector<std::string> texts_of(const Json& value) {
-  if (value.is_null()) return {};
-  if (value.is_string()) return {value.get<std::string>()};
-  if (!value.is_array()) return {value.dump()};
-  std::vector<std::string> texts;
-  for (const Json& item : value) {
-    for (std::string& text : texts_of(item)) texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
 /// Where an input is now: as it was given, or beside the results.
 std::string find_input(const std::string& path, const fs::path& results) {
   std::error_code ignored;
@@ -65,7 +54,7 @@ std::string find_input(const std::string& path, const fs::path& results) {
 }
 
 void restore(const OptionField& field, const Json& value, const fs::path& results) {
-  std::vector<std::string> texts = texts_of(value);
+  std::vector<std::string> texts = option_texts(value);
   if (texts.empty() && !field.is_list) return;
   if (field.type == "PATH") {
     for (std::string& text : texts) {

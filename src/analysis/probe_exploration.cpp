@@ -8,6 +8,7 @@
 
 #include "analysis/blimp_units.h"
 #include "analysis/separability_task.h"
+#include "core/option_text.h"
 
 namespace lime {
 namespace {
@@ -44,17 +45,6 @@ std::vector<PairJudgement> judgements_of(const PairTask& task, std::size_t numbe
 double mean_accuracy(const ProbeResult& probe) {
   const std::vector<double> folds = probe.accuracies();
   return std::accumulate(folds.begin(), folds.end(), 0.0) / static_cast<double>(folds.size());
-}
-
-/// The values of an option as the command line takes them.
-std::vector<std::string> option_texts(const Json& value) {
-  if (value.is_string()) return {value.get<std::string>()};
-  if (!value.is_array()) return {value.dump()};
-  std::vector<std::string> texts;
-  for (const Json& item : value) {
-    texts.push_back(item.is_string() ? item.get<std::string>() : item.dump());
-  }
-  return texts;
 }
 
 }  // namespace

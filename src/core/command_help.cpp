@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/option_text.h"
+
 namespace lime {
 namespace {
 
@@ -58,13 +60,7 @@ std::string default_text(const OptionField& field) {
   if (field.is_flag || value.is_null() || (value.is_array() && value.empty()) || value == "") {
     return "";
   }
-  const auto plain = [](const Json& item) {
-    return item.is_string() ? item.get<std::string>() : item.dump();
-  };
-  if (!value.is_array()) return plain(value);
-  std::string text;
-  for (const Json& item : value) text += (text.empty() ? "" : ",") + plain(item);
-  return text;
+  return fmt::format("{}", fmt::join(option_texts(value), ","));
 }
 
 std::string option_entry(const OptionField& field) {
@@ -118,11 +114,7 @@ std::string examples(const std::string& commands) {
 
 }  // namespace
 
-std::string option_name(const OptionField& field) {
-  std::string name = "--" + field.name;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
+std::string option_name(const OptionField& field) { return option_name(field.name); }
 
 std::string described_with_default(const OptionField& field) {
   const std::string standard = default_text(field);

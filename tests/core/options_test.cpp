@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/option_text.h"
 #include "support/refusal.h"
 
 namespace lime {
@@ -130,6 +131,14 @@ TEST(OptionsTest, RefusesTextThatIsNotOfTheType) {
   EXPECT_EQ(refusal("seed", "-1"), "seed: expected a whole number, got '-1'");
   EXPECT_EQ(refusal("resume", "yes"), "resume: expected true or false, got 'yes'");
   EXPECT_EQ(refusal("rows", "last"), "rows: expected one of tokens, mean, got 'last'");
+}
+
+TEST(OptionTextTest, NamesAndValuesAreThoseOfTheCommandLine) {
+  EXPECT_EQ(option_name("layer_base"), "--layer-base");
+  EXPECT_THAT(option_texts(Json("values")), ElementsAre("values"));
+  EXPECT_THAT(option_texts(Json(0.5)), ElementsAre("0.5"));
+  EXPECT_THAT(option_texts({"a", 1}), ElementsAre("a", "1"));
+  EXPECT_THAT(option_texts(Json()), ElementsAre());
 }
 
 }  // namespace

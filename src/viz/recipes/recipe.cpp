@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/option_text.h"
 #include "core/suggest.h"
 #include "viz/recipes/axis_options.h"
 
@@ -78,30 +79,13 @@ bool reads(const Recipe& recipe, const std::string& option) {
          std::find(recipe.options.begin(), recipe.options.end(), option) != recipe.options.end();
 }
 
-/// The values of an option as the command line takes them.
-std::vector<std::string> option_texts(const Json& value) {
-  if (value.is_string()) return {value.get<std::string>()};
-  if (!value.is_array()) return {value.dump()};
-  std::vector<std::string> texts;
-  for (const Json& item : value) {
-    texts.push_back(item.is_string() ? item.get<std::string>() : item.dump());
-  }
-  return texts;
-}
-
-/// "--layer-base" for "layer_base".
-std::string flag(std::string option) {
-  std::replace(option.begin(), option.end(), '_', '-');
-  return "--" + option;
-}
-
 void check_options(const Recipe& recipe, const FigureOptions& options) {
   std::vector<std::string> unread = options_unread_by(recipe, options);
   if (unread.empty()) return;
-  for (std::string& option : unread) option = flag(option);
+  for (std::string& option : unread) option = option_name(option);
   std::vector<std::string> there;
-  for (const std::string& option : recipe.options) there.push_back(flag(option));
-  for (const char* const option : kCommonOptions) there.push_back(flag(option));
+  for (const std::string& option : recipe.options) there.push_back(option_name(option));
+  for (const char* const option : kCommonOptions) there.push_back(option_name(option));
   throw InvalidArgument("figure: {} has no {}; it has {}", recipe.name, fmt::join(unread, ", "),
                         fmt::join(there, ", "));
 }
