@@ -30,6 +30,9 @@ class DenseWhitening final : public Whitening {
     // Rounding can make the smallest eigenvalues negative; a ridge a little above it cannot.
     double ridge = 1e-6;
     do {
+      if (ridge > 1.0) {
+        throw NumericalError("probe: the inner products of the features are too large for float32");
+      }
       for_row_blocks(gram.rows(), pool, [&](Eigen::Index first, Eigen::Index count) {
         for (Eigen::Index i = first; i < first + count; ++i) {
           inverse.row(i).head(i) = (gram.row(i).head(i).cast<double>().transpose().array() *
@@ -40,7 +43,7 @@ class DenseWhitening final : public Whitening {
         }
       });
       ridge *= 10.0;
-    } while (!invert_positive_definite(inverse, pool) && ridge < 10.0);
+    } while (!invert_positive_definite(inverse, pool));
     inverse_.pack(inverse, {}, pool);
   }
 
@@ -112,6 +115,14 @@ class RowSpaceWhitening final : public Whitening {
   Columns<double> scaled_, products_, solved_, back_;
 };
 
+VectorD column_sums(const PanelMatrix& panel, ThreadPool& pool) {
+  Columns<double> ones, sums;
+  ones.resize(1, panel.padded_rows());
+  ones.array(0).head(panel.rows()).setOnes();
+  panel.multiply_transposed(ones, sums, pool);
+  return sums.array(0).head(panel.cols()).matrix();
+}
+
 }  // namespace
 
 WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale,
@@ -120,13 +131,16 @@ WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, Vecto
   const Eigen::Index rows = panel.rows();
   const Eigen::Index dim = panel.cols();
   if (2 * rows >= dim) {
+    // `mean` is that of some rows only: centring at it needs the sums s of all rows,
+    // (X - m)^T (X - m) = X^T X - s m^T - m s^T + n m m^T, or the result is not positive.
+    const VectorD mean_sum = 0.5 * static_cast<double>(rows) * mean_ - column_sums(panel, pool);
     gram_.resize(dim, dim);
     panel.gram(gram_, pool);
     for_row_blocks(dim, pool, [&](Eigen::Index first, Eigen::Index count) {
       for (Eigen::Index i = first; i < first + count; ++i) {
         auto row = gram_.row(i).head(i + 1);
-        row = ((row.cast<double>().transpose().array() -
-                (static_cast<double>(rows) * mean_[i]) * mean_.head(i + 1).array()) *
+        row = ((row.cast<double>().transpose().array() + mean_sum[i] * mean_.head(i + 1).array() +
+                mean_[i] * mean_sum.head(i + 1).array()) *
                (inverse_scale_[i] * inverse_scale_.head(i + 1).array()))
                   .cast<float>()
                   .transpose();
