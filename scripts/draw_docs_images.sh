@@ -14,7 +14,7 @@ pictures=("$@")
 drawn=0
 
 for needed in aet-llama.h5 aet-lime.h5 expressions.txt \
-  {compared,separability,small-numbers,similarity,router,counterfactual,pairs,cost}.json; do
+  {compared,separability,small-numbers,similarity,router,counterfactual,agreement,cost}.json; do
   if [[ ! -e $out/$needed ]]; then
     echo "draw_docs_images: $out/$needed is missing; run scripts/demo.sh first" >&2
     exit 1
@@ -68,8 +68,8 @@ draw router-signed "$out/router.json" --kind router-signed --layer-base 1
 draw counterfactual "$out/counterfactual.json" --layer-base 1
 draw counterfactual-change "$out/counterfactual.json" --kind counterfactual-change --layer-base 1
 draw counterfactual-gap "$out/counterfactual.json" --kind counterfactual-gap --layer-base 1
-draw blimp "$out/pairs.json"
-draw blimp-table "$out/pairs.json" --kind blimp-table
+draw blimp "$out/agreement.json" --by task
+draw blimp-table "$out/agreement.json" --kind blimp-table --by task
 draw loss data/aet-llama data/aet-lime --log-y
 draw cost "$out/cost.json"
 
