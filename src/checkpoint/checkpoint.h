@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/tensor_sources.h"
 #include "checkpoint/weight_files.h"
@@ -19,7 +20,8 @@ struct CheckpointOptions {
   bool allow_nan = false;
 };
 
-/// A checkpoint folder: config.json and the weights under their Hugging Face names.
+/// A checkpoint folder: config.json and the weights under their Hugging Face names, where
+/// find_checkpoint() finds them.
 ///
 /// open() reads config.json and the headers of the weight files, checks every name and shape
 /// against the config and touches no weights, so that it is quick for a checkpoint of any size.
@@ -43,13 +45,15 @@ struct CheckpointOptions {
 /// Movable, not copyable. Reading is thread-safe, except sha256().
 class Checkpoint {
  public:
-  /// @throws IoError      if the folder, config.json, the weights or a shard is missing.
+  /// @throws IoError      as find_checkpoint(), or if the weights or a shard are missing.
   /// @throws FormatError  if a file is broken, or the tensors are not those of the config.
   static Checkpoint open(const std::filesystem::path& folder,
                          const CheckpointOptions& options = {});
 
   const ModelConfig& config() const { return config_; }
+  /// The folder as it was given to open().
   const std::filesystem::path& path() const { return folder_; }
+  const CheckpointFiles& files() const { return files_; }
   WeightLayout weight_layout() const { return sources_.layout; }
 
   /// Canonical names in the order of parameter_specs().
@@ -81,6 +85,7 @@ class Checkpoint {
   void read_into(std::string_view name, std::span<T> to) const;
 
   std::filesystem::path folder_;
+  CheckpointFiles files_;
   CheckpointOptions options_;
   ModelConfig config_;
   WeightFiles weights_;

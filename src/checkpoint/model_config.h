@@ -173,11 +173,11 @@ struct ModelConfig {
 ///                      this build has not (unknown decoder, activation or rope kind).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
-/// Reads `config.json` of a checkpoint folder; `path` may also name the file itself.
+/// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself.
 /// An official LIMe folder says `llama` here; only Checkpoint::open(), which looks at the tensors,
 /// can tell.
-/// @throws IoError      if the folder or the file is missing.
-/// @throws FormatError  as parse_model_config().
+/// @throws IoError      as find_checkpoint().
+/// @throws FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);
 
 /// The configuration as config.json for transformers; parse_model_config() reads it back equal.

@@ -2,9 +2,11 @@
 // Reading of model_config.h: what transformers writes into config.json, and its defaults.
 #include <string>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/key_reader.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
+#include "core/folder.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -263,15 +265,9 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
 
 ModelConfig read_model_config(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    throw IoError("'{}': there is no such checkpoint folder", path.string());
-  }
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  const std::filesystem::path file = is_folder ? path / "config.json" : path;
-  if (!std::filesystem::exists(file, ignored)) {
-    throw IoError("'{}': the folder holds no config.json, expected a Hugging Face checkpoint",
-                  path.string());
-  }
+  const bool is_file = path_exists(path) && !std::filesystem::is_directory(path, ignored) &&
+                       path.extension() != ".gguf";
+  const std::filesystem::path file = is_file ? path : find_checkpoint(path).config;
   return parse_model_config(read_json_file(file), "'" + file.string() + "'");
 }
 

@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
 constexpr std::string_view kOutput = "lm_head.weight";
+/// The embedding of a base model, such as transformers' LlamaModel, that was saved alone.
+constexpr std::string_view kBareEmbedding = "embed_tokens.weight";
+constexpr const char* kBareHint =
+    "; names lack the prefix 'model.', as of a base model saved without its lm_head: load the "
+    "whole "
+    "model with AutoModelForCausalLM and save_pretrained() it";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -213,10 +219,11 @@ TensorSources Locator::match() && {
   std::vector<std::string> unexpected;
   for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
   if (missing.empty() && unexpected.empty()) return found;
-  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
+  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}{}", where_,
                     missing.empty() ? "" : " missing " + list_names(missing),
                     missing.empty() || unexpected.empty() ? "" : " and",
-                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
+                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected),
+                    stored_.contains(kBareEmbedding) ? kBareHint : "");
 }
 
 }  // namespace

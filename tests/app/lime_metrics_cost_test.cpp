@@ -9,6 +9,7 @@
 #include "app/lime_metrics_fixture.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/test_model.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime {
 namespace {
@@ -150,6 +151,15 @@ TEST_F(CostCommandTest, TellsAnOfficialLimeByItsTensors) {
     const Json row = rows("cost " + path).at(0);
     EXPECT_EQ(row.at("decoder"), "lime") << path;
     EXPECT_EQ(row.at("label"), "official") << path;
+  }
+}
+
+TEST_F(CostCommandTest, ReadsTheFoldersOfTheReleasedTraining) {
+  std::filesystem::create_directory(folder_ / "save");
+  official_layout(random_model(small_config("lime"))).write(folder_ / "save");
+  testing::move_to_released_layout(folder_ / "save");
+  for (const std::string path : {"save", "save/final", "save/config", "save/config/config.json"}) {
+    EXPECT_EQ(rows("cost " + path).at(0).at("decoder"), "lime") << path;
   }
 }
 
