@@ -139,9 +139,10 @@ struct ModelConfig {
   bool o_bias = false;    ///< `attention_bias`; qwen2, mistral: never
   bool mlp_bias = false;  ///< not of qwen2 and mistral
   /// Number of latest positions, itself included, that a token of a sliding layer attends to.
-  /// mistral: every layer; qwen2: only with `use_sliding_window`, the layers of sliding_layers.
+  /// mistral: every layer, or those of sliding_layers; qwen2: only with `use_sliding_window`, those
+  /// of sliding_layers.
   std::optional<std::int64_t> sliding_window = std::nullopt;
-  /// qwen2: one flag per layer, from `layer_types` or `max_window_layers`; empty: all layers.
+  /// One flag per layer, from `layer_types`, or `max_window_layers` of qwen2; empty: all layers.
   std::vector<bool> sliding_layers;
   std::optional<std::int64_t> bos_token_id = std::nullopt;
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
