@@ -290,6 +290,8 @@ Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions&) {
     const ConfiguredDecoder config = read_configured_decoder(options.configs[i]);
     add_units(options, labels[i], config.file.string(), config, analysis.units);
     analysis.inputs.push_back({config.file.string(), labels[i], {config.file}});
+    analysis.warnings.insert(analysis.warnings.end(), config.warnings.begin(),
+                             config.warnings.end());
   }
   analysis.present = [](Results results, std::span<const UnitResult>) {
     return make_report(std::move(results));

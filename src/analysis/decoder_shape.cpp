@@ -79,7 +79,7 @@ ConfiguredDecoder read_configured_decoder(const fs::path& path) {
   const bool is_folder = fs::is_directory(path);
   if (!is_folder && path.filename() != "config.json") {
     const ModelConfig config = read_model_config(path);
-    return {shape_of(config), config.torch_dtype, path};
+    return {shape_of(config), config.torch_dtype, path, {}};
   }
   // The tensors tell an official LIMe, whose config.json says llama.
   const fs::path folder = is_folder ? path : path.parent_path();
@@ -87,11 +87,11 @@ ConfiguredDecoder read_configured_decoder(const fs::path& path) {
   const fs::path file = is_folder ? files.config : path;
   if (!has_weights(files.weights)) {
     const ModelConfig config = read_model_config(file);
-    return {shape_of(config), config.torch_dtype, file};
+    return {shape_of(config), config.torch_dtype, file, {}};
   }
   const Checkpoint checkpoint = Checkpoint::open(folder.empty() ? "." : folder);
   const ModelConfig& config = checkpoint.config();
-  return {shape_of(config), config.torch_dtype, file};
+  return {shape_of(config), config.torch_dtype, file, checkpoint.warnings()};
 }
 
 }  // namespace lime

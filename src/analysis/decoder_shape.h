@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "metrics/cost/decoder_cost.h"
 
@@ -13,6 +14,7 @@ struct ConfiguredDecoder {
   DecoderShape shape;
   std::string dtype;                  ///< `torch_dtype` of the config; may be empty
   std::filesystem::path file;         ///< the config.json that was read
+  std::vector<std::string> warnings;  ///< of the checkpoint
 };
 
 /// Reads the sizes that decide what a decoder costs.

@@ -297,6 +297,7 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions&)
   analysis.metric = "router";
   analysis.options = stored_options(options);
   analysis.inputs.push_back(routers_input(checkpoint, job->label, job->routers));
+  analysis.warnings = checkpoint.warnings();
   if (options.initial) {
     const Checkpoint first = Checkpoint::open(*options.initial);
     const Routers initial = routers_of(first);

@@ -36,9 +36,9 @@ struct CheckpointOptions {
 ///   fused `kv_proj_weight` (or `lime_kv_proj`), row c * kv_heads + h for dimension c (keys first)
 ///   of head h, is de-interleaved into k_proj and v_proj while it is read.
 /// - Tied embeddings: `lm_head.weight` may be missing, or be there and equal; if it differs it is
-///   used and config().tie_word_embeddings becomes false, as transformers 5 does. If only
-///   `lm_head.weight` is stored, it is the embedding too. (Only when both are stored does open()
-///   compare their bytes.)
+///   used and config().tie_word_embeddings becomes false, as transformers 5 does, and warnings()
+///   has a line about it. If only `lm_head.weight` is stored, it is the embedding too. (Only when
+///   both are stored does open() compare their bytes.)
 /// - `model.safetensors` is read if there is one, else the shards that
 ///   `model.safetensors.index.json` names, as transformers does.
 ///
@@ -54,6 +54,8 @@ class Checkpoint {
   /// The folder as it was given to open().
   const std::filesystem::path& path() const { return folder_; }
   const CheckpointFiles& files() const { return files_; }
+  /// What is read otherwise than the files may mean, a line for the user each; most often empty.
+  const std::vector<std::string>& warnings() const { return sources_.warnings; }
   WeightLayout weight_layout() const { return sources_.layout; }
 
   /// Canonical names in the order of parameter_specs().

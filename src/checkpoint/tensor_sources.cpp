@@ -72,6 +72,7 @@ class Locator {
   std::string_view where_;
   StoredTensors stored_;
   WeightLayout layout_ = WeightLayout::kHuggingFace;
+  std::vector<std::string> warnings_;
 };
 
 void Locator::add(TensorSource source) {
@@ -173,6 +174,11 @@ void Locator::resolve_tied_embeddings() {
     stored_.erase(output);
   } else {
     config_.tie_word_embeddings = false;
+    warnings_.push_back(fmt::format(
+        "'{}': lm_head.weight is used as stored, as transformers 5 does, although config.json ties "
+        "it to another embedding (transformers 4 uses the embedding); set tie_word_embeddings to "
+        "false, or remove lm_head.weight",
+        where_));
   }
 }
 
@@ -200,6 +206,7 @@ void Locator::check_shape(const TensorSource& source, const Shape& expected) con
 TensorSources Locator::match() && {
   TensorSources found;
   found.layout = layout_;
+  found.warnings = std::move(warnings_);
   std::vector<std::string> missing;
   for (const ParameterSpec& spec : parameter_specs(config_)) {
     auto node = stored_.extract(spec.name);

@@ -76,6 +76,16 @@ TEST_F(LimeGenerateTest, ReadsTheFoldersOfTheReleasedTraining) {
   }
 }
 
+TEST_F(LimeGenerateTest, WarnsOfTiedEmbeddingsThatDiffer) {
+  Json config = read_json_file(folder_ / "model/config.json");
+  config["tie_word_embeddings"] = true;
+  testing::write_text(folder_ / "model/config.json", config.dump());
+  const ProgramRun run = generate("--checkpoint model --prompt x --max-new-tokens 2");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors, StartsWith("lime-generate: warning: 'model': lm_head.weight is used"));
+  EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+}
+
 TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
   const std::string sampled =
       "--checkpoint model --prompt 'the cat' --max-new-tokens 40 --temperature 2 --top-k 50 "

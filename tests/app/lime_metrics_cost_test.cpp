@@ -163,6 +163,16 @@ TEST_F(CostCommandTest, ReadsTheFoldersOfTheReleasedTraining) {
   }
 }
 
+TEST_F(CostCommandTest, WarnsOfTiedEmbeddingsThatDiffer) {
+  std::filesystem::create_directory(folder_ / "tied");
+  testing::TestModel model = random_model(small_config("llama"));
+  model.config["tie_word_embeddings"] = true;
+  model.write(folder_ / "tied");
+  const testing::ProgramRun tied = run("cost tied");
+  EXPECT_EQ(tied.status, 0);
+  EXPECT_THAT(tied.errors, HasSubstr("lime-metrics: warning: 'tied': lm_head.weight is used"));
+}
+
 TEST_F(CostCommandTest, PrintsATableAndTheLayoutOfThePaper) {
   write_config("base.json", paper_config("llama", 8));
   const std::string table = run("cost base.json --decoder llama,lime").output;

@@ -82,6 +82,9 @@ Document openCheckpoint(const fs::path& folder) {
       {QStringLiteral("vocabulary"), count(config.vocab_size)},
       {QStringLiteral("router"), routerWords(config)},
   };
+  for (const std::string& warning : checkpoint->warnings()) {
+    document.outline.push_back({QStringLiteral("warning"), toQString(warning)});
+  }
   document.checkpoint = std::move(checkpoint);
   return document;
 }
