@@ -98,11 +98,11 @@ void warn_of_full_disk(const CaptureOptions& options, const CaptureOutlook& outl
   const double left =
       static_cast<double>(outlook.bytes) * outlook.num_shards_left / outlook.num_shards;
   if (left <= static_cast<double>(outlook.free_bytes)) return;
-  fmt::print(stderr,
-             "lime-capture: warning: needs {} {} more, but {} are free; fewer --layers, --only, "
-             "or --store float16 need less\n",
-             options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
-             human_bytes(static_cast<double>(outlook.free_bytes)));
+  const std::vector<std::string> warning = {fmt::format(
+      "needs {} {} more, but {} are free; fewer --layers, --only, or --store float16 need less",
+      options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
+      human_bytes(static_cast<double>(outlook.free_bytes)))};
+  print_warnings(warning);
 }
 
 std::string bottleneck(const CaptureResult& result) {
@@ -156,6 +156,7 @@ int capture(CaptureOptions options) {
                                    .on_start =
                                        [&](const CaptureOutlook& outlook) {
                                          loading.finish();
+                                         if (is_first) print_warnings(outlook.warnings);
                                          warn_of_full_disk(options, outlook);
                                          if (options.quiet || !is_first) return;
                                          print_input(options, outlook);

@@ -80,10 +80,11 @@ void print_now(const std::string& text) {
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
   const std::int64_t most = static_cast<std::int64_t>(prompt) + max_new_tokens;
   if (most <= config.max_position_embeddings) return;
-  fmt::print(stderr,
-             "lime-generate: warning: {} tokens of the prompt and up to {} new ones exceed the "
-             "model's max_position_embeddings of {}; give fewer --max-new-tokens\n",
-             prompt, max_new_tokens, config.max_position_embeddings);
+  const std::vector<std::string> warning = {fmt::format(
+      "{} tokens of the prompt and up to {} new ones exceed the model's max_position_embeddings of "
+      "{}; give fewer --max-new-tokens",
+      prompt, max_new_tokens, config.max_position_embeddings)};
+  print_warnings(warning);
 }
 
 /// Tokens as JSON: an embedding may have more rows than the tokenizer has tokens, whose text is "".
@@ -145,6 +146,7 @@ void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
 int run_generate(GenerateCommand command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
+  print_warnings(checkpoint.warnings());
   const auto tokenizer = load_tokenizer(command.checkpoint);
   DecoderOptions options;
   options.devices = parse_devices(command.device);

@@ -94,6 +94,7 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   if (run.threads == 0) run.threads = threads_beside_neighbours();
   Analysis analysis = command.prepare(run);
   analysis.compare = command.compare;
+  print_warnings(analysis.warnings);
   if (goes_on && is_finished(how, analysis, run)) return kExitDone;
   const std::vector<fs::path>& outputs = how.output.output;
   Journal journal;

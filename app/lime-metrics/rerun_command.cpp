@@ -119,6 +119,7 @@ Results repeat(MetricCommand& command, const Results& before, const RerunOptions
   command.validate();
   Analysis analysis = command.prepare(command.run);
   analysis.compare = command.compare;
+  print_warnings(analysis.warnings);
   analysis.hashed_inputs =
       hash_inputs(analysis.inputs, command.run.num_threads(), interrupt_token());
   check_hashes(before, analysis.hashed_inputs, options.results);

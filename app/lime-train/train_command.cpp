@@ -205,6 +205,8 @@ int run_training_command(TrainCommand command) {
     fmt::print("{} processes, batches of {} sequences together\n", group->size(),
                command.setup.training.batch_size);
   }
+  const bool goes_from = !command.setup.from.empty() && !command.quiet;
+  if (goes_from) print_warnings(Checkpoint::open(command.setup.from).warnings());
   const TrainingOutcome outcome = train(command);
   if (!command.quiet) print_summary(command, outcome);
   return kExitDone;

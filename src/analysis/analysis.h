@@ -71,8 +71,9 @@ struct Analysis {
   std::vector<ResultsInput> hashed_inputs = {};  ///< hash_inputs() of them, if that was done before
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
-  std::string device = {};  ///< for the provenance; empty: the processor
-  CompareOptions compare;   ///< what is made of the units' samples
+  std::string device = {};                 ///< for the provenance; empty: the processor
+  CompareOptions compare;                  ///< what is made of the units' samples
+  std::vector<std::string> warnings = {};  ///< about the inputs, for the user
   /// Why the units will have no samples, and what to do, where that is known beforehand.
   std::string lacks_items = {};
   /// Further rows, computed of all units together (means over tasks, differences of models); whole

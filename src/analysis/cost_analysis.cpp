@@ -287,11 +287,11 @@ Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions&) {
   analysis.options = stored_options(options);
   const std::vector<std::string> labels = labels_of(options);
   for (std::size_t i = 0; i < options.configs.size(); ++i) {
-    const fs::path& path = options.configs[i];
-    const ConfiguredDecoder config = read_configured_decoder(path);
-    const fs::path file = fs::is_directory(path) ? path / "config.json" : path;
-    add_units(options, labels[i], file.string(), config, analysis.units);
-    analysis.inputs.push_back({file.string(), labels[i], {file}});
+    const ConfiguredDecoder config = read_configured_decoder(options.configs[i]);
+    add_units(options, labels[i], config.file.string(), config, analysis.units);
+    analysis.inputs.push_back({config.file.string(), labels[i], {config.file}});
+    analysis.warnings.insert(analysis.warnings.end(), config.warnings.begin(),
+                             config.warnings.end());
   }
   analysis.present = [](Results results, std::span<const UnitResult>) {
     return make_report(std::move(results));

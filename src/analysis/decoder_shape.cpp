@@ -4,22 +4,14 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/router_layout.h"
+#include "checkpoint/weight_files.h"
 #include "core/errors.h"
+#include "core/folder.h"
 
 namespace lime {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-bool has_weights(const fs::path& folder) {
-  return is_there(folder / "model.safetensors") ||
-         is_there(folder / "model.safetensors.index.json");
-}
 
 CostedDecoder costed_decoder(const ModelConfig& config) {
   switch (config.decoder) {
@@ -80,18 +72,26 @@ DecoderShape shape_of(const ModelConfig& config) {
 }  // namespace
 
 ConfiguredDecoder read_configured_decoder(const fs::path& path) {
+  if (!path_exists(path)) {
+    throw IoError("'{}': there is no such file; name a config.json or a checkpoint folder{}",
+                  path.string(), hub_hint(path));
+  }
   const bool is_folder = fs::is_directory(path);
-  const fs::path file = is_folder ? path / "config.json" : path;
-  if (!is_there(file)) {
-    throw IoError("'{}': there is no such file; name a config.json or a checkpoint folder",
-                  file.string());
+  if (!is_folder && path.filename() != "config.json") {
+    const ModelConfig config = read_model_config(path);
+    return {shape_of(config), config.torch_dtype, path, {}};
   }
   // The tensors tell an official LIMe, whose config.json says llama.
-  const fs::path folder = is_folder ? path : file.parent_path();
-  const bool opens = file.filename() == "config.json" && has_weights(folder);
-  const ModelConfig config =
-      opens ? Checkpoint::open(folder.empty() ? "." : folder).config() : read_model_config(file);
-  return {shape_of(config), config.torch_dtype};
+  const fs::path folder = is_folder ? path : path.parent_path();
+  const CheckpointFiles files = find_checkpoint(folder.empty() ? "." : folder);
+  const fs::path file = is_folder ? files.config : path;
+  if (!has_weights(files.weights)) {
+    const ModelConfig config = read_model_config(file);
+    return {shape_of(config), config.torch_dtype, file, {}};
+  }
+  const Checkpoint checkpoint = Checkpoint::open(folder.empty() ? "." : folder);
+  const ModelConfig& config = checkpoint.config();
+  return {shape_of(config), config.torch_dtype, file, checkpoint.warnings()};
 }
 
 }  // namespace lime

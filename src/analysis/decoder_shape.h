@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "metrics/cost/decoder_cost.h"
 
@@ -11,7 +12,9 @@ namespace lime {
 /// A decoder as a config describes it.
 struct ConfiguredDecoder {
   DecoderShape shape;
-  std::string dtype;  ///< `torch_dtype` of the config; may be empty
+  std::string dtype;                  ///< `torch_dtype` of the config; may be empty
+  std::filesystem::path file;         ///< the config.json that was read
+  std::vector<std::string> warnings;  ///< of the checkpoint
 };
 
 /// Reads the sizes that decide what a decoder costs.
@@ -20,8 +23,9 @@ struct ConfiguredDecoder {
 /// says llama.
 ///
 /// @param path  a file like config.json, or a checkpoint folder.
-/// @throws IoError      if it is missing.
-/// @throws FormatError  if it is no config of a decoder that this build knows.
+/// @throws IoError      if it is missing, and as Checkpoint::open().
+/// @throws FormatError  as Checkpoint::open(), or if it is no config of a decoder that this build
+/// knows.
 ConfiguredDecoder read_configured_decoder(const std::filesystem::path& path);
 
 }  // namespace lime

@@ -229,15 +229,15 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
 
 /// A checkpoint as input: what is read of it is config.json and the routers, not gigabytes of other
 /// weights, and the hash is of these.
-AnalysisInput routers_input(const fs::path& folder, const std::string& label,
+AnalysisInput routers_input(const Checkpoint& checkpoint, const std::string& label,
                             const Routers& routers) {
-  const fs::path config = folder / "config.json";
+  const fs::path& config = checkpoint.files().config;
   Sha256 hash;
   hash.update(sha256_of_file(config));
   for (const MatrixD& router : routers.weights) {
     hash.update(std::as_bytes(std::span(router.data(), static_cast<std::size_t>(router.size()))));
   }
-  return {folder.string(), label, {config}, hash.hex_digest()};
+  return {checkpoint.path().string(), label, {config}, hash.hex_digest()};
 }
 
 RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
@@ -296,11 +296,13 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions&)
   Analysis analysis;
   analysis.metric = "router";
   analysis.options = stored_options(options);
-  analysis.inputs.push_back(routers_input(options.checkpoint, job->label, job->routers));
+  analysis.inputs.push_back(routers_input(checkpoint, job->label, job->routers));
+  analysis.warnings = checkpoint.warnings();
   if (options.initial) {
-    const Routers initial = routers_of(Checkpoint::open(*options.initial));
+    const Checkpoint first = Checkpoint::open(*options.initial);
+    const Routers initial = routers_of(first);
     job->distance_initial = router_distance(job->routers, initial);
-    analysis.inputs.push_back(routers_input(*options.initial, "initial", initial));
+    analysis.inputs.push_back(routers_input(first, "initial", initial));
   }
   if (options.capture) {
     add_capture(*job, checkpoint);

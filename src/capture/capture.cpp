@@ -277,6 +277,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                         .compress_threads = options.compress_threads()});
   if (callbacks.on_start) {
     CaptureOutlook outlook = setup.outlook;
+    outlook.warnings = checkpoint.warnings();
     outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());
     for (const DecoderStage& stage : decoder.stages()) {
       outlook.stages.push_back(

@@ -47,6 +47,7 @@ struct CaptureOutlook {
     std::int64_t weight_bytes = 0;
   };
   std::vector<Stage> stages;
+  std::vector<std::string> warnings;  ///< of the checkpoint, for the user
 };
 
 /// How a capture went.

@@ -60,12 +60,9 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder, const Checkpoin
   Checkpoint checkpoint;
   checkpoint.folder_ = folder;
   checkpoint.options_ = options;
-  std::error_code ignored;
-  if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_directory(folder, ignored)) {
-    throw IoError("'{}': is a file, expected a checkpoint folder", folder.string());
-  }
-  checkpoint.config_ = read_model_config(folder);
-  checkpoint.weights_ = open_weight_files(folder);
+  checkpoint.files_ = find_checkpoint(folder);
+  checkpoint.config_ = read_model_config(checkpoint.files_.config);
+  checkpoint.weights_ = open_weight_files(checkpoint.files_.weights);
   checkpoint.sources_ =
       locate_tensors(checkpoint.weights_.tensors, checkpoint.config_, folder.string());
   return checkpoint;
@@ -113,8 +110,7 @@ MatrixF Checkpoint::read_matrix(std::string_view name) const {
 
 const std::string& Checkpoint::sha256() const {
   if (!sha256_.empty()) return sha256_;
-  const std::filesystem::path config = folder_ / "config.json";
-  std::string lines = hash_line(sha256_of_file(config), config);
+  std::string lines = hash_line(sha256_of_file(files_.config), files_.config);
   if (weights_.index) lines += hash_line(sha256_of_file(*weights_.index), *weights_.index);
   for (const SafetensorsFile& file : weights_.files) {
     Sha256 hash;

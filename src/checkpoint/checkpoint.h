@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/tensor_sources.h"
 #include "checkpoint/weight_files.h"
@@ -19,7 +20,8 @@ struct CheckpointOptions {
   bool allow_nan = false;
 };
 
-/// A checkpoint folder: config.json and the weights under their Hugging Face names.
+/// A checkpoint folder: config.json and the weights under their Hugging Face names, where
+/// find_checkpoint() finds them.
 ///
 /// open() reads config.json and the headers of the weight files, checks every name and shape
 /// against the config and touches no weights, so that it is quick for a checkpoint of any size.
@@ -34,22 +36,26 @@ struct CheckpointOptions {
 ///   fused `kv_proj_weight` (or `lime_kv_proj`), row c * kv_heads + h for dimension c (keys first)
 ///   of head h, is de-interleaved into k_proj and v_proj while it is read.
 /// - Tied embeddings: `lm_head.weight` may be missing, or be there and equal; if it differs it is
-///   used and config().tie_word_embeddings becomes false, as transformers 5 does. If only
-///   `lm_head.weight` is stored, it is the embedding too. (Only when both are stored does open()
-///   compare their bytes.)
+///   used and config().tie_word_embeddings becomes false, as transformers 5 does, and warnings()
+///   has a line about it. If only `lm_head.weight` is stored, it is the embedding too. (Only when
+///   both are stored does open() compare their bytes.)
 /// - `model.safetensors` is read if there is one, else the shards that
 ///   `model.safetensors.index.json` names, as transformers does.
 ///
 /// Movable, not copyable. Reading is thread-safe, except sha256().
 class Checkpoint {
  public:
-  /// @throws IoError      if the folder, config.json, the weights or a shard is missing.
+  /// @throws IoError      as find_checkpoint(), or if the weights or a shard are missing.
   /// @throws FormatError  if a file is broken, or the tensors are not those of the config.
   static Checkpoint open(const std::filesystem::path& folder,
                          const CheckpointOptions& options = {});
 
   const ModelConfig& config() const { return config_; }
+  /// The folder as it was given to open().
   const std::filesystem::path& path() const { return folder_; }
+  const CheckpointFiles& files() const { return files_; }
+  /// What is read otherwise than the files may mean, a line for the user each; most often empty.
+  const std::vector<std::string>& warnings() const { return sources_.warnings; }
   WeightLayout weight_layout() const { return sources_.layout; }
 
   /// Canonical names in the order of parameter_specs().
@@ -81,6 +87,7 @@ class Checkpoint {
   void read_into(std::string_view name, std::span<T> to) const;
 
   std::filesystem::path folder_;
+  CheckpointFiles files_;
   CheckpointOptions options_;
   ModelConfig config_;
   WeightFiles weights_;

@@ -5,14 +5,15 @@
 
 #include "checkpoint/key_reader.h"
 #include "core/errors.h"
+#include "core/folder.h"
 
 namespace lime {
 
 std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config();
-  const std::filesystem::path file = checkpoint.path() / "generation_config.json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return config.eos_token_ids;
+  const std::filesystem::path file =
+      checkpoint.files().config.parent_path() / "generation_config.json";
+  if (!path_exists(file)) return config.eos_token_ids;
   const Json json = read_json_file(file);
   const KeyReader keys(json, "'" + file.string() + "'");
   const std::vector<std::int64_t> ids = keys.integers("eos_token_id");

@@ -54,13 +54,14 @@ Json rope_scaling_to_json(const RopeScaling& scaling) {
 
 void add_sliding_window(const ModelConfig& config, Json& json) {
   const bool slides = config.sliding_window.has_value();
-  if (config.decoder == DecoderKind::kMistral) {
+  const bool is_qwen2 = config.decoder == DecoderKind::kQwen2;
+  if (!is_qwen2 && config.decoder != DecoderKind::kMistral) return;
+  if (is_qwen2) json["use_sliding_window"] = slides;
+  if (slides || !is_qwen2) {
     json["sliding_window"] = slides ? Json(*config.sliding_window) : Json(nullptr);
   }
-  if (config.decoder != DecoderKind::kQwen2) return;
-  json["use_sliding_window"] = slides;
-  if (!slides) return;
-  json["sliding_window"] = *config.sliding_window;
+  // To transformers, a mistral with layer_types is another class.
+  if (!slides || (!is_qwen2 && config.sliding_layers.empty())) return;
   json["layer_types"] = Json::array();
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     json["layer_types"].push_back(config.window_of_layer(layer) ? "sliding_attention"

@@ -139,9 +139,10 @@ struct ModelConfig {
   bool o_bias = false;    ///< `attention_bias`; qwen2, mistral: never
   bool mlp_bias = false;  ///< not of qwen2 and mistral
   /// Number of latest positions, itself included, that a token of a sliding layer attends to.
-  /// mistral: every layer; qwen2: only with `use_sliding_window`, the layers of sliding_layers.
+  /// mistral: every layer, or those of sliding_layers; qwen2: only with `use_sliding_window`, those
+  /// of sliding_layers.
   std::optional<std::int64_t> sliding_window = std::nullopt;
-  /// qwen2: one flag per layer, from `layer_types` or `max_window_layers`; empty: all layers.
+  /// One flag per layer, from `layer_types`, or `max_window_layers` of qwen2; empty: all layers.
   std::vector<bool> sliding_layers;
   std::optional<std::int64_t> bos_token_id = std::nullopt;
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
@@ -173,11 +174,11 @@ struct ModelConfig {
 ///                      this build has not (unknown decoder, activation or rope kind).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
-/// Reads `config.json` of a checkpoint folder; `path` may also name the file itself.
+/// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself.
 /// An official LIMe folder says `llama` here; only Checkpoint::open(), which looks at the tensors,
 /// can tell.
-/// @throws IoError      if the folder or the file is missing.
-/// @throws FormatError  as parse_model_config().
+/// @throws IoError      as find_checkpoint().
+/// @throws FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);
 
 /// The configuration as config.json for transformers; parse_model_config() reads it back equal.

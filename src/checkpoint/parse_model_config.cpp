@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of model_config.h: what transformers writes into config.json, and its defaults.
 #include <string>
+#include <vector>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/key_reader.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
+#include "core/folder.h"
+#include "core/suggest.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -33,11 +37,9 @@ DecoderDefaults defaults_of(DecoderKind decoder) {
 }
 
 template <NamedEnum Enum>
-std::string names_of() {
-  std::string names;
-  for (const auto& [value, name] : EnumNames<Enum>::kNames) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  }
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
   return names;
 }
 
@@ -49,38 +51,59 @@ std::optional<Enum> find_enum(std::string_view name) {
   return std::nullopt;
 }
 
+/// "; did you mean 'X'?" for a slip of the finger; empty for another generation of a family, such
+/// as qwen3.
+std::string nearest_decoder(const std::string& name) {
+  const std::string nearest = closest_word(name, names_of<DecoderKind>());
+  const auto digits_of = [](std::string text) {
+    std::erase_if(text, [](char letter) { return letter < '0' || letter > '9'; });
+    return text;
+  };
+  if (nearest.empty() || digits_of(nearest) != digits_of(name)) return "";
+  return fmt::format("; did you mean '{}'?", nearest);
+}
+
 DecoderKind read_decoder(const KeyReader& keys) {
   const auto name = keys.text("model_type");
   if (!name) {
     throw FormatError("{}: 'model_type' is missing; it names the decoder, one of {}", keys.where(),
-                      names_of<DecoderKind>());
+                      join_words(names_of<DecoderKind>()));
   }
   const auto decoder = find_enum<DecoderKind>(*name);
   if (!decoder) {
-    throw FormatError("{}: unknown decoder '{}' in model_type; this build knows {}", keys.where(),
-                      printable(*name), names_of<DecoderKind>());
+    throw FormatError("{}: unknown decoder '{}' in model_type; this build knows {}{}", keys.where(),
+                      printable(*name), join_words(names_of<DecoderKind>()),
+                      nearest_decoder(*name));
   }
   return *decoder;
+}
+
+/// Null is none here, unlike elsewhere: transformers has no default in its place, and fails.
+void read_rope_theta(const KeyReader& keys, double& rope_theta) {
+  constexpr const char* kKey = "rope_theta";
+  if (keys.contains(kKey) && keys.find(kKey) == nullptr) {
+    keys.fail(kKey, "a positive number, or be left out for 10000", nullptr);
+  }
+  rope_theta = keys.number(kKey).value_or(rope_theta);
 }
 
 /// transformers 4 writes `rope_theta` and `rope_scaling`; transformers 5 writes `rope_parameters`
 /// with `rope_theta` inside. A `rope_scaling` that is not empty wins there, and here.
 void read_rope(const KeyReader& keys, ModelConfig& config) {
-  config.rope_theta = keys.number("rope_theta").value_or(config.rope_theta);
   const char* key = "rope_scaling";
   const Json* object = keys.find(key);
   if (object == nullptr || object->empty()) {
     key = "rope_parameters";
     object = keys.find(key);
   }
-  if (object == nullptr || object->empty()) return;
+  if (object == nullptr || object->empty()) return read_rope_theta(keys, config.rope_theta);
 
   const KeyReader rope(*object, fmt::format("{}: '{}'", keys.where(), key));
   if (rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr) {
     throw FormatError("{}: must be the same for all layers, got one for each kind of layer",
                       rope.where());
   }
-  config.rope_theta = rope.number("rope_theta").value_or(config.rope_theta);
+  read_rope_theta(rope.contains("rope_theta") ? rope : keys, config.rope_theta);
   if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0) {
     rope.fail("partial_rotary_factor", "1", *rope.find("partial_rotary_factor"));
   }
@@ -104,27 +127,40 @@ void read_rope(const KeyReader& keys, ModelConfig& config) {
       outer ? *outer : inner.value_or(config.max_position_embeddings);
 }
 
-void read_sliding_window(const KeyReader& keys, ModelConfig& config) {
-  if (config.decoder == DecoderKind::kMistral) {
-    config.sliding_window = keys.integer("sliding_window");
-    if (!keys.contains("sliding_window")) config.sliding_window = 4096;  // MistralConfig's default
-    return;
+/// Which layers slide, by `layer_types`.
+std::vector<bool> read_layer_types(const KeyReader& keys, const Json& types, bool has_window) {
+  if (!types.is_array() || types.empty()) {
+    keys.fail("layer_types", "a list with one entry per layer", types);
   }
-  if (config.decoder != DecoderKind::kQwen2 || !keys.boolean("use_sliding_window", false)) return;
-  config.sliding_window = keys.integer("sliding_window");
-  if (!keys.contains("sliding_window")) config.sliding_window = 4096;  // Qwen2Config's default
-  if (!config.sliding_window) return;
-
-  if (const Json* const types = keys.find("layer_types")) {
-    if (!types->is_array()) keys.fail("layer_types", "a list with one entry per layer", *types);
-    for (const Json& type : *types) {
-      if (type != "full_attention" && type != "sliding_attention") {
-        keys.fail("layer_types", "a list of full_attention and sliding_attention", type);
-      }
-      config.sliding_layers.push_back(type == "sliding_attention");
+  std::vector<bool> slides;
+  for (const Json& type : types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      keys.fail("layer_types", "a list of full_attention and sliding_attention", type);
     }
+    slides.push_back(type == "sliding_attention");
+    if (has_window || !slides.back()) continue;
+    keys.fail("layer_types", "full_attention in every layer where no sliding_window is in use",
+              type);
+  }
+  return slides;
+}
+
+/// Mistral slides in every layer, or as `layer_types` says: transformers 5 then loads it as
+/// Ministral. Qwen2 slides with `use_sliding_window` only.
+void read_sliding_window(const KeyReader& keys, ModelConfig& config) {
+  const bool is_qwen2 = config.decoder == DecoderKind::kQwen2;
+  if (!is_qwen2 && config.decoder != DecoderKind::kMistral) return;
+  if (!is_qwen2 || keys.boolean("use_sliding_window", false)) {
+    config.sliding_window = keys.integer("sliding_window");
+    // The default of MistralConfig and Qwen2Config.
+    if (!keys.contains("sliding_window")) config.sliding_window = 4096;
+  }
+  const bool has_window = config.sliding_window.has_value();
+  if (const Json* const types = keys.find("layer_types")) {
+    config.sliding_layers = read_layer_types(keys, *types, has_window);
     return;
   }
+  if (!is_qwen2 || !has_window) return;
   const std::int64_t first = keys.integer("max_window_layers").value_or(28);
   config.sliding_layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
@@ -157,7 +193,7 @@ LimeConfig read_lime(const KeyReader& keys) {
     const auto router = find_enum<RouterKind>(*name);
     if (!router) {
       throw FormatError("{}: unknown router '{}'; this build knows {}", keys.where(),
-                        printable(*name), names_of<RouterKind>());
+                        printable(*name), join_words(names_of<RouterKind>()));
     }
     lime.router = *router;
   }
@@ -206,6 +242,15 @@ void refuse_what_we_lack(const KeyReader& keys) {
   }
   if (keys.number("partial_rotary_factor").value_or(1.0) != 1.0) {
     keys.fail("partial_rotary_factor", "1", *keys.find("partial_rotary_factor"));
+  }
+  if (!keys.boolean("is_causal", true)) {
+    keys.fail("is_causal", "true: attention to later tokens is not computed", false);
+  }
+  if (keys.find("text_config") != nullptr) {
+    throw FormatError(
+        "{}: 'text_config' must be absent, got the config of a model of several modalities; save "
+        "its language model alone, with the keys of text_config at the top",
+        keys.where());
   }
 }
 
@@ -263,15 +308,9 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
 
 ModelConfig read_model_config(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
-    throw IoError("'{}': there is no such checkpoint folder", path.string());
-  }
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  const std::filesystem::path file = is_folder ? path / "config.json" : path;
-  if (!std::filesystem::exists(file, ignored)) {
-    throw IoError("'{}': the folder holds no config.json, expected a Hugging Face checkpoint",
-                  path.string());
-  }
+  const bool is_file = path_exists(path) && !std::filesystem::is_directory(path, ignored) &&
+                       path.extension() != ".gguf";
+  const std::filesystem::path file = is_file ? path : find_checkpoint(path).config;
   return parse_model_config(read_json_file(file), "'" + file.string() + "'");
 }
 

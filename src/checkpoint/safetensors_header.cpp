@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "checkpoint/lfs_pointer.h"
 #include "core/errors.h"
 #include "core/utf8.h"
 
@@ -245,6 +246,7 @@ std::map<std::string, std::string> read_metadata(const HeaderJson& json, std::st
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
                                            std::string_view where) {
+  refuse_lfs_pointer({reinterpret_cast<const char*>(file.data()), file.size()}, where);
   const std::string_view text = header_text(file, where);
   const std::span<const std::byte> data = file.subspan(kPrefixBytes + text.size());
   const HeaderJson json = parse_header(text, where);

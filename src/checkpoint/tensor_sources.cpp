@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
 constexpr std::string_view kOutput = "lm_head.weight";
+/// The embedding of a base model, such as transformers' LlamaModel, that was saved alone.
+constexpr std::string_view kBareEmbedding = "embed_tokens.weight";
+constexpr const char* kBareHint =
+    "; names lack the prefix 'model.', as of a base model saved without its lm_head: load the "
+    "whole "
+    "model with AutoModelForCausalLM and save_pretrained() it";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -66,6 +72,7 @@ class Locator {
   std::string_view where_;
   StoredTensors stored_;
   WeightLayout layout_ = WeightLayout::kHuggingFace;
+  std::vector<std::string> warnings_;
 };
 
 void Locator::add(TensorSource source) {
@@ -167,6 +174,11 @@ void Locator::resolve_tied_embeddings() {
     stored_.erase(output);
   } else {
     config_.tie_word_embeddings = false;
+    warnings_.push_back(fmt::format(
+        "'{}': lm_head.weight is used as stored, as transformers 5 does, although config.json ties "
+        "it to another embedding (transformers 4 uses the embedding); set tie_word_embeddings to "
+        "false, or remove lm_head.weight",
+        where_));
   }
 }
 
@@ -194,6 +206,7 @@ void Locator::check_shape(const TensorSource& source, const Shape& expected) con
 TensorSources Locator::match() && {
   TensorSources found;
   found.layout = layout_;
+  found.warnings = std::move(warnings_);
   std::vector<std::string> missing;
   for (const ParameterSpec& spec : parameter_specs(config_)) {
     auto node = stored_.extract(spec.name);
@@ -213,10 +226,11 @@ TensorSources Locator::match() && {
   std::vector<std::string> unexpected;
   for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
   if (missing.empty() && unexpected.empty()) return found;
-  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
+  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}{}", where_,
                     missing.empty() ? "" : " missing " + list_names(missing),
                     missing.empty() || unexpected.empty() ? "" : " and",
-                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
+                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected),
+                    stored_.contains(kBareEmbedding) ? kBareHint : "");
 }
 
 }  // namespace

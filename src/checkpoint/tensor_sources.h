@@ -54,6 +54,7 @@ struct TensorSources {
   WeightLayout layout = WeightLayout::kHuggingFace;
   std::vector<std::string> names;  ///< canonical, in the order of parameter_specs()
   std::map<std::string, TensorSource, std::less<>> by_name;
+  std::vector<std::string> warnings;  ///< for the user, see Checkpoint::warnings()
 };
 
 /// The Hugging Face name of a tensor: prefixes `module.` and components `_orig_mod.`, which

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer.h"
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/tokenizer/sentencepiece_tokenizer.h"
 #include "checkpoint/tokenizer/special_tokens.h"
 #include "checkpoint/tokenizer/tokenizer_json.h"
 #include "core/errors.h"
+#include "core/folder.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -99,11 +101,12 @@ std::string StreamingDecoder::finish() {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
-  const auto file = [&](const char* name) { return checkpoint_folder / name; };
-  const auto has = [&](const char* name) { return fs::exists(file(name)); };
   if (!fs::is_directory(checkpoint_folder)) {
-    throw IoError("tokenizer: '{}' must be a folder", checkpoint_folder.string());
+    throw IoError("tokenizer: '{}' must be a folder{}", checkpoint_folder.string(),
+                  path_exists(checkpoint_folder) ? "" : hub_hint(checkpoint_folder));
   }
+  const TokenizerFiles files = find_tokenizer(checkpoint_folder);
+  const auto has = [&](const char* name) { return path_exists(files.folder / name); };
   const bool gpt2 = has("vocab.json") && has("merges.txt");
   if (!has("tokenizer.json") && !has("tokenizer.model") && !gpt2) {
     throw IoError(
@@ -111,10 +114,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
         "found none of them; copy them from where the checkpoint comes from",
         checkpoint_folder.string());
   }
-  const SpecialTokens special = read_special_tokens(checkpoint_folder);
-  if (has("tokenizer.json")) return read_tokenizer_json(file("tokenizer.json"), special);
-  if (has("tokenizer.model")) return read_sentencepiece(file("tokenizer.model"), special);
-  return read_gpt2_files(file("vocab.json"), file("merges.txt"), special);
+  const SpecialTokens special = read_special_tokens(files);
+  if (has("tokenizer.json")) return read_tokenizer_json(files.folder / "tokenizer.json", special);
+  if (has("tokenizer.model")) return read_sentencepiece(files.folder / "tokenizer.model", special);
+  return read_gpt2_files(files.folder / "vocab.json", files.folder / "merges.txt", special);
 }
 
 }  // namespace lime

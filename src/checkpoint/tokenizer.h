@@ -124,8 +124,8 @@ class StreamingDecoder {
   std::string pending_;
 };
 
-/// Reads the tokenizer of a checkpoint folder: tokenizer.json if there is one, else tokenizer.model
-/// (SentencePiece), else vocab.json with merges.txt (GPT-2).
+/// Reads the tokenizer of a checkpoint folder, from where find_tokenizer() finds it: tokenizer.json
+/// if there is one, else tokenizer.model (SentencePiece), else vocab.json with merges.txt (GPT-2).
 /// @throws IoError      if the folder holds none of them.
 /// @throws FormatError  if a file is broken or needs a component that is not supported; names it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& checkpoint_folder);

@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 
+#include "checkpoint/checkpoint_files.h"
 #include "core/errors.h"
+#include "core/folder.h"
 #include "core/json.h"
 #include "core/utf8.h"
 
@@ -15,11 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
-
-bool file_exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 /// Whether what `file` leads to through symbolic links lies in `folder`. Hugging Face's cache links
 /// the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
@@ -60,7 +57,7 @@ WeightFiles open_shards(const fs::path& folder) {
   weights.index = folder / kIndexFile;
   const ShardMap shards = read_index(*weights.index);
   for (const auto& [name, tensors] : shards) {
-    if (!file_exists(folder / name)) {
+    if (!path_exists(folder / name)) {
       throw IoError("'{}': the shard '{}' named by {} is missing; copy it into the folder",
                     folder.string(), printable(name, 120), kIndexFile);
     }
@@ -87,18 +84,19 @@ WeightFiles open_shards(const fs::path& folder) {
 
 }  // namespace
 
+bool has_weights(const fs::path& folder) {
+  return path_exists(folder / kSingleFile) || path_exists(folder / kIndexFile);
+}
+
 WeightFiles open_weight_files(const fs::path& folder) {
-  if (file_exists(folder / kSingleFile)) {
+  if (path_exists(folder / kSingleFile)) {
     WeightFiles weights;
     weights.tensors = weights.files.emplace_back(folder / kSingleFile).tensors();
     return weights;
   }
-  if (file_exists(folder / kIndexFile)) return open_shards(folder);
-  const bool pickled = file_exists(folder / "pytorch_model.bin") ||
-                       file_exists(folder / "pytorch_model.bin.index.json");
-  throw IoError(
-      "'{}': the folder holds no {} and no {}{}", folder.string(), kSingleFile, kIndexFile,
-      pickled ? ", only pytorch_model.bin; save the model with safe_serialization=True" : "");
+  if (path_exists(folder / kIndexFile)) return open_shards(folder);
+  throw IoError("'{}': the folder holds no {} and no {}{}", folder.string(), kSingleFile,
+                kIndexFile, other_weights_hint(folder));
 }
 
 }  // namespace lime

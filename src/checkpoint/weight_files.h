@@ -16,6 +16,9 @@ struct WeightFiles {
   std::optional<std::filesystem::path> index;
 };
 
+/// Whether `folder` contains what open_weight_files() opens.
+bool has_weights(const std::filesystem::path& folder);
+
 /// Opens `model.safetensors` if there is one, else the shards of `model.safetensors.index.json`;
 /// of a shard only the tensors that the index assigns to it count.
 /// @throws IoError      if there are no weights, or a shard is missing.

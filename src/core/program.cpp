@@ -34,6 +34,11 @@ std::stop_source& interrupt_source() {
   return source;
 }
 
+std::string& name_storage() {
+  static std::string name = "lime";
+  return name;
+}
+
 std::string& command_storage() {
   static std::string command;
   return command;
@@ -91,6 +96,7 @@ int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
 int run_program(CommandLine& line, int argc, const char* const* argv) {
   std::string_view program = argc > 0 ? argv[0] : "lime";
   program = program.substr(program.rfind('/') + 1);
+  name_storage() = std::string(program);
   std::string& command = command_storage();
   command = std::string(program);
   for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
@@ -109,6 +115,12 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
     return report(program, error.what(), kExitFailed);
   } catch (const std::exception& error) {
     return report(program, first_line(error.what()), kExitFailed);
+  }
+}
+
+void print_warnings(std::span<const std::string> texts) {
+  for (const std::string& text : texts) {
+    fmt::print(stderr, "{}: warning: {}\n", name_storage(), text);
   }
 }
 

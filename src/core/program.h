@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <stop_token>
 #include <string>
 
@@ -19,6 +20,9 @@ inline constexpr int kExitInterrupted = 130;
 /// request the stop of interrupt_token(); another one, not within 0.3 s of it, ends the process at
 /// once.
 int run_program(CommandLine& line, int argc, const char* const* argv);
+
+/// Prints `NAME: warning: text` on standard error, a line for each.
+void print_warnings(std::span<const std::string> texts);
 
 /// Hands what was printed to whoever reads standard output: now, not when the program ends.
 /// @throws IoError  if it cannot be written, as to a full disk.

@@ -53,6 +53,26 @@ class LimeCaptureTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+TEST_F(LimeCaptureTest, ReadsTheFoldersOfTheReleasedTraining) {
+  testing::move_to_released_layout(folder_ / "model");
+  for (const std::string folder : {"model", "model/final"}) {
+    const ProgramRun result = run("--checkpoint " + folder + " --text text.txt --seq-len 20 " +
+                                  "--layers 0 -o " + folder + ".h5");
+    EXPECT_EQ(result.status, 0) << result.errors;
+  }
+  EXPECT_EQ(CaptureReader(folder_ / "model.h5").info().checkpoint_sha256,
+            CaptureReader(folder_ / "model/final.h5").info().checkpoint_sha256);
+}
+
+TEST_F(LimeCaptureTest, WarnsOfTiedEmbeddingsThatDiffer) {
+  Json config = read_json_file(folder_ / "model/config.json");
+  config["tie_word_embeddings"] = true;
+  write_text(folder_ / "model/config.json", config.dump());
+  const ProgramRun result = run("--checkpoint model --text text.txt --seq-len 20 --quiet");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors, MatchesRegex("lime-capture: warning: 'model': lm_head[^\n]*\n"));
+}
+
 /// Everything behind an edited router changes, and the capture says by what.
 TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
   testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));

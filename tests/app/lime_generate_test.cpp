@@ -64,6 +64,28 @@ TEST_F(LimeGenerateTest, WarnsOfTextsBeyondThePositionsOfTheModel) {
   EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
 }
 
+TEST_F(LimeGenerateTest, ReadsTheFoldersOfTheReleasedTraining) {
+  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config(DecoderKind::kLime));
+  const std::string options = " --prompt 'the cat' --max-new-tokens 12";
+  const std::string text = generate("--checkpoint lime" + options).output;
+  testing::move_to_released_layout(folder_ / "lime");
+  for (const std::string folder : {"lime", "lime/final"}) {
+    const ProgramRun run = generate("--checkpoint " + folder + options);
+    EXPECT_EQ(run.errors, "") << folder;
+    EXPECT_EQ(run.output, text) << folder;
+  }
+}
+
+TEST_F(LimeGenerateTest, WarnsOfTiedEmbeddingsThatDiffer) {
+  Json config = read_json_file(folder_ / "model/config.json");
+  config["tie_word_embeddings"] = true;
+  testing::write_text(folder_ / "model/config.json", config.dump());
+  const ProgramRun run = generate("--checkpoint model --prompt x --max-new-tokens 2");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors, StartsWith("lime-generate: warning: 'model': lm_head.weight is used"));
+  EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+}
+
 TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
   const std::string sampled =
       "--checkpoint model --prompt 'the cat' --max-new-tokens 40 --temperature 2 --top-k 50 "
@@ -151,6 +173,7 @@ TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
         "each_token: says what is expected; give --next-tokens K as well");
   fails("--prompt x", 2, "checkpoint: must be given");
   fails("--checkpoint nowhere --prompt x", 1, "'nowhere': there is no such checkpoint folder");
+  fails("--checkpoint org/name --prompt x", 1, "hf download org/name --local-dir name");
   fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");
   fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must lie in (0, 1], got 0");
   fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "max_new_tokens must be >= 1");

@@ -9,6 +9,7 @@
 #include "app/lime_metrics_fixture.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/test_model.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime {
 namespace {
@@ -151,6 +152,25 @@ TEST_F(CostCommandTest, TellsAnOfficialLimeByItsTensors) {
     EXPECT_EQ(row.at("decoder"), "lime") << path;
     EXPECT_EQ(row.at("label"), "official") << path;
   }
+}
+
+TEST_F(CostCommandTest, ReadsTheFoldersOfTheReleasedTraining) {
+  std::filesystem::create_directory(folder_ / "save");
+  official_layout(random_model(small_config("lime"))).write(folder_ / "save");
+  testing::move_to_released_layout(folder_ / "save");
+  for (const std::string path : {"save", "save/final", "save/config", "save/config/config.json"}) {
+    EXPECT_EQ(rows("cost " + path).at(0).at("decoder"), "lime") << path;
+  }
+}
+
+TEST_F(CostCommandTest, WarnsOfTiedEmbeddingsThatDiffer) {
+  std::filesystem::create_directory(folder_ / "tied");
+  testing::TestModel model = random_model(small_config("llama"));
+  model.config["tie_word_embeddings"] = true;
+  model.write(folder_ / "tied");
+  const testing::ProgramRun tied = run("cost tied");
+  EXPECT_EQ(tied.status, 0);
+  EXPECT_THAT(tied.errors, HasSubstr("lime-metrics: warning: 'tied': lm_head.weight is used"));
 }
 
 TEST_F(CostCommandTest, PrintsATableAndTheLayoutOfThePaper) {

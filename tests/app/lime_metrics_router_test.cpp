@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
 #include "metrics/router/router_maps.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime {
 namespace {
@@ -145,8 +146,12 @@ TEST_F(RouterCommandTest, OfficialCheckpointsHaveTheSameMaps) {
     for (Json& row : table) row.erase("label");
     return table;
   };
-  EXPECT_EQ(without_label(rows("router ours --detail weights")),
-            without_label(rows("router official --detail weights")));
+  testing::move_to_released_layout(write_model("save", official_layout(lime)));
+  for (const std::string path : {"official", "save", "save/final"}) {
+    EXPECT_EQ(without_label(rows("router ours --detail weights")),
+              without_label(rows("router " + path + " --detail weights")))
+        << path;
+  }
 }
 
 TEST_F(RouterCommandTest, MeasuresTheDistanceFromAnotherCheckpoint) {

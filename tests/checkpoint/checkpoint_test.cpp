@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -148,6 +149,17 @@ TEST_F(CheckpointTest, NamesMissingAndUnexpectedTensors) {
             "'model.layers.2.post_attention_layernorm.weight', ...)");
 }
 
+TEST_F(CheckpointTest, SaysWhenNamesLackTheirPrefix) {
+  TestModel base = random_model(small_config("llama"));
+  base.remove("lm_head.weight");
+  for (TestTensor& tensor : base.tensors) tensor.name = tensor.name.substr(6);
+  EXPECT_THAT(error_of(base),
+              ::testing::EndsWith(
+                  ", ...); names lack the prefix 'model.', as of a base model saved without its "
+                  "lm_head: load the whole model with AutoModelForCausalLM and save_pretrained() "
+                  "it"));
+}
+
 TEST_F(CheckpointTest, RefusesWeightsThatAreIntegers) {
   const TestModel model = random_model(small_config("llama"));
   std::vector<TensorView> views = model.views();
@@ -198,10 +210,6 @@ TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
             "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
   EXPECT_EQ(error_of_folder<IoError>(),
             "the folder holds no model.safetensors and no model.safetensors.index.json");
-  write_text(file("pytorch_model.bin"), "");
-  EXPECT_EQ(error_of_folder<IoError>(),
-            "the folder holds no model.safetensors and no model.safetensors.index.json, only "
-            "pytorch_model.bin; save the model with safe_serialization=True");
 }
 
 TEST_F(CheckpointTest, HasTheDigestThatSha256sumPrints) {

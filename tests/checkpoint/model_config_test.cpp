@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/model_config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/test_model.h"
@@ -53,8 +54,8 @@ TEST(ModelConfigTest, ReadsSizesAndFillsInTheDefaultsOfTransformers) {
 
 TEST(ModelConfigTest, TakesNullForNotGiven) {
   Json json = small_config("llama");
-  for (const char* key : {"num_key_value_heads", "head_dim", "rope_scaling", "rope_theta",
-                          "bos_token_id", "eos_token_id", "sliding_window"}) {
+  for (const char* key : {"num_key_value_heads", "head_dim", "rope_scaling", "is_causal",
+                          "text_config", "bos_token_id", "eos_token_id", "sliding_window"}) {
     json[key] = nullptr;
   }
   const ModelConfig config = parse(json);
@@ -131,6 +132,51 @@ TEST(ModelConfigTest, SlidesEveryLayerOfMistral) {
   EXPECT_EQ(parse(json).window_of_layer(0), 7);
   json["sliding_window"] = nullptr;
   EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
+}
+
+TEST(ModelConfigTest, SlidesTheLayersOfMistralThatLayerTypesNames) {
+  Json json = changed(small_config("mistral"), "sliding_window", 7);
+  json["layer_types"] = nullptr;
+  EXPECT_EQ(parse(json).window_of_layer(0), 7);
+  json["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
+  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
+  EXPECT_EQ(parse(json).window_of_layer(1), 7);
+  json["layer_types"] = Json::array();
+  EXPECT_EQ(error_of(json),
+            "'config.json': 'layer_types' must be a list with one entry per layer, got []");
+  json["layer_types"] = {"chunked_attention", "full_attention", "full_attention"};
+  EXPECT_EQ(error_of(json),
+            "'config.json': 'layer_types' must be a list of full_attention and sliding_attention, "
+            "got \"chunked_attention\"");
+}
+
+TEST(ModelConfigTest, RefusesSlidingLayersWithoutAWindow) {
+  const std::string refusal =
+      "'config.json': 'layer_types' must be full_attention in every layer where no sliding_window "
+      "is in use, got \"sliding_attention\"";
+  const Json types = {"full_attention", "sliding_attention", "full_attention"};
+  for (const char* decoder : {"mistral", "qwen2"}) {
+    Json json = changed(small_config(decoder), "layer_types", types);
+    json["sliding_window"] = nullptr;
+    json["use_sliding_window"] = true;
+    EXPECT_EQ(error_of(json), refusal) << decoder;
+    json["layer_types"] = {"full_attention", "full_attention", "full_attention"};
+    EXPECT_EQ(parse(json).window_of_layer(1), std::nullopt) << decoder;
+  }
+  Json unused = changed(small_config("qwen2"), "layer_types", types);
+  unused["sliding_window"] = 7;
+  EXPECT_EQ(error_of(unused), refusal);
+}
+
+TEST(ModelConfigTest, RefusesANullBaseOfTheRotaryEmbedding) {
+  const std::string refusal =
+      "'rope_theta' must be a positive number, or be left out for 10000, got null";
+  EXPECT_EQ(error_of(changed_llama("rope_theta", nullptr)), "'config.json': " + refusal);
+  Json json = changed_llama("rope_parameters", {{"rope_type", "default"}, {"rope_theta", nullptr}});
+  EXPECT_EQ(error_of(json), "'config.json': 'rope_parameters': " + refusal);
+  json["rope_parameters"]["rope_theta"] = 500.0;
+  json["rope_theta"] = nullptr;
+  EXPECT_EQ(parse(json).rope_theta, 500.0);
 }
 
 TEST(ModelConfigTest, SlidesTheUpperLayersOfQwen2OnlyWhereAsked) {
@@ -210,6 +256,8 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
   lime["torch_dtype"] = "bfloat16";
   Json qwen2 = changed(small_config("qwen2"), "use_sliding_window", true);
   qwen2["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention"};
+  Json mistral = changed(small_config("mistral"), "sliding_window", 7);
+  mistral["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention"};
   const Json llama3 = changed_llama("rope_scaling", {{"rope_type", "llama3"},
                                                      {"factor", 32.0},
                                                      {"low_freq_factor", 1.5},
@@ -222,7 +270,7 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
   const Json res = changed(small_config("resformer"), "resformer", {{"first_layer_only", true}});
   const Json started = changed(changed_llama("initializer_range", 0.1), "model_type", "lime");
   for (const Json& json : {small_config("llama"), small_config("mistral"), small_config("qwen2"),
-                           lime, qwen2, llama3, dense, hyper, res, started}) {
+                           lime, qwen2, mistral, llama3, dense, hyper, res, started}) {
     const Json written = model_config_to_json(parse(json));
     EXPECT_EQ(model_config_to_json(parse(written)), written);
     for (const auto& [key, value] : json.items()) {
@@ -236,6 +284,9 @@ TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
   EXPECT_EQ(error_of(small_config("gpt2")),
             "'config.json': unknown decoder 'gpt2' in model_type; this build knows llama, mistral, "
             "qwen2, lime, denseformer, hyper_connections, resformer");
+  EXPECT_THAT(error_of(small_config("lllama")),
+              ::testing::EndsWith(", resformer; did you mean 'llama'?"));
+  EXPECT_THAT(error_of(small_config("qwen3")), ::testing::EndsWith("hyper_connections, resformer"));
   Json json = small_config("llama");
   json.erase("model_type");
   EXPECT_EQ(error_of(json),
@@ -285,6 +336,12 @@ TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
             "'config.json': 'rope_scaling': 'factor' must be a positive number, got -2");
   EXPECT_EQ(error_of(changed_llama("partial_rotary_factor", 0.5)),
             "'config.json': 'partial_rotary_factor' must be 1, got 0.5");
+  EXPECT_EQ(error_of(changed_llama("is_causal", false)),
+            "'config.json': 'is_causal' must be true: attention to later tokens is not computed, "
+            "got false");
+  EXPECT_EQ(error_of(changed_llama("text_config", small_config("llama"))),
+            "'config.json': 'text_config' must be absent, got the config of a model of several "
+            "modalities; save its language model alone, with the keys of text_config at the top");
   EXPECT_EQ(error_of(changed_llama("quantization_config", {{"bits", 4}})),
             "'config.json': 'quantization_config' must be absent, got quantised weights; use the "
             "checkpoint with full weights");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Embeddings that serve as the output projection too.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint_fixture.h"
@@ -30,6 +31,17 @@ TEST_F(TiedCheckpointTest, NeedsNoOutputProjection) {
   EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
   EXPECT_FALSE(checkpoint.has("lm_head.weight"));
   expect_holds(checkpoint, model_);
+}
+
+TEST_F(TiedCheckpointTest, WarnsOfAnOutputProjectionThatDiffers) {
+  EXPECT_THAT(open(model_).warnings(),
+              ::testing::ElementsAre(
+                  "'" + path().string() +
+                  "': lm_head.weight is used as stored, as transformers 5 does, although "
+                  "config.json ties it to another embedding (transformers 4 uses the embedding); "
+                  "set tie_word_embeddings to false, or remove lm_head.weight"));
+  model_.at("lm_head.weight").values = model_.at("model.embed_tokens.weight").values;
+  EXPECT_THAT(open(model_).warnings(), ::testing::IsEmpty());
 }
 
 TEST_F(TiedCheckpointTest, DropsAnEqualOutputProjection) {

@@ -126,12 +126,22 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
   EXPECT_EQ(error_of("{}"), "tokenizer.json'.model is missing");
   EXPECT_EQ(error_after([](Json& json) { json["model"] = 3; }),
             "tokenizer.json': model must be an object, got 3");
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }),
-            "tokenizer.json': model.vocab must be an object");
+  const std::string unigram =
+      "tokenizer.json': model.vocab must be an object, got a list, as of a Unigram model; put the "
+      "SentencePiece tokenizer.model of the checkpoint in place of this file";
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }), unigram);
   EXPECT_EQ(error_after([](Json& json) {
               json["model"]["vocab"] = {1, "b", {{"id", 3}}};
             }),
-            "tokenizer.json': model.vocab must be an object");
+            unigram);
+  EXPECT_EQ(error_after([](Json& json) {
+              json["model"]["type"] = "Unigram";
+              json["model"]["vocab"] = Json::array({Json::array({"<unk>", 0.0})});
+            }),
+            unigram);
+  EXPECT_EQ(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
+            "tokenizer.json': is a Git LFS pointer, the file itself was not downloaded; run git "
+            "lfs pull in its folder");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["byte_fallback"] = "yes"; }),
             R"(tokenizer.json': model.byte_fallback must be true or false, got "yes")");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["unk_token"] = "<unk>"; }),

@@ -9,6 +9,7 @@
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -53,6 +54,19 @@ TEST_F(DocumentTest, OpensACheckpointByItsFolderOrAFileInIt) {
     EXPECT_EQ(document.label, "tiny");
     ASSERT_NE(document.checkpoint, nullptr);
   }
+}
+
+TEST_F(DocumentTest, OpensTheFoldersOfTheReleasedTraining) {
+  const fs::path folder = toPath(checkpointFolder());
+  lime::testing::move_to_released_layout(folder);
+  for (const fs::path& path : {folder, folder / "final", folder / "config/config.json"}) {
+    EXPECT_EQ(openDocument(path).kind, DocumentKind::kCheckpoint) << path;
+  }
+}
+
+TEST_F(DocumentTest, SaysWhatOtherFormatsNeed) {
+  EXPECT_THAT(refusalOf(write("model.gguf", "GGUF")), HasSubstr("GGUF is not read"));
+  EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("it contains model.gguf"));
 }
 
 TEST_F(DocumentTest, OutlineOfACaptureNamesItsSites) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/golden/model/<name>/: small random checkpoints with what transformers computes.
 
-Run:  python make_model_goldens.py      (numpy, h5py, torch, transformers, safetensors)
+Run:  python make_model_goldens.py [NAME...]      (numpy, h5py, torch, transformers, safetensors)
 
 Each folder holds config.json, model.safetensors and golden.h5: ids [batch, seq]; logits [batch,
 seq, vocab] and hidden [1 + layers, batch, seq, hidden] (embeddings, then the residual stream after
@@ -13,6 +13,7 @@ changes nothing else is checked against logits_float32.
 
 import json
 import pathlib
+import sys
 
 import h5py
 import numpy as np
@@ -41,6 +42,11 @@ CONFIGS = {
         rope_scaling=dict(rope_type="linear", factor=4.0)),
     "mistral-window": dict(SMALL, model_type="mistral", rope_theta=10000.0, sliding_window=7,
                            max_position_embeddings=64, head_dim=8, tie_word_embeddings=False),
+    # transformers 5 loads it as Ministral.
+    "mistral-layer-types": dict(
+        SMALL, model_type="mistral", rope_theta=10000.0, sliding_window=7,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        max_position_embeddings=64, head_dim=8, tie_word_embeddings=False),
     "qwen2-plain": dict(SMALL, model_type="qwen2", rope_theta=1000000.0, use_sliding_window=False,
                         max_position_embeddings=64, tie_word_embeddings=True),
     "qwen2-window": dict(SMALL, model_type="qwen2", rope_theta=1000000.0, use_sliding_window=True,
@@ -121,7 +127,8 @@ def randomise(model):
 
 
 def main():
-    for name, settings in CONFIGS.items():
+    for name in sys.argv[1:] or CONFIGS:
+        settings = CONFIGS[name]
         folder = HERE / "model" / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(settings, indent=2) + "\n")

@@ -51,6 +51,7 @@ std::vector<GoldenCase> golden_cases() {
                              "llama-llama3-rope",
                              "llama-linear-rope",
                              "mistral-window",
+                             "mistral-layer-types",
                              "qwen2-plain",
                              "qwen2-window",
                              "lime-average",

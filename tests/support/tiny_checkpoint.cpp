@@ -133,6 +133,22 @@ void write_tiny_checkpoint(const std::filesystem::path& folder, const ModelConfi
              R"({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": true})");
 }
 
+void move_to_released_layout(const std::filesystem::path& folder) {
+  const auto move = [&](const char* name, const char* into) {
+    if (!std::filesystem::exists(folder / name)) return;
+    std::filesystem::create_directories(folder / into);
+    std::filesystem::rename(folder / name, folder / into / name);
+  };
+  Json config = read_json_file(folder / "config.json");
+  config["model_type"] = "llama";
+  config.erase("lime");
+  write_text(folder / "config.json", config.dump());
+  move("config.json", "config");
+  move("model.safetensors", "final");
+  move("tokenizer.json", "tokenizer");
+  move("tokenizer_config.json", "tokenizer");
+}
+
 std::string tiny_text(int num_words, std::uint64_t seed) {
   constexpr std::array<std::string_view, 12> kWords = {"the",  "cat",  "dogs", "is",  "are", "was",
                                                        "were", "here", "now",  "old", "and", "red"};

@@ -20,6 +20,11 @@ ModelConfig tiny_config(DecoderKind decoder = DecoderKind::kLlama);
 void write_tiny_checkpoint(const std::filesystem::path& folder,
                            const ModelConfig& config = tiny_config(), double weight_scale = 0.2);
 
+/// Moves the files of a checkpoint folder to where train.py of the released LIMe code has them:
+/// config/config.json, final/model.safetensors and, if there is one, a tokenizer/, with `llama` in
+/// config.json.
+void move_to_released_layout(const std::filesystem::path& folder);
+
 /// Some English of about `num_words` words with the four forms of `to be` among them.
 std::string tiny_text(int num_words, std::uint64_t seed = 1);
 

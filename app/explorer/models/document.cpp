@@ -82,6 +82,9 @@ Document openCheckpoint(const fs::path& folder) {
       {QStringLiteral("vocabulary"), count(config.vocab_size)},
       {QStringLiteral("router"), routerWords(config)},
   };
+  for (const std::string& warning : checkpoint->warnings()) {
+    document.outline.push_back({QStringLiteral("warning"), toQString(warning)});
+  }
   document.checkpoint = std::move(checkpoint);
   return document;
 }
@@ -140,6 +143,7 @@ Document openFolder(const fs::path& folder, const CaptureLocator& locator) {
   if (fs::exists(folder / "config.json")) return openCheckpoint(folder);
   if (fs::exists(folder / "capture.h5")) return openCapture(folder / "capture.h5");
   if (fs::exists(folder / "training_log.jsonl")) return openResults(folder, locator);
+  if (seems_checkpoint(folder)) return openCheckpoint(folder);
   throw FormatError(
       "'{}': must be a checkpoint folder (config.json and weights) or hold a capture.h5 or a "
       "training_log.jsonl, has none of them",
@@ -190,6 +194,7 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
     case Beginning::kOther:
       break;
   }
+  if (whole.extension() == ".gguf") return openCheckpoint(whole);  // says what to use instead
   throw FormatError(
       "'{}': must be a checkpoint, a capture, results of lime-metrics or a training log, is none "
       "of them",

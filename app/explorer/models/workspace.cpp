@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "checkpoint/checkpoint.h"
 #include "core/errors.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/text.h"
@@ -37,7 +38,7 @@ Opened openOrRefuse(const QString& path, const CaptureLocator& locator) {
 
 /// The file that changes when the document does.
 std::filesystem::path watchedFile(const Document& document) {
-  if (document.kind == DocumentKind::kCheckpoint) return document.path / "config.json";
+  if (document.kind == DocumentKind::kCheckpoint) return document.checkpoint->files().config;
   return document.path;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/lfs_pointer.h"
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "core/errors.h"
 #include "core/mapped_file.h"
@@ -32,6 +33,7 @@ class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(const std::filesystem::path& path, const SpecialTokens& special) {
     const MappedFile file(path);
+    refuse_lfs_pointer(file.text(), path.string());
     model_ = parse_sentencepiece_model(file.text());
     if (model_ == nullptr) {
       throw FormatError(

@@ -122,7 +122,8 @@ std::optional<std::int32_t> SpecialTokens::eos_id(const Find& token_id,
   return resolve(eos, config_eos_id, token_id, vocab_size);
 }
 
-SpecialTokens read_special_tokens(const fs::path& folder) {
+SpecialTokens read_special_tokens(const TokenizerFiles& files) {
+  const fs::path& folder = files.folder;
   SpecialTokens result;
   read_tokenizer_config(folder, result);
   const fs::path map_path = folder / "special_tokens_map.json";
@@ -130,9 +131,8 @@ SpecialTokens read_special_tokens(const fs::path& folder) {
     read_roles(JsonFields(*json, "'" + map_path.string() + "'"), result);
   }
   read_added_tokens(folder, result);
-  const fs::path config_path = folder / "config.json";
-  if (const auto json = read_if_present(config_path)) {
-    const JsonFields fields(*json, "'" + config_path.string() + "'");
+  if (const auto json = read_if_present(files.config)) {
+    const JsonFields fields(*json, "'" + files.config.string() + "'");
     result.config_bos_id = config_id(fields, "bos_token_id");
     result.config_eos_id = config_id(fields, "eos_token_id");
   }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/tokenizer/added_tokens.h"
 
 namespace lime {
@@ -35,6 +35,6 @@ struct SpecialTokens {
 };
 
 /// @throws FormatError  if a file is there but broken.
-SpecialTokens read_special_tokens(const std::filesystem::path& folder);
+SpecialTokens read_special_tokens(const TokenizerFiles& files);
 
 }  // namespace lime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/lfs_pointer.h"
 #include "checkpoint/tokenizer/json_fields.h"
 #include "core/errors.h"
 #include "core/mapped_file.h"
@@ -29,7 +30,10 @@ class VocabularyFilter {
       return !is_member(level);
     }
     if (event == Event::array_start && is_vocabulary(level)) {
-      throw FormatError("{} must be an object", where_);
+      throw FormatError(
+          "{} must be an object, got a list, as of a Unigram model; put the SentencePiece "
+          "tokenizer.model of the checkpoint in place of this file",
+          where_);
     }
     if (!is_member(level)) return true;
     const std::string& token = keys_[level - 1];
@@ -71,6 +75,7 @@ class VocabularyFilter {
 VocabularyJson read_vocabulary_json(const std::filesystem::path& path,
                                     const std::vector<std::string_view>& member_path) {
   const MappedFile file(path);
+  refuse_lfs_pointer(file.text(), path.string());
   const std::string where = "'" + path.string() + "'";
   VocabularyJson result;
   std::string vocabulary = where;

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint_files.h"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "checkpoint/weight_files.h"
+#include "core/errors.h"
+#include "core/folder.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfigFile = "config.json";
+constexpr const char* kAdapterFile = "adapter_config.json";
+constexpr const char* kNoGguf =
+    "GGUF is not read, use the model's Hugging Face folder (config.json, model.safetensors)";
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// The names in a folder, sorted; none where it cannot be read.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void refuse_adapter(const fs::path& folder) {
+  if (!path_exists(folder / kAdapterFile)) return;
+  const bool is_beside = has_weights(folder);
+  throw FormatError(
+      "'{}': {}; merge the adapter (peft: model.merge_and_unload(), then save_pretrained() into "
+      "another folder){}",
+      folder.string(),
+      is_beside ? "contains adapter_config.json, and transformers loads the adapter on top of the "
+                  "weights"
+                : "is a LoRA adapter without the weights of its base model",
+      is_beside ? ", or remove adapter_config.json to use the weights without it" : "");
+}
+
+/// What train.py of the released LIMe code saves: SAVE/config/config.json and SAVE/final.
+std::optional<CheckpointFiles> released_files(const fs::path& folder) {
+  const fs::path config = fs::path("config") / kConfigFile;
+  if (path_exists(folder / config) && is_folder(folder / "final")) {
+    return CheckpointFiles{folder / config, folder / "final"};
+  }
+  const fs::path save = (folder / "..").lexically_normal();
+  if (!path_exists(save / config)) return std::nullopt;
+  if (has_weights(folder)) return CheckpointFiles{save / config, folder};
+  std::error_code ignored;
+  const bool is_config = fs::equivalent(folder / kConfigFile, save / config, ignored);
+  if (!is_config || !is_folder(save / "final")) return std::nullopt;
+  return CheckpointFiles{save / config, save / "final"};
+}
+
+/// The folders of the commits in a root of Hugging Face's cache.
+std::vector<fs::path> snapshots_in(const fs::path& root) {
+  std::vector<fs::path> folders;
+  for (const std::string& name : names_in(root / "snapshots")) {
+    if (is_folder(root / "snapshots" / name)) folders.push_back(root / "snapshots" / name);
+  }
+  return folders;
+}
+
+[[noreturn]] void refuse_snapshots(const fs::path& root, const std::vector<fs::path>& snapshots) {
+  constexpr std::size_t kShown = 5;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(snapshots.size(), kShown); ++i) {
+    list += fmt::format("{}'{}'", i == 0 ? "" : ", ", snapshots[i].string());
+  }
+  throw IoError(
+      "'{}': is a cache of the Hugging Face Hub with {} snapshots; give one of them: {}{}",
+      root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
+}
+
+/// The checkpoint in an existing folder, if there is one.
+std::optional<CheckpointFiles> locate(const fs::path& folder) {
+  if (path_exists(folder / kConfigFile) && has_weights(folder)) {
+    return CheckpointFiles{folder / kConfigFile, folder};
+  }
+  if (const auto released = released_files(folder)) return released;
+  if (path_exists(folder / kConfigFile)) return CheckpointFiles{folder / kConfigFile, folder};
+  return std::nullopt;
+}
+
+bool has_tokenizer(const fs::path& folder) {
+  const auto has = [&](const char* name) { return path_exists(folder / name); };
+  return has("tokenizer.json") || has("tokenizer.model") ||
+         (has("vocab.json") && has("merges.txt"));
+}
+
+}  // namespace
+
+CheckpointFiles find_checkpoint(const fs::path& folder) {
+  if (!path_exists(folder)) {
+    throw IoError("'{}': there is no such checkpoint folder{}", folder.string(), hub_hint(folder));
+  }
+  if (!is_folder(folder)) {
+    throw IoError("'{}': is a file, expected a checkpoint folder{}{}", folder.string(),
+                  folder.extension() == ".gguf" ? "; " : "",
+                  folder.extension() == ".gguf" ? kNoGguf : "");
+  }
+  refuse_adapter(folder);
+  if (const auto files = locate(folder)) return *files;
+  const std::vector<fs::path> snapshots = snapshots_in(folder);
+  if (snapshots.size() == 1) return find_checkpoint(snapshots.front());
+  if (!snapshots.empty()) refuse_snapshots(folder, snapshots);
+  throw IoError("'{}': the folder holds no config.json, expected a Hugging Face checkpoint{}",
+                folder.string(), other_weights_hint(folder));
+}
+
+bool seems_checkpoint(const fs::path& folder) {
+  return locate(folder) || path_exists(folder / kAdapterFile) || !snapshots_in(folder).empty() ||
+         !other_weights_hint(folder).empty();
+}
+
+TokenizerFiles find_tokenizer(const fs::path& folder) {
+  std::optional<CheckpointFiles> files = locate(folder);
+  if (const auto snapshots = snapshots_in(folder); !files && snapshots.size() == 1) {
+    files = locate(snapshots.front());
+  }
+  if (!files) return {folder, folder / kConfigFile};
+  const fs::path beside = files->config.parent_path();
+  std::vector<fs::path> places = {folder, beside};
+  if (beside != files->weights) {
+    const fs::path save = (beside / "..").lexically_normal();
+    places.insert(places.end(), {files->weights, save / "tokenizer", save});
+  }
+  const auto found = std::find_if(places.begin(), places.end(), has_tokenizer);
+  return {found == places.end() ? folder : *found, files->config};
+}
+
+std::string other_weights_hint(const fs::path& folder) {
+  if (has_weights(folder)) return "; put the config.json of the checkpoint beside the weights";
+  const std::vector<std::string> names = names_in(folder);
+  const auto hint = [](const std::string& name, const std::string& remedy) {
+    return fmt::format("; it contains {}: {}", printable(name, 120), remedy);
+  };
+  for (const std::string& name : names) {
+    if (name == "pytorch_model.bin" || name == "pytorch_model.bin.index.json") {
+      return hint(name, fmt::format("convert it with transformers: "
+                                    "AutoModelForCausalLM.from_pretrained('{0}')"
+                                    ".save_pretrained('{0}-safetensors'), and copy the tokenizer's "
+                                    "files",
+                                    folder.string()));
+    }
+    if (name.starts_with("consolidated.")) {
+      return hint(name,
+                  "download config.json and model*.safetensors of the same model, its Hugging Face "
+                  "format");
+    }
+    if (name.ends_with(".gguf")) return hint(name, kNoGguf);
+    // Variants of transformers: model.fp16.safetensors, model.safetensors.index.fp16.json.
+    const bool is_index = name.starts_with("model.safetensors.index.");
+    const bool is_variant = name.starts_with("model.") && name.ends_with(".safetensors") &&
+                            name.find("-of-") == std::string::npos;
+    if ((is_index && name.ends_with(".json")) || is_variant) {
+      return hint(name, fmt::format("rename it to {}", is_index ? "model.safetensors.index.json"
+                                                                : "model.safetensors"));
+    }
+  }
+  return "";
+}
+
+std::string hub_hint(const fs::path& path) {
+  const std::string id = path.string();
+  const std::size_t slash = id.find('/');
+  const bool is_id = slash != std::string::npos && slash > 0 && slash + 1 < id.size() &&
+                     id.find('/', slash + 1) == std::string::npos && id.front() != '.' &&
+                     id.front() != '~' && path.extension() != ".json";
+  if (!is_id) return "";
+  return fmt::format(
+      "; if it is a model of the Hugging Face Hub, download it first: hf download {} --local-dir "
+      "{}",
+      id, id.substr(slash + 1));
+}
+
+}  // namespace lime

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace lime {
+
+/// The places of a checkpoint's files.
+struct CheckpointFiles {
+  std::filesystem::path config;   ///< config.json
+  std::filesystem::path weights;  ///< folder of model.safetensors or its shards
+};
+
+/// Finds config.json and the weights of the checkpoint that `folder` names:
+///
+///   folder                                           config.json       weights
+///   a Hugging Face folder                            in it             in it
+///   SAVE of the released LIMe code's train.py,       in SAVE/config    in SAVE/final
+///     or SAVE/final, or SAVE/config
+///   a root of Hugging Face's cache, models--ORG--NAME,
+///     with one snapshot                              in the snapshot   in the snapshot
+///
+/// Opens no file.
+/// @throws IoError      if there is no such folder, or it contains no config.json; says what it
+///                      contains instead, and what to do.
+/// @throws FormatError  if it contains a LoRA adapter, which transformers would load.
+CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
+
+/// Whether find_checkpoint() finds a checkpoint in `folder`, or something that it can name, such as
+/// an adapter or GGUF.
+bool seems_checkpoint(const std::filesystem::path& folder);
+
+/// The places of a tokenizer's files.
+struct TokenizerFiles {
+  std::filesystem::path folder;  ///< of tokenizer.json, tokenizer_config.json, ...
+  std::filesystem::path config;  ///< config.json of the checkpoint; it need not exist
+};
+
+/// Finds the tokenizer of the checkpoint in `folder`: in `folder` itself, or else in the folder of
+/// the config.json that find_checkpoint() finds, or for a SAVE of train.py in SAVE/final,
+/// SAVE/tokenizer or SAVE. Its folder is `folder` if none of them has one. Opens no file.
+TokenizerFiles find_tokenizer(const std::filesystem::path& folder);
+
+/// For the error that a folder lacks what is read: "; it contains X: what to do" for weights in a
+/// format that is not read, or for weights without config.json; else an empty text.
+std::string other_weights_hint(const std::filesystem::path& folder);
+
+/// For the error that `path` does not exist: how to download it, where it may be an id of the
+/// Hugging Face Hub, ORG/NAME; else an empty text.
+std::string hub_hint(const std::filesystem::path& path);
+
+}  // namespace lime
