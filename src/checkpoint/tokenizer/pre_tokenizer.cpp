@@ -34,19 +34,19 @@ SplitBehavior read_behavior(const JsonFields& fields, SplitBehavior absent) {
   throw FormatError("{}: behavior '{}' is not supported", fields.where(), *name);
 }
 
-std::unique_ptr<SplitStage> read_split(const JsonFields& fields) {
+std::unique_ptr<SplitStage> read_split(const JsonFields& fields, const std::string& name) {
   const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
   const auto literal = pattern.optional_string("String");
   const std::string regex = literal ? quote_pattern(*literal) : pattern.string("Regex");
   const SplitBehavior behavior = read_behavior(fields, SplitBehavior::kIsolated);
   try {
-    return std::make_unique<SplitStage>(regex, behavior, fields.boolean("invert", false));
+    return std::make_unique<SplitStage>(name, regex, behavior, fields.boolean("invert", false));
   } catch (const FormatError& error) {
     throw FormatError("{}: {}", fields.where(), error.what());
   }
 }
 
-std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields) {
+std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields, const std::string& name) {
   using Prepend = MetaspaceStage::Prepend;
   // Files before tokenizers 0.14 say add_prefix_space instead of prepend_scheme.
   Prepend prepend = fields.boolean("add_prefix_space", true) ? Prepend::kAlways : Prepend::kNever;
@@ -63,7 +63,8 @@ std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields) {
   }
   const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
   if (replacement.empty()) throw FormatError("{}.replacement must not be empty", fields.where());
-  return std::make_unique<MetaspaceStage>(replacement, prepend, fields.boolean("split", true));
+  return std::make_unique<MetaspaceStage>(name, replacement, prepend,
+                                          fields.boolean("split", true));
 }
 
 /// Passes pieces through the stages from one on.
@@ -72,14 +73,15 @@ class Pipeline : public PieceConsumer {
   using StagePointer = std::unique_ptr<const PreTokenizer::Stage>;
   using ScratchPointer = std::unique_ptr<PreTokenizer::StageScratch>;
   Pipeline(std::span<const StagePointer> stages, std::span<const ScratchPointer> scratch,
-           PieceConsumer& consumer)
-      : stages_(stages), scratch_(scratch), consumer_(consumer) {}
+           WorkBudget& budget, PieceConsumer& consumer)
+      : stages_(stages), scratch_(scratch), budget_(budget), consumer_(consumer) {}
 
   void accept(const TextPiece& piece) override {
     if (piece.text.empty()) return;
     if (stages_.empty()) return consumer_.accept(piece);
-    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), consumer_);
-    stages_.front()->split(piece, *scratch_.front(), rest);
+    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), budget_, consumer_);
+    const PreTokenizer::Stage& stage = *stages_.front();
+    stage.split(piece, *scratch_.front(), StageWork(budget_, stage.name()), rest);
   }
 
   bool is_full() const override { return consumer_.is_full(); }
@@ -87,6 +89,7 @@ class Pipeline : public PieceConsumer {
  private:
   std::span<const StagePointer> stages_;
   std::span<const ScratchPointer> scratch_;
+  WorkBudget& budget_;
   PieceConsumer& consumer_;
 };
 
@@ -109,36 +112,38 @@ PreTokenizer::PreTokenizer(const Json& definition, const std::string& where) {
 void PreTokenizer::add(const Json& definition, const std::string& where) {
   const JsonFields fields(definition, where);
   const std::string type = fields.string("type");
+  const std::string name = fmt::format("{}: type '{}'", where, type);
   if (byte_level_) throw FormatError("{}: '{}' after ByteLevel is not supported", where, type);
   if (type == "Sequence") {
     for (const Json& part : fields.array("pretokenizers")) add(part, where);
   } else if (type == "ByteLevel") {
     byte_level_ = true;
     if (fields.boolean("add_prefix_space", true)) {
-      stages_.push_back(std::make_unique<PrefixSpaceStage>());
+      stages_.push_back(std::make_unique<PrefixSpaceStage>(name));
     }
     if (fields.boolean("use_regex", true)) {
-      stages_.push_back(std::make_unique<SplitStage>(kGpt2Pattern, SplitBehavior::kIsolated));
+      stages_.push_back(std::make_unique<SplitStage>(name, kGpt2Pattern, SplitBehavior::kIsolated));
     }
   } else if (type == "Split") {
-    stages_.push_back(read_split(fields));
+    stages_.push_back(read_split(fields, name));
   } else if (type == "Digits") {
     const bool individual = fields.boolean("individual_digits", false);
     stages_.push_back(std::make_unique<SplitStage>(
-        R"(\p{N})", individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
+        name, R"(\p{N})", individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
   } else if (type == "Punctuation") {
     stages_.push_back(std::make_unique<SplitStage>(
-        kPunctuation, read_behavior(fields, SplitBehavior::kIsolated)));
+        name, kPunctuation, read_behavior(fields, SplitBehavior::kIsolated)));
   } else if (type == "Whitespace") {
-    stages_.push_back(
-        std::make_unique<SplitStage>(kWordOrSymbols, SplitBehavior::kRemoved, /*invert=*/true));
+    stages_.push_back(std::make_unique<SplitStage>(name, kWordOrSymbols, SplitBehavior::kRemoved,
+                                                   /*invert=*/true));
   } else if (type == "WhitespaceSplit") {
-    stages_.push_back(std::make_unique<SplitStage>(R"(\s)", SplitBehavior::kRemoved));
+    stages_.push_back(std::make_unique<SplitStage>(name, R"(\s)", SplitBehavior::kRemoved));
   } else if (type == "Metaspace") {
-    stages_.push_back(read_metaspace(fields));
+    stages_.push_back(read_metaspace(fields, name));
   } else {
-    throw FormatError("{}: type '{}' is not supported", where, type);
+    throw FormatError("{} is not supported", name);
   }
+  check_num_stages(stages_.size(), where);
 }
 
 PreTokenizer::Scratch PreTokenizer::make_scratch() const {
@@ -147,8 +152,9 @@ PreTokenizer::Scratch PreTokenizer::make_scratch() const {
   return scratch;
 }
 
-void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, PieceConsumer& consumer) const {
-  Pipeline(stages_, scratch.stages, consumer).accept(piece);
+void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, WorkBudget& budget,
+                         PieceConsumer& consumer) const {
+  Pipeline(stages_, scratch.stages, budget, consumer).accept(piece);
 }
 
 }  // namespace lime
