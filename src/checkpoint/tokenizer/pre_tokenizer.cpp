@@ -15,8 +15,18 @@ namespace {
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// Unicode's punctuation and ASCII's, as the Punctuation component counts it.
-constexpr std::string_view kPunctuation = R"([\p{P}$+<=>^`|~])";
+/// ASCII's symbols and Unicode's punctuation as the Punctuation component counts it. The tables of
+/// `tokenizers` 0.23.3 are of Unicode 8: they have two characters that are symbols today, and lack
+/// those that PCRE2 10.42 has added. Asked of the component, code point by code point.
+constexpr std::string_view kPunctuation =
+    R"([\p{P}\x{166D}\x{111C9}$+<=>^`|~](?<![)"
+    R"(\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}-\x{1B7E}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D})"
+    R"(\x{10EAD}\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B})"
+    R"(\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B}\x{11944}-\x{11946}\x{119E2})"
+    R"(\x{11A3F}-\x{11A46}\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11C41}-\x{11C45})"
+    R"(\x{11C70}-\x{11C71}\x{11EF7}-\x{11EF8}\x{11FFF}\x{12FF1}-\x{12FF2}\x{16E97}-\x{16E9A})"
+    R"(\x{16FE2}\x{1E95E}-\x{1E95F})"
+    R"(]))";
 
 /// `\w` and `\s` here are those of Rust's regex, whose words include the two joiners.
 constexpr std::string_view kWordOrSymbols =
