@@ -8,20 +8,21 @@
 namespace lime {
 
 Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits) {
+  const RouteScales scales(edits);
   for (std::int64_t layer = 1; layer < routers.num_layers(); ++layer) {
     MatrixD& weights = routers.weights[static_cast<std::size_t>(layer)];
-    weights.array() *= edit_scales(edits, layer, weights.rows()).array();
+    weights.array() *= edit_scales(scales, layer, weights.rows()).array();
   }
   return routers;
 }
 
-MatrixD edit_scales(const std::vector<RouterEdit>& edits, std::int64_t layer,
+MatrixD edit_scales(const RouteScales& edits, std::int64_t layer,
                     std::int64_t num_key_value_heads) {
   MatrixD scales = MatrixD::Ones(num_key_value_heads, (layer + 1) * num_key_value_heads);
   if (layer == 0) return scales;
   for (std::int64_t source = 0; source <= layer; ++source) {
     scales.middleCols(source * num_key_value_heads, num_key_value_heads) =
-        edited_scales(edits, layer, source, num_key_value_heads);
+        edits.block(layer, source, num_key_value_heads);
   }
   return scales;
 }
@@ -47,6 +48,7 @@ EditedRouters::EditedRouters(std::shared_ptr<const RouterExploration> trained)
 
 void EditedRouters::set_edits(std::vector<RouterEdit> edits) {
   std::swap(edits_, edits);
+  edit_scales_ = RouteScales(edits_);
   // What both lists begin and end with makes no difference: the order of edits does not count.
   const auto [before, after] =
       std::mismatch(edits.begin(), edits.end(), edits_.begin(), edits_.end());
@@ -72,7 +74,7 @@ void EditedRouters::mark_stale(const RouterEdit& edit) {
 
 void EditedRouters::refresh_block(std::int64_t layer, std::int64_t source) {
   const std::int64_t heads = trained_->num_heads();
-  const MatrixD scales = edited_scales(edits_, layer, source, heads);
+  const MatrixD scales = edit_scales_.block(layer, source, heads);
   RouteState state = RouteState::kScaled;
   double value = trained_->layer_values(RouterQuantity::kSigned)(layer, source);
   if ((scales.array() == 1.0).all()) {
@@ -92,13 +94,13 @@ RouteState EditedRouters::state(std::int64_t layer, std::int64_t source) const {
 }
 
 MatrixD EditedRouters::scales(std::int64_t layer) const {
-  return edit_scales(edits_, layer, trained_->num_heads());
+  return edit_scales(edit_scales_, layer, trained_->num_heads());
 }
 
 double EditedRouters::weight(std::int64_t layer, std::int64_t head, std::int64_t source,
                              std::int64_t source_head) const {
   const MatrixD& weights = trained_->routers().weights[static_cast<std::size_t>(layer)];
-  const double scale = layer == 0 ? 1.0 : edited_scale(edits_, layer, head, source, source_head);
+  const double scale = layer == 0 ? 1.0 : edit_scales_.at(layer, head, source, source_head);
   return weights(head, source * trained_->num_heads() + source_head) * scale;
 }
 

@@ -17,8 +17,7 @@ Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits);
 
 /// The scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads]: 1 where no edit
 /// names it.
-MatrixD edit_scales(const std::vector<RouterEdit>& edits, std::int64_t layer,
-                    std::int64_t num_key_value_heads);
+MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t num_key_value_heads);
 
 /// Weights that an edit names in routers of this shape. Layer 0 has none.
 std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
@@ -65,6 +64,7 @@ class EditedRouters {
 
   std::shared_ptr<const RouterExploration> trained_;
   std::vector<RouterEdit> edits_;
+  RouteScales edit_scales_{edits_};
   MatrixD layer_values_;
   std::vector<RouteState> states_;  ///< by place()
   std::vector<bool> is_stale_;      ///< likewise

@@ -50,14 +50,13 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
 }
 
 /// @param router  columns = (buffered layer * kv_heads + buffered head) * dims + dimension
-MatrixF edited(MatrixF router, const std::vector<RouterEdit>& edits, std::int64_t layer) {
-  if (edits.empty()) return router;
+MatrixF edited(MatrixF router, const RouteScales& scales, std::int64_t layer) {
   const std::int64_t heads = router.rows();
   const std::int64_t dims = router.cols() / ((layer + 1) * heads);
   for (std::int64_t head = 0; head < heads; ++head) {
     for (std::int64_t route = 0; route < (layer + 1) * heads; ++route) {
       router.row(head).segment(route * dims, dims) *=
-          static_cast<float>(edited_scale(edits, layer, head, route / heads, route % heads));
+          static_cast<float>(scales.at(layer, head, route / heads, route % heads));
     }
   }
   return router;
@@ -65,12 +64,13 @@ MatrixF edited(MatrixF router, const std::vector<RouterEdit>& edits, std::int64_
 
 void read_routers(const Checkpoint& checkpoint, const std::vector<RouterEdit>& edits,
                   CapturePlan& plan) {
+  const RouteScales scales(edits);
   for (int layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
     if (const auto weights = read_full_router(checkpoint, layer)) {
-      plan.router.emplace(layer, edited(*weights, edits, layer));
+      plan.router.emplace(layer, edited(*weights, scales, layer));
     }
     if (const auto weights = read_router_dimensions(checkpoint, layer)) {
-      plan.router_dimensions.emplace(layer, edited(*weights, edits, layer));
+      plan.router_dimensions.emplace(layer, edited(*weights, scales, layer));
     }
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 
 #include "checkpoint/router_layout.h"
@@ -15,6 +14,7 @@ namespace lime {
 namespace {
 
 constexpr const char* kFormat = "lime-router-edit/1";
+constexpr std::int64_t kAny = -1;  // no part of a route is negative
 
 std::optional<std::int64_t> read_route_part(const Json& value, const std::string& where,
                                             const std::string& key) {
@@ -85,13 +85,6 @@ std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
 
 }  // namespace
 
-bool RouterEdit::names(std::int64_t of_layer, std::int64_t of_head, std::int64_t of_source,
-                       std::int64_t of_source_head) const {
-  return layer.value_or(of_layer) == of_layer && head.value_or(of_head) == of_head &&
-         source.value_or(of_source) == of_source &&
-         source_head.value_or(of_source_head) == of_source_head;
-}
-
 bool RouterEdit::names_same_as(const RouterEdit& other) const {
   return layer == other.layer && head == other.head && source == other.source &&
          source_head == other.source_head;
@@ -149,25 +142,42 @@ void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig&
   }
 }
 
-double edited_scale(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t head,
-                    std::int64_t source, std::int64_t source_head) {
-  double scale = 1.0;
+RouteScales::RouteScales(const std::vector<RouterEdit>& edits) {
   for (const RouterEdit& edit : edits) {
-    if (edit.names(layer, head, source, source_head)) scale *= edit.scale;
+    const std::array parts = {edit.layer, edit.head, edit.source, edit.source_head};
+    std::array<bool, 4> names{};
+    Route route{};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      names[i] = parts[i].has_value();
+      route[i] = parts[i].value_or(kAny);
+    }
+    auto group = std::find_if(groups_.begin(), groups_.end(),
+                              [&](const Group& other) { return other.names == names; });
+    if (group == groups_.end()) group = groups_.insert(group, {.names = names, .scales = {}});
+    group->scales.try_emplace(route, 1.0).first->second *= edit.scale;
+  }
+}
+
+double RouteScales::at(std::int64_t layer, std::int64_t head, std::int64_t source,
+                       std::int64_t source_head) const {
+  double scale = 1.0;
+  for (const Group& group : groups_) {
+    Route route = {layer, head, source, source_head};
+    for (std::size_t i = 0; i < route.size(); ++i) {
+      if (!group.names[i]) route[i] = kAny;
+    }
+    const auto found = group.scales.find(route);
+    if (found != group.scales.end()) scale *= found->second;
   }
   return scale;
 }
 
-MatrixD edited_scales(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t source,
-                      std::int64_t num_key_value_heads) {
-  std::vector<RouterEdit> naming;
-  std::copy_if(edits.begin(), edits.end(), std::back_inserter(naming), [&](const auto& edit) {
-    return edit.layer.value_or(layer) == layer && edit.source.value_or(source) == source;
-  });
+MatrixD RouteScales::block(std::int64_t layer, std::int64_t source,
+                           std::int64_t num_key_value_heads) const {
   MatrixD scales(num_key_value_heads, num_key_value_heads);
   for (std::int64_t head = 0; head < num_key_value_heads; ++head) {
     for (std::int64_t other = 0; other < num_key_value_heads; ++other) {
-      scales(head, other) = edited_scale(naming, layer, head, source, other);
+      scales(head, other) = at(layer, head, source, other);
     }
   }
   return scales;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +23,6 @@ struct RouterEdit {
   std::optional<std::int64_t> source_head;  ///< buffered head
   double scale = 0.0;                       ///< of the weight; 0 switches the route off
 
-  bool names(std::int64_t of_layer, std::int64_t of_head, std::int64_t of_source,
-             std::int64_t of_source_head) const;
   /// Whether both name the same routes, whatever their scales.
   bool names_same_as(const RouterEdit& other) const;
 
@@ -43,13 +43,29 @@ Json router_edits_to_json(const std::vector<RouterEdit>& edits);
 ///                          the model has no routers, or routers without weights of their own.
 void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig& config);
 
-/// The product of the scales of all edits that name this route.
-double edited_scale(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t head,
-                    std::int64_t source, std::int64_t source_head);
+/// The scales of routes: for each route the product of the scales of all edits that name it. The
+/// time of a look-up does not depend on the number of edits. Thread-safe.
+class RouteScales {
+ public:
+  explicit RouteScales(const std::vector<RouterEdit>& edits);
 
-/// edited_scale() of all routes from the heads of the buffered layer `source` to those of `layer`,
-/// [head, source_head], in one walk over the edits and one over those that name some of them.
-MatrixD edited_scales(const std::vector<RouterEdit>& edits, std::int64_t layer, std::int64_t source,
-                      std::int64_t num_key_value_heads);
+  double at(std::int64_t layer, std::int64_t head, std::int64_t source,
+            std::int64_t source_head) const;
+
+  /// Of all routes from the heads of the buffered layer `source` to those of `layer`,
+  /// [head, source_head].
+  MatrixD block(std::int64_t layer, std::int64_t source, std::int64_t num_key_value_heads) const;
+
+ private:
+  /// layer, head, source and source_head, or kAny where an edit does not name it.
+  using Route = std::array<std::int64_t, 4>;
+
+  /// Edits that name the same of the four parts of a route.
+  struct Group {
+    std::array<bool, 4> names{};
+    std::map<Route, double> scales;
+  };
+  std::vector<Group> groups_;  // at most 16
+};
 
 }  // namespace lime

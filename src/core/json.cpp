@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/errors.h"
 #include "core/mapped_file.h"
@@ -21,6 +24,125 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
+/// Builds a value from the parser's events in linear time. nlohmann's own builder looks for each
+/// key among all earlier ones, and with a callback walks through a container after each element.
+class JsonBuilder : public nlohmann::json_sax<Json> {
+ public:
+  JsonBuilder(std::string_view text, std::string_view where, const JsonFilter& keep)
+      : text_(text), where_(where), keep_(keep) {}
+
+  Json take_root() { return std::move(root_); }
+
+  bool null() override { return add_value(nullptr); }
+  bool boolean(bool value) override { return add_value(value); }
+  bool number_integer(number_integer_t value) override { return add_value(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add_value(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override {
+    return add_value(value);
+  }
+  bool string(string_t& value) override { return add_value(std::move(value)); }
+  bool binary(binary_t& value) override { return add_value(std::move(value)); }
+  bool start_object(std::size_t /*size*/) override {
+    return open(Event::object_start, Json::object());
+  }
+  bool start_array(std::size_t /*size*/) override {
+    return open(Event::array_start, Json::array());
+  }
+  bool key(string_t& name) override {
+    Container& object = open_.back();
+    object.key = name;
+    Json value = std::move(name);
+    object.keeps_member = keeps(Event::key, value);
+    return true;
+  }
+  bool end_object() override {
+    collect_members(open_.back());
+    return close(Event::object_end);
+  }
+  bool end_array() override { return close(Event::array_end); }
+
+  bool parse_error(std::size_t byte, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    constexpr int kFirstIdOfOthers = 200;  // 1xx: a parse_error
+    if (error.id >= kFirstIdOfOthers) {
+      throw FormatError("{}: is not usable JSON: {}", where_, error.what());
+    }
+    if (text_.empty()) throw FormatError("{}: is empty, expected JSON", where_);
+    throw FormatError("{}: is not valid JSON at {}{}", where_, line_and_column(text_, byte),
+                      byte >= text_.size() ? "; the file seems to be cut short" : "");
+  }
+
+ private:
+  using Event = Json::parse_event_t;
+
+  /// An array or object whose end is still to come.
+  struct Container {
+    Json value;
+    bool is_kept = true;
+    std::vector<std::pair<std::string, Json>> members = {};  // of an object
+    std::string key = {};
+    bool keeps_member = true;
+  };
+
+  bool keeps(Event event, Json& value) {
+    const auto depth = static_cast<int>(open_.size());
+    if (depth > kMaxDepth) {
+      throw FormatError("{}: JSON nests deeper than {} levels", where_, kMaxDepth);
+    }
+    return !keep_ || keep_(depth, event, value);
+  }
+
+  bool add_value(Json value) {
+    if (keeps(Event::value, value)) place(std::move(value));
+    return true;
+  }
+
+  bool open(Event event, Json value) {
+    const bool is_kept = keeps(event, value);
+    open_.push_back({.value = std::move(value), .is_kept = is_kept});
+    return true;
+  }
+
+  bool close(Event event) {
+    Json value = std::move(open_.back().value);
+    const bool is_kept = open_.back().is_kept;
+    open_.pop_back();
+    if (keeps(event, value) && is_kept) place(std::move(value));
+    return true;
+  }
+
+  void place(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (Container& parent = open_.back(); parent.value.is_array()) {
+      parent.value.push_back(std::move(value));
+    } else if (parent.keeps_member) {
+      parent.members.emplace_back(std::move(parent.key), std::move(value));
+    }
+  }
+
+  /// Of equal keys the last value counts, in the place of the first.
+  static void collect_members(Container& container) {
+    auto& object = container.value.get_ref<Json::object_t&>();
+    object.reserve(container.members.size());
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (auto& [key, value] : container.members) {
+      const auto [place, is_new] = places.try_emplace(key, object.size());
+      if (is_new) {
+        object.emplace_back(key, std::move(value));
+      } else {
+        object.begin()[static_cast<std::ptrdiff_t>(place->second)].second = std::move(value);
+      }
+    }
+  }
+
+  std::string_view text_;
+  std::string_view where_;
+  const JsonFilter& keep_;
+  std::vector<Container> open_;
+  Json root_;
+};
+
 }  // namespace
 
 Json read_json_file(const std::filesystem::path& path) {
@@ -29,22 +151,9 @@ Json read_json_file(const std::filesystem::path& path) {
 }
 
 Json parse_json(std::string_view text, std::string_view where, const JsonFilter& keep) {
-  const auto limit_depth = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kMaxDepth) {
-      throw FormatError("{}: JSON nests deeper than {} levels", where, kMaxDepth);
-    }
-    return !keep || keep(depth, event, value);
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), limit_depth);
-  } catch (const nlohmann::json::parse_error& error) {
-    if (text.empty()) throw FormatError("{}: is empty, expected JSON", where);
-    const bool cut_short = error.byte >= text.size();
-    throw FormatError("{}: is not valid JSON at {}{}", where, line_and_column(text, error.byte),
-                      cut_short ? "; the file seems to be cut short" : "");
-  } catch (const nlohmann::json::exception& error) {
-    throw FormatError("{}: is not usable JSON: {}", where, error.what());
-  }
+  JsonBuilder builder(text, where, keep);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take_root();
 }
 
 }  // namespace lime

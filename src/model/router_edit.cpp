@@ -13,6 +13,7 @@ void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& dec
   if (edits.empty()) return;
   const ModelConfig& config = decoder.config();
   check_router_edits(edits, config);
+  const RouteScales scales(edits);
   const at::NoGradGuard no_grad;
   const std::int64_t heads = config.num_key_value_heads;
   const std::int64_t mixed = config.lime.head_mixing ? heads : 1;
@@ -24,9 +25,8 @@ void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& dec
     for (std::int64_t head = 0; head < heads; ++head) {
       for (std::int64_t place = 0; place < std::ssize(sources); ++place) {
         for (std::int64_t other = 0; other < mixed; ++other) {
-          const double scale =
-              edited_scale(edits, layer, head, sources[static_cast<std::size_t>(place)],
-                           config.lime.head_mixing ? other : head);
+          const double scale = scales.at(layer, head, sources[static_cast<std::size_t>(place)],
+                                         config.lime.head_mixing ? other : head);
           if (scale != 1.0) router[head][place][other].mul_(scale);
         }
       }

@@ -41,7 +41,8 @@ std::string training_text(const TextSource& source) {
   return all;
 }
 
-/// How transformers makes LLaMA's tokenizer of tokenizer.model.
+/// How transformers makes LLaMA's tokenizer of tokenizer.model. Without `legacy` the fast one of
+/// transformers 4 puts no space before a text that begins with one, which SentencePiece does.
 Json tokenizer_config() {
   return {{"tokenizer_class", "LlamaTokenizer"},
           {"bos_token", "<s>"},
@@ -49,7 +50,7 @@ Json tokenizer_config() {
           {"unk_token", "<unk>"},
           {"add_bos_token", true},
           {"add_eos_token", false},
-          {"legacy", false}};
+          {"legacy", true}};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/output_lock.h"
 #include "core/program.h"
 #include "train/tensor_bytes.h"
+#include "train/tokenizer_files.h"
 #include "train/train_log.h"
 #include "train/training_state.h"
 
@@ -153,7 +154,8 @@ class Run {
   }
 
   void write_descriptions() {
-    for (const auto& [name, content] : job_.files) {
+    for (const auto& [name, content] :
+         files_for_transformers(job_.files, job_.decoder.config().decoder)) {
       write_file_atomically(options_.output / name, content);
     }
     write_file_atomically(options_.output / kOptionsFile, description_.dump(2) + "\n");

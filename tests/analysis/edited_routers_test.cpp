@@ -15,6 +15,12 @@ std::vector<RouterEdit> some_edits() {
           {.layer = 1, .head = {}, .source = 3, .source_head = {}, .scale = 7.0}};
 }
 
+bool names(const RouterEdit& edit, std::int64_t layer, std::int64_t head, std::int64_t column) {
+  return edit.layer.value_or(layer) == layer && edit.head.value_or(head) == head &&
+         edit.source.value_or(column / 2) == column / 2 &&
+         edit.source_head.value_or(column % 2) == column % 2;
+}
+
 TEST(EditedRoutersTest, ScaleEveryWeightByTheProductOfTheEditsThatNameIt) {
   const std::vector<RouterEdit> edits = some_edits();
   Routers routers = Routers::identity(4, 2);
@@ -26,10 +32,13 @@ TEST(EditedRoutersTest, ScaleEveryWeightByTheProductOfTheEditsThatNameIt) {
   const Routers edited = edited_routers(routers, edits);
   EXPECT_EQ(edited.weights[0], routers.weights[0]) << "layer 0 has no router";
   for (std::int64_t layer = 1; layer < 4; ++layer) {
-    const MatrixD scales = edit_scales(edits, layer, 2);
+    const MatrixD scales = edit_scales(RouteScales(edits), layer, 2);
     for (std::int64_t head = 0; head < 2; ++head) {
       for (std::int64_t column = 0; column < 2 * (layer + 1); ++column) {
-        const double scale = edited_scale(edits, layer, head, column / 2, column % 2);
+        double scale = 1.0;
+        for (const RouterEdit& edit : edits) {
+          if (names(edit, layer, head, column)) scale *= edit.scale;
+        }
         EXPECT_EQ(scales(head, column), scale);
         const auto at = static_cast<std::size_t>(layer);
         EXPECT_EQ(edited.weights[at](head, column), scale * routers.weights[at](head, column));
@@ -44,7 +53,7 @@ TEST(EditedRoutersTest, CountTheWeightsOfAnEdit) {
     for (std::int64_t layer = 1; layer < 4; ++layer) {
       for (std::int64_t head = 0; head < 2; ++head) {
         for (std::int64_t column = 0; column < 2 * (layer + 1); ++column) {
-          count += edit.names(layer, head, column / 2, column % 2) ? 1 : 0;
+          count += names(edit, layer, head, column) ? 1 : 0;
         }
       }
     }
@@ -59,7 +68,7 @@ void expect_whole(const EditedRouters& edited) {
   const std::int64_t heads = whole.num_key_value_heads;
   for (std::int64_t layer = 0; layer < whole.num_layers(); ++layer) {
     const auto at = static_cast<std::size_t>(layer);
-    const MatrixD scales = edit_scales(edited.edits(), layer, heads);
+    const MatrixD scales = edit_scales(RouteScales(edited.edits()), layer, heads);
     EXPECT_EQ(edited.scales(layer), scales);
     for (std::int64_t source = 0; source <= layer; ++source) {
       // Sums of 4 weights below 20, in another order at worst.

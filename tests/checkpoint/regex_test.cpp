@@ -17,9 +17,10 @@ namespace {
 std::vector<std::string> matches(const std::string& pattern, const std::string& text) {
   const Regex regex(pattern);
   RegexMatcher matcher(regex);
+  WorkBudget budget(text.size());
   std::vector<std::string> found;
   std::size_t at = 0;
-  while (const auto match = matcher.find(text, at)) {
+  while (const auto match = matcher.find(text, at, StageWork(budget, "test"))) {
     if (match->end == match->begin) break;
     found.push_back(text.substr(match->begin, match->end - match->begin));
     at = match->end;
@@ -95,14 +96,46 @@ TEST(RegexTest, DeepMatchesEndInAResultOrAnError) {
   const Regex groups("(?:a|b)*c");
   RegexMatcher matcher(groups);
   std::string text(1 << 20, 'a');
+  WorkBudget budget(text.size());
+  const StageWork work(budget, "test");
   try {
-    EXPECT_FALSE(matcher.find(text, text.size() - 10).has_value());
+    EXPECT_FALSE(matcher.find(text, text.size() - 10, work).has_value());
     text += 'c';
-    const auto match = matcher.find(text, 0);
+    const auto match = matcher.find(text, 0, work);
     ASSERT_TRUE(match.has_value());
     EXPECT_EQ(match->end, text.size());
   } catch (const InvalidArgument& error) {
-    EXPECT_NE(std::string(error.what()).find("bounded time"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("bounded memory"), std::string::npos);
+  }
+}
+
+TEST(RegexTest, SearchesBeyondOneCallOfPcre2) {
+  for (const std::size_t gap : {0, 1, 63, 64, 65, 66, 1000}) {
+    std::string text;
+    while (text.size() < gap) text += "\u00E9";
+    const std::string number = "12";
+    EXPECT_EQ(matches(R"(\d+)", text + number + text), Strings{number}) << gap;
+    EXPECT_EQ(matches("(?<=\u00E9|^)\\d+", text + number), Strings{number}) << gap;
+    EXPECT_EQ(matches(R"(\d$)", text), Strings{}) << gap;
+  }
+}
+
+TEST(RegexTest, MatchesThatTakeManyStepsEqualThoseThatTakeFew) {
+  const std::string spaces(10000, ' ');
+  EXPECT_EQ(matches(R"(\s+$)", spaces + "a" + spaces), Strings{spaces});
+  EXPECT_EQ(matches(R"(\s*[\r\n]+|\s+(?!\S)|\s+)", spaces + "a" + spaces + "\nb"),
+            (Strings{spaces.substr(1), " ", spaces + "\n"}));
+}
+
+TEST(RegexTest, PatternsWithExponentialTimeAreRefused) {
+  const std::string text = std::string(3000, 'a') + "\n#";
+  for (const char* pattern : {R"((?:[\s\S]|[\s\S]){20}##|[\s\S])", R"((?:\w|\w){18}#|\w|.)",
+                              R"((?:[\s\S]|[\s\S]){20}##)", R"((\w*)*#)"}) {
+    EXPECT_EQ(
+        testing::refusal_of<InvalidArgument>([&] { matches(pattern, text); }),
+        "test: the pattern must match in at most 130020000 steps on a text of 3002 bytes; the "
+        "tokenizer's file is malicious or broken, or the text is unusual")
+        << pattern;
   }
 }
 

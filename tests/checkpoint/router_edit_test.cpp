@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "core/errors.h"
 #include "support/tiny_checkpoint.h"
 
@@ -32,8 +34,22 @@ TEST(RouterEditFileTest, KnowsEditsOfTheSameRoutes) {
                               {"layer": 2, "head": 0, "scale": 0}])");
   EXPECT_TRUE(some[0].names_same_as(some[1]));
   EXPECT_FALSE(some[0].names_same_as(some[2]));
-  EXPECT_EQ(edited_scale(some, 2, 1, 0, 0), 0.0);
-  EXPECT_EQ(edited_scale(some, 1, 1, 0, 0), 1.0);
+  EXPECT_EQ(RouteScales(some).at(2, 1, 0, 0), 0.0);
+  EXPECT_EQ(RouteScales(some).at(1, 1, 0, 0), 1.0);
+}
+
+TEST(RouteScalesTest, LookUpsDoNotWalkThroughTheEdits) {
+  std::vector<RouterEdit> many;
+  for (int i = 0; i < 200000; ++i) {
+    many.push_back({.layer = 1 + i % 3, .head = {}, .source = 0, .source_head = {}, .scale = 1.0});
+  }
+  many.push_back({.layer = 2, .head = 1, .source = {}, .source_head = {}, .scale = 3.0});
+  const auto begin = std::clock();
+  const RouteScales scales(many);
+  double sum = 0.0;
+  for (int i = 0; i < 100000; ++i) sum += scales.at(2, i % 2, i % 3, 0);
+  EXPECT_EQ(sum, 200000.0);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10.0);
 }
 
 TEST(RouterEditFileTest, NamesTheFirstFault) {

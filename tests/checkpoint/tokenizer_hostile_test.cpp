@@ -11,6 +11,7 @@
 #include "checkpoint/tokenizer_files.h"
 #include "core/errors.h"
 #include "core/random.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -148,6 +149,9 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
             "tokenizer.json': unk_token must be in the vocabulary, got '<unk>'");
   EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0].erase("content"); }),
             "tokenizer.json'.added_tokens.content is missing");
+  EXPECT_EQ(
+      error_after([](Json& json) { json["added_tokens"][0]["content"] = std::string(1025, 's'); }),
+      "tokenizer.json'.added_tokens.content must have at most 1024 bytes, got 1025");
   EXPECT_EQ(error_after([](Json& json) { json["added_tokens"] = 1; }),
             "tokenizer.json'.added_tokens must be an array, got 1");
   EXPECT_EQ(error_after([](Json& json) { json["pre_tokenizer"] = "ByteLevel"; }),
@@ -190,6 +194,77 @@ TEST(TokenizerHostileTest, PatternsMustBeSound) {
               json["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", 1}}}};
             }),
             "tokenizer.json': pre_tokenizer.pattern.Regex must be a string, got 1");
+}
+
+/// What encoding `text` is refused with, without the folder of the file.
+std::string encoding_error(const std::function<void(Json&)>& change, const std::string& text) {
+  Json json = small();
+  change(json);
+  const auto tokenizer = testing::load_tokenizer_json(json);
+  const std::string message =
+      testing::refusal_of<InvalidArgument>([&] { tokenizer->encode(text); });
+  return message.substr(message.find("tokenizer.json"));
+}
+
+TEST(TokenizerHostileTest, StagesThatMultiplyTheTextAreRefused) {
+  const std::string rule =
+      "a text of 10 bytes must not grow to more than 1051136 bytes; the tokenizer's file is "
+      "malicious or broken";
+  const Json doubling = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  const Json doubling_regex = {
+      {"type", "Replace"}, {"pattern", {{"Regex", "a"}}}, {"content", "aa"}};
+  const Json prepend = {{"type", "Prepend"}, {"prepend", std::string(2000000, 'a')}};
+  const auto normalizer = [](const Json& step, std::size_t count) {
+    return [=](Json& json) {
+      json["normalizer"] = {{"type", "Sequence"}, {"normalizers", Json(count, step)}};
+    };
+  };
+  const std::string text(10, 'a');
+  const std::string place = "tokenizer.json': normalizer: type '";
+  EXPECT_EQ(encoding_error(normalizer(doubling, 40), text), place + "Replace': " + rule);
+  EXPECT_EQ(encoding_error(normalizer(doubling_regex, 40), text), place + "Replace': " + rule);
+  EXPECT_EQ(encoding_error(normalizer(prepend, 1), text), place + "Prepend': " + rule);
+  EXPECT_EQ(
+      encoding_error(
+          [](Json& json) {
+            const Json stage = {{"type", "Metaspace"}, {"replacement", "  "}, {"split", false}};
+            json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json(40, stage)}};
+          },
+          text),
+      "tokenizer.json': pre_tokenizer: type 'Metaspace': " + rule);
+  Json json = small();
+  json["decoder"] = {{"type", "Sequence"}, {"decoders", Json(40, doubling)}};
+  const std::string message =
+      testing::refusal_of<InvalidArgument>([&] { testing::load_tokenizer_json(json)->piece(0); });
+  EXPECT_NE(message.find("tokenizer.json': decoder: type 'Replace': a text of 1 bytes must not"),
+            std::string::npos)
+      << message;
+}
+
+TEST(TokenizerHostileTest, PatternsWithExponentialTimeNameTheirStage) {
+  const auto message = encoding_error(
+      [](Json& json) {
+        json["pre_tokenizer"] = {{"type", "Split"},
+                                 {"pattern", {{"Regex", R"((?:\w|\w){18}#|\w|.)"}}},
+                                 {"behavior", "Isolated"}};
+      },
+      std::string(3000, 'a') + "\n#");
+  EXPECT_EQ(message.substr(0, message.find(" steps")),
+            "tokenizer.json': pre_tokenizer: type 'Split': the pattern must match in at most "
+            "130020000");
+}
+
+TEST(TokenizerHostileTest, StagesMustBeFew) {
+  const Json strip = {{"type", "Strip"}};
+  EXPECT_EQ(error_after([&](Json& json) {
+              json["normalizer"] = {{"type", "Sequence"}, {"normalizers", Json(101, strip)}};
+            }),
+            "tokenizer.json': normalizer: must have at most 100 stages, got more");
+  const Json digits = {{"type", "Digits"}};
+  EXPECT_EQ(error_after([&](Json& json) {
+              json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json(101, digits)}};
+            }),
+            "tokenizer.json': pre_tokenizer: must have at most 100 stages, got more");
 }
 
 TEST(TokenizerHostileTest, TemplatesMustNameKnownTokens) {

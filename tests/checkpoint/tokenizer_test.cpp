@@ -156,6 +156,19 @@ TEST(TokenizerTest, EveryThreadGetsTheSameIds) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
+TEST(TokenizerTest, PunctuationIsThatOfHuggingFacesTables) {
+  const auto tokenizer = load_tokenizer_json(Json::parse(R"({
+    "pre_tokenizer": {"type": "Punctuation"},
+    "model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"}
+  })"));
+  for (const char* mark : {"!", "\u060C", "\u166D", "\U000111C9", "$"}) {
+    EXPECT_EQ(tokenizer->encode(fmt::format("a{}a", mark)), (Ids{0, 1, 0})) << mark;
+  }
+  for (const char* later : {"\u061D", "\u09FD", "\u2E43", "\u2E5D", "\U0001E95F", "\u20AC"}) {
+    EXPECT_EQ(tokenizer->encode(fmt::format("a{}a", later)), Ids{1}) << later;
+  }
+}
+
 TEST(TokenizerTest, LongWordsOfOneLetterAndLongSpacesAreEncoded) {
   for (const char* kind : {"gpt2", "llama3", "cl100k", "o200k", "llama2", "deepseek"}) {
     const auto tokenizer = load_tokenizer_json(golden_tokenizer_json(kind));

@@ -29,19 +29,20 @@ std::string oracle(const std::string& text, UnicodeForm form) {
   return normalized;
 }
 
-/// Characters near those that compose: Latin, marks, Hangul, kana, Indic, and any others.
+/// Characters of Unicode 9 near those that compose: Latin, marks, Hangul, kana, Indic, and others.
 std::string random_letters(Random& random) {
   struct Range {
     std::uint64_t first;
     std::uint64_t count;
   };
-  constexpr std::array<Range, 8> kRanges = {{{0x20, 0x60},
+  constexpr std::array<Range, 9> kRanges = {{{0x20, 0x60},
                                              {0xA0, 0x160},
                                              {0x300, 0x70},
                                              {0x1100, 0x200},
-                                             {0x900, 0x480},
+                                             {0x900, 0xFE},
+                                             {0xA00, 0x230},
                                              {0xAC00, 0x2BA4},
-                                             {0x1E00, 0x1500},
+                                             {0x1E00, 0x14FF},
                                              {0xF900, 0x700}}};
   std::string text;
   for (std::uint64_t i = random.below(30); i > 0; --i) {
@@ -76,6 +77,16 @@ TEST(UnicodeFormTest, ComposesAndDecomposesTheClassics) {
   EXPECT_EQ(to_unicode_form("\uFB01 \u00BD\u00A0", UnicodeForm::kNfkc), "fi 1\u20442 ");
   EXPECT_EQ(to_unicode_form("\u1112\u1161\u11AB", UnicodeForm::kNfc), "\uD55C");
   EXPECT_EQ(to_unicode_form("", UnicodeForm::kNfkd), "");
+}
+
+TEST(UnicodeFormTest, WhatUnicodeAddedLaterStaysAsInHuggingFace) {
+  for (const UnicodeForm form : kForms) {
+    for (const std::string text : {"\u32FF", "\uA7F2", "\U0001FBF5", "\U00011938",
+                                   "\U00011935\U00011930", "a\u08CA\u0323", "\u0301\u1ABF\u0323"}) {
+      EXPECT_EQ(to_unicode_form(text, form), text) << text;
+    }
+  }
+  EXPECT_EQ(to_unicode_form("\u32FE\u32FF\uFB01", UnicodeForm::kNfkc), "\u30F2\u32FFfi");
 }
 
 TEST(UnicodeFormTest, LongRunsOfMarksAreSortedInTime) {

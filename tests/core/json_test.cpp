@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "core/errors.h"
@@ -18,6 +19,33 @@ std::string parse_refusal(const std::string& text) {
 
 TEST(ParseJsonTest, KeepsTheOrderOfKeys) {
   EXPECT_EQ(parse_json(R"({"b": 1, "a": [2, 3]})", "x").dump(), R"({"b":1,"a":[2,3]})");
+}
+
+TEST(ParseJsonTest, TakesTheLastOfEqualKeysInThePlaceOfTheFirst) {
+  EXPECT_EQ(parse_json(R"({"a": 1, "b": 2, "a": [3, {}]})", "x").dump(), R"({"a":[3,{}],"b":2})");
+}
+
+TEST(ParseJsonTest, LeavesOutWhatTheFilterRefuses) {
+  const auto keep = [](int depth, Json::parse_event_t event, const Json& value) {
+    if (event == Json::parse_event_t::key) return value != "a";
+    return depth != 1 || event != Json::parse_event_t::array_start;
+  };
+  EXPECT_EQ(parse_json(R"({"a": {"c": 1}, "b": [1], "d": {"e": [2, {}]}})", "x", keep).dump(),
+            R"({"d":{"e":[2,{}]}})");
+}
+
+TEST(ParseJsonTest, IsLinearInMembersAndInElements) {
+  constexpr int kCount = 200000;  // at which quadratic time is 20 s and more
+  std::string members = "{";
+  std::string elements = "[";
+  for (int i = 0; i < kCount; ++i) {
+    members += fmt::format("{}\"k{}\":{}", i == 0 ? "" : ",", i, i);
+    elements += fmt::format("{}{{\"scale\":{}}}", i == 0 ? "" : ",", i);
+  }
+  const auto begin = std::clock();
+  EXPECT_EQ(parse_json(members + "}", "x").size(), kCount);
+  EXPECT_EQ(parse_json(elements + "]", "x").size(), kCount);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10.0);
 }
 
 TEST(ParseJsonTest, NamesLineAndColumn) {

@@ -7,8 +7,13 @@
 #include <array>
 #include <utility>
 
+#include "core/errors.h"
+
 namespace lime {
 namespace {
+
+/// PatternSet compares so many bytes at each place of a text.
+constexpr std::size_t kLongestToken = 1024;
 
 bool is_space(std::int32_t code) {
   constexpr std::array<std::int32_t, 9> kSpaces = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
@@ -74,6 +79,10 @@ std::size_t trailing_space(std::string_view text, std::size_t from) {
 AddedToken read_added_token(const JsonFields& fields) {
   AddedToken token;
   token.content = fields.string("content");
+  if (token.content.size() > kLongestToken) {
+    throw FormatError("{} must have at most {} bytes, got {}", fields.place("content"),
+                      kLongestToken, token.content.size());
+  }
   token.special = fields.boolean("special", false);
   token.normalized = fields.boolean("normalized", !token.special);
   token.single_word = fields.boolean("single_word", false);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "checkpoint/tokenizer/byte_alphabet.h"
+#include "checkpoint/tokenizer/regex.h"
 #include "core/errors.h"
 #include "core/utf8.h"
 
@@ -15,12 +16,6 @@ namespace {
 /// Words up to this many symbols take the simple loop.
 constexpr std::size_t kShortWord = 48;
 constexpr std::int32_t kNoSymbol = -1;
-
-std::size_t character_end(std::string_view text, std::size_t at) {
-  ++at;
-  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
-  return at;
-}
 
 /// Collects the unknown characters of a word, joined or one by one.
 class UnknownRun {

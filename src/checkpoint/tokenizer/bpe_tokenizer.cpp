@@ -18,13 +18,16 @@ constexpr std::string_view kMetaspace = "\u2581";
 /// Encodes the pieces that the pre-tokenizer makes, until there are enough ids.
 class BpeTokenizer::WordEncoder : public PieceConsumer {
  public:
-  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::size_t max_ids)
-      : tokenizer_(tokenizer), scratch_(scratch), max_ids_(max_ids) {}
+  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::size_t text_bytes,
+              std::size_t max_ids)
+      : tokenizer_(tokenizer), scratch_(scratch), budget_(text_bytes), max_ids_(max_ids) {
+    ids_.reserve(std::min(text_bytes / 4 + 8, max_ids_));
+  }
 
   bool is_full() const override { return ids_.size() >= max_ids_; }
   void add(std::int32_t id) { ids_.push_back(id); }
   Scratch& scratch() { return scratch_; }
-  void reserve(std::size_t num_ids) { ids_.reserve(std::min(num_ids, max_ids_)); }
+  WorkBudget& budget() { return budget_; }
   /// Hands out the ids, no more than were asked for.
   std::vector<std::int32_t> take_ids() {
     if (ids_.size() > max_ids_) ids_.resize(max_ids_);
@@ -64,6 +67,7 @@ class BpeTokenizer::WordEncoder : public PieceConsumer {
 
   const BpeTokenizer& tokenizer_;
   Scratch& scratch_;
+  WorkBudget budget_;
   std::size_t max_ids_;
   std::vector<std::int32_t> ids_;
 };
@@ -133,7 +137,10 @@ void BpeTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
   for (const AddedToken& token : raw) contents.push_back(token.content);
   raw_tokens_ = AddedTokenFinder(raw, contents);
   contents.clear();
-  for (const AddedToken& token : normalized) contents.push_back(normalizer_.apply(token.content));
+  for (const AddedToken& token : normalized) {
+    WorkBudget budget(token.content.size());
+    contents.push_back(normalizer_.apply(token.content, budget));
+  }
   normalized_tokens_ = AddedTokenFinder(normalized, contents);
 }
 
@@ -144,8 +151,7 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
                           *offset);
   }
   const auto scratch = scratch_.borrow();
-  WordEncoder encoder(*this, *scratch, options.max_ids);
-  encoder.reserve(text.size() / 4 + 8);
+  WordEncoder encoder(*this, *scratch, text.size(), options.max_ids);
   const bool skip_special = options.split_special_tokens;
   for (const auto& raw : raw_tokens_.split(text, skip_special)) {
     if (encoder.is_full()) break;
@@ -167,7 +173,7 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
 void BpeTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
                               WordEncoder& encoder) const {
   const std::string normalized =
-      normalizer_.is_identity() ? std::string() : normalizer_.apply(piece.text);
+      normalizer_.is_identity() ? std::string() : normalizer_.apply(piece.text, encoder.budget());
   const std::string_view ordinary = normalizer_.is_identity() ? piece.text : normalized;
   for (const auto& part : normalized_tokens_.split(ordinary, skip_special)) {
     if (encoder.is_full()) return;
@@ -177,7 +183,7 @@ void BpeTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
     }
     const bool first = piece.at_text_start && part.text.data() == ordinary.data();
     pre_tokenizer_.split({.text = part.text, .at_text_start = first},
-                         encoder.scratch().pre_tokenizer, encoder);
+                         encoder.scratch().pre_tokenizer, encoder.budget(), encoder);
   }
 }
 

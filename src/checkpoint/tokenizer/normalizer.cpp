@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "checkpoint/tokenizer/json_fields.h"
 #include "checkpoint/tokenizer/oniguruma_pattern.h"
@@ -36,29 +37,21 @@ std::string lowercase(std::string_view text) {
   return result;
 }
 
-std::string prepend(std::string_view prefix, std::string_view text) {
-  return text.empty() ? std::string() : std::string(prefix) + std::string(text);
+std::string prepend(std::string_view prefix, std::string_view text, const StageWork& work) {
+  if (text.empty()) return "";
+  work.take_bytes(prefix.size() + text.size());
+  return std::string(prefix) + std::string(text);
 }
 
-std::string replace_literal(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  result.reserve(text.size());
-  std::size_t at = 0;
-  for (std::size_t found = text.find(from); found != std::string_view::npos;
-       found = text.find(from, at)) {
-    result += text.substr(at, found - at);
-    result += to;
-    at = found + from.size();
-  }
-  return result += text.substr(at);
-}
-
-std::string replace_matches(std::string_view text, const Regex& regex, std::string_view to) {
+std::string replace_matches(std::string_view text, const Regex& regex, std::string_view to,
+                            const StageWork& work) {
   RegexMatcher matcher(regex);
+  work.take_bytes(text.size());
   std::string result;
   std::size_t at = 0;
-  while (const auto match = matcher.find(text, at)) {
+  while (const auto match = matcher.find(text, at, work)) {
     if (match->end == match->begin) break;
+    work.take_bytes(to.size());
     result += text.substr(at, match->begin - at);
     result += to;
     at = match->end;
@@ -66,24 +59,32 @@ std::string replace_matches(std::string_view text, const Regex& regex, std::stri
   return result += text.substr(at);
 }
 
-std::function<std::string(std::string_view)> replacement(const JsonFields& fields) {
+using Run = std::function<std::string(std::string_view, const StageWork&)>;
+
+Run replacement(const JsonFields& fields) {
   const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
   const std::string to = fields.optional_string("content").value_or("");
   if (const auto literal = pattern.optional_string("String")) {
     if (literal->empty()) throw FormatError("{}.String must not be empty", pattern.where());
-    return [from = *literal, to](std::string_view text) { return replace_literal(text, from, to); };
+    return [from = *literal, to](std::string_view text, const StageWork& work) {
+      return replace_all(text, from, to, work);
+    };
   }
   auto regex = std::make_shared<const Regex>(pattern.string("Regex"));
-  return [regex, to](std::string_view text) { return replace_matches(text, *regex, to); };
+  return [regex, to](std::string_view text, const StageWork& work) {
+    return replace_matches(text, *regex, to, work);
+  };
 }
 
-std::function<std::string(std::string_view)> strip(bool left, bool right) {
+Run strip(bool left, bool right) {
   // The look-behind keeps long runs of spaces inside the text from being tried at each place.
   const std::string at_start = R"(\A\s+)";
   const std::string at_end = R"((?<!\s)\s++\z)";
   const std::string pattern = left && right ? at_start + "|" + at_end : left ? at_start : at_end;
   auto regex = std::make_shared<const Regex>(pattern);
-  return [regex](std::string_view text) { return replace_matches(text, *regex, ""); };
+  return [regex](std::string_view text, const StageWork& work) {
+    return replace_matches(text, *regex, "", work);
+  };
 }
 
 }  // namespace
@@ -95,39 +96,51 @@ Normalizer::Normalizer(const Json& definition, const std::string& where) {
 void Normalizer::add(const Json& definition, const std::string& where) {
   const JsonFields fields(definition, where);
   const std::string type = fields.string("type");
-  const auto form = [](UnicodeForm to) {
-    return [to](std::string_view text) { return to_unicode_form(text, to); };
+  const auto add_step = [&](Run run) {
+    steps_.push_back({.name = fmt::format("{}: type '{}'", where, type), .run = std::move(run)});
+    check_num_stages(steps_.size(), where);
+  };
+  // What makes a few bytes of each at most.
+  const auto add_mapping = [&](std::function<std::string(std::string_view)> map) {
+    add_step([map = std::move(map)](std::string_view text, const StageWork& work) {
+      std::string result = map(text);
+      work.take_bytes(result.size());
+      return result;
+    });
+  };
+  const auto add_form = [&](UnicodeForm form) {
+    add_mapping([form](std::string_view text) { return to_unicode_form(text, form); });
   };
   if (type == "Sequence") {
     for (const Json& part : fields.array("normalizers")) add(part, where);
   } else if (type == "NFC") {
-    steps_.emplace_back(form(UnicodeForm::kNfc));
+    add_form(UnicodeForm::kNfc);
   } else if (type == "NFD") {
-    steps_.emplace_back(form(UnicodeForm::kNfd));
+    add_form(UnicodeForm::kNfd);
   } else if (type == "NFKC") {
-    steps_.emplace_back(form(UnicodeForm::kNfkc));
+    add_form(UnicodeForm::kNfkc);
   } else if (type == "NFKD") {
-    steps_.emplace_back(form(UnicodeForm::kNfkd));
+    add_form(UnicodeForm::kNfkd);
   } else if (type == "Lowercase") {
-    steps_.emplace_back(lowercase);
+    add_mapping(lowercase);
   } else if (type == "Prepend") {
-    steps_.emplace_back([prefix = fields.string("prepend")](std::string_view text) {
-      return prepend(prefix, text);
+    add_step([prefix = fields.string("prepend")](std::string_view text, const StageWork& work) {
+      return prepend(prefix, text, work);
     });
   } else if (type == "Replace") {
-    steps_.emplace_back(replacement(fields));
+    add_step(replacement(fields));
   } else if (type == "Strip") {
     const bool left = fields.boolean("strip_left", true);
     const bool right = fields.boolean("strip_right", true);
-    if (left || right) steps_.emplace_back(strip(left, right));
+    if (left || right) add_step(strip(left, right));
   } else {
     throw FormatError("{}: type '{}' is not supported", where, type);
   }
 }
 
-std::string Normalizer::apply(std::string_view text) const {
+std::string Normalizer::apply(std::string_view text, WorkBudget& budget) const {
   std::string result(text);
-  for (const Step& step : steps_) result = step(result);
+  for (const Step& step : steps_) result = step.run(result, StageWork(budget, step.name));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/json.h"
 
 namespace lime {
@@ -23,11 +24,15 @@ class Normalizer {
   Normalizer(const Json& definition, const std::string& where);
 
   bool is_identity() const { return steps_.empty(); }
-  /// @param text  valid UTF-8.
-  std::string apply(std::string_view text) const;
+  /// @param text    valid UTF-8.
+  /// @param budget  of the whole text. @throws InvalidArgument  if the steps exceed it.
+  std::string apply(std::string_view text, WorkBudget& budget) const;
 
  private:
-  using Step = std::function<std::string(std::string_view)>;
+  struct Step {
+    std::string name;  // the place in the file
+    std::function<std::string(std::string_view text, const StageWork& work)> run;
+  };
   void add(const Json& definition, const std::string& where);
 
   std::vector<Step> steps_;

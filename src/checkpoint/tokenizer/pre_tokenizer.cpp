@@ -15,8 +15,18 @@ namespace {
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// Unicode's punctuation and ASCII's, as the Punctuation component counts it.
-constexpr std::string_view kPunctuation = R"([\p{P}$+<=>^`|~])";
+/// ASCII's symbols and Unicode's punctuation as the Punctuation component counts it. The tables of
+/// `tokenizers` 0.23.3 are of Unicode 8: they have two characters that are symbols today, and lack
+/// those that PCRE2 10.42 has added. Asked of the component, code point by code point.
+constexpr std::string_view kPunctuation =
+    R"([\p{P}\x{166D}\x{111C9}$+<=>^`|~](?<![)"
+    R"(\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B7D}-\x{1B7E}\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D})"
+    R"(\x{10EAD}\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{1144B}-\x{1144F}\x{1145A}-\x{1145B})"
+    R"(\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B}\x{11944}-\x{11946}\x{119E2})"
+    R"(\x{11A3F}-\x{11A46}\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11C41}-\x{11C45})"
+    R"(\x{11C70}-\x{11C71}\x{11EF7}-\x{11EF8}\x{11FFF}\x{12FF1}-\x{12FF2}\x{16E97}-\x{16E9A})"
+    R"(\x{16FE2}\x{1E95E}-\x{1E95F})"
+    R"(]))";
 
 /// `\w` and `\s` here are those of Rust's regex, whose words include the two joiners.
 constexpr std::string_view kWordOrSymbols =
@@ -34,19 +44,19 @@ SplitBehavior read_behavior(const JsonFields& fields, SplitBehavior absent) {
   throw FormatError("{}: behavior '{}' is not supported", fields.where(), *name);
 }
 
-std::unique_ptr<SplitStage> read_split(const JsonFields& fields) {
+std::unique_ptr<SplitStage> read_split(const JsonFields& fields, const std::string& name) {
   const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
   const auto literal = pattern.optional_string("String");
   const std::string regex = literal ? quote_pattern(*literal) : pattern.string("Regex");
   const SplitBehavior behavior = read_behavior(fields, SplitBehavior::kIsolated);
   try {
-    return std::make_unique<SplitStage>(regex, behavior, fields.boolean("invert", false));
+    return std::make_unique<SplitStage>(name, regex, behavior, fields.boolean("invert", false));
   } catch (const FormatError& error) {
     throw FormatError("{}: {}", fields.where(), error.what());
   }
 }
 
-std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields) {
+std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields, const std::string& name) {
   using Prepend = MetaspaceStage::Prepend;
   // Files before tokenizers 0.14 say add_prefix_space instead of prepend_scheme.
   Prepend prepend = fields.boolean("add_prefix_space", true) ? Prepend::kAlways : Prepend::kNever;
@@ -63,7 +73,8 @@ std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields) {
   }
   const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
   if (replacement.empty()) throw FormatError("{}.replacement must not be empty", fields.where());
-  return std::make_unique<MetaspaceStage>(replacement, prepend, fields.boolean("split", true));
+  return std::make_unique<MetaspaceStage>(name, replacement, prepend,
+                                          fields.boolean("split", true));
 }
 
 /// Passes pieces through the stages from one on.
@@ -72,14 +83,15 @@ class Pipeline : public PieceConsumer {
   using StagePointer = std::unique_ptr<const PreTokenizer::Stage>;
   using ScratchPointer = std::unique_ptr<PreTokenizer::StageScratch>;
   Pipeline(std::span<const StagePointer> stages, std::span<const ScratchPointer> scratch,
-           PieceConsumer& consumer)
-      : stages_(stages), scratch_(scratch), consumer_(consumer) {}
+           WorkBudget& budget, PieceConsumer& consumer)
+      : stages_(stages), scratch_(scratch), budget_(budget), consumer_(consumer) {}
 
   void accept(const TextPiece& piece) override {
     if (piece.text.empty()) return;
     if (stages_.empty()) return consumer_.accept(piece);
-    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), consumer_);
-    stages_.front()->split(piece, *scratch_.front(), rest);
+    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), budget_, consumer_);
+    const PreTokenizer::Stage& stage = *stages_.front();
+    stage.split(piece, *scratch_.front(), StageWork(budget_, stage.name()), rest);
   }
 
   bool is_full() const override { return consumer_.is_full(); }
@@ -87,6 +99,7 @@ class Pipeline : public PieceConsumer {
  private:
   std::span<const StagePointer> stages_;
   std::span<const ScratchPointer> scratch_;
+  WorkBudget& budget_;
   PieceConsumer& consumer_;
 };
 
@@ -109,36 +122,38 @@ PreTokenizer::PreTokenizer(const Json& definition, const std::string& where) {
 void PreTokenizer::add(const Json& definition, const std::string& where) {
   const JsonFields fields(definition, where);
   const std::string type = fields.string("type");
+  const std::string name = fmt::format("{}: type '{}'", where, type);
   if (byte_level_) throw FormatError("{}: '{}' after ByteLevel is not supported", where, type);
   if (type == "Sequence") {
     for (const Json& part : fields.array("pretokenizers")) add(part, where);
   } else if (type == "ByteLevel") {
     byte_level_ = true;
     if (fields.boolean("add_prefix_space", true)) {
-      stages_.push_back(std::make_unique<PrefixSpaceStage>());
+      stages_.push_back(std::make_unique<PrefixSpaceStage>(name));
     }
     if (fields.boolean("use_regex", true)) {
-      stages_.push_back(std::make_unique<SplitStage>(kGpt2Pattern, SplitBehavior::kIsolated));
+      stages_.push_back(std::make_unique<SplitStage>(name, kGpt2Pattern, SplitBehavior::kIsolated));
     }
   } else if (type == "Split") {
-    stages_.push_back(read_split(fields));
+    stages_.push_back(read_split(fields, name));
   } else if (type == "Digits") {
     const bool individual = fields.boolean("individual_digits", false);
     stages_.push_back(std::make_unique<SplitStage>(
-        R"(\p{N})", individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
+        name, R"(\p{N})", individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous));
   } else if (type == "Punctuation") {
     stages_.push_back(std::make_unique<SplitStage>(
-        kPunctuation, read_behavior(fields, SplitBehavior::kIsolated)));
+        name, kPunctuation, read_behavior(fields, SplitBehavior::kIsolated)));
   } else if (type == "Whitespace") {
-    stages_.push_back(
-        std::make_unique<SplitStage>(kWordOrSymbols, SplitBehavior::kRemoved, /*invert=*/true));
+    stages_.push_back(std::make_unique<SplitStage>(name, kWordOrSymbols, SplitBehavior::kRemoved,
+                                                   /*invert=*/true));
   } else if (type == "WhitespaceSplit") {
-    stages_.push_back(std::make_unique<SplitStage>(R"(\s)", SplitBehavior::kRemoved));
+    stages_.push_back(std::make_unique<SplitStage>(name, R"(\s)", SplitBehavior::kRemoved));
   } else if (type == "Metaspace") {
-    stages_.push_back(read_metaspace(fields));
+    stages_.push_back(read_metaspace(fields, name));
   } else {
-    throw FormatError("{}: type '{}' is not supported", where, type);
+    throw FormatError("{} is not supported", name);
   }
+  check_num_stages(stages_.size(), where);
 }
 
 PreTokenizer::Scratch PreTokenizer::make_scratch() const {
@@ -147,8 +162,9 @@ PreTokenizer::Scratch PreTokenizer::make_scratch() const {
   return scratch;
 }
 
-void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, PieceConsumer& consumer) const {
-  Pipeline(stages_, scratch.stages, consumer).accept(piece);
+void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, WorkBudget& budget,
+                         PieceConsumer& consumer) const {
+  Pipeline(stages_, scratch.stages, budget, consumer).accept(piece);
 }
 
 }  // namespace lime

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/tokenizer/regex.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/json.h"
 
 namespace lime {
@@ -63,7 +63,9 @@ class PreTokenizer {
   /// Hands the pieces of `piece`, none of them empty, to `consumer` in order, until it is full.
   /// @param piece    valid UTF-8.
   /// @param scratch  from make_scratch() of this object.
-  void split(const TextPiece& piece, Scratch& scratch, PieceConsumer& consumer) const;
+  /// @param budget   of the whole text. @throws InvalidArgument  if the stages exceed it.
+  void split(const TextPiece& piece, Scratch& scratch, WorkBudget& budget,
+             PieceConsumer& consumer) const;
 
  private:
   void add(const Json& definition, const std::string& where);

@@ -2,32 +2,27 @@
 #include "checkpoint/tokenizer/pre_tokenizer_stages.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace lime {
 namespace {
 
-std::size_t next_character(std::string_view text, std::size_t at) {
-  ++at;
-  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
-  return at;
-}
-
 /// Calls `found(part, is_match)` for the matches of a pattern and for the text between them, until
 /// `is_full()`.
 template <typename Found, typename IsFull>
-void for_each_part(std::string_view text, RegexMatcher& matcher, const Found& found,
-                   const IsFull& is_full) {
+void for_each_part(std::string_view text, RegexMatcher& matcher, const StageWork& work,
+                   const Found& found, const IsFull& is_full) {
   std::size_t covered = 0;
   std::size_t search_from = 0;
   while (search_from < text.size()) {
     if (is_full()) return;
-    const auto match = matcher.find(text, search_from);
+    const auto match = matcher.find(text, search_from, work);
     if (!match) break;
     if (match->begin > covered) found(text.substr(covered, match->begin - covered), false);
     found(text.substr(match->begin, match->end - match->begin), true);
     covered = match->end;
-    search_from = match->end > match->begin ? match->end : next_character(text, match->end);
+    search_from = match->end > match->begin ? match->end : character_end(text, match->end);
   }
   if (covered < text.size()) found(text.substr(covered), false);
 }
@@ -38,8 +33,9 @@ TextPiece part_of(const TextPiece& piece, std::string_view part) {
 
 }  // namespace
 
-SplitStage::SplitStage(std::string_view pattern, SplitBehavior behavior, bool invert)
-    : regex_(pattern), behavior_(behavior), invert_(invert) {}
+SplitStage::SplitStage(std::string name, std::string_view pattern, SplitBehavior behavior,
+                       bool invert)
+    : Stage(std::move(name)), regex_(pattern), behavior_(behavior), invert_(invert) {}
 
 std::unique_ptr<PreTokenizer::StageScratch> SplitStage::make_scratch() const {
   auto scratch = std::make_unique<PreTokenizer::StageScratch>();
@@ -48,13 +44,13 @@ std::unique_ptr<PreTokenizer::StageScratch> SplitStage::make_scratch() const {
 }
 
 void SplitStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
-                       PieceConsumer& next) const {
+                       const StageWork& work, PieceConsumer& next) const {
   const bool keeps_matches = behavior_ == SplitBehavior::kIsolated;
   if (!keeps_matches && behavior_ != SplitBehavior::kRemoved) {
-    return merge_parts(piece, scratch, next);
+    return merge_parts(piece, scratch, work, next);
   }
   for_each_part(
-      piece.text, *scratch.matcher,
+      piece.text, *scratch.matcher, work,
       [&](std::string_view part, bool is_match) {
         if (keeps_matches || is_match == invert_) next.accept(part_of(piece, part));
       },
@@ -62,7 +58,7 @@ void SplitStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scrat
 }
 
 void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
-                             PieceConsumer& next) const {
+                             const StageWork& work, PieceConsumer& next) const {
   std::vector<std::string_view>& parts = scratch.parts;
   parts.clear();
   bool previous_match = false;
@@ -92,7 +88,7 @@ void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch&
     }
     previous_match = is_match;
   };
-  for_each_part(piece.text, *scratch.matcher, add_part, [] { return false; });
+  for_each_part(piece.text, *scratch.matcher, work, add_part, [] { return false; });
   for (const std::string_view part : parts) {
     if (next.is_full()) return;
     next.accept(part_of(piece, part));
@@ -100,18 +96,26 @@ void SplitStage::merge_parts(const TextPiece& piece, PreTokenizer::StageScratch&
 }
 
 void PrefixSpaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
-                             PieceConsumer& next) const {
+                             const StageWork& work, PieceConsumer& next) const {
   if (piece.text.starts_with(' ')) return next.accept(piece);
+  work.take_bytes(piece.text.size() + 1);
   scratch.buffer.assign(1, ' ');
   scratch.buffer += piece.text;
   next.accept({.text = scratch.buffer, .at_text_start = piece.at_text_start});
 }
 
-MetaspaceStage::MetaspaceStage(std::string replacement, Prepend prepend, bool cuts)
-    : replacement_(std::move(replacement)), prepend_(prepend), cuts_(cuts) {}
+MetaspaceStage::MetaspaceStage(std::string name, std::string replacement, Prepend prepend,
+                               bool cuts)
+    : Stage(std::move(name)),
+      replacement_(std::move(replacement)),
+      prepend_(prepend),
+      cuts_(cuts) {}
 
 void MetaspaceStage::split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
-                           PieceConsumer& next) const {
+                           const StageWork& work, PieceConsumer& next) const {
+  const auto spaces = std::count(piece.text.begin(), piece.text.end(), ' ');
+  work.take_bytes(piece.text.size() +
+                  (static_cast<std::uint64_t>(spaces) + 1) * replacement_.size());
   std::string& text = scratch.buffer;
   text.clear();
   const bool prepends =

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/tokenizer/pre_tokenizer.h"
@@ -21,12 +22,19 @@ class PreTokenizer::StageScratch {
 
 class PreTokenizer::Stage {
  public:
+  /// @param name  the place in the file, for errors.
+  explicit Stage(std::string name) : name_(std::move(name)) {}
   virtual ~Stage() = default;
+  const std::string& name() const { return name_; }
   virtual std::unique_ptr<StageScratch> make_scratch() const {
     return std::make_unique<StageScratch>();
   }
   /// Hands the parts of `piece` to `next`, at least until it is full; parts may be empty.
-  virtual void split(const TextPiece& piece, StageScratch& scratch, PieceConsumer& next) const = 0;
+  virtual void split(const TextPiece& piece, StageScratch& scratch, const StageWork& work,
+                     PieceConsumer& next) const = 0;
+
+ private:
+  std::string name_;
 };
 
 /// What becomes of the text that a splitting pattern matches (Hugging Face's
@@ -37,15 +45,16 @@ enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWith
 class SplitStage : public PreTokenizer::Stage {
  public:
   /// @param invert  takes the text between the matches for the matches.
-  SplitStage(std::string_view pattern, SplitBehavior behavior, bool invert = false);
+  SplitStage(std::string name, std::string_view pattern, SplitBehavior behavior,
+             bool invert = false);
 
   std::unique_ptr<PreTokenizer::StageScratch> make_scratch() const override;
-  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch, const StageWork& work,
              PieceConsumer& next) const override;
 
  private:
   void merge_parts(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
-                   PieceConsumer& next) const;
+                   const StageWork& work, PieceConsumer& next) const;
 
   Regex regex_;
   SplitBehavior behavior_;
@@ -55,7 +64,8 @@ class SplitStage : public PreTokenizer::Stage {
 /// Puts a space before a piece that has none (`add_prefix_space` of ByteLevel).
 class PrefixSpaceStage : public PreTokenizer::Stage {
  public:
-  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+  using Stage::Stage;
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch, const StageWork& work,
              PieceConsumer& next) const override;
 };
 
@@ -63,9 +73,9 @@ class PrefixSpaceStage : public PreTokenizer::Stage {
 class MetaspaceStage : public PreTokenizer::Stage {
  public:
   enum class Prepend { kAlways, kFirst, kNever };
-  MetaspaceStage(std::string replacement, Prepend prepend, bool cuts);
+  MetaspaceStage(std::string name, std::string replacement, Prepend prepend, bool cuts);
 
-  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch,
+  void split(const TextPiece& piece, PreTokenizer::StageScratch& scratch, const StageWork& work,
              PieceConsumer& next) const override;
 
  private:

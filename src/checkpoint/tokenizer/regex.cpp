@@ -4,7 +4,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "checkpoint/tokenizer/oniguruma_pattern.h"
@@ -18,6 +20,13 @@ namespace {
 /// interpreter, which keeps its state on the heap.
 constexpr std::size_t kJitStackStart = 32 * 1024;
 constexpr std::size_t kJitStackMaximum = 4 * 1024 * 1024;
+
+/// Places that one call tries, and steps from each place that are not counted: for ordinary
+/// patterns and texts enough, and few for one that takes as many everywhere.
+constexpr std::size_t kStartsPerCall = 64;
+constexpr std::uint32_t kFreeSteps = 1000;
+/// Of the interpreter's memory, in KiB.
+constexpr std::uint32_t kHeapLimit = 512 * 1024;
 
 template <auto kFree>
 struct Freed {
@@ -42,6 +51,12 @@ PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(te
 
 }  // namespace
 
+std::size_t character_end(std::string_view text, std::size_t at) {
+  ++at;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+  return at;
+}
+
 struct Regex::Code {
   CodePointer code;
   bool compiled_to_machine_code = false;
@@ -55,8 +70,8 @@ Regex::Regex(std::string_view pattern) : code_(std::make_unique<Code>()) {
   PCRE2_SIZE offset = 0;
   // Ruby's ^ and $ always mean lines.
   code_->code.reset(pcre2_compile(units(translated), translated.size(),
-                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &offset,
-                                  context.get()));
+                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT,
+                                  &error, &offset, context.get()));
   if (!code_->code) {
     throw FormatError("pattern '{}': must be a regular expression, {}", printable(pattern, 200),
                       message_of(error));
@@ -82,6 +97,7 @@ RegexMatcher::RegexMatcher(const Regex& regex) : scratch_(std::make_unique<Scrat
   scratch_->match_data.reset(
       pcre2_match_data_create_from_pattern(regex.code_->code.get(), nullptr));
   scratch_->context.reset(pcre2_match_context_create(nullptr));
+  pcre2_set_heap_limit(scratch_->context.get(), kHeapLimit);
   scratch_->stack.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackMaximum, nullptr));
   pcre2_jit_stack_assign(scratch_->context.get(), nullptr, scratch_->stack.get());
 }
@@ -90,25 +106,51 @@ RegexMatcher::~RegexMatcher() = default;
 RegexMatcher::RegexMatcher(RegexMatcher&&) noexcept = default;
 RegexMatcher& RegexMatcher::operator=(RegexMatcher&&) noexcept = default;
 
-std::optional<RegexMatcher::Match> RegexMatcher::find(std::string_view text, std::size_t offset) {
+int RegexMatcher::run(std::string_view text, std::size_t offset) {
   const pcre2_code* code = scratch_->regex->code.get();
   pcre2_match_data* data = scratch_->match_data.get();
   pcre2_match_context* context = scratch_->context.get();
-  int result = PCRE2_ERROR_JIT_STACKLIMIT;
   if (scratch_->regex->compiled_to_machine_code) {
-    result = pcre2_jit_match(code, units(text), text.size(), offset, 0, data, context);
+    const int result = pcre2_jit_match(code, units(text), text.size(), offset, 0, data, context);
+    if (result != PCRE2_ERROR_JIT_STACKLIMIT) return result;
   }
-  if (result == PCRE2_ERROR_JIT_STACKLIMIT) {
-    result = pcre2_match(code, units(text), text.size(), offset, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                         data, context);
+  return pcre2_match(code, units(text), text.size(), offset, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+                     data, context);
+}
+
+// PCRE2 limits the steps from each place where a match may start, but does not count them. A call
+// therefore tries few places with a low limit. Where the limit is too low, the places are tried one
+// by one with limits that double, and these are paid for.
+std::optional<RegexMatcher::Match> RegexMatcher::find(std::string_view text, std::size_t offset,
+                                                      const StageWork& work) {
+  pcre2_match_context* context = scratch_->context.get();
+  std::uint32_t limit = kFreeSteps;
+  std::size_t one_by_one_until = 0;
+  while (true) {
+    const bool one_by_one = offset < one_by_one_until;
+    const std::size_t last_start = one_by_one ? offset : offset + kStartsPerCall;
+    pcre2_set_offset_limit(context, std::min(last_start, text.size()));
+    pcre2_set_match_limit(context, one_by_one ? limit : kFreeSteps);
+    if (one_by_one) work.take_steps(limit);
+    const int result = run(text, offset);
+    if (result >= 0) {
+      const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(scratch_->match_data.get());
+      return Match{.begin = ends[0], .end = ends[1]};
+    }
+    if (result == PCRE2_ERROR_NOMATCH) {
+      if (last_start >= text.size()) return std::nullopt;
+      offset = character_end(text, last_start);
+      limit = std::max(kFreeSteps, limit / 2);
+    } else if (result != PCRE2_ERROR_MATCHLIMIT) {
+      throw InvalidArgument("{}: the pattern must match in bounded memory, got '{}' at byte {}",
+                            work.stage(), message_of(result), offset);
+    } else if (one_by_one) {
+      limit *= 2;
+    } else {
+      work.take_steps(kStartsPerCall * kFreeSteps);
+      one_by_one_until = last_start + 1;
+    }
   }
-  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (result < 0) {
-    throw InvalidArgument("tokenizer: the pattern must match in bounded time, got '{}' at byte {}",
-                          message_of(result), offset);
-  }
-  const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data);
-  return Match{.begin = ends[0], .end = ends[1]};
 }
 
 }  // namespace lime

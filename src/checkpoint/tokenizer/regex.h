@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
+#include "checkpoint/tokenizer/work_budget.h"
+
 namespace lime {
+
+/// Offset behind the character that begins at `at`. @param text  valid UTF-8
+std::size_t character_end(std::string_view text, std::size_t at);
 
 /// A regular expression of tokenizer.json over UTF-8 text with Unicode's classes, compiled to
 /// machine code by PCRE2. Immutable and thread-safe; matching goes through a RegexMatcher.
@@ -42,11 +46,14 @@ class RegexMatcher {
   /// The first match of `text` at or after the byte `offset`; what lies before it is seen by
   /// look-behind.
   /// @param text  valid UTF-8; not checked again. `offset` is at the start of a character.
-  /// @throws InvalidArgument  if the pattern needs too many steps on this text.
-  std::optional<Match> find(std::string_view text, std::size_t offset);
+  /// @param work  pays for the steps where the pattern takes many.
+  /// @throws InvalidArgument  if the pattern needs too many steps or too much memory.
+  std::optional<Match> find(std::string_view text, std::size_t offset, const StageWork& work);
 
  private:
   struct Scratch;
+  int run(std::string_view text, std::size_t offset);
+
   std::unique_ptr<Scratch> scratch_;
 };
 

@@ -5,17 +5,11 @@
 
 #include "checkpoint/tokenizer/byte_alphabet.h"
 #include "checkpoint/tokenizer/json_fields.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/errors.h"
 
 namespace lime {
 namespace {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
 
 /// The byte that a token such as `<0xE2>` stands for.
 std::optional<char> fallback_byte(std::string_view token) {
@@ -60,6 +54,8 @@ void TokenDecoder::add(const Json& definition, const std::string& where) {
     const std::string from = pattern.string("String");
     if (from.empty()) throw FormatError("{}.String must not be empty", pattern.where());
     replacements_.emplace_back(from, fields.optional_string("content").value_or(""));
+    replacement_name_ = fmt::format("{}: type '{}'", where, type);
+    check_num_stages(replacements_.size(), where);
   } else if (type == "Strip") {
     add_strip(definition, where);
   } else {
@@ -84,8 +80,12 @@ void TokenDecoder::add_strip(const Json& definition, const std::string& where) {
 std::string TokenDecoder::piece(std::string_view token, bool at_text_start) const {
   if (joins_with_space_) return at_text_start ? std::string(token) : " " + std::string(token);
   std::string result(token);
-  if (at_text_start && !dropped_at_start_.empty()) replace_all(result, dropped_at_start_, "");
-  for (const auto& [from, to] : replacements_) replace_all(result, from, to);
+  WorkBudget budget(token.size());
+  const StageWork work(budget, replacement_name_);
+  if (at_text_start && !dropped_at_start_.empty()) {
+    result = replace_all(result, dropped_at_start_, "", work);
+  }
+  for (const auto& [from, to] : replacements_) result = replace_all(result, from, to, work);
   if (byte_fallback_) {
     if (const auto byte = fallback_byte(result)) result.assign(1, *byte);
   }

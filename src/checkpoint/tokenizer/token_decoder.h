@@ -36,6 +36,7 @@ class TokenDecoder {
   bool byte_fallback_ = false;
   bool fused_ = false;
   std::vector<std::pair<std::string, std::string>> replacements_;
+  std::string replacement_name_;  // the place of the Replace in the file
   std::string dropped_at_start_;  // Metaspace: all of these in the first token
   std::string stripped_;          // Strip: one of these at the start of the text
 };

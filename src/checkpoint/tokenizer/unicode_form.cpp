@@ -7,6 +7,7 @@
 #include <array>
 #include <cassert>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 namespace lime {
@@ -23,6 +24,38 @@ bool is_composed(UnicodeForm form) {
 /// Below this code point every character is in the form already, has combining class 0 and does
 /// not combine with the character before it.
 std::int32_t first_changing(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0x80; }
+
+struct CodeRange {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+};
+
+/// What Hugging Face's `tokenizers` 0.23.3 leaves as it is although Unicode 15 does not: its tables
+/// are of Unicode 9, and characters that came later have neither decompositions nor combining
+/// classes there. Asked of its normalizers, code point by code point.
+constexpr CodeRange kInert[] = {
+    // clang-format off
+    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C},
+    {0xD3B, 0xD3C}, {0xEBA, 0xEBA}, {0x1715, 0x1715}, {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFA},
+    {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xA82C, 0xA82C}, {0xAB69, 0xAB69}, {0x10781, 0x10785},
+    {0x10787, 0x107B0}, {0x107B2, 0x107BA}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
+    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
+    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x11930, 0x11930},
+    {0x11935, 0x11935}, {0x11938, 0x11938}, {0x1193D, 0x1193E}, {0x11943, 0x11943},
+    {0x119E0, 0x119E0}, {0x11A34, 0x11A34}, {0x11A47, 0x11A47}, {0x11A99, 0x11A99},
+    {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42},
+    {0x16FF0, 0x16FF1}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136},
+    {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1F16C, 0x1F16C},
+    {0x1FBF0, 0x1FBF9},
+    // clang-format on
+};
+
+bool is_inert(std::int32_t code) {
+  const auto* const range =
+      std::lower_bound(std::begin(kInert), std::end(kInert), code,
+                       [](const CodeRange& other, std::int32_t at) { return other.last < at; });
+  return range != std::end(kInert) && range->first <= code;
+}
 
 const utf8proc_uint8_t* bytes_at(std::string_view text, std::size_t offset) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data() + offset);
@@ -113,12 +146,17 @@ std::string to_unicode_form(std::string_view text, UnicodeForm form) {
       at += character.length;
       continue;
     }
-    // An island: the character before, which may combine, and all up to the next low one.
+    if (is_inert(character.code)) {
+      at += character.length;
+      previous = at;
+      continue;
+    }
+    // An island: the character before, which may combine, and all up to the next one that stays.
     result += text.substr(copied, previous - copied);
     std::size_t end = at;
     while (end < text.size()) {
       const Character next = character_at(text, end);
-      if (next.code < threshold) break;
+      if (next.code < threshold || is_inert(next.code)) break;
       end += next.length;
     }
     normalize_island(text.substr(previous, end - previous), form, codes, result);

@@ -13,7 +13,8 @@ enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 ///
 /// @param text  valid UTF-8.
 /// Linear but for runs of combining marks, which are sorted. Thread-safe.
-/// Unassigned code points stay as they are; the tables are those of libutf8proc.
+/// The tables are those of libutf8proc. What Unicode added after version 9 stays as it is, as in
+/// Hugging Face's `tokenizers`.
 std::string to_unicode_form(std::string_view text, UnicodeForm form);
 
 }  // namespace lime
