@@ -119,6 +119,9 @@ int info(const FileCommand& command) {
                          numbers_of(about), files_of(summary)));
   print_fact("computed in", about.compute_dtype);
   print_fact("prepended", about.prepended.empty() ? "nothing" : about.prepended);
+  if (about.options.contains("packing")) {
+    print_fact("packing", option_text(about.options, "packing"));
+  }
   print_first_ids(about);
   print_fact("checkpoint sha256", about.checkpoint_sha256);
   print_fact("tokenizer sha256", about.tokenizer_sha256);
