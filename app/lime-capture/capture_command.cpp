@@ -40,7 +40,10 @@ void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
   if (outlook.dropped_tokens > 0) {
     fmt::print("; the last {} tokens are too few for one more", outlook.dropped_tokens);
   }
-  if (outlook.prepended.empty()) {
+  if (options.packing == Packing::kLimeCode) {
+    fmt::print("; {} put before and an end-of-sequence token behind each document (--packing {})\n",
+               quoted(outlook.prepended), enum_name(options.packing));
+  } else if (outlook.prepended.empty()) {
     fmt::print("; nothing put before them (--bos {})\n", enum_name(options.bos));
   } else {
     fmt::print("; {} put before each {} (--bos {})\n", quoted(outlook.prepended),

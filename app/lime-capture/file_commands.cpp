@@ -12,6 +12,7 @@
 #include "core/layer_selection.h"
 #include "core/program.h"
 #include "core/progress.h"
+#include "core/terminal.h"
 #include "core/utf8.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
@@ -35,8 +36,9 @@ struct PackOptions {
   }
 };
 
-void print_line(const char* name, const std::string& value) {
-  if (!value.empty()) fmt::print("{:<18}{}\n", name, value);
+/// Texts are shown whole: a command is there to be copied.
+void print_fact(const std::string& name, const std::string& value) {
+  if (!value.empty()) fmt::print("{:<18}{}\n", escaped(name), escaped(value));
 }
 
 /// "values 0-15 (512), hidden 0-15 (2048)".
@@ -50,8 +52,8 @@ void print_activations(const CaptureSummary& summary) {
     dims[info.site] = info.dim;
   }
   for (const std::string& site : sites) {
-    print_line(site.c_str(), fmt::format("layers {}, {} numbers per row",
-                                         layers_to_string(layers[site]), dims[site]));
+    print_fact(site, fmt::format("layers {}, {} numbers per row", layers_to_string(layers[site]),
+                                 dims[site]));
   }
 }
 
@@ -61,7 +63,7 @@ void print_first_ids(const CaptureInfo& info) {
     text += fmt::format("{}{}", text.empty() ? "" : "  ", info.first_ids[i]);
     if (i < info.first_tokens.size()) text += " '" + printable(info.first_tokens[i]) + "'";
   }
-  print_line("first ids", text);
+  print_fact("first ids", text);
 }
 
 /// "float16, deflated".
@@ -98,31 +100,34 @@ int info(const FileCommand& command) {
   refuse_unfinished(command.capture);
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
-  print_line("capture", command.capture.string());
-  print_line("complete", about.complete ? "yes" : "no; go on with --resume");
-  print_line("rows", fmt::format("{} ({})", summary.num_rows, enum_name(about.rows)));
-  print_line("sequences", std::to_string(summary.num_sequences));
+  print_fact("capture", command.capture.string());
+  print_fact("complete", about.complete ? "yes" : "no; go on with --resume");
+  print_fact("rows", fmt::format("{} ({})", summary.num_rows, enum_name(about.rows)));
+  print_fact("sequences", std::to_string(summary.num_sequences));
   print_activations(summary);
-  print_line("router", summary.router_layers.empty()
+  print_fact("router", summary.router_layers.empty()
                            ? ""
                            : "layers " + layers_to_string(summary.router_layers));
-  print_line("classes", fmt::format("{}", fmt::join(about.class_names, ",")));
-  print_line("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
-  print_line("scores", is_set(about.options, "log_likelihood")
+  print_fact("classes", fmt::format("{}", fmt::join(about.class_names, ",")));
+  print_fact("tasks", fmt::format("{}", fmt::join(about.task_names, ", ")));
+  print_fact("scores", is_set(about.options, "log_likelihood")
                            ? "log-likelihood of every sequence, preset " +
                                  option_text(about.options, "blimp_preset")
                            : "");
-  print_line("on disk",
+  print_fact("on disk",
              fmt::format("{} as {}, {}", human_bytes(static_cast<double>(summary.bytes_on_disk)),
                          numbers_of(about), files_of(summary)));
-  print_line("computed in", about.compute_dtype);
-  print_line("prepended", about.prepended.empty() ? "nothing" : about.prepended);
+  print_fact("computed in", about.compute_dtype);
+  print_fact("prepended", about.prepended.empty() ? "nothing" : about.prepended);
+  if (about.options.contains("packing")) {
+    print_fact("packing", option_text(about.options, "packing"));
+  }
   print_first_ids(about);
-  print_line("checkpoint sha256", about.checkpoint_sha256);
-  print_line("tokenizer sha256", about.tokenizer_sha256);
-  print_line("input sha256", about.input_sha256);
-  print_line("created", about.created_utc + " by " + about.tool);
-  print_line("command", about.command);
+  print_fact("checkpoint sha256", about.checkpoint_sha256);
+  print_fact("tokenizer sha256", about.tokenizer_sha256);
+  print_fact("input sha256", about.input_sha256);
+  print_fact("created", about.created_utc + " by " + about.tool);
+  print_fact("command", about.command);
   return kExitDone;
 }
 
@@ -132,7 +137,7 @@ int verify(const FileCommand& command) {
   const std::vector<std::string> problems =
       verify_capture(command.capture, line.callback(), interrupt_token());
   line.finish();
-  for (const std::string& problem : problems) fmt::print(stderr, "lime-capture: {}\n", problem);
+  for (const std::string& problem : problems) print_line(stderr, "lime-capture: {}", problem);
   if (!problems.empty()) return kExitFailed;
   if (!command.quiet) fmt::print("'{}' is whole\n", command.capture.string());
   return kExitDone;

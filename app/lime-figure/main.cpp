@@ -12,6 +12,7 @@
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/program.h"
+#include "core/terminal.h"
 #include "figure_job.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"
@@ -59,7 +60,8 @@ int list_recipes() {
 int run_figure(const FigureCommand& command) {
   if (command.list) return list_recipes();
   if (!command.show_provenance.empty()) {
-    fmt::print("{}\n", read_figure_provenance(command.show_provenance).dump(2));
+    fmt::print("{}\n",
+               for_standard_output(read_figure_provenance(command.show_provenance).dump(2)));
     return kExitDone;
   }
   const FigureJob job{read_figure_sources(command.results), command.figure, command.style};

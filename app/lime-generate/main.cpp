@@ -15,6 +15,7 @@
 #include "core/json.h"
 #include "core/program.h"
 #include "core/progress.h"
+#include "core/terminal.h"
 #include "model/generate.h"
 #include "model/next_tokens.h"
 #include "model/router_edit.h"
@@ -72,7 +73,7 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 }
 
 void print_now(const std::string& text) {
-  fmt::print("{}", text);
+  fmt::print("{}", for_standard_output(text));
   flush_output();
 }
 

@@ -18,6 +18,7 @@
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/suggest.h"
+#include "core/terminal.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -133,16 +134,16 @@ Results repeat(MetricCommand& command, const Results& before, const RerunOptions
 void print_difference(const ResultsDifference& difference, const fs::path& path,
                       std::size_t num_rows) {
   if (!difference.mismatch.empty()) {
-    fmt::print("{}: differs: {}\n", path.string(), difference.mismatch);
+    print_line(stdout, "{}: differs: {}", path.string(), difference.mismatch);
     return;
   }
   const std::int64_t different = difference.num_different();
-  fmt::print("{}: {}: {} rows, {} values, {}\n", path.string(),
+  print_line(stdout, "{}: {}: {} rows, {} values, {}", path.string(),
              different == 0 ? "came out the same" : "differs", num_rows, difference.num_values(),
              different == 0 ? "none differs" : fmt::format("{} differ", different));
   for (const ColumnDifference& column : difference.columns) {
     if (column.largest == 0.0 && column.different == 0) continue;
-    fmt::print("  {}: {} of {} differ, largest difference {:.3g} at {}: was {}, is {}\n",
+    print_line(stdout, "  {}: {} of {} differ, largest difference {:.3g} at {}: was {}, is {}",
                column.column, column.different, column.values, column.largest, column.where,
                column.before.dump(), column.after.dump());
   }
@@ -160,7 +161,8 @@ int run_rerun(const MetricCommands& commands, const RerunOptions& options, const
   const Results after = repeat(*command, before, options);
   const Json tool = before.provenance.value("tool", Json());
   if (tool != after.provenance.at("tool")) {
-    fmt::print("computed then by {}, now by {}\n", tool.dump(), after.provenance.at("tool").dump());
+    print_line(stdout, "computed then by {}, now by {}", tool.dump(),
+               after.provenance.at("tool").dump());
   }
   const ResultsDifference difference = compare_results(before, after, options.tolerance);
   print_difference(difference, options.results, before.rows.size());

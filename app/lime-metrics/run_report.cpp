@@ -11,6 +11,7 @@
 
 #include "core/errors.h"
 #include "core/program.h"
+#include "core/terminal.h"
 
 namespace lime {
 namespace {
@@ -65,7 +66,7 @@ bool run_report(const ReportJob& job) {
   if (!to_files || !job.output.quiet) {
     const ResultsFormat format =
         to_files ? ResultsFormat::kTable : job.output.format.value_or(ResultsFormat::kTable);
-    fmt::print("{}", format_report(*report, format, style_of_output()));
+    fmt::print("{}", for_standard_output(format_report(*report, format, style_of_output())));
   }
   return true;
 }

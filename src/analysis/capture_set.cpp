@@ -7,6 +7,7 @@
 
 #include "analysis/attention_exploration.h"
 #include "analysis/token_sequences.h"
+#include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/suggest.h"
 #include "core/utf8.h"
@@ -61,17 +62,33 @@ std::string remedy_for_labels(const CaptureSetOptions& options) {
          (is_too_many ? "; a comma separates labels, write '\\,' for one inside a label" : "");
 }
 
-std::vector<ChosenCapture::Part> choose_parts(const CaptureReader& reader,
-                                              const CaptureSetOptions& options) {
+bool has_site(const CaptureReader& reader, const std::string& site) {
   const std::vector<std::string>& there = reader.sites();
+  return std::find(there.begin(), there.end(), site) != there.end();
+}
+
+/// The site that kPaperSite stands for.
+std::string paper_site(const CaptureReader& reader) {
+  if (has_site(reader, "routed_values")) return "routed_values";
+  if (!reads_other_values(reader)) return "values";
+  throw InvalidArgument(
+      "{}: has no site 'routed_values', which --site {} takes of this decoder; it has {}; capture "
+      "again with --sites values,routed_values",
+      quoted(reader.path()), kPaperSite, join_words(reader.sites()));
+}
+
+std::vector<ChosenCapture::Part> choose_parts(CaptureReader& reader,
+                                              const CaptureSetOptions& options) {
   const std::vector<std::string> wanted =
       options.site.empty() ? representation_sites(reader) : options.site;
   std::vector<ChosenCapture::Part> parts;
   for (const std::string& site : wanted) {
-    if (std::find(there.begin(), there.end(), site) == there.end()) {
+    const std::string stored = site == kPaperSite ? paper_site(reader) : site;
+    if (!has_site(reader, stored)) {
       throw InvalidArgument("{}: has no site '{}'; it has {}", quoted(reader.path()),
-                            printable(site), join_words(there));
+                            printable(stored), join_words(reader.sites()));
     }
+    if (stored != site) reader.set_alias(site, stored);
     const std::string where = fmt::format("{}: site '{}'", quoted(reader.path()), site);
     parts.push_back({site, options.layer.choose_from(reader.layers(site), where)});
   }
@@ -87,7 +104,9 @@ void CaptureSetOptions::describe_inputs(OptionList& list) {
 void CaptureSetOptions::describe(OptionList& list) {
   list.add("layer", layer, "layers, counted from 0: all, or a list as 0,3,8-15");
   list.add("site", site,
-           "sites, e.g. values,hidden; all of the capture but attn.hook_pattern if not given");
+           "sites, e.g. values,hidden; paper: the values that attention reads, routed_values of a "
+           "LIMe and values of a LLaMA, as one site; all of the capture but attn.hook_pattern if "
+           "not given");
   list.add("label", label,
            "names of the captures in tables and results, in their order; from the files' names if "
            "not given")
@@ -107,6 +126,13 @@ void CaptureSetOptions::validate() const {
   }
   if (!all_distinct(label))
     throw InvalidArgument("label: names must differ, got {}", join_words(label));
+}
+
+bool reads_other_values(const CaptureReader& capture) {
+  if (!capture.router_layers().empty()) return true;
+  const auto type = capture.config().find("model_type");
+  return type != capture.config().end() &&
+         (*type == enum_name(DecoderKind::kLime) || *type == enum_name(DecoderKind::kResFormer));
 }
 
 bool all_distinct(const std::vector<std::string>& names) {
@@ -165,6 +191,11 @@ std::string describe_sequences(const ChosenCapture& capture,
                                  reader.path().string());
   if (count < reader.num_sequences()) {
     text += fmt::format(" (the first of {} sequences)", reader.num_sequences());
+  }
+  for (const ChosenCapture::Part& part : capture.parts) {
+    if (part.site != kPaperSite) continue;
+    text += fmt::format("; {} is {}", kPaperSite,
+                        reader.activation(part.site, part.layers.front()).site);
   }
   if (!reader.complete()) text += " (incomplete: the capture was interrupted)";
   return text;

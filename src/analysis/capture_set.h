@@ -31,11 +31,19 @@ struct CaptureSetOptions {
   void validate() const;
 };
 
+/// `--site paper`: the values that the LIMe code measures. It stores them where attention reads
+/// them (value_wrapper.py), which in a LIMe is behind the router: `routed_values` there, `values`
+/// of a decoder whose attention reads the output of W_V itself.
+inline constexpr const char* kPaperSite = "paper";
+
+/// Whether attention reads other values than the output of W_V, as in a LIMe.
+bool reads_other_values(const CaptureReader& capture);
+
 /// One opened capture, with what was chosen of it.
 struct ChosenCapture {
   /// One site and the layers chosen of it.
   struct Part {
-    std::string site;
+    std::string site;  ///< as in results; the reader knows it by this name, kPaperSite too
     std::vector<int> layers;
   };
   std::string label;
@@ -51,8 +59,9 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 /// The same without any parts, for whoever chooses them otherwise.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
-/// "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)", and whether the capture
-/// was interrupted; of one whose rows are tokens, of which the first sequences are used.
+/// "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)", which site stands for
+/// kPaperSite, and whether the capture was interrupted; of one whose rows are tokens, of which the
+/// first sequences are used.
 std::string describe_sequences(const ChosenCapture& capture,
                                std::optional<std::int64_t> max_sequences);
 

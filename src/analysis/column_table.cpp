@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/latex_table.h"
+#include "core/terminal.h"
 #include "store/results_file.h"
 
 namespace lime {
@@ -36,7 +37,7 @@ CellGrid make_grid(const std::vector<const Json*>& rows, const std::vector<Table
   for (const TableColumn& column : columns) {
     grid.lines[0].push_back(column.header);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      grid.lines[i + 1].push_back(column.cell(*rows[i]));
+      grid.lines[i + 1].push_back(escaped(column.cell(*rows[i])));
     }
     std::size_t width = 0;
     for (const auto& line : grid.lines) width = std::max(width, display_width(line.back()));

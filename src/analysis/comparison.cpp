@@ -58,6 +58,21 @@ InvalidArgument other_items(const Json& first, const Json& second, const std::st
       label_of(first), label_of(second), items);
 }
 
+InvalidArgument nothing_in_common() {
+  return InvalidArgument("compare: the captures have no site and layer in common");
+}
+
+/// What a unit measures, equal for two captures; with or without its layer.
+std::string subject_of_unit(Json key, bool with_layer) {
+  const std::string label = label_of(key);
+  for (const char* const column : {"label", "other_label"}) {
+    const auto found = key.find(column);
+    if (found != key.end() && *found == label) *found = nullptr;
+  }
+  if (!with_layer) key.erase("layer");
+  return key.dump();
+}
+
 /// What is measured of which capture, as one text.
 std::string subject_of(const LabelledSamples& entry, const std::string& label) {
   Json subject = entry.key;
@@ -214,19 +229,26 @@ void check_comparable(std::span<const Json> keys, std::span<const std::string> i
   if (labels.size() < 2) {
     throw InvalidArgument("compare: needs two captures or more, got {}", labels.size());
   }
-  std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < keys.size(); ++i) places[keys[i].dump()] = i;
+  // The means over layers are compared too, also where the layers are not the same.
+  const bool over_layers = options.summary == SummaryOver::kLayers;
+  using Place = std::pair<std::string, std::string>;  // label and subject
+  std::map<Place, std::size_t> places;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    places.try_emplace({label_of(keys[i]), subject_of_unit(keys[i], !over_layers)}, i);
+  }
+  bool has_common = false;
   for (const LabelPair& pair : pairs_of(labels, options.compare)) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (label_of(keys[i]) != pair.baseline) continue;
-      Json partner = keys[i];
-      partner["label"] = pair.label;
-      const auto found = places.find(partner.dump());
-      if (found != places.end() && identities[i] != identities[found->second]) {
-        throw other_items(keys[i], partner, "sequences");
+      const auto found = places.find({pair.label, subject_of_unit(keys[i], !over_layers)});
+      if (found == places.end()) continue;
+      has_common = true;
+      if (identities[i] != identities[found->second]) {
+        throw other_items(keys[i], keys[found->second], "sequences");
       }
     }
   }
+  if (!has_common) throw nothing_in_common();
 }
 
 std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
@@ -275,7 +297,7 @@ std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
   if (matches.empty()) {
     throw InvalidArgument(entries.empty()
                               ? "compare: this measurement has no values per item to be compared"
-                              : "compare: the captures have no site and layer in common");
+                              : nothing_in_common().what());
   }
   const PairedOptions paired{
       .confidence = options.confidence, .resamples = options.resamples, .seed = seed};

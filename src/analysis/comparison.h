@@ -63,8 +63,9 @@ struct LabelledSamples {
   Samples samples;
 };
 
-/// Refuses, before anything is computed, what cannot be compared: less than two captures, or
-/// captures with other items. @param keys, identities  of all units; identities may be empty.
+/// Refuses, before anything is computed, what cannot be compared: less than two captures, captures
+/// with other items, or captures that have nothing in common. @param keys, identities  of all
+/// units; identities may be empty.
 void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
                       const CompareOptions& options);
 

@@ -110,6 +110,31 @@ std::string block_heading(const std::vector<const Json*>& rows, bool names_order
   return fmt::format("{} ({})", text, list);
 }
 
+/// Says of a LIMe's `values` beside another decoder's that the LIMe code measures others; empty
+/// where nothing needs saying.
+std::string remark_on_values(const std::vector<ChosenCapture>& captures,
+                             const EntropyOptions& options) {
+  if (options.preset != EntropyPreset::kLimeCode) return "";
+  std::string routed;
+  bool has_plain = false;
+  for (const ChosenCapture& capture : captures) {
+    const bool shows_values =
+        std::any_of(capture.parts.begin(), capture.parts.end(),
+                    [](const ChosenCapture::Part& part) { return part.site == "values"; });
+    if (!shows_values) continue;
+    if (reads_other_values(capture.reader)) {
+      routed += (routed.empty() ? "'" : ", '") + capture.label + "'";
+    } else {
+      has_plain = true;
+    }
+  }
+  if (routed.empty() || !has_plain) return "";
+  return fmt::format(
+      "values of {} are the output of W_V, not what its attention reads; the LIMe code measures "
+      "the latter, which --site {} takes",
+      routed, kPaperSite);
+}
+
 }  // namespace
 
 Report make_entropy_report(Results results, const std::vector<ChosenCapture>& captures,
@@ -135,6 +160,9 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
     report.notes.push_back(describe_sequences(capture, options.max_sequences));
   }
   report.legend = what_cells_are(options);
+  if (std::string remark = remark_on_values(captures, options.entropy); !remark.empty()) {
+    report.remarks.push_back(std::move(remark));
+  }
   if (options.entropy.top_k && !results.rows.empty()) {
     double most = 0.0;
     double widest = 0.0;

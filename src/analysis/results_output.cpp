@@ -10,6 +10,7 @@
 
 #include "analysis/latex_table.h"
 #include "core/errors.h"
+#include "core/terminal.h"
 #include "store/file_names.h"
 
 namespace lime {
@@ -77,7 +78,7 @@ std::vector<std::pair<std::string, std::vector<const Json*>>> tables_of(
 
 std::string lines(const std::vector<std::string>& texts) {
   std::string all;
-  for (const std::string& text : texts) all += text + "\n";
+  for (const std::string& text : texts) all += escaped(text) + "\n";
   return all;
 }
 
@@ -93,7 +94,7 @@ std::string format_table(const Report& report, const TextStyle& style) {
     if (!text.empty()) text += "\n";
     text += lines(section.notes);
     for (const auto& [heading, rows] : tables_of(report.results, section)) {
-      text += "\n" + heading + "\n" + columns_to_text(rows, section.columns, style);
+      text += "\n" + escaped(heading) + "\n" + columns_to_text(rows, section.columns, style);
     }
   }
   if (!report.remarks.empty()) text += "\n" + lines(report.remarks);
@@ -135,7 +136,7 @@ std::string format_report(const Report& report, ResultsFormat format, const Text
     case ResultsFormat::kTable:
       break;
   }
-  return format_table(report, style);
+  return escaped_lines(format_table(report, style));
 }
 
 void OutputOptions::describe(OptionList& list) {

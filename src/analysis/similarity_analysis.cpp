@@ -131,6 +131,9 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
   }
   if (options.jackknife == 0) {
     analysis.lacks_items = "maps have no values per item; give them some with --jackknife 10";
+  } else if (options.maps == SimilarityMaps::kBetween) {
+    analysis.lacks_items =
+        "maps between captures have no values per item; choose --maps within or all";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

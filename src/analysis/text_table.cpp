@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/terminal.h"
+
 namespace lime {
 namespace {
 
@@ -89,7 +91,7 @@ std::vector<std::string> align(const std::vector<Cells>& lines) {
 std::string format_block(const PivotBlock& block, const Pivot& pivot, const TableLayout& layout,
                          const TextStyle& style, Detail detail) {
   std::vector<std::string> lines = {layout.line};
-  lines.insert(lines.end(), block.lines.begin(), block.lines.end());
+  for (const std::string& line : block.lines) lines.push_back(escaped(line));
   std::size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, display_width(line));
   for (std::string& line : lines) line = padded(line, width, true);
@@ -102,7 +104,7 @@ std::string format_block(const PivotBlock& block, const Pivot& pivot, const Tabl
       cells.push_back(parts_of(line[series], layout, detail, style.unicode));
     }
     const std::vector<std::string> column = align(cells);
-    const std::string& head = pivot.series[series];
+    const std::string head = escaped(pivot.series[series]);
     width = display_width(head);
     for (const std::string& text : column) width = std::max(width, display_width(text));
     lines[0] += "   " + padded(head, width, false);
@@ -129,7 +131,7 @@ std::string format_all(const Pivot& pivot, const TableLayout& layout, const Text
                        Detail detail) {
   std::string text;
   for (const PivotBlock& block : pivot.blocks) {
-    text += (text.empty() ? "" : "\n") + block.heading + "\n";
+    text += (text.empty() ? "" : "\n") + escaped(block.heading) + "\n";
     text += format_block(block, pivot, layout, style, detail);
   }
   return text;

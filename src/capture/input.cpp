@@ -104,6 +104,7 @@ CaptureInput read_input(const CaptureOptions& options, const InputContext& conte
   const InputShape shape{.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit)),
                          .max_sequences = options.max_sequences,
                          .bos = options.bos,
+                         .packing = options.packing,
                          .blimp_preset = options.pair_preset()};
   CaptureInput input;
   if (!options.text.empty()) {

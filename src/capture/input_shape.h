@@ -16,6 +16,7 @@ struct InputShape {
   std::int64_t seq_len = 2048;  ///< of packed input; lines and pairs keep their lengths
   std::optional<std::int64_t> max_sequences = std::nullopt;
   BosPolicy bos = BosPolicy::kAuto;
+  Packing packing = Packing::kEosBetween;  ///< of text
   /// Of pairs: how sentences are put before the model; none: as they stand, with what `bos` says.
   std::optional<BlimpPreset> blimp_preset = std::nullopt;
 };

@@ -13,6 +13,10 @@
 namespace lime {
 namespace {
 
+/// Documents that the LIMe code concatenates and cuts together (`batch_size` of
+/// prepare_fineweb.py).
+constexpr std::size_t kBatchOfLimeCode = 32;
+
 /// Documents one after the other, before they are cut.
 struct TokenStream {
   std::vector<std::int32_t> ids;
@@ -41,31 +45,21 @@ void append_document(TokenStream& stream, std::span<const std::int32_t> document
   stream.is_prepended.resize(stream.ids.size(), 0);
 }
 
-}  // namespace
+void append_eos(TokenStream& stream, const Tokenizer& tokenizer) {
+  if (!tokenizer.eos_id()) return;
+  stream.ids.push_back(*tokenizer.eos_id());
+  stream.is_prepended.push_back(0);
+}
 
-CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
-                             const Tokenizer& tokenizer, const InputShape& shape) {
-  const std::vector<std::int32_t> prepended = prepended_tokens(tokenizer, shape.bos);
-  const std::int64_t most = INT64_MAX / shape.seq_len;
-  const std::int64_t enough = std::min(shape.max_sequences.value_or(most), most);
-  TokenStream stream;
-  for (const std::filesystem::path& file : files) {
-    const auto missing = enough * shape.seq_len - static_cast<std::int64_t>(stream.ids.size());
-    if (missing <= 0) break;
-    const std::vector<std::int32_t> document = encode_file(file, tokenizer, missing);
-    refuse_double_bos(document, prepended, shape.bos, "'" + file.string() + "'");
-    if (!stream.ids.empty() && tokenizer.eos_id()) {
-      stream.ids.push_back(*tokenizer.eos_id());
-      stream.is_prepended.push_back(0);
-    }
-    append_document(stream, document, prepended);
-  }
+/// The number of sequences that `shape` asks for, without overflow of the tokens in them.
+std::int64_t wanted_sequences(const InputShape& shape) {
+  const std::int64_t most = INT64_MAX / shape.seq_len - 1;
+  return std::min(shape.max_sequences.value_or(most), most);
+}
 
-  CaptureInput input;
-  input.prepended_ids = prepended;
-  const auto total = static_cast<std::int64_t>(stream.ids.size());
-  const std::int64_t length = std::min(shape.seq_len, total);
-  const std::int64_t count = std::min(total / length, enough);
+/// Cuts the first `count` sequences of `length` tokens off the stream.
+void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t length,
+                   std::int64_t count, const Tokenizer& tokenizer) {
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t start = s * length;
     const auto ids =
@@ -77,10 +71,72 @@ CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
     about.text = tokenizer.decode(ids, {.at_text_start = at_start});
     input.add(ids, 0, std::move(about));
   }
-  input.is_prepended.assign(stream.is_prepended.begin(),
-                            stream.is_prepended.begin() + count * length);
+  std::copy_n(stream.is_prepended.begin(), count * length,
+              input.is_prepended.end() - count * length);
+}
+
+CaptureInput pack_with_eos_between(const std::vector<std::filesystem::path>& files,
+                                   const Tokenizer& tokenizer, const InputShape& shape) {
+  CaptureInput input;
+  input.prepended_ids = prepended_tokens(tokenizer, shape.bos);
+  const std::int64_t enough = wanted_sequences(shape);
+  TokenStream stream;
+  for (const std::filesystem::path& file : files) {
+    const auto missing = enough * shape.seq_len - std::ssize(stream.ids);
+    if (missing <= 0) break;
+    const std::vector<std::int32_t> document = encode_file(file, tokenizer, missing);
+    refuse_double_bos(document, input.prepended_ids, shape.bos, "'" + file.string() + "'");
+    if (!stream.ids.empty()) append_eos(stream, tokenizer);
+    append_document(stream, document, input.prepended_ids);
+  }
+  const std::int64_t total = std::ssize(stream.ids);
+  const std::int64_t length = std::min(shape.seq_len, total);
+  const std::int64_t count = std::min(total / length, enough);
+  add_sequences(input, stream, length, count, tokenizer);
   input.dropped_tokens = count < enough ? total % length : 0;
   return input;
+}
+
+CaptureInput pack_as_lime_code(const std::vector<std::filesystem::path>& files,
+                               const Tokenizer& tokenizer, const InputShape& shape) {
+  if (!tokenizer.bos_id() || !tokenizer.eos_id()) {
+    throw InvalidArgument(
+        "packing: lime-code needs a tokenizer that names a beginning- and an end-of-sequence "
+        "token, this one names no {}; choose eos-between",
+        tokenizer.bos_id() ? "end" : "beginning");
+  }
+  CaptureInput input;
+  input.prepended_ids = {*tokenizer.bos_id()};
+  const std::int64_t enough = wanted_sequences(shape);
+  for (std::size_t first = 0; first < files.size(); first += kBatchOfLimeCode) {
+    const std::int64_t wanted = enough - input.num_sequences();
+    if (wanted <= 0) break;
+    TokenStream stream;
+    for (std::size_t i = first; i < std::min(first + kBatchOfLimeCode, files.size()); ++i) {
+      const auto missing = wanted * shape.seq_len + 1 - std::ssize(stream.ids);
+      if (missing <= 0) break;
+      append_document(stream, encode_file(files[i], tokenizer, missing), input.prepended_ids);
+      append_eos(stream, tokenizer);
+    }
+    // The token after a piece is the last one's label.
+    const std::int64_t complete = (std::ssize(stream.ids) - 1) / shape.seq_len;
+    const std::int64_t count = std::min(complete, wanted);
+    add_sequences(input, stream, shape.seq_len, count, tokenizer);
+    if (complete < wanted) input.dropped_tokens += std::ssize(stream.ids) - count * shape.seq_len;
+  }
+  if (input.num_sequences() > 0) return input;
+  throw InvalidArgument(
+      "packing: lime-code drops texts of fewer than {} tokens, got {}; give more text, a smaller "
+      "--seq-len, or choose eos-between",
+      shape.seq_len + 1, input.dropped_tokens);
+}
+
+}  // namespace
+
+CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
+                             const Tokenizer& tokenizer, const InputShape& shape) {
+  return shape.packing == Packing::kLimeCode ? pack_as_lime_code(files, tokenizer, shape)
+                                             : pack_with_eos_between(files, tokenizer, shape);
 }
 
 }  // namespace lime

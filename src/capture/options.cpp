@@ -23,6 +23,9 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("bos", bos,
            "beginning-of-sequence token before each document, line or sentence; auto: as the "
            "tokenizer says");
+  list.add("packing", packing,
+           "how the documents of --text are put together: eos-between, an end-of-sequence token "
+           "between two, or lime-code, as the LIMe code packs its data");
   list.add("seq_len", seq_len, "tokens per sequence; 2048 or what the model takes");
   list.add("max_sequences", max_sequences, "take the first so many sequences");
   list.group("What to keep");
@@ -87,6 +90,17 @@ void CaptureOptions::validate() const {
     throw InvalidArgument("seq_len: --{} are not packed; leave --seq-len out",
                           pairs.empty() ? "lines" : "pairs");
   }
+  if (packing != Packing::kEosBetween) {
+    if (text.empty()) {
+      throw InvalidArgument("packing: applies to --text only; leave --packing out");
+    }
+    if (bos != BosPolicy::kAuto) {
+      throw InvalidArgument(
+          "bos: must be auto with --packing {}, which sets the tokens around a document itself, "
+          "got {}",
+          enum_name(packing), enum_name(bos));
+    }
+  }
   if (max_sequences) at_least_one("max_sequences", *max_sequences);
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
@@ -149,6 +163,7 @@ Json content_options(const CaptureOptions& options) {
   }
   // So captures that were begun when there was no such option can be gone on with.
   if (options.compress == Compression::kNone) content.erase("compress");
+  if (options.packing == Packing::kEosBetween) content.erase("packing");
   content.erase("router_edit");
   // What the file says, not where it lies.
   if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);

@@ -33,6 +33,20 @@ struct EnumNames<BosPolicy> {
       {{BosPolicy::kAuto, "auto"}, {BosPolicy::kAlways, "always"}, {BosPolicy::kNever, "never"}}};
 };
 
+/// How documents become one stream of tokens that is cut into sequences of equal length.
+enum class Packing {
+  kEosBetween,  ///< an end-of-sequence token between two documents, cut once over all of them
+  /// As preprocessing_fineweb.py of the LIMe code: a beginning-of-sequence token before and an
+  /// end-of-sequence token after every document, cut in batches of 32 documents.
+  kLimeCode,
+};
+
+template <>
+struct EnumNames<Packing> {
+  static constexpr std::array<std::pair<Packing, std::string_view>, 2> kNames = {
+      {{Packing::kEosBetween, "eos-between"}, {Packing::kLimeCode, "lime-code"}}};
+};
+
 /// How the sentences of minimal pairs are put before a model that is asked how likely it finds
 /// them.
 enum class BlimpPreset {
@@ -59,6 +73,8 @@ struct CaptureOptions {
   /// Scales routes of LIMe before anything is computed: a file as RouterEdit reads it, or none.
   std::filesystem::path router_edit = {};
   BosPolicy bos = BosPolicy::kAuto;
+  /// Of text only.
+  Packing packing = Packing::kEosBetween;
   /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for lines and
   /// pairs.
   /// Without a value: 2048, or max_position_embeddings where that is less.

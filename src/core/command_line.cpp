@@ -11,6 +11,7 @@
 #include "core/command_help.h"
 #include "core/program.h"
 #include "core/suggest.h"
+#include "core/terminal.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -299,7 +300,7 @@ int CommandLine::run(int argc, const char* const* argv) {
     impl_->refuse_leftovers();
     impl_->take_values(impl_->chosen());
   } catch (const UsageError& error) {
-    fmt::print(stderr, "{}: {}; see {} --help\n", impl_->help.name, error.what(),
+    print_line(stderr, "{}: {}; see {} --help", impl_->help.name, error.what(),
                impl_->chosen().help.name);
     return kExitUsage;
   }

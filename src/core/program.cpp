@@ -21,6 +21,7 @@
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/shell_word.h"
+#include "core/terminal.h"
 #include "core/version.h"
 
 namespace lime {
@@ -70,7 +71,7 @@ void watch_signals() {
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 int report(std::string_view program, std::string_view text, int status) {
-  fmt::print(stderr, "{}: {}\n", program, text);
+  print_line(stderr, "{}: {}", program, text);
   return status;
 }
 

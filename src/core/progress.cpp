@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/progress_report.h"
+#include "core/terminal.h"
 
 namespace lime {
 namespace {
@@ -101,7 +102,7 @@ std::string ProgressLine::format(const Progress& progress, double seconds) const
     line += fmt::format(", {} left", human_duration(left));
   }
   if (!progress.note.empty()) line += fmt::format(", {}", progress.note);
-  return line;
+  return message_line(line);
 }
 
 std::string human_count(double value) {

@@ -33,6 +33,22 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
+/// The code point of a well-formed character of two or three bytes.
+unsigned code_point(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1FU : 0xFU);
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
+  }
+  return code;
+}
+
+/// Whether a character beyond ASCII controls how the text around it is shown.
+bool is_control(std::string_view character) {
+  if (character.size() != 2 && character.size() != 3) return false;
+  const unsigned code = code_point(character);
+  return code < 0xA0 || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
 }  // namespace
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
@@ -73,6 +89,8 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
       piece = "\\t";
     } else if (length == 0 || byte < 0x20 || byte == 0x7F) {
       piece = fmt::format("\\x{:02x}", byte);
+    } else if (is_control(piece)) {
+      piece = fmt::format("\\u{:04x}", code_point(piece));
     }
     if (result.size() + piece.size() > max_bytes) return result + "...";
     result += piece;

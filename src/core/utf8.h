@@ -17,8 +17,9 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view text);
 /// @throws FormatError  that names the file and the byte.
 void require_utf8(const std::filesystem::path& file, std::string_view text);
 
-/// Cuts `text` to at most `max_bytes` without splitting a character, and escapes line breaks and
-/// other control characters, for showing it inside one line.
+/// Cuts `text` to at most `max_bytes` without splitting a character, and escapes line breaks, other
+/// control characters (C0, DEL, C1), and the characters that separate lines or change the direction
+/// of the text around them (U+2028 to U+202E, U+2066 to U+2069), for showing it inside one line.
 std::string printable(std::string_view text, std::size_t max_bytes = 60);
 
 }  // namespace lime

@@ -2,6 +2,7 @@
 #include "store/capture_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -35,6 +36,7 @@ struct CaptureReader::Impl {
   CaptureTables tables;
   std::vector<std::string> sites;
   mutable DataFiles data;
+  std::map<std::string, std::string> aliases;
   mutable std::mutex mutex;
   mutable std::optional<RowTable> rows;
   mutable std::optional<std::vector<Sequence>> sequences;
@@ -67,9 +69,15 @@ struct CaptureReader::Impl {
   std::vector<Piece> pieces(const ActivationInfo& what, std::int64_t first,
                             std::int64_t count) const;
 
+  /// The site as the file names it.
+  const std::string& stored(const std::string& site) const {
+    const auto alias = aliases.find(site);
+    return alias == aliases.end() ? site : alias->second;
+  }
+
   const ActivationInfo* find(const std::string& site, int layer) const {
     for (const ActivationInfo& activation : tables.activations) {
-      if (activation.site == site && activation.layer == layer) return &activation;
+      if (activation.site == stored(site) && activation.layer == layer) return &activation;
     }
     return nullptr;
   }
@@ -88,13 +96,17 @@ const std::vector<std::string>& CaptureReader::sites() const { return impl_->sit
 std::vector<int> CaptureReader::layers(const std::string& site) const {
   std::vector<int> layers;
   for (const ActivationInfo& activation : impl_->tables.activations) {
-    if (activation.site == site) layers.push_back(activation.layer);
+    if (activation.site == impl_->stored(site)) layers.push_back(activation.layer);
   }
   if (layers.empty()) {
     throw FormatError("store: '{}' has no site '{}'; it holds {}", path().string(), site,
                       join_words(sites()));
   }
   return layers;
+}
+
+void CaptureReader::set_alias(const std::string& alias, const std::string& site) {
+  impl_->aliases[alias] = site;
 }
 
 bool CaptureReader::has(const std::string& site, int layer) const {
@@ -205,11 +217,13 @@ const std::vector<Sequence>& CaptureReader::sequences() const {
 }
 
 bool CaptureReader::has_statistics(const std::string& site, int layer) const {
-  return impl_->file.has(statistics_path(site, layer) + "/count");
+  return impl_->file.has(statistics_path(impl_->stored(site), layer) + "/count");
 }
 
 RunningStatistics CaptureReader::statistics(const std::string& site, int layer) const {
-  if (has_statistics(site, layer)) return read_statistics(impl_->file, site, layer).running;
+  if (has_statistics(site, layer)) {
+    return read_statistics(impl_->file, impl_->stored(site), layer).running;
+  }
   std::vector<std::string> there;
   for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {
     if (there.empty() || there.back() != known_site) there.push_back(known_site);
@@ -219,7 +233,8 @@ RunningStatistics CaptureReader::statistics(const std::string& site, int layer) 
 }
 
 VectorD CaptureReader::rms_per_head(const std::string& site, int layer) const {
-  const std::vector<double> rms = impl_->file.read<double>(statistics_path(site, layer) + "/rms");
+  const std::vector<double> rms =
+      impl_->file.read<double>(statistics_path(impl_->stored(site), layer) + "/rms");
   return Eigen::Map<const VectorD>(rms.data(), static_cast<Eigen::Index>(rms.size()));
 }
 

@@ -43,6 +43,9 @@ class CaptureReader {
   /// Layers of `site`, ascending. @throws FormatError that lists the sites there are.
   std::vector<int> layers(const std::string& site) const;
   bool has(const std::string& site, int layer) const;
+  /// Lets `alias` stand for `site` in every function below and above that is given a site; sites()
+  /// lists it not. Call before other threads read.
+  void set_alias(const std::string& alias, const std::string& site);
   /// @throws FormatError that lists the sites or layers there are.
   const ActivationInfo& activation(const std::string& site, int layer) const;
   std::int64_t dim(const std::string& site, int layer) const { return activation(site, layer).dim; }

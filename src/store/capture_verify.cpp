@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -27,17 +28,18 @@ class Verification {
     const bool has_trailer = check_trailer(path_);
     const Hdf5File file(path_);
     tables_ = read_attributes(file);
-    if (!has_trailer) report_missing_trailer(path_);
     if (!tables_.info.complete) {
       problems_.push_back("store: '" + path_.string() +
                           "': the capture is not complete; resume it to get the rest");
     }
+    const std::size_t known = problems_.size();
     attempt([&] { check_sequences(file); });
     attempt([&] { check_statistics(file); });
     attempt([&] { check_router(file); });
     if (tables_.shards.empty()) {
       attempt([&] { check_data(file, file.num_rows("rows/sequence")); });
     }
+    if (!has_trailer && problems_.size() == known) report_missing_trailer(path_);
     std::int64_t num_rows = 0;
     for (const ShardRecord& shard : tables_.shards) num_rows += shard.num_rows;
     progress_.total = bytes_of_rows(tables_, num_rows, path_);
@@ -52,10 +54,14 @@ class Verification {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
-      problems_.emplace_back(error.what());
+      // Several checks may read what is damaged.
+      const bool is_known =
+          std::find(problems_.begin(), problems_.end(), error.what()) != problems_.end();
+      if (!is_known) problems_.emplace_back(error.what());
     }
   }
 
+  /// Of a file in which nothing else is wrong: what damages it may take the digest along.
   void report_missing_trailer(const fs::path& path) {
     problems_.push_back("store: '" + path.string() +
                         "' has no digest, as another program has written or cut it; its texts and "
@@ -91,12 +97,14 @@ class Verification {
     one.shards = {record};
     check_shards_exist(path_, one);
     const fs::path path = path_.parent_path() / record.file;
-    if (!check_trailer(path)) report_missing_trailer(path);
+    const bool has_trailer = check_trailer(path);
+    const std::size_t known = problems_.size();
     const Hdf5File shard(path);
     check_shard(shard, record, tables_.identity_sha256);
     attempt([&] { check_sequences(shard); });
     attempt([&] { check_statistics(shard); });
     check_data(shard, record.num_rows);
+    if (!has_trailer && problems_.size() == known) report_missing_trailer(path);
   }
 
   /// Rows and activations of a plain file.

@@ -119,6 +119,42 @@ TEST(OpenCapturesTest, TakesAttentionPatternsOnlyWhereTheyAreNamed) {
                 "attention, or name it with --site");
 }
 
+TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
+  const TemporaryFolder folder;
+  write_capture(folder / "llama.h5", example_capture());
+  testing::SmallCapture routed = example_capture();
+  routed.config = {{"model_type", "lime"}};
+  write_capture(folder / "lime.h5", routed);
+  CaptureSetOptions options;
+  options.captures = {folder / "llama.h5", folder / "lime.h5"};
+  options.site = {"paper"};
+  EXPECT_EQ(refusal(options),
+            "'" + (folder / "lime.h5").string() +
+                "': has no site 'routed_values', which --site paper takes of this "
+                "decoder; it has values, hidden; capture again with --sites "
+                "values,routed_values");
+
+  const std::int64_t num_rows = routed.activations[0].rows.rows();
+  for (const int layer : {0, 1}) {
+    routed.activations.push_back({"routed_values", layer, testing::random_matrix(num_rows, 4, 9)});
+  }
+  write_capture(folder / "routed.h5", routed);
+  options.captures[1] = folder / "routed.h5";
+  const auto captures = open_captures(options);
+  const auto rows_of = [](const ChosenCapture& capture, const std::string& site) {
+    EXPECT_EQ(capture.reader.statistics(site, 1).count, capture.reader.num_rows());
+    return capture.reader.read_all(site, 1);
+  };
+  for (const ChosenCapture& capture : captures) {
+    EXPECT_EQ(capture.parts.at(0).site, "paper");
+    EXPECT_THAT(capture.parts.at(0).layers, ElementsAre(0, 1));
+  }
+  EXPECT_EQ(rows_of(captures[0], "paper"), rows_of(captures[0], "values"));
+  EXPECT_EQ(rows_of(captures[1], "paper"), rows_of(captures[1], "routed_values"));
+  EXPECT_THAT(describe_sequences(captures[1], std::nullopt),
+              ::testing::EndsWith("routed.h5; paper is routed_values"));
+}
+
 TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";

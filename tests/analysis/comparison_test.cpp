@@ -93,6 +93,22 @@ TEST(CompareOptionTest, RefusesOtherItemsBeforeTheWork) {
   EXPECT_EQ(*counting.runs, 0);
 }
 
+TEST(CompareOptionTest, RefusesOtherItemsOfMapsAndOfMeansOverLayersBeforeTheWork) {
+  auto maps = counting_analysis(1);
+  for (Unit& unit : maps.analysis.units) unit.key["other_label"] = unit.key["label"];
+  maps.analysis.compare.compare = ComparePairs::kFirst;
+  maps.analysis.units[1].identity = "other sequences";
+  EXPECT_THAT(refusal(maps.analysis), HasSubstr("'a' and 'b' hold different sequences"));
+  EXPECT_EQ(*maps.runs, 0);
+
+  auto means = counting_analysis(1);
+  means.analysis.compare = {.compare = ComparePairs::kFirst, .summary = SummaryOver::kLayers};
+  means.analysis.units[1].key["layer"] = 7;
+  means.analysis.units[1].identity = "other sequences";
+  EXPECT_THAT(refusal(means.analysis), HasSubstr("'a' and 'b' hold different sequences"));
+  EXPECT_EQ(*means.runs, 0);
+}
+
 TEST(CompareOptionTest, RefusesOtherItemsThatShowAfterTheWork) {
   auto counting = counting_analysis(1);
   counting.analysis.compare.compare = ComparePairs::kFirst;
@@ -117,6 +133,7 @@ TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
   counting.analysis.compare.compare = ComparePairs::kFirst;
   counting.analysis.units[1].key["layer"] = 7;
   EXPECT_EQ(refusal(counting.analysis), "compare: the captures have no site and layer in common");
+  EXPECT_EQ(*counting.runs, 0);
 
   counting = counting_analysis(1);
   counting.analysis.compare.compare = ComparePairs::kFirst;

@@ -219,6 +219,34 @@ TEST_F(LimeCaptureTest, ShowsVerifiesAndPacksACapture) {
   EXPECT_EQ(run("info text.txt").status, 1);
 }
 
+TEST_F(LimeCaptureTest, InfoAndVerifyEscapeWhatATerminalWouldObey) {
+  const std::string file = "\"$(printf 'a\\033[31m\\nb.h5')\"";
+  ASSERT_EQ(run("--checkpoint model --text text.txt --seq-len 20 --quiet -o " + file).status, 0);
+  const ProgramRun info = run("info " + file);
+  EXPECT_EQ(info.status, 0) << info.errors;
+  EXPECT_THAT(info.output, HasSubstr("capture           a\\x1b[31m\\nb.h5\n"));
+  EXPECT_THAT(info.output, ::testing::Not(HasSubstr("\x1b")));  // of the command too
+  fs::remove_all(folder_ / "a\x1b[31m\nb.shards");
+  const ProgramRun lost = run("verify " + file);
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_THAT(lost.errors, HasSubstr("lime-capture: store: 'a\\x1b[31m\\nb.h5' needs 'a"));
+  EXPECT_THAT(lost.errors, ::testing::Not(HasSubstr("\x1b")));
+}
+
+TEST_F(LimeCaptureTest, StoresThePackingAndComparesIt) {
+  const std::string command = "--checkpoint model --text text.txt --seq-len 20 --packing lime-code";
+  const ProgramRun result = run(command);
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("'<s>' put before and an end-of-sequence token behind each "
+                                       "document (--packing lime-code)"));
+  EXPECT_THAT(run("info capture.h5").output, HasSubstr("packing           lime-code\n"));
+  EXPECT_EQ(run(command + " --resume").status, 0);
+  expect_refusal("--checkpoint model --text text.txt --seq-len 20 --resume", 1, "packing");
+  expect_refusal("--checkpoint model --lines text.txt --packing lime-code", 2,
+                 "packing: applies to --text only; leave --packing out");
+  expect_refusal(command + " --bos never", 2, "bos: must be auto with --packing lime-code");
+}
+
 TEST_F(LimeCaptureTest, FindsFlippedBytes) {
   ASSERT_EQ(run(kCapture).status, 0);
   const fs::path shard = folder_ / "capture.shards" / "00000.h5";

@@ -262,6 +262,44 @@ TEST_F(LimeMetricsResumeTest, AnEmptyLayerListIsRefused) {
             "lime-metrics: --layer: a value is missing; see lime-metrics --help\n");
 }
 
+TEST_F(LimeMetricsResumeTest, EscapesWhatATerminalWouldObey) {
+  const std::string name = "a\x1b[31m\nb.h5";
+  SmallCapture capture = example_capture();
+  capture.activations[0].site = capture.activations[1].site = "val\x1b[2J\nues";
+  write_capture(folder_ / name, capture);
+  const auto is_harmless = [](const ProgramRun& result) {
+    EXPECT_THAT(result.output + result.errors, ::testing::Not(HasSubstr("\x1b")));
+    return result;
+  };
+  const std::string file = "\"$(printf 'a\\033[31m\\nb.h5')\"";
+  const ProgramRun table = is_harmless(run("entropy " + file + " -o e.json"));
+  EXPECT_EQ(table.status, 0) << table.errors;
+  EXPECT_THAT(table.output, HasSubstr("\nval\\x1b[2J\\nues (dim 4"));
+  EXPECT_THAT(is_harmless(run("tokens " + file)).output, HasSubstr("val\\x1b[2J\\nues"));
+  is_harmless(run("geometry " + file));
+  is_harmless(run("entropy " + file + " --site none"));
+
+  Json results = parse_json(testing::read_text(folder_ / "e.json"), "e.json");
+  results["rows"][0]["mean"] = 1e9;
+  results["provenance"]["tool"] = "lime \x7f\xC2\x9B";
+  write_text(folder_ / "changed.json", results.dump());
+  const ProgramRun differs = is_harmless(run("rerun changed.json"));
+  EXPECT_EQ(differs.status, 1);
+  EXPECT_THAT(differs.output, HasSubstr("computed then by \"lime \\x7f\\u009b\", now by "));
+  results["metric"] = "charm\x1b[31m\n";
+  write_text(folder_ / "changed.json", results.dump());
+  EXPECT_THAT(refusal("rerun changed.json", 1), HasSubstr("holds 'charm\\x1b[31m\\n', which"));
+}
+
+TEST_F(LimeMetricsResumeTest, CutsWhatMessagesQuote) {
+  write_capture(folder_ / "a.h5", example_capture());
+  const std::string seed = refusal("entropy a.h5 --seed " + std::string(100000, '7'), 2);
+  EXPECT_LT(seed.size(), 500U);
+  EXPECT_THAT(seed, ::testing::EndsWith("; see lime-metrics entropy --help\n"));
+  write_text(folder_ / "odd.json", "{\"schema\": \"" + std::string(100000, 'x') + "\"}");
+  EXPECT_LT(refusal("rerun odd.json", 1).size(), 500U);
+}
+
 TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
   write_capture(folder_ / "a.h5", example_capture());
   SmallCapture other = example_capture();

@@ -253,6 +253,37 @@ TEST_F(LimeMetricsTest, DiffErankIsTheDifferenceOfTwoCaptures) {
             "tokenizer\n");
 }
 
+TEST_F(LimeMetricsTest, SitePaperComparesTheValuesThatTheLimeCodeMeasures) {
+  write_capture(folder_ / "llama.h5", example_capture(1));
+  SmallCapture routed = example_capture(2);
+  routed.config = {{"model_type", "lime"}};
+  const std::int64_t num_rows = routed.activations[0].rows.rows();
+  for (const int layer : {0, 1}) {
+    routed.activations.push_back({"routed_values", layer, testing::random_matrix(num_rows, 4, 3)});
+  }
+  write_capture(folder_ / "lime.h5", routed);
+  const Json paper = rows("entropy llama.h5 lime.h5 --site paper --compare first");
+  ASSERT_EQ(paper.size(), 4u + 2u);
+  EXPECT_EQ(paper[0].at("mean"), rows("entropy llama.h5 --site values")[0].at("mean"));
+  EXPECT_EQ(paper[2].at("mean"), rows("entropy lime.h5 --site routed_values")[0].at("mean"));
+  EXPECT_EQ(paper[4].at("baseline"), "llama");
+  for (const std::string command : {"geometry --measure rank", "similarity", "tokens"}) {
+    const Json table = rows(command + " llama.h5 lime.h5 --site paper");
+    EXPECT_FALSE(table.empty());
+    for (const Json& row : table) EXPECT_EQ(row.at("site"), "paper") << command;
+  }
+  const std::string remark =
+      "\nvalues of 'lime' are the output of W_V, not what its attention reads; the LIMe code "
+      "measures the latter, which --site paper takes\n";
+  const std::string both = "entropy llama.h5 lime.h5 --site ";
+  EXPECT_THAT(run(both + "values").output, HasSubstr(remark));
+  EXPECT_THAT(run(both + "values --preset raw").output, Not(HasSubstr(remark)));
+  EXPECT_THAT(run("entropy lime.h5").output, Not(HasSubstr(remark)));
+  const std::string table = run(both + "paper").output;
+  EXPECT_THAT(table, HasSubstr("lime.h5; paper is routed_values\n"));
+  EXPECT_THAT(table, Not(HasSubstr(remark)));
+}
+
 TEST_F(LimeMetricsTest, IsAsciiWhereTheLocaleIs) {
   write_capture(folder_ / "capture.h5", example_capture());
   const ProgramRun result = run("entropy", "LC_ALL=C");

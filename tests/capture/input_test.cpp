@@ -62,6 +62,41 @@ TEST_F(InputTest, PacksDocumentsIntoSequencesOfEqualLength) {
   EXPECT_THAT(input.prepended_ids, ElementsAre(0));
 }
 
+TEST_F(InputTest, PacksAsTheLimeCodeDoes) {
+  // preprocessing_fineweb.py puts both tokens around every document, cuts 32 documents at a time,
+  // and drops what is left of them, a last whole piece without a token behind it too.
+  options_.packing = Packing::kLimeCode;
+  options_.seq_len = 4;
+  options_.text = {file("a.txt", "abc"), file("b.txt", "d"), file("c.txt", "ef")};
+  const CaptureInput input = read(&tokenizer_);
+  // <s> a b c | </s> <s> d </s> | <s> e f </s>, the last without a token to predict
+  ASSERT_EQ(input.num_sequences(), 2);
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b'), id_of('c')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(1, 0, id_of('d'), 1));
+  EXPECT_THAT(input.is_prepended_of(1), ElementsAre(0, 1, 0, 0));
+  EXPECT_EQ(input.dropped_tokens, 4);
+  EXPECT_THAT(input.prepended_ids, ElementsAre(0));
+  EXPECT_EQ(input.sequences[0].text, "abc");
+
+  options_.text.assign(33, file("a.txt", "abc"));  // 32 of 5 tokens, then one of its own
+  const CaptureInput batches = read(&tokenizer_);
+  ASSERT_EQ(batches.num_sequences(), 39 + 1);
+  EXPECT_EQ(batches.dropped_tokens, 4 + 1);
+  EXPECT_THAT(batches.ids_of(39), ElementsAre(0, id_of('a'), id_of('b'), id_of('c')));
+  options_.max_sequences = 3;
+  EXPECT_EQ(read(&tokenizer_).num_sequences(), 3);
+  EXPECT_EQ(read(&tokenizer_).dropped_tokens, 0);
+}
+
+TEST_F(InputTest, RefusesThePackingOfTheLimeCodeWhereItLeavesNothing) {
+  options_.packing = Packing::kLimeCode;
+  options_.text = {file("a.txt", "ab")};
+  options_.seq_len = 4;
+  EXPECT_EQ(refusal(&tokenizer_),
+            "packing: lime-code drops texts of fewer than 5 tokens, got 4; give more text, a "
+            "smaller --seq-len, or choose eos-between");
+}
+
 TEST_F(InputTest, KeepsAShortTextWhole) {
   options_.text = {file("a.txt", "abc")};
   const CaptureInput input = read(&tokenizer_);

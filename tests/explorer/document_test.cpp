@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
@@ -77,6 +78,16 @@ TEST_F(DocumentTest, OutlineOfACaptureNamesItsSites) {
   EXPECT_TRUE(names.contains("values")) << names.join(',').toStdString();
   EXPECT_TRUE(names.contains("hidden"));
   EXPECT_EQ(document.outline.front().value, "16 (tokens)");
+}
+
+TEST_F(DocumentTest, OutlineEscapesWhatControlsHowTextIsShown) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  for (auto& activation : capture.activations) activation.site = "val\x1b[31m\nues";
+  capture.activations.resize(2);
+  lime::testing::write_capture(folder_ / "odd.h5", capture);
+  const Document document = openDocument(folder_ / "odd.h5");
+  EXPECT_EQ(document.outline.at(2).name, "val\\x1b[31m\\nues");
+  EXPECT_EQ(toQString(FormatError("a\x1b[31m\nb")), "a\\x1b[31m\\nb");
 }
 
 TEST_F(DocumentTest, RefusesFilesOfAnotherKind) {

@@ -226,6 +226,26 @@ TEST_F(CaptureDamageTest, NamesTheShardThatIsCutShort) {
   EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("' is cut short: it has ")));
 }
 
+TEST_F(CaptureDamageTest, SaysOneLineOfOneDamage) {
+  sample_ = {.num_shards = 1, .sequences_per_shard = 60, .num_layers = 1, .chunk_bytes = 1 << 14};
+  write_sample();
+  const auto shard = shard_files().front();
+  const std::string good = testing::read_text(shard);
+  std::string bad = good;
+  bad.back() = '?';  // the digest is not found any more
+  testing::write_text(shard, bad);
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("has no digest")));
+  const MatrixF values = sample_.expected(0);
+  const std::string needle(reinterpret_cast<const char*>(values.data()), 64);
+  bad[good.find(needle)] ^= 1;
+  testing::write_text(shard, bad);
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("the checksum of")));
+
+  RowTable rows{.sequence = {0, 1}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}};
+  write_tables(rows);
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("are at odds")));
+}
+
 TEST_F(CaptureDamageTest, NamesTheShardOfAnotherCapture) {
   write_sample();
   SampleCapture other = sample_;

@@ -72,8 +72,7 @@ CloudModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs
                          capture ? QStringLiteral("has other rows now")
                                  : QStringLiteral("is not there"));
   } catch (const Error& error) {
-    problems << QStringLiteral("%1: %2").arg(model.label,
-                                             toQString(std::string_view(error.what())));
+    problems << QStringLiteral("%1: %2").arg(model.label, toQString(error));
   }
   return model;
 }

@@ -103,13 +103,13 @@ Document openCapture(const fs::path& path) {
     const std::vector<int> layers = capture->layers(site);
     if (layers.empty()) continue;
     document.outline.push_back(
-        {toQString(site), QStringLiteral("%1 layers of %2 numbers")
+        {shownText(site), QStringLiteral("%1 layers of %2 numbers")
                               .arg(layers.size())
                               .arg(count(capture->dim(site, layers.front())))});
   }
   document.outline.push_back({QStringLiteral("stored as"), toQString(enum_name(info.storage))});
   if (!info.created_utc.empty()) {
-    document.outline.push_back({QStringLiteral("captured"), toQString(info.created_utc)});
+    document.outline.push_back({QStringLiteral("captured"), shownText(info.created_utc)});
   }
   if (!capture->complete()) {
     document.outline.push_back(
@@ -124,7 +124,7 @@ Document openResults(const fs::path& path, const CaptureLocator& locator) {
   const QString label = fs::is_directory(path) ? folderLabel(path) : toQString(path.stem());
   Document document = described(DocumentKind::kResults, path, label);
   document.outline = {
-      {QStringLiteral("metric"), toQString(source->results.metric)},
+      {QStringLiteral("metric"), shownText(source->results.metric)},
       {QStringLiteral("rows"), count(static_cast<std::int64_t>(source->results.rows.size()))},
   };
   const std::vector<ResultsInput>& inputs = source->results.inputs;
@@ -133,7 +133,7 @@ Document openResults(const fs::path& path, const CaptureLocator& locator) {
     if (is_missing) document.missing_captures.push_back(i);
     document.outline.push_back(
         {is_missing ? QStringLiteral("no longer there") : QStringLiteral("of"),
-         toQString(inputs[i].path)});
+         shownText(inputs[i].path)});
   }
   document.results = std::move(source);
   return document;

@@ -16,7 +16,7 @@ FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
   } catch (const NothingToShow&) {
     return {};
   } catch (const Error& error) {
-    return {.message = toQString(std::string_view(error.what()))};
+    return {.message = toQString(error)};
   }
 }
 

@@ -137,7 +137,7 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
     } catch (const std::bad_alloc&) {
       error = QStringLiteral("out of memory; choose fewer rows, layers or resamples");
     } catch (const std::exception& caught) {
-      error = toQString(std::string_view(caught.what()));
+      error = toQString(caught);
     }
   }
   tell([this, id, outcome, error] { finished(id, outcome, error); });

@@ -223,7 +223,7 @@ void SurgeryRun::next() {
   try {
     begin(current_);
   } catch (const Error& error) {
-    failed(toQString(std::string_view(error.what())));
+    failed(toQString(error));
     return;
   }
   Q_EMIT changed();

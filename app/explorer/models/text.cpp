@@ -2,8 +2,20 @@
 #include "explorer/models/text.h"
 
 #include "core/shell_word.h"
+#include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace lime::explorer {
+namespace {
+
+/// Of a name in a list or outline.
+constexpr std::size_t kMostShownBytes = 200;
+
+}  // namespace
+
+QString toQString(const std::exception& error) { return toQString(message_line(error.what())); }
+
+QString shownText(std::string_view text) { return toQString(printable(text, kMostShownBytes)); }
 
 QString quotedForShell(const QString& word) { return toQString(shell_word(word.toStdString())); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -21,6 +22,13 @@ inline QString toQString(const std::filesystem::path& path) {
 inline std::filesystem::path toPath(const QString& text) {
   return std::filesystem::path(text.toStdString());
 }
+
+/// What an error says, as the programs print it: one line, with nothing in it that controls how
+/// text is shown.
+QString toQString(const std::exception& error);
+
+/// A text of a file on one line for people to read, likewise; not to be looked up again.
+QString shownText(std::string_view text);
 
 /// `word` as a POSIX shell takes it for one word.
 QString quotedForShell(const QString& word);

@@ -32,7 +32,7 @@ Opened openOrRefuse(const QString& path, const CaptureLocator& locator) {
   try {
     return openDocument(toPath(path), locator);
   } catch (const std::exception& error) {
-    return Refused{path, toQString(std::string_view(error.what()))};
+    return Refused{path, toQString(error)};
   }
 }
 

@@ -268,7 +268,7 @@ void CloudsView::listSites() {
     const QSignalBlocker quiet(site_);
     const QVariant wanted = site_->currentData();
     site_->clear();
-    for (const std::string& site : set_.sites()) site_->addItem(toQString(site), toQString(site));
+    for (const std::string& site : set_.sites()) site_->addItem(shownText(site), toQString(site));
     chooseData(*site_, wanted);
   }
   makeCanvases();

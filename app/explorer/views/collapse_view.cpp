@@ -154,7 +154,7 @@ void CollapseView::listSites() {
   for (const Document* const document : measurements_.captures()) {
     for (const std::string& site : document->capture->sites()) {
       const QString name = toQString(site);
-      if (site_->findData(name) < 0) site_->addItem(name, name);
+      if (site_->findData(name) < 0) site_->addItem(shownText(site), name);
     }
   }
   chooseData(*site_, wanted);

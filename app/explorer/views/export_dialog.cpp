@@ -78,7 +78,7 @@ void ExportDialog::accept() {
       style_.validate();
       write_figure(toPath(path_->text()), figure_, style_, provenance_);
     } catch (const std::exception& error) {
-      problem = toQString(std::string_view(error.what()));
+      problem = toQString(error);
     }
   }
   problem_->setText(problem);

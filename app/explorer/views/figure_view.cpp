@@ -113,7 +113,7 @@ FigureScene* FigureView::scene() {
     try {
       layOut();
     } catch (const Error& error) {
-      problem_ = toQString(std::string_view(error.what()));
+      problem_ = toQString(error);
     }
   }
   return scene_.get();

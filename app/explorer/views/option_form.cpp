@@ -86,7 +86,7 @@ void OptionForm::assign(std::size_t index, const QString& text) {
       fields_[index].assign({text.toStdString()});
     }
   } catch (const Error& error) {
-    problems_[index] = toQString(std::string_view(error.what()));
+    problems_[index] = toQString(error);
   }
   Q_EMIT changed();
 }

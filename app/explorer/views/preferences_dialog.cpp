@@ -31,7 +31,7 @@ void PreferencesDialog::accept() {
   try {
     preferences_.validate();
   } catch (const Error& error) {
-    if (problem.isEmpty()) problem = toQString(std::string_view(error.what()));
+    if (problem.isEmpty()) problem = toQString(error);
   }
   problem_->setText(problem);
   if (problem.isEmpty()) QDialog::accept();

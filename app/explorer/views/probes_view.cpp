@@ -195,7 +195,7 @@ void ProbesView::listSources() {
   for (const ProbeSource& source : sources_) {
     model_->addItem(source.label, source.label);
     for (const std::string& name : source.sites) {
-      if (site_->findData(toQString(name)) < 0) site_->addItem(toQString(name), toQString(name));
+      if (site_->findData(toQString(name)) < 0) site_->addItem(shownText(name), toQString(name));
     }
   }
   chooseData(*site_, site);
@@ -276,7 +276,8 @@ QStringList ProbesView::commandLines() const {
   const ProbeSource* const shown = source();
   if (!place || shown->capture.empty()) return lines;
   QString one = QStringLiteral("lime-metrics %1 %2 --site %3 --layer %4")
-                    .arg(metric, quotedForShell(toQString(shown->capture)), site_->currentText())
+                    .arg(metric, quotedForShell(toQString(shown->capture)),
+                         quotedForShell(site_->currentData().toString()))
                     .arg(place->layer);
   if (!task_.empty()) one += QStringLiteral(" --task ") + quotedForShell(toQString(task_));
   if (question() == ProbeQuestion::kBlimp) one += QStringLiteral(" --judgements judgements.jsonl");

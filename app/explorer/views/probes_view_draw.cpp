@@ -81,7 +81,7 @@ void ProbesView::listTasks() {
       try {
         tasks = taskAccuracies(one, site());
       } catch (const Error& error) {
-        problem = toQString(std::string_view(error.what()));
+        problem = toQString(error);
       }
     }
   }

@@ -122,7 +122,7 @@ void ResultsView::draw() {
   try {
     plot_->setFigure(make_figure(sources, options));
   } catch (const Error& error) {
-    plot_->setMessage(toQString(std::string_view(error.what())));
+    plot_->setMessage(toQString(error));
     plot_->setFigure(std::nullopt);
   }
   Q_EMIT figureChanged();

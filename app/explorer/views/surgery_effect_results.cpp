@@ -174,7 +174,7 @@ void SurgeryEffect::showEntropies(const SurgeryRun& run) {
     try {
       figure = entropiesFigure(*run.entropies(), site(), preferences_.layer_base);
     } catch (const Error& error) {
-      entropies_->plot().setMessage(toQString(std::string_view(error.what())));
+      entropies_->plot().setMessage(toQString(error));
     }
   }
   entropies_->plot().setFigure(std::move(figure));

@@ -213,8 +213,7 @@ void SurgeryView::applyEdits() {
     problem_.clear();
   } catch (const Error& error) {
     // Of another model, or of a session before this one changed.
-    problem_ = QStringLiteral("%1; the edits were left out")
-                   .arg(toQString(std::string_view(error.what())));
+    problem_ = QStringLiteral("%1; the edits were left out").arg(toQString(error));
     edits_.setEdits({});
   }
   const RouterExploration& trained = routers_->trained();
@@ -243,7 +242,7 @@ void SurgeryView::scale(const RouterEdit& edit) {
   try {
     check_router_edits({edit}, chosen->checkpoint->config());
   } catch (const Error& error) {
-    problem_ = toQString(std::string_view(error.what()));
+    problem_ = toQString(error);
     draw();  // the controls show the scale that there is
     showAnswers();
     return;

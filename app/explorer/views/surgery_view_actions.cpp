@@ -79,7 +79,7 @@ void SurgeryView::loadEdits(const QString& path) {
     setEdits(QStringLiteral("Load edits"), std::move(edits));
     edit_file_ = path;
   } catch (const Error& error) {
-    problem_ = toQString(std::string_view(error.what()));
+    problem_ = toQString(error);
     showAnswers();
   }
 }
@@ -94,7 +94,7 @@ void SurgeryView::saveEdits(const QString& path) {
     edit_file_ = path;
     problem_.clear();
   } catch (const Error& error) {
-    problem_ = toQString(std::string_view(error.what()));
+    problem_ = toQString(error);
   }
   showAnswers();
 }
@@ -115,7 +115,7 @@ void SurgeryView::loadText(const QString& path) {
     rememberState();
     file_ = path;
   } catch (const Error& error) {
-    problem_ = toQString(std::string_view(error.what()));
+    problem_ = toQString(error);
   }
   showAnswers();
 }

@@ -230,7 +230,7 @@ void TextView::listSites() {
   if (document != nullptr) rows_.of(*document);  // ready when tokens are chosen
   if (document != nullptr) {
     for (const std::string& name : document->capture->sites()) {
-      if (name != kPatternSite) site_->addItem(toQString(name), toQString(name));
+      if (name != kPatternSite) site_->addItem(shownText(name), toQString(name));
     }
     const auto count = static_cast<int>(document->capture->num_sequences());
     sequence_ = std::clamp(sequence_, 0, std::max(0, count - 1));

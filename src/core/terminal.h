@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace lime {
+
+// Texts of files may contain escape sequences, which a terminal would obey, and line breaks, which
+// would make two lines of one. Whatever is shown to the user goes through one of these functions;
+// printable() (core/utf8.h) says what is escaped.
+
+/// `text` on one line, whole.
+std::string escaped(std::string_view text);
+
+/// `text` line by line; line breaks and tabs are kept.
+std::string escaped_lines(std::string_view text);
+
+/// `text` as one line of a message. A word of more than 240 bytes and a text of more than 1000 lose
+/// their middle, so that the place in front and the remedy at the end stay readable whatever is
+/// quoted between them.
+std::string message_line(std::string_view text);
+
+/// escaped_lines(text) where standard output is a terminal, else `text` as it is, for programs that
+/// read it.
+std::string for_standard_output(std::string text);
+
+/// Prints message_line() of the formatted text and a line break.
+template <typename... Arguments>
+void print_line(std::FILE* file, fmt::format_string<Arguments...> format,
+                Arguments&&... arguments) {
+  fmt::print(file, "{}\n",
+             message_line(fmt::format(format, std::forward<Arguments>(arguments)...)));
+}
+
+}  // namespace lime
