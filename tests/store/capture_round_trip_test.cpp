@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using testing::SampleCapture;
 using testing::TemporaryFolder;
 
-/// Chunks of 1 KiB lie across shards and batches; 64 KiB hold a whole shard.
+/// Chunks of 1 KiB cross shards and batches; 64 KiB contain a whole shard.
 struct Case {
   const char* name;
   SampleCapture sample;

@@ -14,12 +14,12 @@ namespace {
 
 constexpr int kMissingLibrary = 77;
 
-/// Two expressions whose tokens are equally many, one per line.
+/// Returns two expressions with the same number of tokens, one per line.
 std::vector<std::string> equally_long_lines() {
   return {"( 7 + 5 ) / 4 = 12 / 4 = 3", "12 - ( 8 - 5 ) = 12 - 3 = 9"};
 }
 
-/// A LLaMA trained for a few steps, with our ids and logits of `lines` beside it.
+/// Writes a LLaMA trained for a few steps, with our ids and logits of `lines`.
 void write_folder(const std::filesystem::path& folder, const std::vector<std::string>& lines) {
   testing::TinyRun options = testing::tiny_run(folder);
   options.setup.model.decoder = DecoderKind::kLlama;
