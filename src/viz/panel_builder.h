@@ -15,7 +15,7 @@ struct PanelPlace {
   QCPAxisRect* rect = nullptr;
   const PlotTheme* theme = nullptr;
   std::size_t num_classes = 1;  ///< of the figure's legend
-  MapScale scale;               ///< of the figure's maps
+  MapScale scale;               ///< of the figure's heatmaps
 
   QCPAxis* x() const { return rect->axis(QCPAxis::atBottom); }
   QCPAxis* y() const { return rect->axis(QCPAxis::atLeft); }
