@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A process may hold several locks: each open file has its own.
+// A process may own several locks: each open file has its own.
 class OutputLockTest : public ::testing::Test {
  protected:
   /// Returns the error that a second process gets; empty if it gets the lock.

@@ -73,7 +73,7 @@ TEST(Utf8Test, NamesTheFirstBadByte) {
   EXPECT_EQ(first_invalid_utf8("ab\xC0\xAF"), 2u);        // overlong
   EXPECT_EQ(first_invalid_utf8("ab\xED\xA0\x80"), 2u);    // surrogate
   EXPECT_EQ(first_invalid_utf8("\xF4\x90\x80\x80"), 0u);  // above U+10FFFF
-  EXPECT_EQ(first_invalid_utf8("abc\xE2\x82"), 3u);       // cut short
+  EXPECT_EQ(first_invalid_utf8("abc\xE2\x82"), 3u);       // truncated
   for (std::size_t length = 0; length < 40; ++length) {   // past the blocks of eight
     EXPECT_EQ(first_invalid_utf8(std::string(length, 'x') + "\xFFyy"), length);
   }

@@ -233,7 +233,7 @@ TEST(CaptureReaderTest, NamesWhatThereIs) {
 }
 
 TEST(CaptureReaderTest, ReadsWhatAnotherToolHasRepacked) {
-  // The same datasets contiguous, as h5repack -l CONTI writes them: no chunks to read directly.
+  // The same datasets contiguous, as written by h5repack -l CONTI: no chunks to read directly.
   const TemporaryFolder folder;
   const auto path = folder / "run.h5";
   SampleCapture sample;

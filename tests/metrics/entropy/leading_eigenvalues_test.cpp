@@ -33,7 +33,7 @@ TEST(LeadingEigenvaluesTest, DoesNotMissCopiesOfAMultipleEigenvalue) {
   z(0, 0) = z(1, 1) = z(2, 2) = 3.0;
   z(3, 3) = 2.0;
   const auto leading = leading_gram_eigenvalues(z, 2);
-  // Either both copies are found or the caller is told to compute all.
+  // Either both copies are found, or the caller must compute all.
   if (leading) {
     EXPECT_NEAR((*leading)[1], 9.0, 1e-9);
   }
