@@ -54,7 +54,8 @@ struct BegunBatch {
   std::optional<bool> is_given = std::nullopt;
 };
 
-/// A resumed run uses the same passes, even if memory and limit have changed.
+/// Returns the batch of the run to resume, which uses the same passes even if memory and limit have
+/// changed.
 std::optional<BegunBatch> begun_batch(const CaptureOptions& options) {
   if (!options.goes_on()) return std::nullopt;
   const std::optional<CaptureInfo> begun = begun_capture(options.output);

@@ -92,13 +92,13 @@ class Decoder {
 
   const ModelConfig& config() const;
   const DecoderOptions& options() const;
-  /// At least one stage, in the order of the layers.
+  /// Returns at least one stage, in the order of the layers.
   const std::vector<DecoderStage>& stages() const;
   /// Returns the data transferred from stage i to stage i + 1 so far.
   std::vector<DeviceLink::Traffic> traffic() const;
 
-  /// The weights by canonical name, in a fixed order; a tied lm_head is not listed twice. The
-  /// tensors share memory with the decoder: change them in place (under NoGradGuard) to train.
+  /// Returns the weights by canonical name, in a fixed order; a tied lm_head is not listed twice.
+  /// The tensors share memory with the decoder: change them in place (under NoGradGuard) to train.
   /// They are leaves and can require gradients.
   const std::vector<NamedTensor>& parameters() const;
   /// @throws InvalidArgument  if there is no such parameter.

@@ -73,7 +73,7 @@ struct DecoderWeights {
   DecoderWeights(const ModelConfig& config, const at::TensorOptions& options,
                  std::span<const DecoderStage> stages = {});
 
-  /// True if forward() must build an autograd graph for them.
+  /// Returns true if forward() must build an autograd graph for them.
   bool requires_grad() const;
 
   at::Tensor embedding;

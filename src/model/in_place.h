@@ -11,10 +11,10 @@ namespace lime {
 // Operations of a forward pass on whole activations other than products, parallel over tokens with
 // the loops of parallel_tiles.h. All tensors are [batch, seq, ...]; inference only.
 
-/// x <- x + y.
+/// Computes x <- x + y.
 void add_in_place(const at::Tensor& x, const at::Tensor& y);
 
-/// to <- from.
+/// Copies `from` into `to`.
 void copy_in_place(const at::Tensor& to, const at::Tensor& from);
 
 /// Calls `run(begin, length)` for ranges of tokens that partition [0, x.size(1)). Requires

@@ -36,7 +36,7 @@ class KeyValueCache {
                                            const at::Tensor& values, bool shares_values = false,
                                            int holder = 0);
 
-  /// Called once per pass, after the last layer: makes `new_tokens` part of length().
+  /// Adds `new_tokens` to length(). Called once per pass, after the last layer.
   void advance(std::int64_t new_tokens) { length_ += new_tokens; }
 
  private:

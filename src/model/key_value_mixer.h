@@ -24,7 +24,7 @@ class KeyValueMixer {
   KeyValueMixer(const KeyValueMixer&) = delete;
   KeyValueMixer& operator=(const KeyValueMixer&) = delete;
 
-  /// Called once per layer, in order.
+  /// Transforms the keys and values of one layer. Called once per layer, in order.
   /// @param own  keys and values projected by the layer
   /// @param x    input of that projection, after the norm: [batch, seq, hidden]
   /// @return the keys and values for its attention, possibly in memory that the next call

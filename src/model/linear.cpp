@@ -116,8 +116,8 @@ void wide_product_kernel(const at::Tensor& out, const at::Tensor& left, const at
                 [&] { return run_tile; });
 }
 
-/// LibTorch with MKL is faster than the tiles; without it the product may use a BLAS that is not
-/// optimised for the CPU.
+/// Returns false if LibTorch uses MKL, which is faster than the tiles. Without it the product may
+/// use a BLAS that is not optimised for the CPU.
 bool use_tiles(const at::Tensor& x) {
   static const bool has_mkl = at::hasMKL();
   return !has_mkl && uses_cpu_kernels(x);

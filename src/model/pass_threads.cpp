@@ -18,7 +18,7 @@ namespace {
 
 thread_local PassThreads* current_threads = nullptr;
 
-/// Held by the one thread that has workers.
+/// Returns the mutex held by the one thread that has workers.
 std::mutex& crew_mutex() {
   static std::mutex mutex;
   return mutex;

@@ -28,7 +28,7 @@ class PassThreads {
   /// Returns the object of the calling thread, or null.
   static PassThreads* current();
 
-  /// Number of threads, including the calling one.
+  /// Returns the number of threads, including the calling one.
   int num_threads() const;
 
   /// Calls `work` on this thread and concurrently on up to `num_threads - 1` workers that start

@@ -36,7 +36,7 @@ class ResidualStream {
   /// Adds the output of the branch for which branch_input() was called last.
   virtual void add(const at::Tensor& output) = 0;
 
-  /// Called when both branches of `layer` have been added.
+  /// Ends a block, after both branches of `layer` have been added.
   virtual void end_block([[maybe_unused]] int layer) {}
 
   /// Returns the stream as hooks and the final norm see it.

@@ -34,7 +34,7 @@ at::Tensor rms_normalize(const at::Tensor& x, double eps, RmsNormCast cast);
 /// @param weight  [hidden]
 at::Tensor apply_gain(const at::Tensor& normalized, const at::Tensor& weight, at::ScalarType dtype);
 
-/// apply_gain(rms_normalize(x)). Source: Zhang & Sennrich (2019), arXiv:1910.07467.
+/// Computes apply_gain(rms_normalize(x)). Source: Zhang & Sennrich (2019), arXiv:1910.07467.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, RmsNormCast cast);
 
 /// Computes the same in one pass into existing memory. Requires uses_cpu_kernels(x).

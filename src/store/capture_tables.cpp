@@ -172,7 +172,7 @@ bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds&
   return true;
 }
 
-/// HDF5 truncates a text at its first NUL; replaces NULs by U+FFFD to keep the rest.
+/// Replaces NULs by U+FFFD, because HDF5 truncates a text at its first NUL.
 std::string without_nul(const std::string& text) {
   std::string clean;
   for (const char letter : text) {

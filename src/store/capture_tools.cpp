@@ -56,7 +56,8 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   return tables;
 }
 
-/// A packed file cannot be resumed, so missing shards would be missing permanently.
+/// Checks that a capture is complete. A packed file cannot be resumed, so missing shards would be
+/// missing permanently.
 void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   if (tables.info.complete) return;
   if (tables.shards.empty()) {

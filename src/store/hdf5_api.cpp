@@ -101,7 +101,8 @@ std::recursive_mutex& library_mutex() {
   return mutex;
 }
 
-/// HDF5 reads a chunk whole, and allocates its memory before it looks for its bytes.
+/// Checks the size of a chunk. HDF5 reads a chunk whole, and allocates its memory before it looks
+/// for its bytes.
 void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t dataset,
                       hid_t properties) {
   if (H5Pget_layout(properties) != H5D_CHUNKED) return;

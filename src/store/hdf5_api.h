@@ -28,8 +28,8 @@ inline constexpr std::int64_t kMaxCompression = 1032;
 class Lock {
  public:
   Lock();
-  /// Must be called in the child if this thread forked while holding the lock: in the child another
-  /// thread appears to own it.
+  /// Recreates the lock in a forked child. Required if this thread forked while holding it: in the
+  /// child another thread appears to own it.
   static void renew_after_fork();
 
  private:

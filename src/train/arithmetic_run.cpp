@@ -67,7 +67,7 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
   return sequences;
 }
 
-/// A checkpoint can only be trained further on words with the same token ids.
+/// Checks that the checkpoint to train further has the same ids for the words.
 void require_same_words(const std::filesystem::path& from, const ArithmeticVocabulary& vocabulary,
                         const IntegerRange& range) {
   const auto tokenizer = load_tokenizer(from);

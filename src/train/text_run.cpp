@@ -32,8 +32,8 @@ Json describe_run(const Json& text, const TextData& data, const TrainingSetup& s
           {"seed", setup.seed}};
 }
 
-/// A checkpoint can only be trained further with its own tokens; one without a tokenizer accepts
-/// any.
+/// Checks that the checkpoint to train further has the same tokenizer; one without a tokenizer
+/// accepts any.
 void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
   if (tokenizer_files(from).empty()) return;
   const std::unique_ptr<Tokenizer> known = load_tokenizer(from);

@@ -61,7 +61,7 @@ class Run {
   }
 
  private:
-  /// Only one of the processes that train together writes.
+  /// Returns true in the one process that writes files.
   bool writes() const { return job_.group == nullptr || job_.group->rank() == 0; }
 
   void write_log(const Json& line) {
@@ -94,8 +94,8 @@ class Run {
     }
   }
 
-  /// A run writes its state before its model, so a model without a state is not from a run, or from
-  /// one that cannot be resumed.
+  /// Checks that the output is empty or a resumable run. A run writes its state before its model,
+  /// so a model without a state is not from a run, or from one that cannot be resumed.
   void require_resumable_or_empty(bool has_state) const {
     if (has_state && !options_.resume) {
       throw InvalidArgument(

@@ -38,7 +38,7 @@ class Gpu {
   explicit Gpu(const DeviceName& name, int neighbour = 0,
                const std::filesystem::path& module = gpu_module_path());
 
-  /// "cuda:0 (NVIDIA H200)"
+  /// Returns the index and the model, "cuda:0 (NVIDIA H200)".
   const std::string& name() const { return name_; }
   /// Returns the bytes of its memory that are free now.
   std::int64_t free_bytes() const;

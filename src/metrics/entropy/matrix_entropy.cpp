@@ -46,7 +46,8 @@ double entropy_near_one(std::span<const double> eigenvalues, double trace, doubl
   return std::log1p(excess) / (1.0 - alpha);
 }
 
-/// General formula, relative to the largest p, so that no power overflows or underflows.
+/// Computes the general formula, relative to the largest p, so that no power overflows or
+/// underflows.
 double general_entropy(std::span<const double> eigenvalues, double trace, double alpha,
                        double largest) {
   double sum = 0.0;

@@ -92,7 +92,7 @@ class SecularFunction {
   }
 
  private:
-  /// The function times its distance to both poles: same root, no steep ends.
+  /// Returns the function times its distance to both poles: same root, no steep ends.
   double without_poles(double m, Eigen::Index index) const {
     const double value = 1.0 - (weights_ / (poles_ - m)).sum();
     return value * (poles_(index) - m) * (index > 0 ? m - poles_(index - 1) : 1.0);

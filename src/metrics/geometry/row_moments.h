@@ -36,7 +36,8 @@ class RowMoments {
   std::int64_t count() const { return count_; }
   std::int64_t dim() const { return shift_.size(); }
   VectorD mean() const;
-  /// Return n times the covariance, and A^T A. Their eigenvalues are squared singular values.
+  /// Returns n times the covariance; raw_gram() returns A^T A. Their eigenvalues are squared
+  /// singular values.
   linalg::SymmetricSlivers centred_gram() const;
   linalg::SymmetricSlivers raw_gram() const;
 

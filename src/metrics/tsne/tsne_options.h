@@ -74,7 +74,7 @@ struct TsneOptions {
   void describe(OptionList& list);
   /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
-  /// Also checks the perplexity against the number of points.
+  /// Checks the fields and the perplexity against the number of points.
   void validate(Eigen::Index num_points) const;
 
   /// Returns the number of neighbours with non-zero affinity: floor(3 perplexity + 1), at most
