@@ -65,7 +65,7 @@ void log_probabilities(const at::Tensor& logits, std::span<const std::int64_t> t
       });
 }
 
-/// Returns the log-probabilities of the tokens that follow some rows of `hidden` [rows,
+/// Computes the log-probabilities of the tokens that follow some rows of `hidden` [rows,
 /// hidden_size].
 void score_rows(const Decoder& decoder, const at::Tensor& hidden,
                 std::span<const std::int64_t> targets, std::span<double> out) {

@@ -20,7 +20,7 @@ struct CaptureSite {
   bool operator==(const CaptureSite&) const = default;
 };
 
-/// Name of the keys before the router; statistics of keys and values are always stored.
+/// Site names of keys and values before the router, whose statistics are always stored.
 inline constexpr const char* kKeysSite = "keys";
 inline constexpr const char* kValuesSite = "values";
 

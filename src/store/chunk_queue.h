@@ -28,7 +28,7 @@ class ChunkQueue {
 
   /// @param num_threads  >= 1, in addition to the calling one.
   explicit ChunkQueue(int num_threads);
-  /// Drops chunks not yet returned.
+  /// Drops the remaining chunks.
   ~ChunkQueue();
   ChunkQueue(const ChunkQueue&) = delete;
   ChunkQueue& operator=(const ChunkQueue&) = delete;
@@ -36,7 +36,7 @@ class ChunkQueue {
   /// Submits a chunk; `write` receives it compressed, now or later. If more than two chunks per
   /// thread are in flight, waits for the oldest. @throws any exception of a `write`.
   void push(std::vector<std::byte> values, std::size_t value_bytes, Write write);
-  /// Returns all chunks. @throws any exception of a `write`.
+  /// Passes all remaining chunks to their `write`. @throws any exception of a `write`.
   void finish();
 
   /// Returns the maximum memory of the chunks in flight and of the workers, in bytes.

@@ -17,7 +17,7 @@ struct AdamWOptions {
   double learning_rate = 1e-3;
   /// Peak learning rate of LIMe's routers, > 0; learning_rate if not given.
   std::optional<double> router_learning_rate = std::nullopt;
-  /// Decay rate of the running mean of the gradient, in [0, 1).
+  /// Decay rates of the running means of the gradient and of its square, in [0, 1).
   double beta1 = 0.9;
   double beta2 = 0.95;
   /// Added to the root of the second moment, > 0.

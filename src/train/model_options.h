@@ -15,7 +15,7 @@ namespace lime {
 /// paper's model of the Arithmetic Expression Task.
 struct ModelOptions {
   DecoderKind decoder = DecoderKind::kLlama;
-  /// Layers that the routers of `lime` read, see router_sources().
+  /// Layers that the routers of `lime` read, see router_sources(), and how they mix them.
   RouterKind router = RouterKind::kFull;
   std::int64_t router_j = 0;
   bool no_head_mixing = false;
@@ -23,10 +23,10 @@ struct ModelOptions {
   bool dynamic_router = false;
   /// Scale of the routers' random initialisation relative to the paper's, >= 0.
   double router_initializer_scale = 1.0;
-  /// Dilation of `denseformer`.
+  /// Dilation and period of `denseformer`.
   std::int64_t dwa_dilation = 1;
   std::int64_t dwa_period = 1;
-  /// Number of residual streams of `hyper_connections`.
+  /// Number and kind of the residual streams of `hyper_connections`.
   std::int64_t hyper_rate = 4;
   bool hyper_static = false;
   /// Selects SVFormer for `resformer`.

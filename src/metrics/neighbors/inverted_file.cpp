@@ -92,7 +92,7 @@ class InvertedFile {
 
   std::int64_t num_groups() const { return centres_->rows(); }
 
-  /// Returns the neighbours of the points `rows`, searching `probes` groups each. Rows with fewer
+  /// Finds the neighbours of the points `rows`, searching `probes` groups each. Rows with fewer
   /// than `wanted` results are padded with index -1.
   void search(const std::vector<std::int64_t>& rows, std::int64_t probes, std::int64_t wanted,
               NeighborGraph::Indices& index, MatrixD& squared_distance) const {

@@ -13,7 +13,7 @@ constexpr Eigen::Index kBlock = 128;
 
 Eigen::Index num_blocks(Eigen::Index size) { return (size + kBlock - 1) / kBlock; }
 
-/// Returns the columns of block `k` of the full matrix, of which the lower triangle is stored.
+/// Copies the columns of block `k` of the full matrix, of which the lower triangle is stored.
 template <typename Matrix>
 void gather_columns(const Matrix& matrix, Eigen::Index start, Eigen::Index width, Matrix& columns) {
   const Eigen::Index below = start + width;
