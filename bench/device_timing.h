@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The clock and the memory of benchmarks that may run on a GPU, which works on while the thread
-// that gave it the work goes on.
+// Clock and peak memory for benchmarks that may run on a GPU, which works asynchronously to the
+// submitting thread.
 
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
@@ -20,13 +20,13 @@
 
 namespace lime {
 
-/// Waits until a device has done all that it was given; the processor always has.
+/// Waits until a device has finished all submitted work; returns immediately on the CPU.
 inline void finish_on(c10::Device device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());
 }
 
-/// Seconds that a device computes: by its own events on a GPU, from when it begins with what comes
-/// after start() to when it has done the last before stop(); by the clock elsewhere.
+/// Measures seconds of computation: on a GPU between events around the work submitted from start()
+/// to stop(), elsewhere with the clock.
 class DeviceTimer {
  public:
   explicit DeviceTimer(c10::Device device) : device_(device) {}
@@ -49,7 +49,7 @@ class DeviceTimer {
  private:
   bool has_events() const { return kHasEventTimes && device_.is_cuda(); }
 
-  /// One in the stream to which the calling thread gives its work.
+  /// Records an event in the calling thread's current stream.
   c10::Event event() const {
     c10::Event event(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
     event.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
@@ -61,7 +61,7 @@ class DeviceTimer {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// @throws InvalidArgument  if peak_memory_on() has no answer for the device.
+/// @throws InvalidArgument  if peak_memory_on() is unsupported for the device.
 inline void require_peak_memory(c10::Device device) {
   if (!device.is_cuda() || kHasAllocatorStatistics) return;
   throw InvalidArgument(
@@ -70,7 +70,7 @@ inline void require_peak_memory(c10::Device device) {
       device.str(), TORCH_VERSION);
 }
 
-/// Bytes: on a GPU the most that tensors held, elsewhere the most that the process held.
+/// Returns the peak memory in bytes: of tensors on a GPU, elsewhere of the process.
 inline std::int64_t peak_memory_on(c10::Device device) {
   return device.is_cuda() ? peak_tensor_memory(device) : peak_resident_memory();
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures writing and reading captures, compressed and not, against plain files of the same bytes,
-// in one run.
-// bench/store_side_by_side.py adds h5py.
+// Measures writing and reading captures, compressed and uncompressed, against plain files of the
+// same size, in one run. bench/store_side_by_side.py adds h5py.
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -65,7 +64,7 @@ struct BenchOptions {
   std::int64_t bytes_per_layer() const { return rows * dim * 4; }
 };
 
-/// Measurements by name, each run once per round so that a busy moment hits all of them.
+/// Measurements by name, each run once per round so that a busy period affects all of them.
 class StoreBench {
  public:
   explicit StoreBench(const BenchOptions& options) : options_(options), pool_(options.threads) {
@@ -153,7 +152,7 @@ class StoreBench {
     options_.layers = static_cast<int>(batches_.size());
   }
 
-  /// What is written of a layer.
+  /// Returns the rows to write for a layer.
   const MatrixF& batch_of(int layer) const {
     return batches_[static_cast<std::size_t>(layer) % batches_.size()];
   }
@@ -162,7 +161,7 @@ class StoreBench {
     rates_[name].push_back(static_cast<double>(float32_bytes) / seconds * 1e-9);
   }
 
-  /// As dd writes: blocks of 1 MiB, then fsync.
+  /// Writes like dd: blocks of 1 MiB, then fsync.
   void write_plain() {
     const fs::path file = options_.folder / "plain.bin";
     const std::int64_t bytes = options_.bytes_per_layer() * options_.layers;
@@ -228,7 +227,7 @@ class StoreBench {
     out.finish();
   }
 
-  /// A file of one layer's size; from the start of the large one.
+  /// Reads as many bytes as one layer has, from the start of the large file.
   void read_plain() {
     const fs::path file = options_.folder / "plain.bin";
     if (options_.cold) drop_from_cache(file);
@@ -247,7 +246,7 @@ class StoreBench {
     note("read plain", options_.bytes_per_layer(), seconds);
   }
 
-  /// Drops the files from the page cache, or reads them into it: a capture is written past it.
+  /// Drops the files from the page cache, or loads them into it: writing captures bypasses it.
   void prepare_to_read(const std::string& name) {
     if (!options_.cold) {
       const CaptureReader reader(path(name));
@@ -276,7 +275,7 @@ class StoreBench {
          seconds_of([&] { read_layer(reader, 0, reader.num_rows()); }));
     prepare_to_read(name);
     const CaptureReader other(path(name));
-    constexpr std::int64_t kBlock = 2048;  // rows, as metrics read: a sequence at a time
+    constexpr std::int64_t kBlock = 2048;  // rows, as in metrics: one sequence at a time
     note(fmt::format("read layer {}, {} threads", name, options_.threads), bytes, seconds_of([&] {
            pool_.parallel_for((other.num_rows() + kBlock - 1) / kBlock, [&](std::int64_t block) {
              const std::int64_t first = block * kBlock;

@@ -12,20 +12,20 @@
 
 namespace lime {
 
-/// Seconds that `work` takes by a clock that never jumps.
+/// Returns the seconds that `work` takes, on a monotonic clock.
 inline double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The middle value, the upper of two; `values` must not be empty.
+/// Returns the median, the upper one of two; `values` must not be empty.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
 
-/// Makes the system forget what it holds of a file in memory; does nothing if there is no file.
+/// Drops a file from the page cache; does nothing if the file does not exist.
 inline void drop_from_cache(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;

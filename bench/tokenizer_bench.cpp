@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures tokenizers: megabytes per second and thread, and how the time grows with the text and
-// with the longest word. bench/compare_tokenizer.py adds Hugging Face's tokenizers.
+// Measures tokenizers: megabytes per second and thread, and the scaling with the text and with the
+// longest word. bench/compare_tokenizer.py adds Hugging Face's tokenizers.
 
 #include <fmt/core.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capturing costs: the bare forward pass over a token file, and lime-capture's own run over
-// the same tokens, by turns in one process, so that a disturbance of the machine hits both. The
-// device computes the same in both, so what it took for the bare passes says how long it stood
-// idle while a capture ran.
+// Measures the cost of capturing: times the bare forward pass over a token file and lime-capture
+// over the same tokens, alternating in one process, so that disturbances of the machine affect
+// both. The device runs the same computation in both, so the time of the bare passes gives its idle
+// time during a capture.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -55,25 +55,25 @@ struct BenchOptions {
   void validate() const { parse_devices(device); }
 };
 
-/// Tokens per second of the turns.
+/// Tokens per second of each repetition.
 struct Rates {
   std::vector<double> whole;   ///< from the first pass to the last byte written
   std::vector<double> passes;  ///< from the end of the first pass to the end of the last
 };
 
-/// Seconds that the device computed in a turn's bare passes.
+/// Device time of the bare passes of a repetition, in seconds.
 struct Computing {
   double whole = 0.0;
-  double passes = 0.0;  ///< without the first one
+  double passes = 0.0;  ///< without the first pass
 };
 
-/// Shares of the turns' time in which the device computed nothing while capturing, as Rates.
+/// Fraction of the capture time in which the device was idle; members as in Rates.
 struct Idle {
   std::vector<double> whole;
   std::vector<double> passes;
 };
 
-/// When passes of equal size ended.
+/// Records when passes of equal size end.
 class PassClock {
  public:
   void start() { start_ = Clock::now(); }
@@ -84,7 +84,7 @@ class PassClock {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   /// From the end of the first pass to the end of the last.
   double seconds_of_passes() const { return std::chrono::duration<double>(last_ - first_).count(); }
-  /// Of `tokens` in all passes together. Needs two passes.
+  /// Returns the rate for `tokens` in all passes together. Needs two passes.
   double rate_of_passes(std::int64_t tokens) const {
     return static_cast<double>(tokens) * (passes_ - 1) / passes_ / seconds_of_passes();
   }
@@ -102,7 +102,7 @@ at::Tensor load_ids(const std::filesystem::path& path) {
   return at::from_blob(numbers.values.data(), numbers.shape, at::kLong).clone();
 }
 
-/// The pass as capture runs it: ends after the last layer, computes no logits.
+/// Runs the pass as capture does: ends after the last layer, computes no logits.
 Computing run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t batch_size,
                    Rates& rates) {
   const at::NoGradGuard no_grad;
@@ -129,7 +129,7 @@ Computing run_bare(const Decoder& decoder, const at::Tensor& ids, std::int64_t b
   return computing;
 }
 
-/// @param computing  of the same tokens; nothing where several devices compute side by side
+/// @param computing  of the same tokens; nothing if several devices compute concurrently
 void run_captured(const BenchOptions& options, const std::optional<Computing>& computing,
                   Rates& rates, Idle& idle) {
   CaptureOptions capture;

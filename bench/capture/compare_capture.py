@@ -99,7 +99,7 @@ def compare_speed(arguments, folder):
     for threads in arguments.threads:
         ours = bench.turns(threads, arguments.repeats)
         peer = [bench.peer(threads)["tokens_per_second"] for _ in range(arguments.peer_repeats)]
-        if threads == arguments.threads[0]:  # not before something could be measured
+        if threads == arguments.threads[0]:  # not before the first measurement
             print("| threads | what | bare forward | capture | hooks + h5py | capture / forward | "
                   "capture / hooks | idle |")
             print("|---|---|---|---|---|---|---|---|")

@@ -231,7 +231,7 @@ def main():
     if device.type == "cuda":
         ids = ids.pin_memory()
     with torch.no_grad():
-        model(ids[:1].to(device))  # first-use costs are not the peer's fault
+        model(ids[:1].to(device))  # exclude one-time costs
         finish_on(device)
         with h5py.File(arguments.output, "w") as file:
             recorder = Recorder(model, file)

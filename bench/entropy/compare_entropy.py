@@ -34,7 +34,7 @@ def entropy(x, mean, divisor, alpha, smaller):
 
     z = (x.astype(np.float64) - mean) / divisor
     gram = z.T @ z if smaller and z.shape[0] > z.shape[1] else z @ z.T
-    if smaller and alpha == 2.0:  # whoever thinks of the one thinks of the other
+    if smaller and alpha == 2.0:  # the two optimisations go together
         return -np.log(np.sum(gram * gram) / np.trace(gram) ** 2)
     p = np.clip(np.linalg.eigvalsh(gram), 0.0, None) / np.trace(gram)
     return np.log(np.sum(p[p > 0] ** alpha)) / (1.0 - alpha)
@@ -114,7 +114,7 @@ def make_files(folder, options):
 
 
 def contenders_for(threads):
-    # A pool of one process is numpy with one thread.
+    # A pool of one process equals numpy with one thread.
     return [name for name in CONTENDERS if threads > 1 or "pool" not in name]
 
 

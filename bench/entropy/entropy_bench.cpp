@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the entropy of a batch of standardised sequences; bench/entropy/compare_entropy.py runs
-// it beside numpy on the same rows.
+// Measures the entropy of a batch of standardised sequences; bench/entropy/compare_entropy.py
+// compares it with numpy on the same rows.
 
 #include <fmt/core.h>
 
@@ -28,7 +28,7 @@ namespace lime {
 namespace {
 
 struct BenchOptions {
-  /// Rows as float32 [sequences, tokens, dim]; made up where it is empty.
+  /// Rows as float32 [sequences, tokens, dim]; if empty, random rows.
   std::filesystem::path rows = {};
   std::int64_t sequences = 16;
   std::int64_t tokens = 2048;
@@ -37,7 +37,7 @@ struct BenchOptions {
   int threads = 0;
   int repeats = 5;
   bool stages = false;
-  /// A GPU that is timed in turns with the CPU; empty: the CPU alone.
+  /// A GPU to time alternately with the CPU; empty: CPU only.
   std::string device = {};
 
   void describe(OptionList& list) {
@@ -93,14 +93,14 @@ Standardization standardization_of(const std::vector<MatrixF>& sequences) {
   return make_standardization(statistics);
 }
 
-/// One line of JSON: seconds per sequence (median over the passes) and the values.
+/// Prints one line of JSON: seconds per sequence (median over the passes) and the values.
 int run_batch(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
   const std::vector<ConstMatrixRef> views(sequences.begin(), sequences.end());
   const Standardization standardization = standardization_of(sequences);
   ThreadPool pool(options.threads);
   const EntropyOptions entropy{.alpha = {options.alpha}};
-  // The first passes touch the memory; timed ones run as the second layer of a capture does.
+  // The first passes warm up the memory; timed ones correspond to the second layer of a capture.
   const std::span<const ConstMatrixRef> all(views);
   const std::size_t warm_up = std::min(all.size(), static_cast<std::size_t>(pool.num_threads()));
   sequence_entropies(all.first(warm_up), standardization, entropy, pool);
@@ -131,8 +131,8 @@ SizedSequences sized(const std::vector<MatrixF>& sequences) {
   return result;
 }
 
-/// One line of JSON: seconds per sequence of CPU and GPU (medians over passes in turns), how many
-/// times as fast the GPU is, and the largest difference of the values.
+/// Prints one line of JSON: seconds per sequence of CPU and GPU (medians over alternating passes),
+/// the speed-up of the GPU, and the largest difference of the values.
 int run_devices(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
   const std::vector<ConstMatrixRef> views(sequences.begin(), sequences.end());
@@ -151,7 +151,7 @@ int run_devices(const BenchOptions& options) {
         seconds_of([&] { of_cpu = sequence_entropies(views, standardization, entropy, pool); });
     const double on_device =
         seconds_of([&] { of_gpu = on_gpu.compute(batch, standardization, pool); });
-    if (repeat == 0) continue;  // touches the memory, and loads CUDA's kernels
+    if (repeat == 0) continue;  // warms up memory and CUDA's kernels
     cpu_seconds.push_back(cpu / static_cast<double>(options.sequences));
     gpu_seconds.push_back(on_device / static_cast<double>(options.sequences));
   }
@@ -167,7 +167,7 @@ int run_devices(const BenchOptions& options) {
   return kExitDone;
 }
 
-/// The stages of one sequence, each the median over the passes.
+/// Prints the stages of one sequence, each as the median over the passes.
 int run_stages(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
   const Standardization standardization = standardization_of(sequences);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a frame of the Clouds view takes while all points move from layer to layer, drawn
-// offscreen: what is left of it on a screen is the copy to the display.
+// Times a frame of the Clouds view while all points move from layer to layer, drawn offscreen; a
+// real screen adds only the copy to the display.
 //   lime-bench-clouds [POINTS [FRAMES]]
 #include <fmt/format.h>
 
@@ -26,7 +26,8 @@ std::vector<float> normals(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-/// Frames in which the points go from one drawing to another; a tenth of them is chosen or none.
+/// Times frames in which points move from one embedding to another; selects a tenth of them or
+/// none.
 void timeFrames(CloudCanvas& canvas, std::size_t count, int frames, bool has_chosen) {
   const std::vector<float> x = normals(count, 1);
   const std::vector<float> y = normals(count, 2);

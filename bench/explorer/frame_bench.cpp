@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a frame takes while a person drags, turns the wheel over, and walks through figures of
-// the explorer. The events are those of a mouse, each followed by the repaint of a shown window; it
-// is drawn offscreen: what is left of it on a screen is the copy to the display.
+// Times frames of the explorer while the user drags, scrolls and switches figures. Mouse events are
+// simulated, each followed by a repaint of a shown window, drawn offscreen; a real screen adds only
+// the copy to the display.
 //   lime-bench-frames [LAYERS HEADS [FRAMES [WIDTH HEIGHT]]]
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kWarmUp = 10;
-constexpr double kNotch = 120.0;  // of a wheel
+constexpr double kNotch = 120.0;  // one wheel step
 
 RouterExploration randomRouters(std::int64_t layers, std::int64_t heads) {
   Random random(1);
@@ -53,7 +53,7 @@ void sendWheel(FigureView& view, const QPointF& at, double notches) {
   QApplication::sendEvent(&view, &event);
 }
 
-/// Runs `step` and paints the window `frames` times and prints the median and the 99th percentile.
+/// Runs `step` and paints the window `frames` times, then prints the median and 99th percentile.
 void timeFrames(const std::string& what, FigureView& view, int frames,
                 const std::function<void(int)>& step) {
   std::vector<double> milliseconds;
@@ -71,7 +71,7 @@ void timeFrames(const std::string& what, FigureView& view, int frames,
              1000.0 / median, slow);
 }
 
-/// Drags the figure in a circle, as a hand that looks around does.
+/// Drags the figure in a circle.
 void timeDrag(const std::string& what, FigureView& view, int frames) {
   const QPointF middle = view.panelArea(0).center();
   const auto at = [&](int frame) {
@@ -84,7 +84,7 @@ void timeDrag(const std::string& what, FigureView& view, int frames) {
   sendMouse(view, QEvent::MouseButtonRelease, at(0), Qt::LeftButton);
 }
 
-/// Everything that one figure is put through; `next` gives the figure of another head or layer.
+/// Runs all measurements of one figure; `next` returns the figure of another head or layer.
 void show(FigureView& view, const std::string& name, const std::function<Figure(int)>& next,
           int frames) {
   view.setFigure(next(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the explorer takes to know the outline of a file, which it reads in a job of its own.
+// Times how long the explorer takes to read the outline of a file, which runs in a separate job.
 //   lime-bench-open FILE [TIMES]
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to find selected tokens in a capture.
+// Times the lookup of selected tokens in a capture.
 //   lime-bench-selection [ROWS [TOKENS]]
 #include <fmt/format.h>
 

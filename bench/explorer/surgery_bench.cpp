@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes from a key or a click in the Surgery view to the repainted maps, with many
-// edits already made. The window is drawn offscreen: what is left of it on a screen is the copy to
-// the display.
+// Times the Surgery view from a key press or click to the repainted heatmaps, with many existing
+// edits. The window is drawn offscreen; a real screen adds only the copy to the display.
 //   lime-bench-surgery CHECKPOINT [EDITS [TIMES [WIDTH HEIGHT]]]
 #include <fmt/format.h>
 #include <time.h>
@@ -38,13 +37,13 @@ double processorMilliseconds() {
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-/// The value that `share` of `values` stay below.
+/// Returns the `share` quantile of `values`.
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-/// Counts how often a widget was painted.
+/// Counts the paint events of a widget.
 class PaintCounter : public QObject {
  public:
   explicit PaintCounter(QWidget& widget) { widget.installEventFilter(this); }
@@ -74,7 +73,7 @@ void sendKey(QWidget& widget, int key) {
   }
 }
 
-/// `at` on the axes of the first panel.
+/// Clicks at `at` on the axes of the first panel.
 void sendClick(FigureView& plot, const QPointF& at) {
   const QPointF pixel = plot.toPixel(0, at);
   for (const QEvent::Type type : {QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
@@ -85,7 +84,7 @@ void sendClick(FigureView& plot, const QPointF& at) {
   }
 }
 
-/// Edits as a person makes them: of weights, of what a layer reads of another, of heads.
+/// Creates typical edits: of weights, of one layer's reads of another, of heads.
 Json manyEdits(int count, int layers, int heads) {
   Random random(1);
   const auto below = [&](int end) {
@@ -124,7 +123,7 @@ class SurgeryBench {
     fmt::print("{} layers, {} heads, {} edits, {} x {} pixels\n", layers, heads, edits,
                view_.width(), view_.height());
     view_.setState({{"edits", manyEdits(edits, layers, heads)}});
-    const auto cell = [&](int i) {  // of the map of layers, the last layer at its bottom
+    const auto cell = [&](int i) {  // of the layer heatmap, the last layer at its bottom
       const int row = 7 * i % (layers - 1);
       return QPointF(11 * i % (layers - row), row);
     };
@@ -158,7 +157,7 @@ class SurgeryBench {
     QApplication::processEvents();
   }
 
-  /// Prepares, then times from the event to the last paint that it asked for.
+  /// Runs `prepare`, then times from the event to the last resulting paint.
   void time(const std::string& what, const std::function<void(int)>& prepare,
             const std::function<void(int)>& act) {
     std::vector<double> milliseconds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Times reading one layer of a capture against measuring its geometry;
-// compare_geometry.py writes the capture and runs this beside numpy.
+// Compares the time to read one layer of a capture with the time to measure its geometry;
+// compare_geometry.py writes the capture and compares with numpy.
 
 #include <fmt/core.h>
 

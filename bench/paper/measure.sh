@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every measurement of the LIMe paper (arXiv:2502.09245), end to end, and its tables:
+# Reproduces every measurement of the LIMe paper (arXiv:2502.09245), end to end, and its tables:
 #   the trained LLaMA of the test data (stories260k) on English text and all of BLiMP,
-#   the two small models of data/ (LLaMA and LIMe) on arithmetic, side by side.
+#   the two small models of data/ (LLaMA and LIMe) on arithmetic.
 #
 #   bench/paper/measure.sh [--programs build/release/bin] [--out out/paper] [--threads 0]
 #                          [--expressions 2000] [--jackknife 10] [--rerun]
 #
-# Run again, it goes on where it was stopped and leaves finished results as they are; remove the
-# folder to begin anew. --rerun then repeats every result from its own provenance, says whether it
-# came out the same, and fails if one did not. The test data lie in ../shared, or where
-# LIME_TEST_DATA says; measurements whose input is absent are left out and named at the end.
+# Run again, it resumes where it was stopped and keeps finished results; delete the folder to start
+# over. --rerun then repeats every result from its own provenance, reports whether it is identical,
+# and fails if one is not. The test data is in ../shared, or in LIME_TEST_DATA; measurements with
+# missing input are skipped and listed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -45,7 +45,7 @@ left_out=()
 measured=()
 failed=no
 
-# present WHAT FILE...: whether all files are there; else WHAT is noted as left out.
+# present WHAT FILE...: succeeds if all files exist; otherwise records WHAT as skipped.
 present() {
   local what=$1 file
   shift
@@ -58,7 +58,7 @@ present() {
 
 section() { printf '\n%s\n%s\n' "$1" "$(printf '%s' "$1" | sed 's/./=/g')"; }
 
-# capture NAME OPTION...: writes $out/NAME.h5, or goes on with it.
+# capture NAME OPTION...: writes or resumes $out/NAME.h5.
 capture() {
   local name=$1
   shift
@@ -87,9 +87,9 @@ latex() {
 }
 
 # English ------------------------------------------------------------------------------------------
-# Classes are single tokens. The tokenizer of stories260k has 512: of the paper's " is", " are",
-# " was", " were" only " was" is one of them, so prepositions, which are whole words there and
-# frequent in any text, stand in for them.
+# Classes are single tokens. The tokenizer of stories260k has 512: of the paper's " is", " are", "
+# was", " were" it contains only " was", so prepositions, which are single tokens and frequent in
+# any text, replace them.
 english() {
   present "stories260k on text" "$stories" "$data/text/fineweb-edu-sample.txt" || return 0
   section "stories260k (LLaMA, 5 layers) on English text"
@@ -120,7 +120,8 @@ minimal_pairs() {
 }
 
 # Arithmetic ---------------------------------------------------------------------------------------
-# The tokenizer knows words: the four operators are the classes, and the close numbers of the paper.
+# The tokenizer has word tokens: the classes are the four operators, and the close numbers of the
+# paper.
 arithmetic() {
   present "the arithmetic models" data/aet-llama/model.safetensors data/aet-lime/model.safetensors \
     || return 0

@@ -183,7 +183,7 @@ def measure(name, folder, options, state):
     for c in CONTENDERS[name]:
         if c == "lime" or c not in options.only or c in measured["tolerance"]:
             continue
-        same = c.removesuffix(", process per fold")  # does not change what is computed
+        same = c.removesuffix(", process per fold")  # does not affect the result
         if same not in measured["tolerance"]:
             measured["tolerance"][same] = find_tolerance(name, same, folder, options,
                                                          measured["best"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures five folds of a linear probe; bench/probes/compare_probes.py runs it beside scikit-learn
-// on the same rows.
+// Measures five folds of a linear probe; bench/probes/compare_probes.py compares it with
+// scikit-learn on the same rows.
 
 #include <fmt/core.h>
 
@@ -64,7 +64,8 @@ std::vector<T> load(const std::filesystem::path& path) {
   return values;
 }
 
-/// One line of JSON: seconds for all folds, and each fold's accuracy, objective and gradient.
+/// Prints one line of JSON: seconds for all folds, and each fold's accuracy, objective and
+/// gradient.
 int run(const BenchOptions& options) {
   const std::vector<float> values = load<float>(options.rows);
   const std::vector<int> classes = load<int>(options.classes);

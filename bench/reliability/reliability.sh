@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What docs/reliability.md reports: kills each program at random moments, flips bytes, and lets the
+# Reproduces docs/reliability.md: kills each program at random times, flips bytes, and makes the
 # disk fail at every call.
 #   bench/reliability/reliability.sh [BUILD_FOLDER]
 #   LIME_KILLS=20 LIME_FLIPS=100 bench/reliability/reliability.sh build/release

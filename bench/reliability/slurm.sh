@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lime-capture and lime-metrics under a real Slurm, as docs/clusters.md shows them: starts a cluster of
-# the caller's own on this machine (two nodes that claim 64 processors and 4 GPUs each), runs there what
-# docs/reliability.md reports, compares every capture with that of one process, and ends the cluster.
+# Tests lime-capture and lime-metrics on Slurm, as in docs/clusters.md: starts a private cluster on
+# this machine (two nodes that claim 64 CPUs and 4 GPUs each), runs the measurements of
+# docs/reliability.md on it, compares every capture with that of one process, and stops the cluster.
 #   bench/reliability/slurm.sh [BUILD_FOLDER]
-# Needs Debian's munge, slurmctld, slurmd, slurm-client and python3-h5py; neither root nor systemd, nor a
-# Slurm that runs. With LIME_KEEP=1 its folder with all logs stays.
+# Requires Debian's munge, slurmctld, slurmd, slurm-client and python3-h5py; neither root nor
+# systemd, nor a running Slurm. With LIME_KEEP=1 its folder with all logs is kept.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -20,7 +20,7 @@ fail() {
   exit 1
 }
 
-# Starts DAEMON in the background and remembers it.
+# Starts DAEMON in the background and records it.
 start() {
   "$@" >>"$folder/$(basename "$1")-output.log" 2>&1 &
   daemons+=($!)
@@ -76,7 +76,7 @@ GresTypes=gpu
 NodeName=node[0-1] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=64 Gres=gpu:4
 PartitionName=all Nodes=ALL Default=YES State=UP
 END
-  touch "$folder"/gpu{0..3}  # what Slurm takes for GPUs
+  touch "$folder"/gpu{0..3}  # Slurm accepts these as GPUs
   echo "NodeName=node[0-1] Name=gpu File=$folder/gpu[0-3]" >"$folder/gres.conf"
 }
 
@@ -94,7 +94,7 @@ start_cluster() {
   sinfo --version
 }
 
-# 600 kB of sentences, the same every time: six shards of 32768 tokens or a little more.
+# 600 kB of sentences, always the same: six shards of at least 32768 tokens.
 write_text() {
   awk 'BEGIN {
     srand(7)
@@ -107,7 +107,8 @@ write_text() {
   }'
 }
 
-# Writes the batch script NAME.sh with the command from standard input; arguments are sbatch's options.
+# Writes the batch script NAME.sh with the command from standard input; arguments are sbatch's
+# options.
 batch_script() {
   local name=$1
   shift
@@ -118,7 +119,7 @@ same() { /usr/bin/python3 "$root/bench/reliability/equal_captures.py" "$@" || fa
 capture="lime-capture --checkpoint model --text text/*.txt --sites hidden --layers 0,5 --seq-len 256 \
 --threads 1 --quiet"
 
-# srun and a job array against one process.
+# Compares srun and a job array with one process.
 share_work() {
   $capture -o alone.h5
   srun -n 4 $capture -o srun.h5 >srun.out 2>&1 || fail "srun: $(cat srun.out)"
@@ -136,7 +137,7 @@ share_work() {
 
 has_state() { [ "$(squeue --noheader --jobs "$1" --format %T 2>/dev/null)" = "$2" ]; }
 
-# submit_until FILE SCRIPT: submits it, waits until the shard FILE is finished, prints the job's number.
+# submit_until FILE SCRIPT: submits it, waits until the shard FILE is finished, prints the job ID.
 submit_until() {
   local job
   job=$(sbatch --parsable "$2")
@@ -144,7 +145,7 @@ submit_until() {
   echo "$job"
 }
 
-# interrupted NAME HOW: says what an interrupted capture has kept; it must be a part.
+# interrupted NAME HOW: prints what an interrupted capture has kept; it must be incomplete.
 interrupted() {
   local shards
   shards=$(find "$1.shards" -name '0*.h5' | wc -l)
@@ -152,7 +153,7 @@ interrupted() {
   echo "$2: $shards of 6 shards kept"
 }
 
-# scancel and scontrol requeue, against one process that nothing disturbs.
+# Compares scancel and scontrol requeue with one uninterrupted process.
 interrupt_jobs() {
   local job
   echo "srun $capture --resume -o cancelled.h5" | batch_script cancelled --ntasks=2
@@ -163,7 +164,7 @@ interrupt_jobs() {
   sbatch --wait --quiet cancelled.sh || fail "the cancelled job: $(cat cancelled-*.out)"
   same alone.h5 cancelled.h5
 
-  # One process needs --resume to go on, several do not.
+  # One process needs --resume, several do not.
   echo "$capture --resume -o one.h5" | batch_script one --requeue
   echo "srun $capture -o two.h5" | batch_script two --requeue --ntasks=2
   for name in one two; do
@@ -171,7 +172,7 @@ interrupt_jobs() {
     scontrol requeue "$job"
     wait_until has_state "$job" PENDING
     interrupted "$name" "scontrol requeue"
-    sleep 3  # before that, Slurm takes the job for the one that it has just ended
+    sleep 3  # before that, Slurm confuses the job with the one that it has just ended
     scontrol update JobId="$job" StartTime=now
     wait_until has_state "$job" ""
     [ -e "$name.h5" ] || fail "the job put back: $(cat "$name"-*.out)"
@@ -180,7 +181,7 @@ interrupt_jobs() {
   [ -z "$(find . -name '.*' -type f)" ] || fail "left behind: $(find . -name '.*' -type f)"
 }
 
-# Two processes that talk to each other. Nodes of this cluster have no addresses of their own.
+# Two processes that communicate. Nodes of this cluster have no addresses of their own.
 train_together() {
   MASTER_ADDR=127.0.0.1 srun -n 2 lime-train --task aet --decoder lime --operands 3 --train-samples 500 \
     --steps 20 --batch-size 16 --seed 1 --threads 1 -o trained >srun.out 2>&1 || fail "$(cat srun.out)"
@@ -188,7 +189,7 @@ train_together() {
   echo "trained: $(tail -n 1 srun.out)"
 }
 
-# The batch scripts of docs/clusters.md, by their headings, as they stand.
+# Runs the batch scripts of docs/clusters.md, by their headings, unchanged.
 run_documented_scripts() {
   local heading
   lime-capture --checkpoint model --text text/*.txt --sites values,hidden --threads 1 --quiet -o expected.h5

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Arithmetic Expression Task of the LIMe paper (arXiv:2502.09245, section 5.2): LLaMA and LIMe of
-# 4 layers, 4 heads and width 32, trained on equal budgets on expressions of 4, 5 and 6 operands, two
-# seeds each; then accuracy, entropy of values and hidden states, clouds of close numbers, routers.
+# Arithmetic Expression Task of the LIMe paper (arXiv:2502.09245, section 5.2): LLaMA and LIMe with
+# 4 layers, 4 heads and width 32, trained on equal budgets on expressions of 4, 5 and 6 operands,
+# two seeds each; then accuracy, entropy of values and hidden states, t-SNE of close numbers, routers.
 #
 #   bench/reproduction/arithmetic.sh [--programs build/release/bin] [--out out/arithmetic]
 #                                    [--seeds '1 2'] [--steps 10000] [--jobs 4]
 #
-# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
-# docs/reproduction.md holds what came out.
+# Runs up to --jobs training runs in parallel, one thread each. Run again, it resumes where it was
+# stopped. docs/reproduction.md contains the results.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,7 +22,7 @@ read_options programs out seeds steps jobs -- "$@"
 need_programs lime-train lime-capture lime-metrics lime-figure
 mkdir -p "$out"
 
-# train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
+# train SEED DECODER: trains or resumes $out/DECODER-SEED.
 train() {
   local decoder=(--decoder "$2")
   [ "$2" = lime ] && decoder+=(--router full)

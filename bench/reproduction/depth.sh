@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Deep and narrow: the losses of LLaMA and LIMe (router full) of 16, 32 and 64 layers of width 64 on
-# English text with equal budgets.
+# Deep and narrow models: the losses of LLaMA and LIMe (router full) with 16, 32 and 64 layers of width
+# 64 on English text with equal budgets.
 #
 #   bench/reproduction/depth.sh [--programs build/release/bin] [--out out/depth] [--seeds 1]
 #                               [--layers '16 32 64'] [--steps 1000] [--jobs 2]
 #
-# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
-# Text lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+# Runs up to --jobs training runs in parallel, one thread each. Run again, it resumes where it was
+# stopped. Text is in ../shared, or in LIME_TEST_DATA. docs/reproduction.md contains the results.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -23,7 +23,7 @@ need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}
 mkdir -p "$out"
 
-# train SEED LAYERS DECODER: trains $out/DECODER-LAYERS-SEED, or goes on with it.
+# train SEED LAYERS DECODER: trains or resumes $out/DECODER-LAYERS-SEED.
 train() {
   "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers "$2" \

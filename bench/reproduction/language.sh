@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The LIMe paper's chapter on collapse (arXiv:2502.09245, section 5) in small: LLaMA and LIMe of 8
-# layers, 8 heads and width 256 with a SentencePiece vocabulary of 4096, trained on equal budgets on
-# English text; then, on text that was held out: perplexity, entropy of values and hidden states,
-# separability and clouds of " is", " are", " was", " were", BLiMP by probes and zero-shot, routers.
+# A small version of the LIMe paper's chapter on collapse (arXiv:2502.09245, section 5): LLaMA and LIMe
+# with 8 layers, 8 heads and width 256 and a SentencePiece vocabulary of 4096, trained on equal budgets
+# on English text; then, on held-out text: perplexity, entropy of values and hidden states,
+# separability and t-SNE of " is", " are", " was", " were", BLiMP by probes and zero-shot, routers.
 #
 #   bench/reproduction/language.sh [--programs build/release/bin] [--out out/language]
 #                                  [--seeds 1] [--steps 1800] [--jobs 2] [--threads 1]
 #                                  [--initializer-range 0.02] [--pairs-per-task 1000]
 #
-# --jobs trainings run side by side, --threads each; measurements take --jobs times as many. Run
-# again, it goes on where it was stopped. Text and BLiMP lie in ../shared, or where LIME_TEST_DATA
-# says. docs/reproduction.md holds what came out.
+# Runs up to --jobs training runs in parallel, with --threads each; measurements use --jobs times as
+# many. Run again, it resumes where it was stopped. Text and BLiMP are in ../shared, or in
+# LIME_TEST_DATA. docs/reproduction.md contains the results.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -35,7 +35,8 @@ done
 all_threads=$((jobs * threads))
 mkdir -p "$out/held-out" "$out/blimp"
 
-# The last fiftieth of each file, from a new line on: what --validation-share 0.02 holds out.
+# The last fiftieth of each file, from a line start: the text that --validation-share 0.02 holds
+# out.
 for file in "$data"/text/*.txt; do
   tail -c $(($(stat -c %s "$file") / 50)) "$file" | tail -n +2 >"$out/held-out/${file##*/}"
 done
@@ -43,7 +44,7 @@ for file in "$data"/blimp/*.jsonl; do
   head -n "$pairs_per_task" "$file" >"$out/blimp/${file##*/}"
 done
 
-# train SEED DECODER: trains $out/DECODER-SEED, or goes on with it.
+# train SEED DECODER: trains or resumes $out/DECODER-SEED.
 train() {
   "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 4096 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 8 --num-attention-heads 8 \

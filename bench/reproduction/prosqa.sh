@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ProsQA: LLaMA and LIMe (router full) of 4 layers and width 64, trained with equal budgets to write
-# proof and answer of drawn questions, then tuned on the published validation questions; both are
-# asked the published test questions.
+# ProsQA: LLaMA and LIMe (router full) with 4 layers and width 64, trained with equal budgets to write
+# proof and answer of generated questions, then fine-tuned on the published validation questions and
+# evaluated on the published test questions.
 #
 #   bench/reproduction/prosqa.sh [--programs build/release/bin] [--out out/prosqa] [--seeds 1]
 #                                [--steps 3000] [--jobs 2]
 #
-# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
-# ProsQA lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+# Runs up to --jobs training runs in parallel, one thread each. Run again, it resumes where it was
+# stopped. ProsQA is in ../shared, or in LIME_TEST_DATA. docs/reproduction.md contains the results.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -23,7 +23,7 @@ need_programs lime-train
 data=${LIME_TEST_DATA:-../shared}/prosqa
 mkdir -p "$out"
 
-# on_prosqa NAME OPTION...: trains $out/NAME, or goes on with it.
+# on_prosqa NAME OPTION...: trains or resumes $out/NAME.
 on_prosqa() {
   "$programs/lime-train" --task prosqa --test-file "$data/prosqa_test.json" --batch-size 32 \
     --threads 1 --log-every 25 --save-every 250 --validate-every 500 "${@:2}" -o "$out/$1" --resume

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Routers of LIMe against each other, and against LLaMA: small language models on English text with
-# equal budgets, and the perplexity of each on text that was held out.
+# Compares LIMe routers with each other and with LLaMA: small language models on English text with
+# equal budgets, and their perplexity on held-out text.
 #
 #   bench/reproduction/routers.sh [--programs build/release/bin] [--out out/routers] [--seeds 1]
 #                                 [--steps 1000] [--jobs 2] [--variants 'llama full ...']
 #                                 [--size small|pair]
 #
-# Small models have 6 layers, 4 heads and width 96; those of the size `pair` are the language models of
-# language.sh, of 8 layers, 8 heads and width 256 (use --steps 1800 and another --out for them).
+# Small models have 6 layers, 4 heads and width 96; size `pair` gives the language models of
+# language.sh, with 8 layers, 8 heads and width 256 (use --steps 1800 and another --out for them).
 #
 # A variant is a decoder or router and, after a +, other options of lime-train for it, as in
 # full+router-initializer-scale=0+initializer-range=0.06.
-# --jobs trainings run side by side, one thread each. Run again, it goes on where it was stopped.
-# Text lies in ../shared, or where LIME_TEST_DATA says. docs/reproduction.md holds what came out.
+# Runs up to --jobs training runs in parallel, one thread each. Run again, it resumes where it was
+# stopped. Text is in ../shared, or in LIME_TEST_DATA. docs/reproduction.md contains the results.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -40,7 +40,7 @@ case "$size" in
   *) echo "'$size' is no size; there are small and pair" >&2; exit 2 ;;
 esac
 
-options_of() {  # VARIANT: its options
+options_of() {  # VARIANT: prints its options
   local kind=${1%%+*} extra
   for extra in $(tr + '\n' <<<"$1" | tail -n +2); do echo "--${extra%%=*} ${extra#*=}"; done
   case "$kind" in
@@ -54,7 +54,7 @@ options_of() {  # VARIANT: its options
   esac
 }
 
-# train SEED VARIANT: trains $out/VARIANT-SEED, or goes on with it.
+# train SEED VARIANT: trains or resumes $out/VARIANT-SEED.
 train() {
   local model
   read -ra model <<<"$(echo $shape $(options_of "$2"))"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts of this folder share. They source it when their options have their usual values,
-# $programs, $out and $jobs among them.
+# Functions shared by the scripts of this folder, which source it after setting the defaults of
+# their options, $programs, $out and $jobs among them.
 
-# read_options VARIABLE... -- ARGUMENT...: sets the variable of each option that is given, $batch_size
-# for --batch-size. Where an argument is none of them, prints what the script says of itself and ends it.
+# read_options VARIABLE... -- ARGUMENT...: sets the variable of each given option, $batch_size for
+# --batch-size. On an unknown argument, prints the script's header as usage and exits.
 read_options() {
   local variables=() variable
   while [ "$1" != -- ]; do
@@ -23,7 +23,7 @@ read_options() {
   done
 }
 
-# need_programs NAME...: ends the script where one is not built.
+# need_programs NAME...: exits if one is not built.
 need_programs() {
   local program
   for program in "$@"; do
@@ -35,20 +35,20 @@ need_programs() {
 
 failed=no
 
-# start NAME COMMAND...: runs COMMAND beside the trainings under way, of which there are $jobs at most;
-# what it prints goes to $out/NAME.log.
+# start NAME COMMAND...: runs COMMAND in the background, at most $jobs at a time, with output to
+# $out/NAME.log.
 start() {
   while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || failed=yes; done
   echo "training $1: $out/$1.log" >&2
   "${@:2}" >"$out/$1.log" 2>&1 &
 }
 
-# wait_for_tokens: until the first training has made the tokens of all, or has ended.
+# wait_for_tokens: waits until the first training run has tokenised the text for all, or has ended.
 wait_for_tokens() {
   while [ ! -e "$out/tokens/tokens.json" ] && [ -n "$(jobs -rp)" ]; do sleep 1; done
 }
 
-# finish: until all have ended; ends the script where one of them failed.
+# finish: waits for all training runs; exits if one failed.
 finish() {
   local job
   for job in $(jobs -p); do wait "$job" || failed=yes; done

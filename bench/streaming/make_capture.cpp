@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes a capture of random rows of any size for peak_memory.py: of tokens, of chosen words, of
+// Writes a capture of random rows of any size for peak_memory.py: of tokens, of selected words, of
 // minimal pairs, or of a decoder with routers.
 
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ namespace lime {
 enum class CaptureKind {
   kTokens,  ///< every token of each sequence
   kWords,   ///< the same rows, each of one of four words
-  kPairs,   ///< a row per sentence, good and bad in turn, in tasks of 1,000 pairs
+  kPairs,   ///< a row per sentence, good and bad alternating, in tasks of 1,000 pairs
   kRouted,  ///< every token, with routers of 4 heads per layer
 };
 
@@ -67,14 +67,14 @@ struct MakeOptions {
                             kHeads);
     }
   }
-  /// Sequences; of pairs, blocks of `tokens` sentences.
+  /// Returns the number of sequences; for pairs, of blocks of `tokens` sentences.
   std::int64_t blocks() const {
     return std::max<std::int64_t>(1, size.bytes / (4 * layers * tokens * dim));
   }
   bool of_pairs() const { return kind == CaptureKind::kPairs; }
 };
 
-/// Rows of one block whose spectrum falls off as 1 / sqrt(i), as representations' does.
+/// Returns rows of one block with a spectrum that decays as 1 / sqrt(i), like representations.
 MatrixF block_rows(const MakeOptions& options, Random random) {
   MatrixF rows(options.tokens, options.dim);
   for (Eigen::Index j = 0; j < rows.cols(); ++j) {

@@ -99,7 +99,7 @@ def main():
         for _ in range(arguments.turns):
             for name, (command, environment) in commands.items():
                 seconds[name].append(step_seconds(command, environment, words))
-        if threads == all_threads[0]:  # not before something could be measured
+        if threads == all_threads[0]:  # not before the first measurement
             print("| threads | " + " | ".join(commands) +
                   " | best Python / LLaMA | LIMe / LLaMA |")
             print("|---" * (len(commands) + 3) + "|")

@@ -87,7 +87,7 @@ double median_seconds(std::int64_t repeats, c10::Device device,
   return median(seconds);
 }
 
-/// Seconds of a pass without gradients.
+/// Returns the seconds of a pass without gradients.
 double time_passes(const Decoder& decoder, RandomTokens& data, const BenchOptions& options) {
   Workspace workspace;
   const at::Tensor ids = data.batch(0, 0).ids;

@@ -37,10 +37,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from make_rows import make_rows  # noqa: E402
 
 PERPLEXITY, ITERATIONS, EXAGGERATED = 30, 1000, 250
-MOST_EXACT_ROWS = 20000  # beyond, openTSNE takes Annoy, as by default
+MOST_EXACT_ROWS = 20000  # beyond, openTSNE uses Annoy by default
 
-# Each of run_NAME returns a function of no arguments that is timed, and gives the embedding and the
-# seconds of parts, where the peer tells them.
+# Each run_NAME returns a function without arguments to be timed, which returns the embedding and,
+# if the library reports them, the seconds of its parts.
 
 
 def sklearn_times(text):
@@ -86,7 +86,7 @@ numpy.save(sys.argv[2], embedding)
 
 
 def run_intelex(rows, threads, seed):
-    # In a process of its own, because its patches are for the whole process.
+    # In a separate process, because it patches global state.
     def run():
         with tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/rows.npy", rows)
@@ -102,7 +102,7 @@ def run_opentsne(rows, threads, seed, method):
     import openTSNE
 
     neighbors = "exact" if len(rows) <= MOST_EXACT_ROWS else "annoy"
-    # Its gradient lacks a factor 4, so that the same step needs 4 times the rate.
+    # Its gradient lacks a factor 4, so the same step needs 4 times the learning rate.
     rate = 4 * max(len(rows) / 12 / 4, 50)
 
     def run():
@@ -140,7 +140,7 @@ def run_fitsne(rows, threads, seed):
     from fitsne import FItSNE
 
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    # Its default rate, max(n / 12, 200), is ours: its gradient lacks a factor 4.
+    # Its default rate, max(n / 12, 200), equals ours: its gradient lacks a factor 4.
     options = {"perplexity": PERPLEXITY, "max_iter": ITERATIONS, "nthreads": threads}
     return lambda: (FItSNE(rows, rand_seed=seed, **options), {})
 
@@ -200,7 +200,7 @@ def divergence(p, y):
     from scipy.spatial.distance import cdist
 
     y = np.asarray(y, dtype=np.float64)
-    total = -float(len(y))  # each point meets itself
+    total = -float(len(y))  # each point interacts with itself
     for first in range(0, len(y), 500):
         total += (1.0 / (1.0 + cdist(y[first : first + 500], y, "sqeuclidean"))).sum()
     some = p.data > 0

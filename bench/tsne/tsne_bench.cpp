@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times t-SNE; bench/tsne/compare_tsne.py runs it beside its peers.
+// Times t-SNE; bench/tsne/compare_tsne.py compares it with other implementations.
 //
 //   lime-bench-tsne embed rows.h5 embedding.h5 [--threads N] [--seed N] [options of lime-metrics]
 //   lime-bench-tsne repulsion [--threads N]    one evaluation of each kind, by number of points
@@ -38,7 +38,7 @@ struct EmbedOptions {
 
 struct RepulsionBenchOptions {
   int threads = available_threads();
-  int repeats = 15;  ///< evaluations, of which the median is printed
+  int repeats = 15;  ///< evaluations; prints their median
 
   void describe(OptionList& list) {
     list.add("threads", threads, "threads; default: all");
@@ -73,7 +73,7 @@ int embed(const EmbedOptions& options) {
   return kExitDone;
 }
 
-/// An embedding as they look in the end: about one point in 6 units of area.
+/// Creates an embedding with a typical final density: about one point per 6 units of area.
 MatrixD final_embedding(Eigen::Index count) {
   Random random(1);
   MatrixD embedding(count, 2);

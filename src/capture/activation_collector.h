@@ -14,21 +14,22 @@
 
 namespace lime {
 
-/// The sequences of one forward pass.
+/// Sequences of one forward pass.
 struct CaptureBatch {
-  std::vector<std::int64_t> sequences;  ///< their numbers
-  std::vector<std::int64_t> lengths;    ///< tokens of each sequence; the rest is padding
-  /// For rows as means: per sequence and token 1 where the token counts; else empty.
+  std::vector<std::int64_t> sequences;  ///< their indices
+  std::vector<std::int64_t> lengths;    ///< tokens of each sequence; later positions are padding
+  /// For mean-pooled rows: 1 per sequence and token if the token counts; else empty.
   std::vector<std::vector<std::uint8_t>> counts;
 
   std::int64_t num_tokens() const;
 };
 
-/// Keeps statistics of every token of forward passes and hands the chosen rows to the writer.
+/// Accumulates statistics over every token of forward passes and sends the selected rows to the
+/// writer.
 ///
 /// Call begin_window(); for each of its passes begin_batch(), then receive() for each point; then
-/// end_window(), which hands over pooled rows in the order of the input. Statistics gather from
-/// pass to pass until take_statistics(). Not thread-safe.
+/// end_window(), which sends pooled rows in input order. Statistics accumulate over passes until
+/// take_statistics(). Not thread-safe.
 class ActivationCollector {
  public:
   struct Settings {
@@ -41,19 +42,19 @@ class ActivationCollector {
                       const Settings& settings, ShardWriterThread& writer);
 
   /// @param window  must outlive end_window().
-  /// @param rows    what is kept of the window, in order; pooled rows: one per sequence
+  /// @param rows    rows to keep in the window, in order; pooled rows: one per sequence
   void begin_window(const CaptureWindow& window, RowTable rows);
   /// @param batch  must outlive the pass.
   void begin_batch(const CaptureBatch& batch);
-  /// Takes an activation of a point, a row per token, as CapturePasses shows it.
+  /// Processes the activation of a point, one row per token, as provided by CapturePasses.
   void receive(std::size_t point, const at::Tensor& activation);
-  /// Sequences with the same ids get the same rows, bit for bit.
+  /// Ends the window. Sequences with the same ids get bit-identical rows.
   void end_window();
-  /// What was gathered since the last call.
+  /// Returns the statistics accumulated since the last call.
   std::vector<ShardStatistics> take_statistics();
 
  private:
-  /// What one hook point feeds.
+  /// Outputs of one hook point.
   struct Target {
     CapturePoint place;
     ShardStatistics statistics;
@@ -70,9 +71,9 @@ class ActivationCollector {
   const CaptureWindow* window_ = nullptr;
   RowTable rows_;  // of the window
   const CaptureBatch* batch_ = nullptr;
-  std::vector<float> means_;  // of the pass
+  std::vector<float> means_;  // of the current pass
   RowAccumulator accumulator_;
-  std::vector<Target> targets_;  // of the points, in their order
+  std::vector<Target> targets_;  // in the order of the points
 };
 
 }  // namespace lime

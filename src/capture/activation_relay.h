@@ -15,30 +15,30 @@
 
 namespace lime {
 
-/// Brings activations from the threads of a Pipeline to the one that collects them, pass by pass.
+/// Transfers activations from the threads of a Pipeline to the collecting thread, pass by pass.
 ///
-/// Each stage has a queue of copies in this machine's memory, in the order in which a pass reaches
-/// the points; a stage whose queue is full waits.
+/// Each stage has a queue of copies in CPU memory, in the order in which a pass reaches the points;
+/// a stage whose queue is full waits.
 class ActivationRelay {
  public:
-  /// What a listener makes of an activation, on its device: itself, or another form of it.
+  /// Converts an activation on its device to the form to be copied; may return it unchanged.
   using Prepare = std::function<at::Tensor(std::size_t point, const at::Tensor& activation)>;
   using Receive = std::function<void(std::size_t point, const at::Tensor& activation)>;
 
   /// @param points           each reached once by every pass
-  /// @param bytes_per_stage  that may wait
+  /// @param bytes_per_stage  maximum size of each queue
   ActivationRelay(const std::vector<DecoderStage>& stages, const std::vector<HookPoint>& points,
                   Prepare prepare, std::size_t bytes_per_stage);
 
-  /// What the passes must listen with.
+  /// Returns the hooks that the passes must use.
   const HookSet& hooks() const { return hooks_; }
 
-  /// Gives `receive` all activations of the oldest pass that was not taken yet, as float32 on the
-  /// processor; waits for them.
-  /// @return false if the relay was closed before.
+  /// Waits for the oldest pending pass and calls `receive` with all of its activations, as float32
+  /// in CPU memory.
+  /// @return false if the relay was closed first.
   bool take_pass(const Receive& receive);
 
-  /// Ends all waiting; passes under way then fail. Thread-safe.
+  /// Ends all waits; passes in flight then fail. Thread-safe.
   void close();
 
  private:

@@ -16,11 +16,11 @@ namespace lime {
 namespace {
 
 constexpr std::int64_t kTileRows = 128;
-/// Rows read side by side: enough that the sums of a column are fetched seldom, few enough that
-/// the processor foresees each row's next addresses.
+/// Rows read together: enough that the sums of a column are seldom reloaded, few enough for the CPU
+/// to prefetch each row.
 constexpr std::int64_t kGroupRows = 8;
 constexpr std::int64_t kStripe = 32;  // columns whose sums stay in registers over a group
-/// Of the statistics and the copy; memory counts like arithmetic.
+/// Cost per value of the statistics and the copy, counting a memory access as one operation.
 constexpr std::int64_t kOperationsPerValue = 8;
 
 /// Rows of one sequence.
@@ -34,8 +34,8 @@ struct TileSource {
   const float* row(std::int64_t index) const { return rows + index * stride; }
 };
 
-/// Adds columns [column, column + Width) of rows [first, first + count) to sums of x - s and of
-/// (x - s)^2, s being the tile's first row.
+/// Adds columns [column, column + Width) of rows [first, first + count) to sums of x - s and of (x
+/// - s)^2, with s the tile's first row.
 template <std::int64_t Width>
 void add_stripe(const TileSource& tile, std::int64_t first, std::int64_t count, std::int64_t column,
                 double* sum, double* square) {
@@ -59,7 +59,7 @@ void add_stripe(const TileSource& tile, std::int64_t first, std::int64_t count, 
   std::copy_n(squares.begin(), Width, square + column);
 }
 
-/// Mean and m2 of a tile's columns; copies the tile on the way.
+/// Computes mean and m2 of a tile's columns; copies the tile at the same time.
 void tile_moments(const TileSource& tile, double* mean, double* m2) {
   std::fill_n(mean, tile.dim, 0.0);
   std::fill_n(m2, tile.dim, 0.0);

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// One row per token of a hook's activation, without a copy where the memory allows.
+/// View of a hook's activation with one row per token, without a copy if strides allow.
 class ActivationRows {
  public:
   /// @param activation  [batch, seq, dim] or [batch, seq, heads, head_dim], any dtype and device.
@@ -23,11 +23,11 @@ class ActivationRows {
   const float* row(std::int64_t sequence, std::int64_t position) const {
     return data_ + sequence * sequence_stride_ + position * row_stride_;
   }
-  /// Numbers from one row to the next of the same sequence.
+  /// Returns the stride between rows of the same sequence, in elements.
   std::int64_t row_stride() const { return row_stride_; }
 
  private:
-  at::Tensor tensor_;  // keeps the memory
+  at::Tensor tensor_;  // owns the memory
   const float* data_ = nullptr;
   std::int64_t batch_ = 0;
   std::int64_t seq_ = 0;
@@ -36,20 +36,21 @@ class ActivationRows {
   std::int64_t row_stride_ = 0;
 };
 
-/// A pattern [batch, heads, queries, keys] with a row per query, [batch, queries, heads, num_keys]:
-/// keys from `keys` on are 0.
+/// Rearranges a pattern [batch, heads, queries, keys] to one row per query, [batch, queries, heads,
+/// num_keys], padded with 0 from `keys` on.
 at::Tensor pattern_by_query(const at::Tensor& pattern, std::int64_t num_keys);
 
-/// Adds rows to running statistics and copies them, in one pass over memory.
+/// Accumulates statistics over rows and copies them, in one pass over memory.
 ///
-/// The rows are cut into tiles of at most 128 rows of one sequence. Per tile, with the first row
+/// The rows are split into tiles of at most 128 rows of one sequence. Per tile, with the first row
 /// as shift s: mean = s + sum(x - s) / n, m2 = sum((x - s)^2) - sum(x - s)^2 / n, in double; the
-/// tiles are then merged in order (RunningStatistics::merge). So the bits do not depend on the
-/// number of threads. Keeps its scratch memory; not thread-safe, uses LibTorch's threads inside.
+/// tiles are then merged in order (RunningStatistics::merge). So results are bit-identical for any
+/// number of threads. Reuses its scratch memory; not thread-safe, uses LibTorch's threads
+/// internally.
 class RowAccumulator {
  public:
-  /// @param lengths  tokens of each sequence; what stands behind them is padding and left out.
-  /// @param copy     receives the rows one after the other, [sum of lengths, dim]; null for none.
+  /// @param lengths  tokens of each sequence; padding after them is ignored.
+  /// @param copy     receives the concatenated rows, [sum of lengths, dim]; null for none.
   void add(const ActivationRows& rows, std::span<const std::int64_t> lengths, float* copy,
            RunningStatistics& statistics);
 

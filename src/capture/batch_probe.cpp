@@ -30,8 +30,8 @@ at::Tensor batch_ids(const CaptureInput& input, std::span<const std::int64_t> se
 
 std::int64_t largest_fitting(std::int64_t step, std::int64_t most,
                              const std::function<bool(std::int64_t)>& fits) {
-  std::int64_t good = 0;               // in steps, as all here
-  std::int64_t bad = most / step + 1;  // what nobody asks for
+  std::int64_t good = 0;               // in steps, as are all values here
+  std::int64_t bad = most / step + 1;  // never tried
   for (std::int64_t next = 1; next < bad; next = std::min(2 * next, bad - 1)) {
     if (!fits(next * step)) {
       bad = next;
@@ -67,7 +67,7 @@ std::int64_t BatchProbe::largest(std::int64_t most) const {
 bool BatchProbe::fits(std::int64_t batch_size) const {
   const std::span sequences(longest_first_.data(), static_cast<std::size_t>(batch_size));
   const at::NoGradGuard no_grad;
-  // As many as a pipeline has under way at the same time.
+  // As many as a pipeline has in flight.
   auto left = static_cast<int>(
       runs_ahead(decoder_.options().devices) ? 2 * decoder_.stages().size() + 1 : 1);
   const int count = left;
@@ -78,7 +78,7 @@ bool BatchProbe::fits(std::int64_t batch_size) const {
     const auto passes =
         make_passes(decoder_, settings, [&] { return left-- > 0 ? ids : at::Tensor(); });
     for (int pass = 0; pass < count; ++pass) {
-      // What brings them to the host takes memory as well.
+      // The transfer to the host also needs memory.
       const ForwardResult result = passes->next(
           [](std::size_t, const at::Tensor& activation) { ActivationRows{activation}; });
       if (setup_.scores) score_sequences(decoder_, result.hidden, setup_.input, sequences);

@@ -14,23 +14,24 @@
 
 namespace lime {
 
-/// Ids of the sequences of a pass, padded with 0 to the longest: causal attention lets no token see
-/// what stands behind it.
+/// Returns the ids of the sequences of a pass, padded with 0 to the longest; with causal attention
+/// no token attends to the padding.
 /// @return int64 [sequences, tokens of the longest], on the CPU.
 at::Tensor batch_ids(const CaptureInput& input, std::span<const std::int64_t> sequences);
 
-/// The largest multiple of `step` up to `most` that fits, where less always fits too: doubling,
-/// then halving what is left. @return 0 if not even `step` fits.
+/// Returns the largest multiple of `step` up to `most` that fits, assuming that smaller ones fit
+/// too: doubles, then bisects. @return 0 if not even `step` fits.
 std::int64_t largest_fitting(std::int64_t step, std::int64_t most,
                              const std::function<bool(std::int64_t)>& fits);
 
-/// Finds out what a device's memory takes by running passes of the longest sequences, with all that
-/// the capture listens to.
+/// Measures the batch size that fits into device memory by running passes over the longest
+/// sequences, with all hooks of the capture.
 class BatchProbe {
  public:
   BatchProbe(const CaptureSetup& setup, const Decoder& decoder);
 
-  /// Sequences per pass, at most `most`; 0 if not even the fewest that may go together.
+  /// Returns the largest number of sequences per pass, at most `most`; 0 if even the minimum does
+  /// not fit.
   std::int64_t largest(std::int64_t most) const;
 
  private:
@@ -38,7 +39,7 @@ class BatchProbe {
 
   const CaptureSetup& setup_;
   const Decoder& decoder_;
-  std::vector<std::int64_t> longest_first_;  ///< numbers of sequences
+  std::vector<std::int64_t> longest_first_;  ///< indices of sequences
 };
 
 }  // namespace lime

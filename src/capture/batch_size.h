@@ -9,10 +9,10 @@
 
 namespace lime {
 
-/// Sequences per forward pass, as `--batch-size` takes it: a number, or as many as memory takes.
+/// Sequences per forward pass, `--batch-size`: a number, or as many as fit into memory.
 struct BatchSize {
   std::int64_t sequences = 0;
-  bool is_automatic = false;  ///< `sequences` then says nothing
+  bool is_automatic = false;  ///< if true, `sequences` is ignored
 
   // NOLINTNEXTLINE(google-explicit-constructor): a number is a batch size.
   BatchSize(std::int64_t count) : sequences(count) {}

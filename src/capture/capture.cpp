@@ -58,10 +58,10 @@ class CaptureRun {
     for (const int shard : shards_) progress_.total += tokens_of(setup.input, range_of(shard));
   }
 
-  /// @return false if it was asked to stop; the shard under way is then dropped.
+  /// @return false if it was stopped; the current shard is then dropped.
   bool run(const ProgressFn& on_progress, const std::stop_token& stop) {
     const at::NoGradGuard no_grad;
-    const PassThreads threads;  // sleep while there is nothing for them: the writer needs one
+    const PassThreads threads;  // sleep when idle: the writer needs a CPU
     const Clock::time_point start = Clock::now();
     if (on_progress) on_progress(progress_);
     const auto next_batch = [this, steps = std::make_shared<CaptureSteps>(setup_, shards_)] {
@@ -72,7 +72,7 @@ class CaptureRun {
     CaptureSteps steps(setup_, shards_);
     while (const std::optional<CaptureStep> step = steps.next()) {
       if (stop.stop_requested()) {
-        thread_.finish();  // whole shards that wait are written; the one under way is dropped
+        thread_.finish();  // waiting complete shards are written; the current one is dropped
         return false;
       }
       run_step(*step, *passes);
@@ -132,8 +132,8 @@ class CaptureRun {
     }
   }
 
-  /// Hands over the window's scores; sequences with the same ids get the same, so that a pair of
-  /// equal sentences is a tie.
+  /// Sends the window's scores to the writer; sequences with the same ids get the same score, so
+  /// that a pair of equal sentences is a tie.
   void send_scores(const CaptureWindow& window) {
     for (std::size_t i = 0; i < scores_.size(); ++i) {
       scores_[i] = scores_[static_cast<std::size_t>(window.twins[i] - window.range.first)];
@@ -162,14 +162,13 @@ std::int64_t peak_memory_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-/// Of a capture under way. Names with other endings may share the folder of the shards.
+/// Locks of a capture in progress. Names with other extensions may share the shard folder.
 struct CaptureLocks {
   OutputLock file;
   OutputLock shards;
 };
 
-/// Refuses an output that is there, cannot be written or is being written before anything takes
-/// long.
+/// Rejects an output that exists, is not writable or is being written, before any long computation.
 CaptureLocks claim_output(const CaptureOptions& options) {
   std::error_code error;
   if (fs::is_directory(options.output, error)) {
@@ -187,7 +186,7 @@ CaptureLocks claim_output(const CaptureOptions& options) {
   return locks;
 }
 
-/// Ends an interrupted run: what is finished becomes readable.
+/// Ends an interrupted run: makes the finished shards readable.
 [[noreturn]] void interrupted(const CaptureOptions& options, CaptureWriter& writer) {
   const std::size_t left = writer.missing_shards().size();
   const bool is_alone = options.share().is_whole();
@@ -198,7 +197,7 @@ CaptureLocks claim_output(const CaptureOptions& options) {
       left, writer.plan().num_shards, is_alone ? "with --resume " : "");
 }
 
-/// The decoder, loaded when it is first needed: what is wrong with the input is said before.
+/// The decoder, loaded on first use: errors in the input are reported first.
 class LoadedModel {
  public:
   LoadedModel(const CaptureOptions& options, const Checkpoint& checkpoint,
@@ -243,7 +242,7 @@ class LoadedModel {
   std::optional<Decoder> decoder_;
 };
 
-/// Says which batch would fit; to be called when the memory of the failed pass is free again.
+/// Reports which batch would fit; call after the memory of the failed pass has been freed.
 [[noreturn]] void fail_out_of_memory(const CaptureSetup& setup, const Decoder& decoder) {
   const std::int64_t fitting =
       BatchProbe(setup, decoder).largest(setup.batch_size - setup.smallest_batch);

@@ -14,11 +14,11 @@ namespace lime {
 namespace {
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-/// A queue of less would stop the model at every batch.
+/// A smaller queue would stall the model at every batch.
 constexpr std::int64_t kSmallestQueue = 32 * kMebibyte;
-/// A chunk of a dataset, at most.
+/// Maximum size of a chunk of a dataset.
 constexpr std::int64_t kChunkBytes = 4 * kMebibyte;
-/// What allocators, threads and the pieces of matrix products take beside the tensors.
+/// Memory of allocators, threads and matrix product buffers in addition to the tensors.
 constexpr std::int64_t kOverhead = 96 * kMebibyte;
 
 std::int64_t element_bytes(ComputeType dtype) {
@@ -34,7 +34,7 @@ std::int64_t element_bytes(ComputeType dtype) {
   return 8;
 }
 
-/// Weights and, while they are read, the largest one as float32.
+/// Returns the weights plus, while loading, the largest one as float32.
 std::int64_t weight_bytes(const ModelConfig& config, const CaptureLoad& load) {
   std::int64_t elements = 0;
   std::int64_t largest = 0;
@@ -52,13 +52,13 @@ std::int64_t weight_bytes(const ModelConfig& config, const CaptureLoad& load) {
 std::string size_text(std::int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 std::int64_t elements_per_token(const ModelConfig& config, const CaptureLoad& load) {
-  // Scores, and the pattern that is made of them.
+  // Scores, and the pattern computed from them.
   const std::int64_t patterns = 2 * config.num_attention_heads * load.longest;
   return pass_elements_per_token(config) + (load.keeps_patterns ? patterns : 0);
 }
 
-/// Per token: of one pass on one device; of those of a pipeline that are under way, where what is
-/// carried lies on both sides of a boundary; and the copied activations.
+/// Returns the bytes of a pass on one device, or of all passes in flight in a pipeline, where
+/// transferred tensors exist on both sides of a stage boundary, plus the copied activations.
 std::int64_t bytes_of_passes(const ModelConfig& config, const CaptureLoad& load) {
   const std::int64_t relayed = load.num_stages * load.relayed_bytes_per_token;
   if (!load.is_on_host) return relayed;
@@ -69,7 +69,7 @@ std::int64_t bytes_of_passes(const ModelConfig& config, const CaptureLoad& load)
   return relayed + elements * element_bytes(load.dtype);
 }
 
-/// The memory of a capture as a function of how it is cut.
+/// Memory of a capture as a function of its batch and queue sizes.
 class MemoryModel {
  public:
   MemoryModel(const ModelConfig& config, const CaptureLoad& load)
@@ -89,7 +89,8 @@ class MemoryModel {
     return memory;
   }
 
-  /// The largest batch up to `most` that fits with the smallest queue, halving; 0 if none does.
+  /// Returns the largest batch up to `most` that fits with the smallest queue, by halving; 0 if
+  /// none does.
   std::int64_t largest_batch(std::int64_t most, std::int64_t limit) const {
     for (std::int64_t batch = most; batch >= load_.smallest_batch; batch /= 2) {
       const std::int64_t whole = batch / load_.smallest_batch * load_.smallest_batch;
@@ -105,7 +106,7 @@ class MemoryModel {
   std::int64_t pass_per_sequence_;
 };
 
-/// The limit to name for what needs so much: 2 % more, because the program grows a little.
+/// Returns the limit to report for this many bytes: 2 % more, because the program grows slightly.
 std::int64_t limit_mebibytes(std::int64_t bytes) {
   return static_cast<std::int64_t>(
       std::ceil(1.02 * static_cast<double>(bytes) / static_cast<double>(kMebibyte)));
@@ -127,11 +128,11 @@ std::int64_t pass_elements_per_token(const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t q = config.num_attention_heads * config.head_dim;
   const std::int64_t kv = config.num_key_value_heads * config.head_dim;
-  // The stream's normalised form, the branch's output; projections before and after rotation, what
-  // attention read; gate, up and their product; the stream itself and what earlier layers left.
+  // The normalised stream and the branch output; projections before and after rotation, attention
+  // input; gate, up and their product; the stream itself and the outputs of earlier layers.
   const std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size +
                                 carried_elements_per_token(config);
-  // What is mixed of what they left.
+  // The mix of those outputs.
   switch (config.decoder) {
     case DecoderKind::kLime:
       return elements + (config.lime.router != RouterKind::kNone ? 2 * kv : 0);

@@ -17,12 +17,12 @@ ForwardOptions pass_options(const HookSet& hooks, int last_layer) {
   return {.hooks = &hooks, .stop_after_layer = last_layer, .logits = LogitsFor::kNone};
 }
 
-/// An activation in the form in which a row is a token.
+/// Returns an activation with one row per token.
 at::Tensor as_rows(const CapturePoint& point, const at::Tensor& activation) {
   return point.num_keys > 0 ? pattern_by_query(activation, point.num_keys) : activation;
 }
 
-/// Passes on the calling thread.
+/// Runs passes on the calling thread.
 class DirectPasses final : public CapturePasses {
  public:
   DirectPasses(const Decoder& decoder, Settings settings, NextBatch next_batch)
@@ -47,13 +47,13 @@ class DirectPasses final : public CapturePasses {
   const Decoder& decoder_;
   const Settings settings_;
   const NextBatch next_batch_;
-  const Receive* receive_ = nullptr;  // of the pass under way
+  const Receive* receive_ = nullptr;  // of the current pass
   Workspace workspace_;
   HookSet hooks_;
   std::vector<ScopedHook> registrations_;
 };
 
-/// Passes on the threads of a pipeline.
+/// Runs passes on the threads of a pipeline.
 class PipedPasses final : public CapturePasses {
  public:
   PipedPasses(const Decoder& decoder, const Settings& settings, NextBatch next_batch)
@@ -67,8 +67,8 @@ class PipedPasses final : public CapturePasses {
                   [this] { relay_.close(); }) {}
 
   ForwardResult next(const Receive& receive) override {
-    relay_.take_pass(receive);                              // short only where a pass failed
-    std::optional<ForwardResult> result = pipeline_.pop();  // which throws here
+    relay_.take_pass(receive);                              // incomplete only if a pass failed
+    std::optional<ForwardResult> result = pipeline_.pop();  // rethrows the failure
     assert(result);
     return std::move(*result);
   }

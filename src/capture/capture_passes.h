@@ -13,14 +13,14 @@
 
 namespace lime {
 
-/// The forward passes of a capture, and what they show at its hook points.
+/// Runs the forward passes of a capture and provides their activations at its hook points.
 ///
-/// On the processor a pass runs when it is asked for, and its activations are shown where they lie.
-/// On GPUs, and where several devices share the layers, passes run ahead in a Pipeline, and what
-/// they show is copied beside the computation.
+/// On the CPU a pass runs on request, and its activations are used in place. On GPUs, and if
+/// several devices share the layers, passes run ahead in a Pipeline, and their activations are
+/// copied concurrently with the computation.
 class CapturePasses {
  public:
-  /// Ids of the next batch, undefined behind the last; may be called on another thread.
+  /// Returns the ids of the next batch, undefined after the last; may be called on another thread.
   using NextBatch = std::function<at::Tensor()>;
   /// Called for each point once per pass, on the thread that called next(). The activation may be
   /// a strided view and is valid during the call only.
@@ -28,8 +28,8 @@ class CapturePasses {
 
   struct Settings {
     std::vector<CapturePoint> points;
-    int last_layer = 0;  ///< the passes end after it
-    /// Of copied activations that wait, for each device; see CaptureLoad::relay_bytes().
+    int last_layer = 0;  ///< the passes end after this layer
+    /// Maximum size of waiting activation copies, per device; see CaptureLoad::relay_bytes().
     std::size_t waiting_bytes = 0;
   };
 
@@ -38,11 +38,11 @@ class CapturePasses {
   CapturePasses(const CapturePasses&) = delete;
   CapturePasses& operator=(const CapturePasses&) = delete;
 
-  /// Shows one batch after the other, in order; to be called as often as there are batches.
+  /// Runs the next batch, in order; call it once per batch.
   virtual ForwardResult next(const Receive& receive) = 0;
 };
 
-/// True where passes run ahead.
+/// Returns true if passes run ahead.
 bool runs_ahead(const std::vector<c10::Device>& devices);
 
 std::unique_ptr<CapturePasses> make_passes(const Decoder& decoder, CapturePasses::Settings settings,

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownIds = 16;
 constexpr std::int64_t kTableBytesPerRow = 12;  // sequence, position, token
 
-/// The folder's tokenizer, or null where it holds none and token ids can do without.
+/// Returns the folder's tokenizer, or null if it has none and token ids do not need one.
 std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
   if (options.tokens.empty() || !options.only.empty()) return load_tokenizer(options.checkpoint);
   try {
@@ -49,6 +49,7 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
   return selection;
 }
 
+/// Returns a router matrix after the edits.
 /// @param router  columns = (buffered layer * kv_heads + buffered head) * dims + dimension
 MatrixF edited(MatrixF router, const RouteScales& scales, std::int64_t layer) {
   const std::int64_t heads = router.rows();
@@ -83,7 +84,7 @@ std::string tokens_text(std::span<const std::int32_t> ids, const Tokenizer* toke
   return text;
 }
 
-/// The first ids of the input as people read them; empty without a fitting tokenizer.
+/// Returns the first ids of the input as text; empty without a matching tokenizer.
 std::vector<std::string> token_texts(std::span<const std::int32_t> ids,
                                      const Tokenizer* tokenizer) {
   std::vector<std::string> texts;
@@ -135,7 +136,7 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   return info;
 }
 
-/// The last layer that anyone listens to.
+/// Returns the last hooked layer.
 int last_layer_of(const CaptureSetup& setup) {
   if (setup.scores) return static_cast<int>(setup.config.num_hidden_layers) - 1;
   int last = 0;

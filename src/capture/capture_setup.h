@@ -19,7 +19,7 @@
 
 namespace lime {
 
-/// Everything about a capture that is decided before the model is loaded.
+/// Settings of a capture that are determined before the model is loaded.
 struct CaptureSetup {
   ModelConfig config;
   std::vector<RouterEdit> router_edits;
@@ -27,30 +27,32 @@ struct CaptureSetup {
   std::unique_ptr<RowSelection> selection;  ///< refers to input
   std::vector<CaptureSite> sites;
   std::vector<SequenceRange> shards;
-  std::int64_t smallest_batch = 1;  ///< sequences that must go together: 2 of a pair
+  std::int64_t smallest_batch = 1;  ///< sequences that must share a pass: 2 of a pair
   std::int64_t batch_size = 0;
-  /// By whoever began the capture. Then passes over short sequences hold no more of them.
+  /// True if the user who started the capture gave batch_size. Passes over short sequences then use
+  /// no more.
   bool batch_is_given = false;
   std::int64_t bytes_per_row = 0;
-  std::size_t queue_bytes = 0;     ///< of rows that wait for the disk
-  CapturePasses::Settings passes;  ///< with the points that are listened to
+  std::size_t queue_bytes = 0;     ///< of rows waiting for the disk
+  CapturePasses::Settings passes;  ///< includes the hooked points
   bool allow_nan = false;
-  bool scores = false;  ///< the log-likelihood of every sequence is asked for
+  bool scores = false;  ///< the log-likelihood of every sequence is requested
   WindowLimits windows;
   CapturePlan plan;
   CaptureOutlook outlook;
 };
 
-/// Where a capture computes, as far as that decides how it is cut.
+/// Device properties that determine the batch and queue sizes of a capture.
 struct CapturePlace {
   std::vector<c10::Device> devices;
-  /// For an automatic batch size on a device whose memory is found out by trying: the largest
-  /// number of sequences per pass, at most as many as it is given; 0 if none fits.
+  /// For an automatic batch size on a device whose free memory is found by trial: returns the
+  /// largest number of sequences per pass, at most `most`; 0 if none fits.
   std::function<std::int64_t(const CaptureSetup& setup, std::int64_t most)> largest_batch = {};
 };
 
-/// Reads the input, finds sites, layers, tokens and rows, and refuses what cannot be done.
-/// @return on the heap, because the selection refers to the input.
+/// Reads the input, determines sites, layers, tokens and rows, and rejects unsupported
+/// combinations.
+/// @return a heap object, because the selection refers to the input.
 /// @throws InvalidArgument, FormatError, IoError  as run_capture()
 std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& options,
                                                     const Checkpoint& checkpoint,

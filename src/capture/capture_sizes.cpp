@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// Rows of whole sequences wait in memory until their window ends.
+/// Limit of the rows of whole sequences that are buffered until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
 std::int64_t compress_bytes(const CaptureOptions& options, const CapturePlan& plan) {
@@ -47,14 +47,15 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   return load;
 }
 
-/// Sequences per pass of the run that this one goes on with.
+/// Sequences per pass of the run to resume.
 struct BegunBatch {
   std::int64_t sequences = 0;
-  /// Whether the user gave the number; earlier versions did not note it.
+  /// Whether the user gave the number; earlier versions did not store it.
   std::optional<bool> is_given = std::nullopt;
 };
 
-/// What was begun goes on with the same passes: memory and limit may be others now.
+/// Returns the batch of the run to resume, which uses the same passes even if memory and limit have
+/// changed.
 std::optional<BegunBatch> begun_batch(const CaptureOptions& options) {
   if (!options.goes_on()) return std::nullopt;
   const std::optional<CaptureInfo> begun = begun_capture(options.output);
@@ -67,8 +68,8 @@ std::optional<BegunBatch> begun_batch(const CaptureOptions& options) {
   return batch;
 }
 
-/// As many sequences as the device takes, up to a pass of so many tokens that more would not be
-/// faster.
+/// Returns as many sequences as fit on the device, up to the number of tokens beyond which larger
+/// passes are not faster.
 std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
   constexpr std::int64_t kMostTokens = std::int64_t{1} << 16;
   const std::int64_t most = std::max(setup.smallest_batch, kMostTokens / setup.input.longest());

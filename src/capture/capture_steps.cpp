@@ -16,7 +16,7 @@ CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_
     const auto prepended = setup.input.is_prepended_of(s);
     std::vector<std::uint8_t>& counts = batch.counts.emplace_back();
     for (const std::uint8_t is_prepended : prepended) counts.push_back(is_prepended == 0 ? 1 : 0);
-    // A sequence of nothing else is its own mean.
+    // A sequence of prepended tokens only is averaged over all of them.
     if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.assign(counts.size(), 1);
   }
   return batch;

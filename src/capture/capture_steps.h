@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// A pass of a capture, and what it begins and ends.
+/// A pass of a capture, with the shards and windows that begin or end at it.
 struct CaptureStep {
   int shard = 0;
   std::shared_ptr<const CaptureWindow> window;
@@ -23,14 +23,14 @@ struct CaptureStep {
   bool ends_shard = false;
 };
 
-/// Walks through the passes of some shards, in the order in which their rows are written. Each
-/// walker finds the same steps.
+/// Iterates over the passes of some shards, in the order in which their rows are written. All
+/// iterators produce the same steps.
 class CaptureSteps {
  public:
   /// @param setup  must outlive this
   CaptureSteps(const CaptureSetup& setup, std::vector<int> shards);
 
-  /// Nothing behind the last.
+  /// Returns the next pass, or nothing after the last.
   std::optional<CaptureStep> next();
 
  private:
@@ -39,7 +39,7 @@ class CaptureSteps {
   const CaptureSetup& setup_;
   std::vector<int> shards_;
   std::size_t shard_ = 0;                                      // the next one
-  std::vector<std::shared_ptr<const CaptureWindow>> windows_;  // of the shard under way
+  std::vector<std::shared_ptr<const CaptureWindow>> windows_;  // of the current shard
   std::size_t window_ = 0;
   std::size_t batch_ = 0;
 };

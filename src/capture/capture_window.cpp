@@ -23,7 +23,7 @@ std::vector<std::int64_t> find_twins(const CaptureInput& input, SequenceRange ra
   return twins;
 }
 
-/// Passes over `range`, shortest sequences first.
+/// Splits `range` into passes, shortest sequences first.
 std::vector<std::vector<std::int64_t>> sorted_batches(const CaptureInput& input,
                                                       SequenceRange range,
                                                       const WindowLimits& limits) {

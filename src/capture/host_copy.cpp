@@ -12,7 +12,7 @@ HostCopy::HostCopy(const at::Tensor& activation, const SideStream& side) {
   side.follow(SideStream::current(activation.device()));
   side.keep(activation);
   const SideStreamScope scope({side});
-  // Made float32 and dense over there: a pinned tensor is then filled by one transfer.
+  // Convert to dense float32 on the GPU first: a single transfer then fills the pinned tensor.
   const at::Tensor dense = is_pinned ? activation.to(at::kFloat).contiguous() : activation;
   host_.copy_(dense, /*non_blocking=*/is_pinned);
   copied_ = StreamMark(side);

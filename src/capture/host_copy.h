@@ -7,16 +7,17 @@
 
 namespace lime {
 
-/// A copy of an activation in this machine's memory, as float32.
+/// Copy of an activation in CPU memory, as float32.
 ///
-/// From a GPU it goes into pinned memory on a stream beside the computation, which never waits for
-/// it; the activation's memory is kept until it is done. From the processor it is made at once.
+/// From a GPU it is copied to pinned memory on a side stream, for which the computation never
+/// waits; the activation's memory is kept until the copy is done. From the CPU it is copied
+/// immediately.
 class HostCopy {
  public:
   /// @param side  of the activation's device
   HostCopy(const at::Tensor& activation, const SideStream& side);
 
-  /// The copy, contiguous; waits until it is there.
+  /// Waits for the copy and returns it, contiguous.
   const at::Tensor& get() const;
   std::size_t bytes() const { return host_.nbytes(); }
 

@@ -29,7 +29,7 @@ const Tokenizer& required_tokenizer(const CaptureOptions& options, const InputCo
   return *context.tokenizer;
 }
 
-/// A tokenizer may know more tokens than the model.
+/// Checks the ids. A tokenizer may have more tokens than the model.
 void check_ids(const CaptureInput& input, std::int64_t vocab_size) {
   const auto bad = std::find_if(input.ids.begin(), input.ids.end(),
                                 [&](std::int32_t id) { return id < 0 || id >= vocab_size; });

@@ -13,16 +13,16 @@
 
 namespace lime {
 
-/// What the model is run on: token ids, sequence after sequence.
+/// Input of the model: token ids, sequence after sequence.
 struct CaptureInput {
-  std::vector<std::int32_t> ids;            ///< of all sequences, one after the other
+  std::vector<std::int32_t> ids;            ///< concatenated over all sequences
   std::vector<std::int64_t> offsets = {0};  ///< first token of each sequence, and the end
   std::vector<Sequence> sequences;          ///< text, label, pair and task of each
   std::vector<std::string> task_names;      ///< of Sequence::task
   std::vector<std::string> task_fields;     ///< BLiMP's `field` of each task; empty without any
   std::vector<std::string> task_terms;      ///< and its `linguistics_term`
-  std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if it was put before a text
-  std::vector<std::int32_t> prepended_ids;  ///< what was put before each document or sentence
+  std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if prepended to a text
+  std::vector<std::int32_t> prepended_ids;  ///< tokens before each document or sentence
   std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence
 
   std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences.size()); }
@@ -41,29 +41,29 @@ struct CaptureInput {
         .subspan(static_cast<std::size_t>(offsets[static_cast<std::size_t>(sequence)]),
                  static_cast<std::size_t>(length(sequence)));
   }
-  /// Tokens of the longest sequence.
+  /// Returns the number of tokens of the longest sequence.
   std::int64_t longest() const;
 
-  /// Adds one sequence. @param num_prepended  how many of the first ids were put before the text.
+  /// Appends one sequence. @param num_prepended  number of prepended tokens at its start.
   void add(std::span<const std::int32_t> sequence_ids, std::size_t num_prepended, Sequence about);
-  /// Leaves out all sequences from `count` on.
+  /// Removes all sequences from `count` on.
   void truncate(std::int64_t count);
-  /// SHA-256 of what the model sees and of how it is labelled: per sequence the number of tokens
+  /// Returns the SHA-256 of the model's input and its labels: per sequence the number of tokens
   /// (int64), the ids (int32), label (int8), pair (int32) and task (int16), little-endian.
   std::string sha256() const;
 };
 
-/// What the model and its tokenizer allow, for reading an input.
+/// Properties of the model and its tokenizer needed to read an input.
 struct InputContext {
-  const Tokenizer* tokenizer = nullptr;  ///< null where the checkpoint has none; ids need none
+  const Tokenizer* tokenizer = nullptr;  ///< null if the checkpoint has none; ids need none
   std::int64_t vocab_size = 0;
   std::int64_t max_position_embeddings = 0;
-  std::optional<std::int32_t> bos_token_id = std::nullopt;  ///< of config.json
+  std::optional<std::int32_t> bos_token_id = std::nullopt;  ///< from config.json
 };
 
-/// Reads the input that `options` name.
+/// Reads the input given by `options`.
 /// @throws InvalidArgument, FormatError, IoError  as the functions below; for a sequence longer
-///         than max_position_embeddings; for an id outside the vocabulary (the first, and where).
+///         than max_position_embeddings; for an id outside the vocabulary (reports the first).
 CaptureInput read_input(const CaptureOptions& options, const InputContext& context);
 
 }  // namespace lime

@@ -10,10 +10,10 @@
 
 namespace lime {
 
-/// Reads text files line by line, each line a sequence of its own with its own length, with what
-/// `shape.bos` asks for before it. Lines of white space alone are passed over; other lines are
-/// encoded as they stand. Reading ends with the last sequence that is asked for.
-/// @param max_tokens  of one sequence.
+/// Reads text files line by line, each line a sequence of its own length, prefixed according to
+/// `shape.bos`. Blank lines are skipped; other lines are encoded unchanged. Stops after the last
+/// requested sequence.
+/// @param max_tokens  maximum per sequence.
 /// @throws IoError, FormatError  if a file cannot be read, is not UTF-8 or has no lines.
 /// @throws InvalidArgument  for a line that is too long or begins with a second
 ///         beginning-of-sequence token; names file and line.

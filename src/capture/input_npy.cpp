@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 10;      // magic, version, length of version 1
-constexpr std::size_t kMaxHeader = 65536;  // what version 1 can say; a shape needs 100 bytes
+constexpr std::size_t kMaxHeader = 65536;  // maximum of version 1; a shape needs 100 bytes
 
 struct Header {
   std::string_view descr;
@@ -29,7 +29,7 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-/// Walks through the header: a Python dictionary of two words, a bool and a tuple of numbers.
+/// Parses the header: a Python dictionary of two strings, a bool and a tuple of numbers.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
@@ -96,7 +96,7 @@ class HeaderParser {
     return content;
   }
 
-  /// The fields of a structured array; only that there are some matters.
+  /// Skips the fields of a structured array; only their presence matters.
   std::string_view skip_structure() {
     const std::size_t start = position_;
     const std::size_t end = text_.find("]", start);
@@ -190,7 +190,7 @@ std::pair<std::string_view, std::span<const std::byte>> split(const MappedFile& 
   return {text.substr(start, length), mapped.bytes().subspan(start + length)};
 }
 
-/// Number of elements that the data must have, as the shape says.
+/// Returns the number of elements implied by the shape, checked against the data.
 std::size_t checked_count(const Header& header, std::size_t item_size, std::size_t num_bytes,
                           std::string_view file) {
   if (header.shape.empty() || header.shape.size() > 2) {

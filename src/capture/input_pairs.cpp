@@ -88,7 +88,7 @@ class PairCollector {
     input_.add(ids, input_.prepended_ids.size(), about);
   }
 
-  /// Notes `key` of the first pair of a task; the others must have the same.
+  /// Stores `key` of the first pair of a task; the others must have the same value.
   void set_group(std::vector<std::string>& groups, const char* key, const Json& object,
                  std::int16_t task, const std::string& where) {
     const std::string group = object.contains(key) ? text_field(object, key, where) : "";

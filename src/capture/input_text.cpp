@@ -17,14 +17,14 @@ namespace {
 /// prepare_fineweb.py).
 constexpr std::size_t kBatchOfLimeCode = 32;
 
-/// Documents one after the other, before they are cut.
+/// Concatenated documents, before splitting.
 struct TokenStream {
   std::vector<std::int32_t> ids;
   std::vector<std::uint8_t> is_prepended;
   std::vector<std::int64_t> document_starts;
 };
 
-/// The ids of a file, the first `max_ids` if there are more.
+/// Returns the ids of a file, at most the first `max_ids`.
 std::vector<std::int32_t> encode_file(const std::filesystem::path& file, const Tokenizer& tokenizer,
                                       std::int64_t max_ids) {
   const MappedFile mapped(file);

@@ -11,15 +11,15 @@ namespace lime {
 
 /// Reads text files as documents and packs them into sequences of equal length.
 ///
-/// The documents are put one after the other and cut every `seq_len` tokens without regard to where
-/// documents end; attention is not reset there.
-/// - Packing::kEosBetween: each document with what `shape.bos` asks for before it, and with the
-///   tokenizer's end-of-sequence token between two. The last piece is dropped if it is shorter,
-///   unless it is the only one.
-/// - Packing::kLimeCode: each document between the beginning- and the end-of-sequence token, every
-///   32 documents cut on their own. A piece counts only if another token follows it, because the
-///   code trains on the next token; the rest of the 32 documents is dropped. Sequences keep their
-///   order, which the code shuffles. Source: src/datasets/preprocessing_fineweb.py of
+/// Concatenates the documents and splits the result every `seq_len` tokens. Document boundaries are
+/// ignored, also by attention.
+/// - Packing::kEosBetween: prefixes each document according to `shape.bos` and separates documents
+///   by the tokenizer's end-of-sequence token. A shorter last piece is dropped, unless it is the
+///   only one.
+/// - Packing::kLimeCode: puts each document between the beginning- and the end-of-sequence token
+///   and splits every 32 documents on their own. A piece counts only if another token follows it,
+///   because the code trains on the next token; the rest of the 32 documents is dropped. Sequences
+///   keep their order, which the code shuffles. Source: src/datasets/preprocessing_fineweb.py of
 ///   github.com/corl-team/lime.
 /// @throws IoError          if a file cannot be read.
 /// @throws FormatError      if a file is empty or not UTF-8 (names the byte).

@@ -44,7 +44,7 @@ std::vector<std::int32_t> prepended_ids(const InputContext& context, BosPolicy b
       "token; choose auto or never");
 }
 
-/// The text of a sequence, or none where the tokenizer is not the one the ids were made with.
+/// Returns the text of a sequence, or none if the tokenizer does not match the ids.
 std::string text_of(std::span<const std::int32_t> ids, const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return "";
   const std::int32_t size = tokenizer->vocab_size();
@@ -52,7 +52,7 @@ std::string text_of(std::span<const std::int32_t> ids, const Tokenizer* tokenize
   try {
     return tokenizer->decode(ids);
   } catch (const InvalidArgument&) {
-    return "";  // a hole in the vocabulary
+    return "";  // an unused id in the vocabulary
   }
 }
 

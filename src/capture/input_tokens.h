@@ -8,14 +8,13 @@
 
 namespace lime {
 
-/// Reads token ids from a .npy file: with two dimensions one sequence per row, as long as the
-/// rows are; with one dimension cut every `seq_len` tokens as text is.
+/// Reads token ids from a .npy file: a 2-D array has one sequence per row, with the row's length; a
+/// 1-D array is split every `seq_len` tokens like text.
 ///
-/// Ids are taken as they are; only `shape.bos` kAlways puts a token before each row, or before the
-/// whole of a file with one dimension. A tokenizer is needed for neither; where there is one, the
-/// sequences carry their text.
-/// @throws InvalidArgument  for an id outside the vocabulary: names the first and its place.
-/// @throws FormatError      as read_npy_integers(); or if the file holds no ids.
+/// Ids are used unchanged; only `shape.bos` kAlways prepends a token, to each row or to the whole
+/// 1-D array. A tokenizer is optional; if present, the sequences include their text.
+/// @throws InvalidArgument  for an id outside the vocabulary: reports the first and its position.
+/// @throws FormatError      as read_npy_integers(); or if the file contains no ids.
 CaptureInput read_token_input(const std::filesystem::path& file, const InputContext& context,
                               const InputShape& shape);
 

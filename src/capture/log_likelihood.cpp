@@ -13,15 +13,15 @@
 namespace lime {
 namespace {
 
-/// Logits formed at once: some 16 MiB of float32.
+/// Logits computed at once: about 16 MiB of float32.
 constexpr std::int64_t kLogitsAtOnce = std::int64_t{1} << 22;
 constexpr std::int64_t kLeastRows = 16;
 
 /// The scored tokens of a batch, sequence after sequence.
 struct ScoredTokens {
-  std::vector<std::int64_t> rows;     ///< of hidden, flattened: the token before
+  std::vector<std::int64_t> rows;     ///< of hidden, flattened: the preceding token
   std::vector<std::int64_t> targets;  ///< id of the token itself
-  std::vector<std::size_t> owners;    ///< place of its sequence in the batch
+  std::vector<std::size_t> owners;    ///< index of its sequence in the batch
 };
 
 ScoredTokens list_scored(const CaptureInput& input, std::span<const std::int64_t> sequences,
@@ -41,7 +41,7 @@ ScoredTokens list_scored(const CaptureInput& input, std::span<const std::int64_t
   return scored;
 }
 
-/// log softmax(logits)[target], the exponentials and their sum in double.
+/// Returns log softmax(logits)[target], with the exponentials and their sum in double.
 template <typename T>
 double log_probability(const T* logits, std::int64_t vocab_size, std::int64_t target) {
   const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> row(logits, vocab_size);
@@ -65,7 +65,8 @@ void log_probabilities(const at::Tensor& logits, std::span<const std::int64_t> t
       });
 }
 
-/// Log-probabilities of the tokens that follow some rows of `hidden` [rows, hidden_size].
+/// Computes the log-probabilities of the tokens that follow some rows of `hidden` [rows,
+/// hidden_size].
 void score_rows(const Decoder& decoder, const at::Tensor& hidden,
                 std::span<const std::int64_t> targets, std::span<double> out) {
   at::Tensor logits = decoder.logits_of(hidden);

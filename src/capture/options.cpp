@@ -161,11 +161,11 @@ Json content_options(const CaptureOptions& options) {
                                  "resume", "shard", "memory_limit", "threads", "quiet"}) {
     content.erase(name);
   }
-  // So captures that were begun when there was no such option can be gone on with.
+  // Omitted so that captures started before this option existed can be resumed.
   if (options.compress == Compression::kNone) content.erase("compress");
   if (options.packing == Packing::kEosBetween) content.erase("packing");
   content.erase("router_edit");
-  // What the file says, not where it lies.
+  // The content of the file, not its path.
   if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);
   return content;
 }

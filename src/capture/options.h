@@ -20,9 +20,9 @@
 
 namespace lime {
 
-/// Whether the beginning-of-sequence token is put before each document, line or sentence.
+/// Whether the beginning-of-sequence token is prepended to each document, line or sentence.
 enum class BosPolicy {
-  kAuto,    ///< as the tokenizer's files say; token files are taken as they are
+  kAuto,    ///< as configured in the tokenizer's files; token files are unchanged
   kAlways,  ///< always, even where the text starts with one already
   kNever,
 };
@@ -47,11 +47,10 @@ struct EnumNames<Packing> {
       {{Packing::kEosBetween, "eos-between"}, {Packing::kLimeCode, "lime-code"}}};
 };
 
-/// How the sentences of minimal pairs are put before a model that is asked how likely it finds
-/// them.
+/// How sentences of minimal pairs are encoded when their log-likelihood is computed.
 enum class BlimpPreset {
-  kLmEval,      ///< lm-evaluation-harness: a space before the sentence; ties count as right
-  kBlimpPaper,  ///< the BLiMP paper's code: the sentence as it stands; ties count as wrong
+  kLmEval,      ///< lm-evaluation-harness: a space before the sentence; ties count as correct
+  kBlimpPaper,  ///< the BLiMP paper's code: the unchanged sentence; ties count as wrong
 };
 
 template <>
@@ -60,9 +59,9 @@ struct EnumNames<BlimpPreset> {
       {{BlimpPreset::kLmEval, "lm-eval"}, {BlimpPreset::kBlimpPaper, "blimp-paper"}}};
 };
 
-/// Which activations of which tokens of which input go into which file.
+/// Options of a capture: checkpoint, input, activations, tokens and output.
 struct CaptureOptions {
-  /// Folder of the checkpoint, as Hugging Face writes it.
+  /// Checkpoint folder in Hugging Face's format.
   std::filesystem::path checkpoint = {};
   /// The input, exactly one of the four: documents; texts with a sequence per line; token ids
   /// (.npy, 1-D or 2-D); minimal pairs.
@@ -70,83 +69,81 @@ struct CaptureOptions {
   std::vector<std::filesystem::path> lines = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
-  /// Scales routes of LIMe before anything is computed: a file as RouterEdit reads it, or none.
+  /// Scales routes of LIMe before the capture: a file for RouterEdit, or none.
   std::filesystem::path router_edit = {};
   BosPolicy bos = BosPolicy::kAuto;
   /// Of text only.
   Packing packing = Packing::kEosBetween;
   /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for lines and
-  /// pairs.
-  /// Without a value: 2048, or max_position_embeddings where that is less.
+  /// pairs. Default: 2048, or max_position_embeddings if that is less.
   std::optional<std::int64_t> seq_len = std::nullopt;
-  /// Takes the first so many sequences, >= 1; of pairs, only whole ones.
+  /// Uses only the first sequences, up to this number, >= 1; for pairs, only whole ones.
   std::optional<std::int64_t> max_sequences = std::nullopt;
 
   /// `values`, `routed_values`, `hidden`, `keys`, or another hook of a layer, e.g. `attn.hook_z`.
-  /// Without a value: values and hidden; none where log_likelihood is all that is asked for.
+  /// Default: values and hidden; none if only log_likelihood is requested.
   std::vector<std::string> sites = {};
   LayerSelection layers = {};
   RowKind rows = RowKind::kTokens;
-  /// Keeps the rows of these tokens only, each text exactly one token; their order numbers the
-  /// classes.
+  /// Keeps the rows of these tokens only; each text must be exactly one token. Their order numbers
+  /// the classes.
   std::vector<std::string> only = {};
   /// Rows per class of `only`, the first in the order of the text, >= 1.
   std::int64_t max_per_class = 1668;
 
-  /// Keeps the summed log-probability of every sequence. Alone, without sites, layers, rows or
-  /// only, it keeps no activations.
+  /// Stores the summed log-probability of every sequence. Without sites, layers, rows or only, no
+  /// activations are stored.
   bool log_likelihood = false;
-  /// Of pairs: how sentences are encoded. Without a value: lm-eval where log_likelihood is asked
-  /// for, else as they stand.
+  /// Encoding of pairs. Default: lm-eval if log_likelihood is requested, else unchanged.
   std::optional<BlimpPreset> blimp_preset = std::nullopt;
 
   std::filesystem::path output = "capture.h5";
   StorageType store = StorageType::kFloat32;
   Compression compress = Compression::kNone;
   bool resume = false;
-  /// Shards of the file that this process writes, of several that share it. Such processes go on
-  /// with what is finished without `resume`, so that any of them may be started again.
+  /// Shards that this process writes, if several processes share the file. They always keep
+  /// finished shards, even without `resume`, so that each can be restarted.
   std::optional<WorkShare> shard = std::nullopt;
 
-  /// Sequences per forward pass, >= 1. Without a value: 8, and for short sequences as many as make
-  /// up 4096 tokens. Automatic: on a GPU as many as its memory takes, found by trying; on the CPU
-  /// the usual number or the fewer that the free memory takes.
+  /// Sequences per forward pass, >= 1. Default: 8, and for short sequences enough for 4096 tokens.
+  /// Automatic: on a GPU as many as fit into its memory, found by trial; on the CPU the default,
+  /// reduced to fit into the free memory.
   std::optional<BatchSize> batch_size = std::nullopt;
-  /// As parse_devices() reads it.
+  /// Device names, see parse_devices().
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
-  /// Runs although weights or activations are not finite.
+  /// Continues even if weights or activations are not finite.
   bool allow_nan = false;
-  /// Most memory of the process: a smaller batch or queue is chosen where needed, and what cannot
-  /// fit is refused before anything is computed. Without a value nothing is changed.
+  /// Memory limit of the process: batch and queue are reduced if necessary, and a capture that
+  /// cannot fit is rejected before any computation. Default: no limit.
   std::optional<ByteSize> memory_limit = std::nullopt;
-  /// Threads of the forward pass, and of compression beside it; 0: one per processor.
+  /// Threads of the forward pass and of compression; 0: one per CPU.
   int threads = 0;
-  /// Stored with the capture. Nothing in a capture is random so far.
+  /// Stored with the capture. Currently nothing in a capture is random.
   std::uint64_t seed = 0;
   bool quiet = false;
 
   WorkShare share() const { return shard.value_or(WorkShare{}); }
-  /// Whether finished shards of an earlier run are taken over.
+  /// Returns true if finished shards of an earlier run are kept.
   bool goes_on() const { return resume || !share().is_whole(); }
 
-  /// Threads that compress, at most 16.
+  /// Returns the number of compression threads, at most 16.
   int compress_threads() const;
 
-  /// Whether every line or sentence is a sequence with a length of its own.
+  /// Returns true if every line or sentence is a sequence with its own length.
   bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }
 
   bool keeps_activations() const;
-  /// `sites`, or those that stand for an empty list.
+  /// Returns `sites`, or the default for an empty list.
   std::vector<std::string> chosen_sites() const;
-  /// blimp_preset or what stands for none; nothing where sentences are encoded as they stand.
+  /// Returns blimp_preset or its default; nothing if sentences are encoded unchanged.
   std::optional<BlimpPreset> pair_preset() const;
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field that is unfit or at odds with another.
+  /// @throws InvalidArgument  naming the first field that is invalid or conflicts with another.
   void validate() const;
 };
 
-/// The options that decide what the file holds: equal between the runs that make one capture.
+/// Returns the options that determine the file's content: equal for all runs of one capture.
 Json content_options(const CaptureOptions& options);
 
 }  // namespace lime

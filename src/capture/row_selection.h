@@ -10,29 +10,29 @@
 
 namespace lime {
 
-/// Which tokens of which sequences become rows.
+/// Determines which tokens of which sequences become rows.
 ///
-/// Everything is decided by the token ids, so the rows are known before the model runs.
+/// Depends only on the token ids, so the rows are known before the model runs.
 class RowSelection {
  public:
-  /// Keeps no row.
+  /// Keeps no rows.
   explicit RowSelection(const CaptureInput& input);
   /// Keeps all tokens, or one pooled row per sequence.
   RowSelection(const CaptureInput& input, RowKind rows);
-  /// Keeps the tokens of `classes`, at most `max_per_class` of each, in the order of the text.
+  /// Keeps the tokens of `classes`, at most `max_per_class` of each, in text order.
   RowSelection(const CaptureInput& input, const std::vector<TokenClass>& classes,
                std::int64_t max_per_class);
 
   RowKind kind() const { return kind_; }
-  /// True if every token is a row.
+  /// Returns true if every token is a row.
   bool keeps_all() const { return kind_ == RowKind::kTokens && !is_chosen_; }
   std::int64_t num_rows() const { return num_rows_; }
-  /// Sequences that must run: fewer than there are once every class is full.
+  /// Returns the number of sequences to run: fewer than the input has once every class is full.
   std::int64_t num_sequences() const { return num_sequences_; }
-  /// Rows of each class; empty without classes.
+  /// Returns the number of rows of each class; empty without classes.
   const std::vector<std::int64_t>& rows_per_class() const { return rows_per_class_; }
 
-  /// The rows of sequences [first, first + count), in order.
+  /// Returns the rows of sequences [first, first + count), in order.
   RowTable rows_of(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -42,7 +42,7 @@ class RowSelection {
   std::int64_t num_rows_ = 0;
   std::int64_t num_sequences_ = 0;
   std::vector<std::int64_t> rows_per_class_;
-  RowTable chosen_;  // all rows, where only some tokens are kept
+  RowTable chosen_;  // all rows, if only some tokens are kept
 };
 
 }  // namespace lime

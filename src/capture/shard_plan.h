@@ -7,7 +7,7 @@
 
 namespace lime {
 
-/// Consecutive sequences.
+/// Range of consecutive sequences.
 struct SequenceRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -15,8 +15,7 @@ struct SequenceRange {
   bool operator==(const SequenceRange&) const = default;
 };
 
-/// How much goes into one shard, which is what a killed run loses and what the writer syncs at
-/// once.
+/// Maximum size of a shard, which is the unit that a killed run loses and that the writer syncs.
 struct ShardLimits {
   std::int64_t tokens = 32768;
   std::int64_t bytes = std::int64_t{1} << 30;
@@ -30,13 +29,13 @@ struct CaptureSize {
   std::int64_t bytes_per_row = 0;  ///< of activations on disk
 };
 
-/// Cuts the sequences into shards of whole batches, as many batches as the limits allow, at least
-/// one. Depends on the input and its options only, not on how many processes share the work.
+/// Splits the sequences into shards of whole batches, as many batches as the limits allow, at least
+/// one. Depends only on the input and its options, not on the number of processes.
 std::vector<SequenceRange> plan_shards(const CaptureSize& size, std::int64_t batch_size,
                                        const ShardLimits& limits);
 
-/// Sequences per pass: `asked` if given, else 8, and for short sequences as many as make up 4096
-/// tokens. @param longest  tokens of the longest sequence, >= 1.
+/// Returns the sequences per pass: `asked` if given, else 8, and for short sequences enough for
+/// 4096 tokens. @param longest  tokens of the longest sequence, >= 1.
 std::int64_t choose_batch_size(std::optional<std::int64_t> asked, std::int64_t longest);
 
 }  // namespace lime

@@ -19,7 +19,7 @@ std::size_t bytes_of(const WriterTask& task) {
   return rows == nullptr ? 0 : rows->values.size() * sizeof(float);
 }
 
-/// Numbers from here on become infinity when rounded to float16.
+/// Values from here on become infinity when rounded to float16.
 constexpr float kHalfOverflow = 65520.0F;
 
 void refuse_half_overflow(const Eigen::Map<const MatrixF>& rows, const ActivationInfo& activation) {
@@ -40,7 +40,7 @@ RowBuffers::Buffer::Buffer(std::size_t size) : size_(size) {
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
   values_.reset(static_cast<float*>(std::aligned_alloc(page, rounded)));
   if (values_ == nullptr) throw std::bad_alloc();
-  if (is_large) ::madvise(values_.get(), rounded, MADV_HUGEPAGE);  // no harm where it is refused
+  if (is_large) ::madvise(values_.get(), rounded, MADV_HUGEPAGE);  // failure is harmless
 }
 
 RowBuffers::Buffer RowBuffers::take(std::size_t size) {
@@ -53,7 +53,7 @@ RowBuffers::Buffer RowBuffers::take(std::size_t size) {
       free_.pop_back();
       return buffer;
     }
-    // None is large enough: let one go instead of keeping the small ones forever.
+    // None is large enough: free one instead of keeping the small ones forever.
     if (!free_.empty()) free_.pop_back();
   }
   return Buffer(size);

@@ -19,12 +19,12 @@
 
 namespace lime {
 
-/// Memory for rows that comes back after it was written, so that a long run asks the system for it
-/// once. Thread-safe.
+/// Pool of memory for rows, returned after writing, so that a long run allocates it only once.
+/// Thread-safe.
 class RowBuffers {
  public:
-  /// Numbers that are not set at first: the threads that fill a new buffer also share the work of
-  /// getting its pages from the system.
+  /// Uninitialised memory: the threads that first fill a new buffer also share the cost of its page
+  /// faults.
   class Buffer {
    public:
     Buffer() = default;
@@ -42,7 +42,7 @@ class RowBuffers {
     std::size_t size_ = 0;
   };
 
-  /// A buffer of at least `size` numbers; what they are is not specified.
+  /// Returns a buffer of at least `size` elements with unspecified values.
   Buffer take(std::size_t size);
   void give_back(Buffer buffer);
 
@@ -55,11 +55,11 @@ class RowBuffers {
 struct ShardStatistics {
   std::string site;
   int layer = 0;
-  std::int64_t num_heads = 0;  ///< > 0: keys or values, whose root mean square per head is kept
+  std::int64_t num_heads = 0;  ///< > 0: for keys or values; also stores the rms per head
   RunningStatistics statistics = {};
 };
 
-/// Begins a shard; the one before must have ended.
+/// Begins a shard; the previous one must have ended.
 struct BeginShard {
   int shard = 0;
   std::int64_t first_sequence = 0;
@@ -74,24 +74,24 @@ struct AppendRows {
   std::size_t activation = 0;
   std::int64_t num_rows = 0;
   std::int64_t dim = 0;
-  RowBuffers::Buffer values;  ///< the first num_rows * dim count
+  RowBuffers::Buffer values;  ///< the first num_rows * dim elements are valid
 };
-/// What the model thinks of sequences from `first_sequence` on.
+/// Sets the scores of sequences from `first_sequence` on.
 struct SetScores {
   std::int64_t first_sequence = 0;
   std::vector<SequenceScore> scores;
 };
-/// Ends the shard: only now does it appear under its name.
+/// Ends the shard, which only then appears under its name.
 struct EndShard {
   std::vector<ShardStatistics> statistics;
 };
 using WriterTask = std::variant<BeginShard, AppendTable, AppendRows, SetScores, EndShard>;
 
-/// A thread that writes shards while the caller computes the next rows.
+/// Writes shards on a separate thread while the caller computes the next rows.
 ///
-/// At most `max_waiting_bytes` of rows wait; then push() waits. The first error of the writer is
-/// thrown by the next push() or by finish(). The destructor drops what waits and leaves an
-/// unfinished shard unwritten. push(), finish() and the destructor belong to one thread.
+/// At most `max_waiting_bytes` of rows wait; then push() blocks. The first error of the writer is
+/// thrown by the next push() or by finish(). The destructor drops waiting tasks and discards an
+/// unfinished shard. push(), finish() and the destructor must be called from one thread.
 class ShardWriterThread {
  public:
   ShardWriterThread(CaptureWriter& writer, std::size_t max_waiting_bytes);
@@ -100,15 +100,15 @@ class ShardWriterThread {
   ShardWriterThread& operator=(const ShardWriterThread&) = delete;
 
   RowBuffers& buffers() { return buffers_; }
-  /// @throws what the writer threw.
+  /// @throws any exception of the writer.
   void push(WriterTask task);
-  /// Waits until everything is written; a shard that was begun and not ended is dropped.
-  /// @throws what the writer threw.
+  /// Waits until everything is written; a shard that has not ended is dropped.
+  /// @throws any exception of the writer.
   void finish();
 
-  /// Seconds that push() waited because the writer was behind.
+  /// Returns the seconds that push() waited for the writer.
   double compute_waited_seconds() const { return queue_.push_wait_seconds(); }
-  /// Seconds that the writer had nothing to do.
+  /// Returns the seconds that the writer was idle.
   double writer_waited_seconds() const { return queue_.pop_wait_seconds(); }
 
  private:
@@ -119,7 +119,7 @@ class ShardWriterThread {
   CaptureWriter& writer_;
   RowBuffers buffers_;
   BoundedQueue<WriterTask> queue_;
-  std::optional<ShardWriter> shard_;  // the writing thread's
+  std::optional<ShardWriter> shard_;  // used only by the writer thread
   std::exception_ptr error_;          // set before the queue closes
   std::thread thread_;
 };

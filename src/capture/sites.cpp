@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBlockPrefix = "blocks.0.";
 
-/// Every site there is: short words first, then the other hooks of a layer that have rows.
+/// Returns all sites: short names first, then the other hooks of a layer that have rows.
 std::vector<CaptureSite> all_sites() {
   std::vector<CaptureSite> sites;
   for (const HookSite& site : hook_sites()) sites.push_back({std::string(site.name), site.kind});
@@ -46,7 +46,7 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
       throw InvalidArgument("sites: there is no '{}'; there are {}", printable(name),
                             join_words(words));
     }
-    // The first of the same kind is its short word.
+    // The first of the same kind is its short name.
     const auto first = std::find_if(known.begin(), known.end(), [&](const CaptureSite& site) {
       return site.kind == entry->kind;
     });

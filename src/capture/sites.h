@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// A kind of activation to keep, under the name that its datasets get.
+/// A kind of activation to capture, with the name of its datasets.
 struct CaptureSite {
   std::string name;
   HookKind kind = HookKind::kResidPost;
@@ -20,31 +20,31 @@ struct CaptureSite {
   bool operator==(const CaptureSite&) const = default;
 };
 
-/// Names of keys and values before the router; their statistics are always kept.
+/// Site names of keys and values before the router, whose statistics are always stored.
 inline constexpr const char* kKeysSite = "keys";
 inline constexpr const char* kValuesSite = "values";
 
-/// The sites that `names` ask for, in that order: a short word of hook_sites(), `keys`, or a hook
-/// of every layer without its `blocks.{l}.`, e.g. `attn.hook_z`. A hook that has a short word gets
-/// it. Attention scores, of which most are -inf, are no site.
-/// @throws InvalidArgument  for an unknown or repeated name; lists what there is.
+/// Returns the sites for `names`, in order: a short name of hook_sites(), `keys`, or a hook of
+/// every layer without its `blocks.{l}.`, e.g. `attn.hook_z`. A hook with a short name is stored
+/// under that name. Attention scores, most of which are -inf, are not supported.
+/// @throws InvalidArgument  for an unknown or repeated name; lists the supported ones.
 std::vector<CaptureSite> find_sites(const std::vector<std::string>& names);
 
-/// The kind of the site called `name`, which must be among `sites`.
+/// Returns the kind of the site called `name`, which must be among `sites`.
 HookKind site_kind(const std::string& name, const std::vector<CaptureSite>& sites);
 
-/// Numbers per row of a site; of attn.hook_pattern for each key, see widen_patterns().
+/// Returns the elements per row of a site; for attn.hook_pattern per key, see widen_patterns().
 std::int64_t site_dim(HookKind kind, const ModelConfig& config);
 
-/// One dataset per site and chosen layer, by site, then layer.
+/// Plans one dataset per site and selected layer, by site, then layer.
 /// @throws InvalidArgument  for a layer that the model lacks.
 std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sites,
                                              const LayerSelection& layers,
                                              const ModelConfig& config);
 
-/// Makes room for patterns of `longest` keys. The row of a token is its query's part of the
-/// pattern, [num_attention_heads, longest]: head by head, the keys in the order of the sequence, 0
-/// where there is none.
+/// Widens the rows of patterns to `longest` keys. The row of a token is its query's part of the
+/// pattern, [num_attention_heads, longest]: head by head, the keys in sequence order, padded with
+/// 0.
 void widen_patterns(std::vector<ActivationInfo>& activations, const std::vector<CaptureSite>& sites,
                     std::int64_t longest);
 

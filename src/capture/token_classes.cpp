@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-/// Tokens by the bytes that they add; the lowest id where several add the same.
+/// Maps bytes to tokens; the lowest id if several have the same bytes.
 std::map<std::string, std::int32_t> tokens_by_text(const std::vector<std::string>& texts,
                                                    const Tokenizer& tokenizer) {
   std::map<std::string, std::int32_t> found;
@@ -21,7 +21,7 @@ std::map<std::string, std::int32_t> tokens_by_text(const std::vector<std::string
     try {
       piece = tokenizer.piece(id);
     } catch (const InvalidArgument&) {
-      continue;  // a hole in the vocabulary
+      continue;  // an unused id in the vocabulary
     }
     const auto entry = found.find(piece);
     if (entry != found.end() && entry->second < 0 && !tokenizer.is_special(id)) entry->second = id;
@@ -29,8 +29,7 @@ std::map<std::string, std::int32_t> tokens_by_text(const std::vector<std::string
   return found;
 }
 
-/// The tokens of `text` in the middle of a text. Alone it would have the space that SentencePiece
-/// puts in front of every text.
+/// Encodes `text` as in the middle of a text. At the start SentencePiece would prepend a space.
 std::vector<std::int32_t> encode_inside(const std::string& text, const Tokenizer& tokenizer) {
   static const std::string kBefore = "\n";
   const std::vector<std::int32_t> before = tokenizer.encode(kBefore);
@@ -42,7 +41,7 @@ std::vector<std::int32_t> encode_inside(const std::string& text, const Tokenizer
   return ids;
 }
 
-/// "several ('a', 'b')", or what the text is taken for where it is one token of other bytes.
+/// Returns "several ('a', 'b')", or the actual token if the text is one token with other bytes.
 std::string pieces_of(const std::string& text, const Tokenizer& tokenizer) {
   const std::vector<std::int32_t> ids = encode_inside(text, tokenizer);
   std::string pieces;
@@ -52,7 +51,7 @@ std::string pieces_of(const std::string& text, const Tokenizer& tokenizer) {
   return ids.size() == 1 ? "taken for " + pieces : "several (" + pieces + ")";
 }
 
-/// Whether some word goes on with the token `id`, whose text is `text`.
+/// Returns true if some word continues with the token `id`, whose text is `text`.
 bool stands_inside_words(const std::string& text, std::int32_t id, const Tokenizer& tokenizer) {
   for (char letter = 'a'; letter <= 'z'; ++letter) {
     const std::vector<std::int32_t> ids = tokenizer.encode(letter + text);
@@ -61,7 +60,7 @@ bool stands_inside_words(const std::string& text, std::int32_t id, const Tokeniz
   return false;
 }
 
-/// The same word with or without the space in front of it, where that is one token.
+/// Suggests the same word with or without the space before it, if that is a single token.
 std::string advice_for(const std::string& text, const Tokenizer& tokenizer) {
   const std::string other = text.starts_with(' ') ? text.substr(1) : " " + text;
   const std::int32_t id = tokens_by_text({other}, tokenizer).at(other);

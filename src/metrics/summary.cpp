@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// Of the resampled means that lie in memory together.
+/// Memory limit for resampled means.
 constexpr std::int64_t kMeansBytes = std::int64_t{64} << 20;
 constexpr auto kBytesPerMean = static_cast<std::int64_t>(sizeof(double));
 
@@ -27,7 +27,7 @@ double mean_of(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// The q-quantile of sorted values, interpolated linearly between the two nearest.
+/// Returns the q-quantile of sorted values, interpolated linearly between the two nearest.
 double quantile(std::span<const double> sorted, double q) {
   const double place = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -35,12 +35,12 @@ double quantile(std::span<const double> sorted, double q) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
-/// Resampled means of every sample, [samples, resamples]. Each is summed in the order of the draws.
+/// Returns the resampled means of every sample, [samples, resamples], each summed in draw order.
 MatrixD resampled_means(std::span<const std::vector<double>> samples,
                         const SummaryOptions& options) {
   const auto num_samples = static_cast<Eigen::Index>(samples.size());
   const auto size = static_cast<Eigen::Index>(samples.front().size());
-  MatrixD items(size, num_samples);  // an item of all samples in one piece of memory
+  MatrixD items(size, num_samples);  // an item of all samples, contiguous
   for (Eigen::Index j = 0; j < num_samples; ++j) {
     items.col(j) = Eigen::Map<const VectorD>(samples[static_cast<std::size_t>(j)].data(), size);
   }
@@ -60,7 +60,7 @@ MatrixD resampled_means(std::span<const std::vector<double>> samples,
   return means;
 }
 
-/// Mean and standard deviation; no interval.
+/// Returns mean and standard deviation, without an interval.
 Summary moments_of(std::span<const double> values) {
   if (values.empty()) throw InvalidArgument("summary: needs at least one value, got none");
   for (std::size_t i = 0; i < values.size(); ++i) {

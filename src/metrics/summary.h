@@ -10,21 +10,21 @@
 
 namespace lime {
 
-/// How sure a mean is said to be.
+/// Options of the confidence interval of a mean.
 struct SummaryOptions {
-  /// Probability that the interval is meant to cover, in (0, 1).
+  /// Coverage probability of the interval, in (0, 1).
   double confidence = 0.95;
-  /// Fewest and most bootstrap resamples. The ends of an interval of 10^7 scatter by 0.1 % of its
-  /// width, and its resampled means take 80 MB.
+  /// Minimum and maximum number of bootstrap resamples. With 10^7, the ends of an interval vary by
+  /// 0.1 % of its width, and the resampled means need 80 MB.
   static constexpr std::int64_t kFewestResamples = 100;
   static constexpr std::int64_t kMostResamples = 10'000'000;
-  /// Bootstrap resamples, in [kFewestResamples, kMostResamples]; 0 gives no interval.
+  /// Bootstrap resamples, in [kFewestResamples, kMostResamples]; 0 disables the interval.
   std::int64_t resamples = 10000;
-  /// Seed of the resampling. Not described: programs have one `--seed` for everything.
+  /// Seed of the resampling. Not described: programs have a global `--seed`.
   std::uint64_t seed = 0;
 
   void describe(OptionList& list);
-  /// @param resamples_name  what the option is called where it is asked for, for the message.
+  /// @param resamples_name  name of the option for the error message.
   void validate(const std::string& resamples_name = "resamples") const;
 };
 
@@ -32,22 +32,22 @@ struct SummaryOptions {
 struct Summary {
   std::int64_t n = 0;
   double mean = 0.0;
-  double std = 0.0;      ///< population form (ddof 0), as the LIMe code prints it
-  double ci_low = 0.0;   ///< NaN where n < 2 or no resamples were asked for
+  double std = 0.0;      ///< population form (ddof 0), as in the LIMe code
+  double ci_low = 0.0;   ///< NaN if n < 2 or without resamples
   double ci_high = 0.0;  ///< likewise
 };
 
 /// Computes mean, standard deviation and the percentile bootstrap interval of the mean.
 ///
 /// Resample r draws n values with replacement from its own stream Random(seed).fork(r); the ends
-/// are the (1 -+ confidence) / 2 quantiles of the resampled means, interpolated linearly as
-/// numpy.percentile does. Deterministic for given values, order and seed.
+/// are the (1 -+ confidence) / 2 quantiles of the resampled means, interpolated linearly as in
+/// numpy.percentile. Deterministic for given values, order and seed.
 ///
-/// @throws InvalidArgument  if `values` is empty or holds a value that is not finite.
+/// @throws InvalidArgument  if `values` is empty or contains a value that is not finite.
 /// Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13.
 Summary summarize(std::span<const double> values, const SummaryOptions& options = {});
 
-/// Computes summarize() of several samples of equal size, each with the same bits as alone, for
+/// Computes summarize() of several samples of equal size, bit-identical to separate calls, in
 /// little more than the time of one: their resamples draw the same items.
 ///
 /// @param samples  each not empty; all of the same size.
@@ -55,8 +55,8 @@ Summary summarize(std::span<const double> values, const SummaryOptions& options 
 std::vector<Summary> summarize_together(std::span<const std::vector<double>> samples,
                                         const SummaryOptions& options = {});
 
-/// Bytes of the resampled means that summarize_together() holds at once for `num_samples` samples:
-/// those of all of them, or of as many as fit into 64 MiB; always those of one.
+/// Returns the bytes of resampled means that summarize_together() needs at once for `num_samples`
+/// samples: those of all of them, or of as many as fit into 64 MiB; always at least one.
 std::int64_t summary_bytes(std::int64_t num_samples, const SummaryOptions& options);
 
 }  // namespace lime

@@ -16,12 +16,12 @@
 namespace lime {
 namespace {
 
-/// Queries per block: large enough for the products, small enough that scores stay in cache.
+/// Queries per block: large enough for efficient products, small enough to keep scores in cache.
 constexpr std::int64_t kBlock = 64;
 
 at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
 
-/// One head of [batch, seq, heads, head_dim] as a matrix [seq, head_dim].
+/// Returns one head of [batch, seq, heads, head_dim] as a matrix [seq, head_dim].
 template <typename T>
 auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std::int64_t first,
                  std::int64_t count) {
@@ -29,9 +29,9 @@ auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std
   return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
 }
 
-/// Attention of queries [first, last) of one head; `scores` is scratch of at least
-/// (last - first) * keys elements. It must be aligned as Eigen's own memory is: Eigen sums in
-/// another order, and rounds exp() otherwise, where a row begins at another place of a vector.
+/// Computes attention of queries [first, last) of one head; `scores` is scratch of at least (last -
+/// first) * keys elements. It must be aligned like Eigen's own memory: for rows with another
+/// alignment Eigen sums in another order and rounds exp() differently.
 template <typename T>
 void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t batch,
                   std::int64_t head, std::int64_t first,
@@ -84,7 +84,7 @@ void attention_kernel(const AttentionInput& in, const at::Tensor& out) {
                 make_worker);
 }
 
-/// True where a query may look, [queries, keys].
+/// Returns the mask [queries, keys], true where a query attends.
 at::Tensor causal_mask(std::int64_t queries, std::int64_t keys, std::optional<std::int64_t> window,
                        c10::Device device) {
   const at::Tensor all = at::ones({queries, keys}, at::TensorOptions(at::kBool).device(device));
@@ -92,8 +92,8 @@ at::Tensor causal_mask(std::int64_t queries, std::int64_t keys, std::optional<st
   return window ? causal.triu(keys - queries - *window + 1) : causal;
 }
 
-/// [batch, seq, kv_heads, head_dim] -> [batch, num_heads, seq, head_dim], each head repeated for
-/// the query heads that read it.
+/// Repeats each head for the query heads that use it: [batch, seq, kv_heads, head_dim] -> [batch,
+/// num_heads, seq, head_dim].
 at::Tensor repeat_heads(const at::Tensor& x, std::int64_t num_heads) {
   const at::Tensor by_head = x.transpose(1, 2);
   if (x.size(2) == num_heads) return by_head;

@@ -9,28 +9,29 @@
 
 namespace lime {
 
-/// What attention() reads. The queries are the last `queries` of the `keys` positions. Query head
-/// h reads key-value head h / (num_heads / kv_heads).
+/// Input of attention(). The queries are the last `queries` of the `keys` positions. Query head h
+/// uses key-value head h / (num_heads / kv_heads).
 struct AttentionInput {
   at::Tensor q;  ///< [batch, queries, num_heads, head_dim], rotated
   at::Tensor k;  ///< [batch, keys, kv_heads, head_dim], rotated
   at::Tensor v;  ///< [batch, keys, kv_heads, head_dim]
-  /// A token sees this many latest positions, itself included; none: all up to itself.
+  /// Number of most recent positions that a token attends to, itself included; none: all up to
+  /// itself.
   std::optional<std::int64_t> window = std::nullopt;
 };
 
 /// May replace the masked scores or the pattern, [batch, num_heads, queries, keys].
 using AttentionEditor = std::function<at::Tensor(const at::Tensor&)>;
 
-/// Computes causal attention, softmax(q k^T / sqrt(head_dim) + mask) v, by the fastest way at hand:
-/// blocks of queries on the processor (memory [queries per block, keys] per thread, keys behind
-/// the diagonal are never touched), LibTorch's fused kernels elsewhere.
-/// @param out  [batch, queries, num_heads, head_dim] contiguous memory to use where it can be;
-///             may be undefined
+/// Computes causal attention, softmax(q k^T / sqrt(head_dim) + mask) v, with the fastest available
+/// kernel. On the CPU it runs in blocks of queries (memory [queries per block, keys] per thread;
+/// keys beyond the diagonal are never touched), elsewhere with LibTorch's fused kernels.
+/// @param out  [batch, queries, num_heads, head_dim], contiguous memory for the result where
+///             possible; may be undefined
 /// @return [batch, queries, num_heads, head_dim]
 at::Tensor attention(const AttentionInput& input, at::Tensor out = {});
 
-/// The same with scores and pattern in memory, where somebody wants to see them.
+/// Computes the same, but materialises scores and pattern for editors.
 at::Tensor attention_with_pattern(const AttentionInput& input, const AttentionEditor& edit_scores,
                                   const AttentionEditor& edit_pattern);
 

@@ -19,7 +19,7 @@ namespace {
 /// Queries per block, as in the forward pass.
 constexpr std::int64_t kQueries = 64;
 
-/// Rows [first, first + count) of one head of [batch, seq, heads, head_dim].
+/// Returns rows [first, first + count) of one head of [batch, seq, heads, head_dim].
 template <typename T>
 RowMajorView<T> rows_of(const at::Tensor& x, std::int64_t batch, std::int64_t head,
                         std::int64_t first, std::int64_t count) {
@@ -27,20 +27,21 @@ RowMajorView<T> rows_of(const at::Tensor& x, std::int64_t batch, std::int64_t he
   return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
 }
 
-/// Gradients of q, k and v, contiguous and shaped as these are.
+/// Gradients of q, k and v, contiguous and with the same shapes.
 struct AttentionGradients {
   at::Tensor q, k, v;
 };
 
-/// Scores, then the pattern, then the scores' gradients of one block of queries.
+/// Scratch of one block of queries: scores, then the pattern, then the gradients of the scores.
 template <typename T>
 struct PatternScratch {
   explicit PatternScratch(std::int64_t count) : pattern(count), d_scores(count) {}
   Eigen::Array<T, Eigen::Dynamic, 1> pattern, d_scores;
 };
 
-/// What queries [first, ...) of one head give to the gradients: with P the pattern and
-/// dP = dy v^T, dS = P (dP - sum(P dP)) / sqrt(head_dim), dq = dS k, dk += dS^T q, dv += P^T dy.
+/// Adds the contribution of queries [first, ...) of one head to the gradients: with P the pattern
+/// and dP = dy v^T, dS = P (dP - sum(P dP)) / sqrt(head_dim), dq = dS k, dk += dS^T q, dv += P^T
+/// dy.
 template <typename T>
 void block_backward(const AttentionInput& in, const at::Tensor& dy, const AttentionGradients& out,
                     std::int64_t batch, std::int64_t head, std::int64_t first,

@@ -5,11 +5,12 @@
 
 namespace lime {
 
-/// attention() with a backward pass of its own, on the processor: needs uses_cpu_gradients(q).
+/// Computes attention() with a hand-written backward pass on the CPU. Requires
+/// uses_cpu_gradients(q).
 ///
-/// The pattern is not kept: the backward pass computes it again, a block of queries at a time (Dao
+/// The pattern is not stored: the backward pass recomputes it one block of queries at a time (Dao
 /// et al. 2022, arXiv:2205.14135, section 3). The graph keeps q, k and v only. One thread computes
-/// all query heads of a key-value head, so the bits are the same for any number of threads.
+/// all query heads of a key-value head, so results are bit-identical for any number of threads.
 at::Tensor attention_with_gradients(const AttentionInput& input);
 
 }  // namespace lime

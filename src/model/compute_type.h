@@ -14,7 +14,7 @@
 
 namespace lime {
 
-/// The arithmetic of a forward pass; `--dtype`.
+/// Data type of a forward pass; `--dtype`.
 enum class ComputeType { kFloat32, kFloat64, kBfloat16, kFloat16 };
 
 template <>
@@ -28,33 +28,35 @@ struct EnumNames<ComputeType> {
 
 c10::ScalarType scalar_type(ComputeType type);
 
-/// The device that `--device` names.
+/// Returns the device named by `--device`.
 ///
-/// @param name  "auto" (the first GPU where this LibTorch has one, else the processor), "cpu",
-///              "cuda" or "cuda:1".
-/// @param neighbour  number of this process among those of its machine that were started with it:
-///                   where the name leaves the GPU open, each takes one of those it sees in turn.
-/// @throws InvalidArgument  if the name is none of these, or names a GPU that is not there.
+/// @param name  "auto" (the first GPU if this LibTorch has one, else the CPU), "cpu", "cuda" or
+///              "cuda:1".
+/// @param neighbour  local rank: the index of this process among those started together on its
+///                   machine. If the name leaves the GPU open, ranks are assigned to the visible
+///                   GPUs in turn.
+/// @throws InvalidArgument  if the name is none of these, or names a GPU that does not exist.
 c10::Device parse_device(const std::string& name, int neighbour = 0);
 
-/// The devices that `--device` names for one model: as parse_device(), or several, each "cuda:N"
-/// (or each "cpu", to try a plan where there are no GPUs), with commas between them.
-/// @throws InvalidArgument  also for a GPU that stands twice, and for GPUs beside the processor.
+/// Returns the devices named by `--device` for one model: as parse_device(), or a comma-separated
+/// list of "cuda:N" (or of "cpu", to test a plan without GPUs).
+/// @throws InvalidArgument  also for a repeated GPU, and for GPUs mixed with the CPU.
 std::vector<c10::Device> parse_devices(const std::string& names, int neighbour = 0);
 
-/// "cuda:0,cuda:1".
+/// Joins the device names with commas: "cuda:0,cuda:1".
 std::string devices_text(const std::vector<c10::Device>& devices);
 
-/// @throws InvalidArgument  if nothing can share its layers among them: none, or several kinds.
+/// Checks that layers can be split across the devices.
+/// @throws InvalidArgument  if the list is empty or contains several device types.
 void check_devices(const std::vector<c10::Device>& devices);
 
-/// @throws InvalidArgument  if this LibTorch multiplies no matrices of the type on the device, as
-///         some versions no float16 on the CPU.
+/// Checks that this LibTorch supports matrix products of the type on the device.
+/// @throws InvalidArgument  if it does not; some versions lack float16 on the CPU.
 void check_computes(ComputeType type, c10::Device device);
 
 /// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
-/// is half the processors on some machines.
-/// @param num_threads  >= 1, or 0 for all processors that this process may run on.
+/// is half the CPUs on some machines.
+/// @param num_threads  >= 1, or 0 for all CPUs that this process may run on.
 void use_threads(int num_threads);
 
 }  // namespace lime

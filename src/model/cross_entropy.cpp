@@ -17,7 +17,7 @@ namespace lime {
 namespace {
 
 /// Turns each row of logits into its gradient, softmax minus one at the target, and returns the
-/// summed losses: summed row by row, whoever computed them.
+/// loss, summed in row order for any number of threads.
 template <typename T>
 double losses_and_gradients(const at::Tensor& logits, const at::Tensor& targets) {
   using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;

@@ -16,13 +16,14 @@
 namespace lime {
 namespace {
 
-/// @throws InvalidArgument  if nothing can be computed with them.
+/// @throws InvalidArgument  if the device cannot compute in this type.
 at::TensorOptions computing_options(const DecoderOptions& options) {
   for (const c10::Device device : options.devices) check_computes(options.dtype, device);
   return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.devices.front());
 }
 
-/// @throws InvalidArgument  if there are none, several kinds of them, or more than layers.
+/// @throws InvalidArgument  if there are no devices, several device types, or more devices than
+///         layers.
 std::vector<DecoderStage> make_stages(const ModelConfig& config, const DecoderOptions& options) {
   config.validate("decoder");
   check_devices(options.devices);
@@ -35,7 +36,7 @@ std::vector<DecoderStage> make_stages(const ModelConfig& config, const DecoderOp
   return stages;
 }
 
-/// Ids on the device where they came from, checked.
+/// Checks the ids on their original device.
 void check_ids(const at::Tensor& ids, std::int64_t vocab_size) {
   if (ids.dim() != 2 || ids.numel() == 0 || ids.scalar_type() != at::kLong) {
     throw InvalidArgument("decoder: ids must be int64 [batch, seq] and not empty, got {} [{}]",
@@ -72,7 +73,7 @@ void check_gradients(const ForwardOptions& options, std::size_t num_stages) {
   }
 }
 
-/// One tensor of the checkpoint into its place, converted on the way.
+/// Copies one tensor of the checkpoint into its parameter, converting it on the way.
 void load_parameter(const Checkpoint& checkpoint, const NamedTensor& parameter) {
   const auto read_into = [&](const at::Tensor& to) {
     const auto count = static_cast<std::size_t>(to.numel());
@@ -108,7 +109,7 @@ struct Decoder::Impl {
     }
   }
 
-  /// A pass over checked ids that has begun.
+  /// Begins a pass over checked ids.
   std::unique_ptr<ForwardPass> begin(const at::Tensor& ids, const ForwardOptions& forward,
                                      Workspace* workspace) const {
     auto pass = std::make_unique<ForwardPass>(

@@ -21,7 +21,7 @@ namespace {
 
 using TensorMap = std::map<std::string, at::Tensor, std::less<>>;
 
-/// Takes the tensors of one layer out of memory and enters the parameters among them.
+/// Allocates the tensors of one layer and registers their parameters.
 class LayerBuilder {
  public:
   LayerBuilder(TensorMap& parameters, std::int64_t layer, const at::TensorOptions& options)
@@ -39,12 +39,13 @@ class LayerBuilder {
     return {matrix(name + ".weight", out, in), bias ? vector(name + ".bias", out) : at::Tensor()};
   }
 
-  /// The whole, which is no parameter itself.
+  /// Returns the fused matrix, which is not a parameter itself.
   LinearWeights fused(std::int64_t out, std::int64_t in, bool bias) const {
     return {at::empty({out, in}, options_), bias ? at::empty({out}, options_) : at::Tensor()};
   }
 
-  /// Rows [first, first + count) of the whole, as a parameter. Detached, so that it is a leaf.
+  /// Returns rows [first, first + count) of the fused matrix as a parameter. Detached, so that it
+  /// is a leaf.
   LinearWeights part(const std::string& name, const LinearWeights& whole, std::int64_t first,
                      std::int64_t count) {
     LinearWeights part;

@@ -44,7 +44,7 @@ void DepthAverage::end_block(int layer) {
     replace(average(alpha, depth));
     return;
   }
-  at::Tensor averaged = value().view({1, -1});  // what stood here has been kept
+  at::Tensor averaged = value().view({1, -1});  // the original output has been stored
   wide_product_out(averaged, alpha,
                    memory_.narrow(0, group_of(depth) * outputs_per_group_, alpha.size(1)));
 }
@@ -57,7 +57,7 @@ void DepthAverage::cross(Crossing& crossing, int next_layer) {
        ++rest) {
     if (group_of(rest) < 0) continue;
     const std::int64_t first = group_of(rest) * outputs_per_group_;
-    const std::int64_t count = (next_layer - rest) / config_.dilation + 1;  // kept so far
+    const std::int64_t count = (next_layer - rest) / config_.dilation + 1;  // stored so far
     crossing.carry_into(memory.narrow(0, first, count), memory_.narrow(0, first, count));
   }
   memory_ = memory;

@@ -13,17 +13,17 @@
 
 namespace lime {
 
-/// DenseFormer's residual stream: every period-th block ends in a weighted average over depth.
+/// Residual stream of DenseFormer: every period-th block ends in a weighted average over depth.
 ///
 ///   Y_i = block_i(X_{i-1}),   X_i = sum over k = i, i - dilation, ... of alpha_i[k] * Y_k
 ///
-/// with Y_0 the embedding. value() after a block is X_i, what the next block reads; the average of
-/// outputs Y, not of earlier averages. For inference the outputs that some average reads lie in one
-/// block of memory, those of one average side by side, so that an average is one matrix product.
-/// Source: Pagliardini et al. (2024), arXiv:2402.02622, sections 3.1 and 3.2; its released code.
+/// with Y_0 the embedding. value() after a block is X_i, the input of the next block; the average
+/// is over outputs Y, not over earlier averages. For inference, the outputs that an average reads
+/// are contiguous in one buffer, so that an average is one matrix product. Source: Pagliardini et
+/// al. (2024), arXiv:2402.02622, sections 3.1 and 3.2; its released code.
 class DepthAverage final : public PlainStream {
  public:
-  /// @param workspace  where the memory lies; nullptr to build an autograd graph instead
+  /// @param workspace  provides the memory; nullptr to build an autograd graph instead
   DepthAverage(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace,
                bool in_place);
 
@@ -34,7 +34,7 @@ class DepthAverage final : public PlainStream {
  private:
   void keep(std::int64_t depth);
   std::int64_t group_of(std::int64_t depth) const;
-  /// With gradients.
+  /// Computes the average with gradients.
   at::Tensor average(const at::Tensor& alpha, std::int64_t depth) const;
 
   const DenseFormerConfig config_;
@@ -47,7 +47,8 @@ class DepthAverage final : public PlainStream {
   std::vector<at::Tensor> outputs_;  // by depth, with gradients
 };
 
-/// Fills alpha as DenseFormer starts it: only the own output counts, so that it is a LLaMA.
+/// Fills alpha with DenseFormer's initial values: weight 1 for the block's own output, so that the
+/// model equals a LLaMA.
 void initialize_depth_average(const at::Tensor& alpha);
 
 }  // namespace lime

@@ -30,7 +30,7 @@ void Crossing::carry_into(at::Tensor to, const at::Tensor& from) {
   const SideStreamScope scope({link_.leaving_, link_.arriving_});
   link_.leaving_.keep(from);
   to.copy_(from, /*non_blocking=*/true);
-  carried_ = StreamMark(link_.arriving_);  // LibTorch makes it wait for the copy
+  carried_ = StreamMark(link_.arriving_);  // LibTorch makes this stream wait for the copy
   ++link_.tensors_;
   link_.bytes_ += static_cast<std::int64_t>(from.nbytes());
 }

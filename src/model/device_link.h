@@ -11,8 +11,8 @@
 
 namespace lime {
 
-/// The way from one stage of a decoder to the next, with streams of its own on both devices, so
-/// that the copies run beside what is computed. Thread-safe.
+/// Connection from one stage of a decoder to the next. It has its own streams on both devices, so
+/// that copies overlap with computation. Thread-safe.
 class DeviceLink {
  public:
   DeviceLink(c10::Device from, c10::Device to);
@@ -20,7 +20,7 @@ class DeviceLink {
   c10::Device from() const { return from_; }
   c10::Device to() const { return to_; }
 
-  /// What has gone this way.
+  /// Totals of the data transferred so far.
   struct Traffic {
     std::int64_t passes = 0;
     std::int64_t tensors = 0;
@@ -40,24 +40,25 @@ class DeviceLink {
   std::atomic<std::int64_t> bytes_ = 0;
 };
 
-/// Carries what later layers need of one pass over a link.
+/// Transfers what later layers need of one pass over a link.
 ///
 ///   Crossing crossing(link);             on the thread that computed it
 ///   x = crossing.carry(x); ...           the copies begin
-///   crossing.arrive();                   on the thread that goes on: what it computes from now on
-///                                        finds them done
+///   crossing.arrive();                   on the thread that continues: its later computations
+///                                        see the finished copies
 ///
-/// No thread waits for a copy between GPUs. The processor copies at once, also where both devices
-/// are the same: the memory left behind is free for the next pass.
+/// No thread waits for a copy between GPUs. The CPU copies immediately, also if both devices are
+/// the same: the source memory is free for the next pass.
 class Crossing {
  public:
   explicit Crossing(DeviceLink& link);
 
-  /// A copy on the other side; undefined for an undefined tensor.
+  /// Returns a copy on the target device; undefined for an undefined tensor.
   at::Tensor carry(const at::Tensor& tensor);
-  /// Uninitialised memory on the other side, of the same shape, to be filled by carry_into().
+  /// Returns uninitialised memory of the same shape on the target device, to be filled by
+  /// carry_into().
   at::Tensor place_for(const at::Tensor& tensor);
-  /// @param to  in memory of place_for()
+  /// Copies `from` into `to`, memory returned by place_for().
   void carry_into(at::Tensor to, const at::Tensor& from);
 
   void arrive();
@@ -65,7 +66,7 @@ class Crossing {
  private:
   DeviceLink& link_;
   StreamMark carried_;              // all copies so far
-  std::vector<at::Tensor> places_;  // the memory over there
+  std::vector<at::Tensor> places_;  // memory on the target device
 };
 
 }  // namespace lime

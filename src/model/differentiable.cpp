@@ -24,7 +24,7 @@ struct RecordedStep : torch::autograd::Function<RecordedStep> {
                                                 at::TensorList inputs,
                                                 const torch::autograd::variable_list* outputs,
                                                 const c10::intrusive_ptr<Recording>& recording) {
-    static_cast<void>(inputs);  // only their place in the graph matters
+    static_cast<void>(inputs);  // only their position in the graph matters
     context->saved_data[kKey] = c10::IValue::make_capsule(recording);
     return *outputs;
   }
@@ -34,10 +34,10 @@ struct RecordedStep : torch::autograd::Function<RecordedStep> {
     const auto recording =
         c10::static_intrusive_pointer_cast<Recording>(context->saved_data[kKey].toCapsule());
     assert(recording->backward);
-    // What it keeps is freed when it is done, not when the graph is.
+    // The captured tensors are freed after this call, not with the graph.
     const BackwardFn run = std::exchange(recording->backward, nullptr);
     torch::autograd::variable_list result = run(gradients);
-    result.resize(result.size() + 2);  // for the arguments that are no tensors
+    result.resize(result.size() + 2);  // for the non-tensor arguments
     return result;
   }
 };
@@ -47,7 +47,7 @@ struct RecordedStep : torch::autograd::Function<RecordedStep> {
 std::vector<at::Tensor> differentiable(const std::vector<at::Tensor>& inputs,
                                        const std::vector<at::Tensor>& outputs,
                                        BackwardFn backward) {
-  // Of their own, so that the graph does not own itself where `backward` keeps an output.
+  // Separate variables: the graph must not own itself if `backward` keeps an output.
   torch::autograd::variable_list own;
   own.reserve(outputs.size());
   for (const at::Tensor& output : outputs) own.push_back(output.variable_data());

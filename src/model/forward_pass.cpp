@@ -100,7 +100,7 @@ ForwardResult ForwardPass::end() {
       !wants(HookKind::kFinalNormalized, 0)) {
     return result;
   }
-  // A tied projection lies with the embedding.
+  // A tied projection is on the device of the embedding.
   at::Tensor normalized = final_norm(result.hidden).to(model_.weights.lm_head.device());
   if (has_targets) {
     result.loss = summed_cross_entropy(normalized.flatten(0, 1), model_.weights.lm_head,

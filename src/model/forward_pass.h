@@ -20,15 +20,14 @@ namespace lime {
 ///
 ///   pass.begin(ids);
 ///   pass.run_layers(layers) for each stage, and between two of them pass.depart(link), then
-///   pass.arrive(), from where on another thread may go on;
+///   pass.arrive(), after which another thread may continue;
 ///   pass.end();
 ///
-/// On the processor and without gradients it works in the workspace and in place; whatever an
-/// editor returned is copied before anything is written over it. Elsewhere every step makes a new
-/// tensor.
+/// On the CPU without gradients it computes in the workspace and in place; the result of an editor
+/// is copied before it is overwritten. Elsewhere every step allocates a new tensor.
 class ForwardPass {
  public:
-  /// What a pass takes from its decoder.
+  /// References to the parts of a decoder that a pass uses.
   struct Model {
     const ModelConfig& config;
     const DecoderOptions& options;
@@ -41,25 +40,26 @@ class ForwardPass {
 
   /// @param ids  int64 [batch, seq] on the first stage's device, within the vocabulary
   void begin(const at::Tensor& ids);
-  /// Those of them that stop_after_layer leaves.
+  /// Runs these layers, up to stop_after_layer.
   void run_layers(const LayerRange& layers);
-  /// Begins to carry all that later layers need.
+  /// Starts the transfer of everything that later layers need.
   void depart(DeviceLink& link);
   void arrive();
   ForwardResult end();
 
  private:
-  /// Runs the listeners of a point.
+  /// Runs the hooks of a point.
   at::Tensor hook(HookKind kind, int layer, const at::Tensor& activation) const;
-  /// The same for an activation that the pass will write over: never the listener's own tensor.
+  /// Runs the hooks for an activation that the pass will overwrite; never returns a hook's own
+  /// tensor.
   at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
   bool wants(HookKind kind, int layer) const;
 
-  /// Shows the residual stream to the listeners of a point, who may replace it.
+  /// Runs the hooks of a point on the residual stream, which they may replace.
   void hook_stream(HookKind kind, int layer);
 
   void block(int layer);
-  /// One of the two below, which may be done again in the backward pass.
+  /// One of the two branches below, which may be recomputed in the backward pass.
   using BranchFn = at::Tensor (ForwardPass::*)(int layer, const at::Tensor& x);
   at::Tensor branch(BranchFn function, int layer, const at::Tensor& x);
   bool can_recompute(BranchFn function) const;
@@ -71,7 +71,7 @@ class ForwardPass {
 
   at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
   at::Tensor project(Workspace::Slot slot, const at::Tensor& x, const LinearWeights& weights) const;
-  /// The products of one fused matrix, or of its parts where they need gradients of their own.
+  /// Projects with one fused matrix, or with its parts if they need separate gradients.
   std::vector<at::Tensor> project_parts(Workspace::Slot slot, const at::Tensor& x,
                                         const LinearWeights& whole,
                                         const std::vector<const LinearWeights*>& parts) const;
@@ -87,8 +87,8 @@ class ForwardPass {
   std::optional<Crossing> crossing_;  // between depart() and arrive()
   RotaryAngles angles_;
   std::unique_ptr<ResidualStream> stream_;
-  std::unique_ptr<KeyValueMixer> mixer_;  // null for a LLaMA
-  std::shared_ptr<ForwardPass> replay_;   // computes branches again; lives as long as the graph
+  std::unique_ptr<KeyValueMixer> mixer_;  // null for LLaMA
+  std::shared_ptr<ForwardPass> replay_;   // recomputes branches; lives as long as the graph
 };
 
 }  // namespace lime

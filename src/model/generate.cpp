@@ -15,14 +15,14 @@
 namespace lime {
 namespace {
 
-/// Logits of the last token, as doubles in this machine's memory.
+/// Returns the logits of the last token, as doubles in CPU memory.
 std::vector<double> last_logits(const ForwardResult& result) {
   const at::Tensor logits = result.logits.select(1, -1).to(at::kCPU, at::kDouble).contiguous();
   const double* const data = logits.data_ptr<double>();
   return {data, data + logits.numel()};
 }
 
-/// Ids by falling logit, lower ids first among equals; `count` of them.
+/// Returns `count` ids by descending logit; ties: lower id first.
 std::vector<std::int64_t> most_likely(const std::vector<double>& logits, std::int64_t count) {
   std::vector<std::int64_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
@@ -36,7 +36,7 @@ std::vector<std::int64_t> most_likely(const std::vector<double>& logits, std::in
   return ids;
 }
 
-/// Draws one of the tokens that temperature, top_k and top_p leave.
+/// Samples one of the tokens allowed by temperature, top_k and top_p.
 std::int64_t sample(const std::vector<double>& logits, const GenerateOptions& options,
                     Random& random) {
   const auto vocab = static_cast<std::int64_t>(logits.size());

@@ -14,21 +14,21 @@
 namespace lime {
 
 struct GenerateOptions {
-  /// At most this many tokens are added, >= 1.
+  /// Maximum number of new tokens, >= 1.
   std::int64_t max_new_tokens = 100;
-  /// 0 takes the most likely token; else logits are divided by it before sampling, > 0.
+  /// Sampling temperature: logits are divided by it; 0 selects the most likely token. >= 0.
   double temperature = 0.0;
   /// Samples from the k most likely tokens only; 0 for all.
   std::int64_t top_k = 0;
   /// Samples from the smallest set of tokens whose probability reaches top_p, in (0, 1].
   double top_p = 1.0;
   std::uint64_t seed = 0;
-  /// Ends after any of these; usually the end-of-sequence token.
+  /// Generation ends after any of these; usually the end-of-sequence token.
   std::vector<std::int64_t> stop_tokens = {};
 
-  /// The fields that the command line offers.
+  /// Describes the fields for the command line.
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
@@ -39,9 +39,9 @@ using TokenFn = std::function<void(std::int64_t token)>;
 ///
 /// Temperature, then top_k, then top_p, as Hugging Face orders them. Ties take the lower id.
 /// @param prompt  token ids, at least one.
-/// @param stop  ends the text early where it is requested, which is no error.
+/// @param stop  ends generation early when requested, which is not an error.
 /// @return the new tokens, a stop token included.
-/// @throws InvalidArgument  if `options` do not hold, or `prompt` is empty.
+/// @throws InvalidArgument  if `options` are invalid, or `prompt` is empty.
 std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::int64_t> prompt,
                                    const GenerateOptions& options = {},
                                    const TokenFn& on_token = {}, std::stop_token stop = {});

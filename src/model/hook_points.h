@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// What an activation is, in the order in which a forward pass reaches them. The names are
+/// Kinds of activation, in the order in which a forward pass computes them. The names are
 /// TransformerLens's; routed_k and routed_v are ours. Shapes:
 ///
 ///   embed, resid_*, attn_out, mlp_out, final_normalized   [batch, seq, hidden]
@@ -42,31 +42,31 @@ enum class HookKind : std::uint8_t {
 };
 inline constexpr int kNumHookKinds = 20;
 
-/// A place in the model where an activation can be read or replaced.
+/// Location in the model where an activation can be read or replaced.
 struct HookPoint {
   HookKind kind = HookKind::kResidPost;
-  int layer = 0;  ///< from 0; 0 for the kinds that lie outside the blocks
+  int layer = 0;  ///< from 0; 0 for the kinds outside the blocks
 
   auto operator<=>(const HookPoint&) const = default;
 };
 
-/// True if the kind occurs once per layer: all but hook_embed and ln_final.hook_normalized.
+/// Returns true if the kind occurs once per layer: all but hook_embed and ln_final.hook_normalized.
 bool is_per_layer(HookKind kind);
 
-/// The name of a point, e.g. "blocks.3.attn.hook_v".
+/// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
 std::string hook_name(const HookPoint& point);
 
-/// A short word that stands for one kind of point in every layer, as `--sites` takes it and as
-/// the capture file names its groups.
+/// Short name for one kind of point in every layer. It is accepted by `--sites` and names the
+/// groups of capture files.
 struct HookSite {
   std::string_view name;  ///< "values", "routed_values" or "hidden"
   HookKind kind;
 };
-/// All short words: values = attn.hook_v, routed_values = attn.hook_routed_v,
+/// Returns all sites: values = attn.hook_v, routed_values = attn.hook_routed_v,
 /// hidden = hook_resid_post.
 std::span<const HookSite> hook_sites();
 
-/// Every point of a decoder with `num_layers` layers, in the order in which a pass reaches them.
+/// Returns every point of a decoder with `num_layers` layers, in the order of a forward pass.
 std::vector<HookPoint> all_hook_points(int num_layers);
 
 }  // namespace lime

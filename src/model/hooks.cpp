@@ -34,7 +34,7 @@ struct HookSet::Listeners {
 
 namespace {
 
-/// The order in which a pass reaches the points: hook_embed, the layers, ln_final.
+/// Orders points as a pass reaches them: hook_embed, the layers, ln_final.
 bool reached_before(const HookPoint& a, const HookPoint& b) {
   const auto stage = [](const HookPoint& point) {
     if (point.kind == HookKind::kEmbed) return 0;

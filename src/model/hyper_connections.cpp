@@ -24,10 +24,10 @@ using Rows = Eigen::Map<RowMajor<T>>;
 template <typename T>
 using ConstRows = Eigen::Map<const RowMajor<T>>;
 
-/// The weights of one branch side by side: alpha, then beta in the last column.
+/// Concatenated weights of one branch: alpha, then beta in the last column.
 struct JoinedWeights {
   at::Tensor fixed;     // [rate, rate + 2]
-  at::Tensor function;  // [hidden, rate + 2], undefined where nothing depends on the token
+  at::Tensor function;  // [hidden, rate + 2], undefined if nothing depends on the token
   at::Tensor scale;     // [rate + 2]
 };
 
@@ -41,7 +41,7 @@ JoinedWeights join(const HyperConnectionWeights& weights) {
   return joined;
 }
 
-/// Each row minus its mean, divided by its standard deviation.
+/// Standardises each row: subtracts its mean and divides by its standard deviation.
 template <typename T>
 void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
   normalized = x.template cast<double>();
@@ -52,10 +52,11 @@ void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
   }
 }
 
-/// Turns the streams of each token into h', in place. The weights are computed in double: their
-/// errors would go through all later layers, and they cost little beside the products of a layer.
+/// Transforms the streams of each token into h', in place. The weights are computed in double:
+/// their errors would affect all later layers, and their cost is small compared with the products
+/// of a layer.
 /// @param streams  [tokens, rate, hidden]
-/// @param input    what the branch reads, [tokens, hidden]
+/// @param input    receives the input of the branch, [tokens, hidden]
 /// @param beta     [tokens, rate]
 template <typename T>
 void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const at::Tensor& input,
@@ -95,7 +96,7 @@ void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const a
   for_each_block(streams.size(0), operations, run);
 }
 
-/// h_i += beta_i * output, in place.
+/// Computes h_i += beta_i * output, in place.
 template <typename T>
 void add_kernel(const at::Tensor& streams, const at::Tensor& beta, const at::Tensor& output) {
   const std::int64_t rate = streams.size(1);

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// The residual streams of Hyper-Connections: `rate` of them, all beginning as the embedding.
+/// The `rate` residual streams of Hyper-Connections, all initialised with the embedding.
 ///
 ///   [x, h'_1 ... h'_n] = A^T [h_1 ... h_n],   h_i = b_i * branch(norm(x)) + h'_i
 ///
@@ -20,14 +20,14 @@ namespace lime {
 ///   A = static_alpha + dynamic_alpha_scale * tanh(layer_norm(h) dynamic_alpha_fn)
 ///   b = static_beta + dynamic_beta_scale * tanh(layer_norm(h) dynamic_beta_fn)
 ///
-/// for each token, row i of A and b_i from h_i. layer_norm has neither gain nor bias, eps 1e-5.
-/// value() is the sum of the streams, which also goes into the final norm; replace() adds the same
-/// to each stream. For inference on the processor a token's streams are mixed in one go.
-/// Source: Zhu et al. (2024), arXiv:2409.19606, algorithms 2 and 3; the baseline of the LIMe
-/// paper's code (src/lm/hc.py), whose names and norms these are.
+/// for each token, with row i of A and b_i computed from h_i. layer_norm has neither gain nor bias,
+/// eps 1e-5. value() is the sum of the streams, which is also the input of the final norm;
+/// replace() adds the same correction to each stream. For inference on the CPU all streams of a
+/// token are mixed in one pass. Source: Zhu et al. (2024), arXiv:2409.19606, algorithms 2 and 3;
+/// the names and norms follow the baseline in the LIMe paper's code (src/lm/hc.py).
 class HyperConnections final : public ResidualStream {
  public:
-  /// @param in_place  use the processor's kernels in the memory of `workspace`
+  /// @param in_place  use the CPU kernels in the memory of `workspace`
   HyperConnections(const DecoderWeights& weights, std::int64_t rate, Workspace* workspace,
                    bool in_place)
       : weights_(weights), rate_(rate), workspace_(workspace), in_place_(in_place) {}
@@ -48,11 +48,11 @@ class HyperConnections final : public ResidualStream {
   Workspace* const workspace_;
   const bool in_place_;
   at::Tensor streams_;  // h or, between branch_input() and add(), h'; [batch, seq, rate, hidden]
-  at::Tensor beta_;     // of the branch under way, [batch, seq, rate] or [rate]
+  at::Tensor beta_;     // of the current branch, [batch, seq, rate] or [rate]
 };
 
-/// Fills the weights as the paper starts them: the branch of `layer` reads stream layer % rate and
-/// adds to all; nothing depends on the token.
+/// Fills the weights with the paper's initial values: the branch of `layer` reads stream layer %
+/// rate and adds to all; no weight depends on the token.
 void initialize_hyper_connection(const HyperConnectionWeights& weights, std::int64_t layer);
 
 }  // namespace lime

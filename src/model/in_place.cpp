@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// Reading and writing memory counts like arithmetic.
+/// Operations per value, counting a memory access as one operation.
 constexpr std::int64_t kOperationsPerValue = 4;
 
 }  // namespace

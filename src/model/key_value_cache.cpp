@@ -10,8 +10,8 @@
 namespace lime {
 namespace {
 
-/// Makes room for `needed` tokens; what was stored stays. Doubles, so that appending one token
-/// costs constant time on average.
+/// Reserves memory for `needed` tokens, keeping the contents. The capacity doubles, so that
+/// appending one token has constant amortised cost.
 void reserve(at::Tensor& store, std::int64_t used, std::int64_t needed, const at::Tensor& like) {
   constexpr std::int64_t kSmallest = 64;
   const std::int64_t capacity = store.defined() ? store.size(2) : 0;
@@ -59,7 +59,8 @@ std::pair<at::Tensor, at::Tensor> KeyValueCache::append(int layer, const at::Ten
     const std::int64_t seen = length_ + values.size(1);
     return {seen_keys, first_values.narrow(2, 0, seen).transpose(1, 2)};
   }
-  // A layer that shared until now, but whose values somebody replaced, needs its own from here on.
+  // A layer that shared values until now but had them replaced by a hook needs its own from here
+  // on.
   if (!stored_values.defined() && length_ > 0) stored_values = first_values.clone();
   return {seen_keys, append_one(stored_values, length_, values)};
 }

@@ -9,34 +9,34 @@
 
 namespace lime {
 
-/// Keys and values of the tokens that a decoder has seen, so that the next token costs one step.
+/// Keys and values of the preceding tokens, so that the next token costs one step.
 ///
-/// Holds what attention reads: routed values and routed, rotated keys. So the cache of a LIMe is
-/// as large as that of the LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
-/// numbers per sequence. An SVFormer's holds the values of one layer per device only.
+/// Contains what attention reads: routed values and routed, rotated keys. So the cache of a LIMe
+/// model is as large as that of a LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
+/// numbers per sequence. An SVFormer cache contains the values of one layer per device only.
 ///
 /// For inference only; not thread-safe.
 class KeyValueCache {
  public:
-  /// Number of tokens per sequence that all layers have seen.
+  /// Returns the number of tokens per sequence that all layers have processed.
   std::int64_t length() const { return length_; }
 
-  /// Forgets everything; keeps the memory.
+  /// Removes all tokens; keeps the memory.
   void clear() { length_ = 0; }
 
-  /// Numbers that the tokens seen so far take, without memory held in reserve.
+  /// Returns the number of elements stored for the tokens so far, without reserved memory.
   std::int64_t num_elements() const;
 
-  /// Appends to one layer and returns all that this layer has seen, the new tokens included.
+  /// Appends to one layer and returns all keys and values of that layer, the new tokens included.
   /// @param keys, values  [batch, new_tokens, kv_heads, head_dim]
-  /// @param shares_values  `values` are those of the layer `holder`, which need not be stored again
-  /// @param holder         the first layer of those on the device
+  /// @param shares_values  `values` equal those of layer `holder` and are not stored again
+  /// @param holder         the first layer on the device
   /// @return views [batch, length + new_tokens, kv_heads, head_dim], valid until the next call.
   std::pair<at::Tensor, at::Tensor> append(int layer, const at::Tensor& keys,
                                            const at::Tensor& values, bool shares_values = false,
                                            int holder = 0);
 
-  /// Called once per pass, after the last layer: makes `new_tokens` part of length().
+  /// Adds `new_tokens` to length(). Called once per pass, after the last layer.
   void advance(std::int64_t new_tokens) { length_ += new_tokens; }
 
  private:

@@ -15,8 +15,8 @@ struct KeysAndValues {
   at::Tensor values;
 };
 
-/// What stands between a layer's projections and its attention: it may put keys and values of
-/// earlier layers in the place of the layer's own. Lives for one pass.
+/// Transforms the keys and values of a layer between its projections and its attention; may replace
+/// them with those of earlier layers. Lives for one pass.
 class KeyValueMixer {
  public:
   KeyValueMixer() = default;
@@ -24,23 +24,25 @@ class KeyValueMixer {
   KeyValueMixer(const KeyValueMixer&) = delete;
   KeyValueMixer& operator=(const KeyValueMixer&) = delete;
 
-  /// Called once per layer, in order.
-  /// @param own  what the layer projected
-  /// @param x    what it projected from, after the norm: [batch, seq, hidden]
-  /// @return what its attention reads; may lie in memory that the next call writes over.
+  /// Transforms the keys and values of one layer. Called once per layer, in order.
+  /// @param own  keys and values projected by the layer
+  /// @param x    input of that projection, after the norm: [batch, seq, hidden]
+  /// @return the keys and values for its attention, possibly in memory that the next call
+  ///         overwrites.
   virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) = 0;
 
-  /// Carries what the layers from `next_layer` on need to another device. Inference only.
+  /// Transfers what the layers from `next_layer` on need to another device. Inference only.
   virtual void cross(Crossing& crossing, int next_layer) = 0;
 
-  /// True where layers can be computed again in the backward pass.
+  /// Returns true if layers can be recomputed in the backward pass.
   virtual bool can_replay() const { return false; }
-  /// For that; to be asked for after the first mix(). Null where it cannot be.
+  /// Returns a mixer that replays mix() in the backward pass. Call after the first mix(). Null if
+  /// unsupported.
   virtual std::unique_ptr<KeyValueMixer> replay() const { return nullptr; }
-  /// A scalar in the graph that stands for this mixer's own weights, or undefined.
+  /// Returns a scalar in the graph that represents this mixer's own weights, or undefined.
   virtual at::Tensor weights_in_graph() const { return {}; }
 
-  /// The values of layers that project none of their own; undefined where all do.
+  /// Returns the values used by layers that project none of their own; undefined if all layers do.
   virtual at::Tensor shared_values() const { return {}; }
 };
 

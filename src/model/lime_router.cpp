@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// Buffered heads of one source that a routed head reads.
+/// Returns the number of buffered heads of one source that a routed head reads.
 std::int64_t mixed_heads(const ModelConfig& config) {
   return config.lime.head_mixing && config.lime.router != RouterKind::kAverage
              ? config.num_key_value_heads

@@ -17,22 +17,21 @@
 namespace lime {
 namespace {
 
-/// Tiles large enough that packing them is cheap beside multiplying them.
+/// Tile size for which packing is cheap compared with multiplying.
 constexpr std::int64_t kTileRows = 256;
 constexpr std::int64_t kTileColumns = 768;
-/// Long products have higher tiles, and end in narrower ones, which cost more packing: they even
-/// out when the threads finish.
+/// Long products use higher tiles, and end with narrower ones, which cost more packing: they
+/// balance the finishing times of the threads.
 constexpr std::int64_t kLongProductRows = 2048;
 constexpr std::int64_t kHighTileRows = 512;
 constexpr std::int64_t kTailRows = 1024;
 constexpr std::int64_t kTailTileColumns = 192;
-/// One token reads the weights once; narrow tiles spread that over the threads.
+/// A product for one token reads the weights once; narrow tiles distribute that over the threads.
 constexpr std::int64_t kTileColumnsOfOneRow = 64;
-/// Columns of a wide product whose inner rows fit the second-level cache.
+/// Columns of a wide product whose inner rows fit the L2 cache.
 constexpr std::int64_t kTileColumnsWide = 1024;
 
-/// Products cost an addition and a multiplication per element; a thread is worth waking for this
-/// many of them.
+/// Minimum work per thread, in multiply-adds, that is worth waking it.
 constexpr std::int64_t kOperationsPerThread = 1 << 19;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -45,7 +44,7 @@ struct Tile {
   std::int64_t columns = 0;
 };
 
-/// Cuts a product into tiles, from the largest to the smallest. Depends on its shape only.
+/// Splits a product into tiles, from the largest to the smallest. Depends only on its shape.
 std::vector<Tile> plan_tiles(std::int64_t rows, std::int64_t columns) {
   std::vector<Tile> tiles;
   for (std::int64_t row = 0; row < rows;) {
@@ -117,8 +116,8 @@ void wide_product_kernel(const at::Tensor& out, const at::Tensor& left, const at
                 [&] { return run_tile; });
 }
 
-/// LibTorch with MKL beats the tiles; without it the product may come from a BLAS that does not
-/// know the processor.
+/// Returns false if LibTorch uses MKL, which is faster than the tiles. Without it the product may
+/// use a BLAS that is not optimised for the CPU.
 bool use_tiles(const at::Tensor& x) {
   static const bool has_mkl = at::hasMKL();
   return !has_mkl && uses_cpu_kernels(x);

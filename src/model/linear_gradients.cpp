@@ -13,14 +13,14 @@ namespace {
 
 at::Tensor as_matrix(const at::Tensor& x) { return x.contiguous().view({-1, x.size(-1)}); }
 
-/// What the backward pass of some layers needs.
+/// Tensors that the backward pass of some layers needs.
 struct SavedLinear {
   at::Tensor x;                     // [rows, in_features]
   std::vector<at::Tensor> weights;  // [out_features, in_features] each
   std::vector<bool> has_bias;
   bool needs_dx = true;
 
-  /// Gradients of x (in `shape`), of the weights, and of the biases that there are.
+  /// Returns the gradients of x (in `shape`), of the weights, and of the biases that exist.
   std::vector<at::Tensor> backward(const std::vector<at::Tensor>& gradients,
                                    at::IntArrayRef shape) const {
     at::Tensor dx;

@@ -16,7 +16,7 @@
 namespace lime {
 namespace {
 
-/// A register tile is kTileRows x kTileVectors vectors; with the operands it fills the registers.
+/// Register tile of kTileRows x kTileVectors vectors; with the operands it fills the registers.
 #if defined(__AVX512F__)
 constexpr std::int64_t kTileRows = 12;
 #else
@@ -26,15 +26,15 @@ constexpr std::int64_t kTileVectors = 2;
 template <typename T>
 constexpr std::int64_t kTileColumns = kTileVectors* Lanes<T>::kCount;
 
-/// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the first-level cache.
+/// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the L1 cache.
 constexpr std::int64_t kDepth = 256;
-/// Rows per task: its panels of a stay in the second-level cache.
+/// Register tiles per task along the rows: its panels of a stay in the L2 cache.
 constexpr std::int64_t kTaskTiles = 4;
 constexpr std::int64_t kTaskRows = kTaskTiles * kTileRows;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// A matrix by strides, one of which is 1.
+/// Strided matrix; one of the strides is 1.
 template <typename T>
 struct Strided {
   T* data;
@@ -51,7 +51,7 @@ struct Strided {
   }
 };
 
-/// Memory that begins where a cache line does.
+/// Memory aligned to a cache line.
 template <typename T>
 class Scratch {
  public:
@@ -68,7 +68,7 @@ class Scratch {
   T* data_;
 };
 
-/// Copies `width` neighbours of each of `depth` steps into [depth][full_width], the rest zero.
+/// Packs `width` neighbours of each of `depth` steps into [depth][full_width], padded with zeros.
 template <typename T>
 void pack(T* to, const T* from, std::int64_t depth, std::int64_t step, std::int64_t width,
           std::int64_t stride, std::int64_t full_width) {
@@ -79,7 +79,7 @@ void pack(T* to, const T* from, std::int64_t depth, std::int64_t step, std::int6
     }
     return;
   }
-  // Blocks of steps, so that what is read and what is written both stay at hand.
+  // Blocks of steps keep both the source and the destination in cache.
   constexpr std::int64_t kBlock = 16;
   for (std::int64_t first = 0; first < depth; first += kBlock) {
     const std::int64_t last = std::min(first + kBlock, depth);
@@ -90,7 +90,7 @@ void pack(T* to, const T* from, std::int64_t depth, std::int64_t step, std::int6
   }
 }
 
-/// c (+)= a b for one register tile of packed panels.
+/// Computes c (+)= a b for one register tile of packed panels.
 template <typename T>
 void multiply_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int64_t depth,
                    bool accumulate) {
@@ -117,7 +117,7 @@ void multiply_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int
   }
 }
 
-/// The same where the tile sticks out of c.
+/// Computes the same for a tile that extends beyond c.
 template <typename T>
 void multiply_edge_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int64_t depth,
                         bool accumulate, std::int64_t rows, std::int64_t columns) {
@@ -131,7 +131,7 @@ void multiply_edge_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std
   }
 }
 
-/// One product: b packed once for all tasks, a by each task for its rows.
+/// One product: b is packed once for all tasks, a by each task for its rows.
 template <typename T>
 class Product {
  public:
@@ -146,7 +146,7 @@ class Product {
   void run() {
     for_each_tile(panels_, 4 * b_.rows * kTileColumns<T>,
                   [&] { return [&](std::int64_t panel) { pack_b(panel); }; });
-    // Few rows: the columns are shared out as well.
+    // Few rows: the columns are split as well.
     const std::int64_t row_tasks = ceil_div(c_.rows, kTaskRows);
     constexpr std::int64_t kEnoughTasks = 48;
     const std::int64_t column_tasks =
@@ -165,7 +165,7 @@ class Product {
   }
 
  private:
-  /// Columns of `panel`, slab by slab of kDepth inner elements.
+  /// Returns the columns of `panel`, slab by slab of kDepth inner elements.
   T* panel_at(std::int64_t panel, std::int64_t first_inner) const {
     const std::int64_t depth = std::min(kDepth, b_.rows - first_inner);
     return packed_b_.data() + first_inner * panels_ * kTileColumns<T> +

@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// Logits of all tokens of a prompt, [tokens, vocab], of the compute type.
+/// Returns the logits of all tokens of a prompt, [tokens, vocab], in the compute type.
 at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt,
                             const ProgressFn& on_progress) {
   if (prompt.empty()) throw InvalidArgument("next tokens: the prompt must hold a token, got none");
@@ -31,7 +31,7 @@ at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t
   return decoder.forward(ids, {.hooks = &hooks}).logits[0].to(at::kCPU);
 }
 
-/// Log-probabilities behind the token at `position`, as doubles.
+/// Returns the log-probabilities of the token after `position`, as doubles.
 std::vector<double> log_probabilities_behind(const at::Tensor& logits, std::int64_t position) {
   const at::Tensor row = at::log_softmax(logits[position].to(at::kDouble), -1).contiguous();
   const double* const data = row.data_ptr<double>();

@@ -12,15 +12,15 @@
 
 namespace lime {
 
-/// Calls `make_worker()` once per thread and what it returns for each tile in [0, count), tiles
-/// going to threads as these become free: those of PassThreads where the calling thread has them,
-/// else LibTorch's.
+/// Calls `make_worker()` once per thread and the worker it returns for each tile in [0, count).
+/// Tiles are assigned dynamically, as threads become free. Runs on PassThreads if the calling
+/// thread has them, else on LibTorch's threads.
 ///
-/// LibTorch's own loops cut the range into equal parts beforehand: a thread that loses its
-/// processor for a while, to a writer's thread or to another program, then holds up all others.
-/// Tiles must write disjoint data, so that it does not matter who computes which.
+/// LibTorch's own loops split the range into equal parts in advance: a thread that loses its CPU
+/// for a while, to a writer thread or to another program, then delays all others. Tiles must write
+/// disjoint data, so that the result does not depend on the assignment.
 ///
-/// @param operations  additions and multiplications per tile: few of them stay on one thread
+/// @param operations  additions and multiplications per tile; little work stays on one thread
 template <typename MakeWorker>
 void for_each_tile(std::int64_t count, std::int64_t operations, const MakeWorker& make_worker) {
   const std::int64_t tiles_per_thread = parallel_grain(operations);
@@ -38,10 +38,9 @@ void for_each_tile(std::int64_t count, std::int64_t operations, const MakeWorker
   }
 }
 
-/// Calls `run(begin, end)` for blocks that make up [0, count), handed out like tiles.
+/// Calls `run(begin, end)` for blocks that partition [0, count), assigned like tiles.
 ///
-/// @param operations  additions and multiplications per item: a block has enough of them to be
-///                    worth handing out
+/// @param operations  additions and multiplications per item; determines the block size
 template <typename Run>
 void for_each_block(std::int64_t count, std::int64_t operations, const Run& run) {
   const std::int64_t block = parallel_grain(operations);

@@ -18,7 +18,7 @@ namespace {
 
 thread_local PassThreads* current_threads = nullptr;
 
-/// Held by the one thread that has a crew.
+/// Returns the mutex held by the one thread that has workers.
 std::mutex& crew_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -30,7 +30,7 @@ void relax() {
 #endif
 }
 
-/// Waits until `value` is no longer `old`: attentively for some microseconds, then asleep.
+/// Waits until `value` is no longer `old`: spins for some microseconds, then sleeps.
 std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   constexpr int kAttentive = 1000;
   for (int i = 0; i < kAttentive; ++i) {
@@ -44,8 +44,8 @@ std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint
 
 }  // namespace
 
-/// The other threads. A job is announced by a new `announced_`; who comes in time enters by
-/// counting itself in `inside_`, which the owner closes when its own share is done.
+/// The worker threads. A new value of `announced_` announces a job. Workers that start in time
+/// enter by incrementing `inside_`, which the owner closes when its own work is done.
 class PassThreads::Crew {
  public:
   explicit Crew(int num_threads) {
@@ -89,7 +89,7 @@ class PassThreads::Crew {
     announced_.notify_all();
   }
 
-  /// Counts the calling thread in, unless the job is over.
+  /// Enters the calling thread into the job; false if the job is over.
   bool enter() {
     std::uint32_t now = inside_.load(std::memory_order_acquire);
     while ((now & kClosed) == 0) {
@@ -104,7 +104,7 @@ class PassThreads::Crew {
   }
 
   void serve(int index) {
-    at::get_num_threads();  // LibTorch sets a new thread's number when it is asked for first
+    at::get_num_threads();  // the first call resets a new thread's number
     set_library_threads(1);
     std::uint32_t seen = 0;
     while (true) {
@@ -126,7 +126,7 @@ class PassThreads::Crew {
   std::atomic<std::uint32_t> announced_ = 0;
   std::atomic<std::uint32_t> inside_ = kClosed;
   std::atomic<bool> ending_ = false;
-  const std::function<void()>* work_ = nullptr;  // set while nobody is inside
+  const std::function<void()>* work_ = nullptr;  // only set while no worker is inside
   int wanted_ = 0;
   std::mutex failure_mutex_;
   std::exception_ptr failure_;

@@ -52,7 +52,7 @@ void Pipeline::give_up() {
 }
 
 void Pipeline::serve(std::size_t stage) {
-  at::get_num_threads();  // LibTorch sets a new thread's number when it is asked for first
+  at::get_num_threads();  // the first call resets a new thread's number
   set_library_threads(threads_per_stage_);
   const at::NoGradGuard no_grad;
   const c10::DeviceGuard device(decoder_.stages()[stage].device);

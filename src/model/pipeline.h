@@ -17,37 +17,37 @@
 
 namespace lime {
 
-/// Runs batches through a decoder, several at a time: each stage has a thread of its own and works
-/// on the next batch while what it made of the last one travels to the stage behind it.
+/// Runs batches through a decoder, several at a time: each stage has its own thread and computes
+/// the next batch while its last output is transferred to the following stage.
 ///
 ///   Pipeline pipeline(decoder, options, [&] { return more ? next_ids() : at::Tensor(); });
 ///   while (std::optional<ForwardResult> result = pipeline.pop()) ...
 ///
-/// Results leave in the order of the batches, equal bit for bit to those of Decoder::forward(). At
-/// most one batch waits between two stages, and one result behind the last, so at most
-/// 2 * stages are under way. Listeners are called on the thread of their layer's stage, those of
-/// different stages at the same time; on a GPU, their work goes into that thread's current stream.
-/// Inference only.
+/// Results are returned in the order of the batches, bit-identical to Decoder::forward(). At most
+/// one batch waits between two stages, and one result after the last, so at most 2 * stages are in
+/// flight. Hooks are called on the thread of their layer's stage, those of different stages
+/// concurrently; on a GPU they use that thread's current stream. Inference only.
 class Pipeline {
  public:
-  /// @param options  of every pass; workspace, cache and targets must be left out
-  /// @param next     ids of the next batch, undefined behind the last; called on a thread of the
-  ///                 pipeline
-  /// @param on_end   called when the passes under way are given up, because one failed or because
-  ///                 the pipeline is destroyed: must wake listeners that wait for the owner
+  /// @param options  for every pass; workspace, cache and targets must not be set
+  /// @param next     returns the ids of the next batch, undefined after the last; called on a
+  ///                 pipeline thread
+  /// @param on_end   called when passes in flight are cancelled, because one failed or because the
+  ///                 pipeline is destroyed: must wake hooks that wait for the owner
   Pipeline(const Decoder& decoder, const ForwardOptions& options, std::function<at::Tensor()> next,
            std::function<void()> on_end = {});
-  /// Gives up what is under way.
+  /// Cancels passes in flight.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// The oldest result that was not taken yet; waits for it. Nothing behind the last.
-  /// @throws what `next`, a listener or a pass threw first; the other stages have then been told.
+  /// Waits for the next result and returns it; none after the last.
+  /// @throws the first exception of `next`, a hook or a pass; the other stages have then been
+  ///         stopped.
   std::optional<ForwardResult> pop();
 
  private:
-  /// A batch on its way. The pass works in the workspace, so it goes first.
+  /// A batch in flight. The pass uses the workspace, so it is destroyed first.
   struct Batch {
     std::unique_ptr<Workspace> workspace;
     std::unique_ptr<ForwardPass> pass;
@@ -66,11 +66,11 @@ class Pipeline {
   const std::function<void()> on_end_;
   const std::size_t last_stage_;
   int threads_per_stage_ = 1;
-  std::vector<std::unique_ptr<Handover>> handovers_;  // behind each stage but the last
+  std::vector<std::unique_ptr<Handover>> handovers_;  // after each stage but the last
   BoundedQueue<ForwardResult> results_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Workspace>> free_workspaces_;  // guarded
-  std::exception_ptr failure_;                               // guarded
+  std::vector<std::unique_ptr<Workspace>> free_workspaces_;  // guarded by mutex
+  std::exception_ptr failure_;                               // guarded by mutex
   std::vector<std::thread> threads_;
 };
 

@@ -12,14 +12,14 @@ namespace lime {
 /// The two parts of a block.
 enum class Branch { kAttention, kFeedForward };
 
-/// What carries one pass from block to block. All tensors are [batch, seq, hidden].
+/// State that one pass carries from block to block. All tensors are [batch, seq, hidden].
 ///
 ///   stream.begin(embedding);
 ///   per layer: for each branch: stream.add(branch(stream.branch_input(layer, branch)));
 ///              stream.end_block(layer);
 ///
-/// For LLaMA it is the residual stream itself (PlainStream); DenseFormer averages over depth
-/// (DepthAverage), Hyper-Connections keep several streams side by side (HyperConnections).
+/// For LLaMA it is the residual stream itself (PlainStream). DenseFormer averages over depth
+/// (DepthAverage). Hyper-Connections keep several parallel streams (HyperConnections).
 class ResidualStream {
  public:
   ResidualStream() = default;
@@ -27,32 +27,32 @@ class ResidualStream {
   ResidualStream(const ResidualStream&) = delete;
   ResidualStream& operator=(const ResidualStream&) = delete;
 
-  /// Starts with the embedding, whose memory it may write over.
+  /// Starts with the embedding, whose memory it may overwrite.
   virtual void begin(const at::Tensor& embedding) = 0;
 
-  /// What a branch of `layer` reads, before its norm.
+  /// Returns the input of a branch of `layer`, before its norm.
   virtual at::Tensor branch_input(int layer, Branch branch) = 0;
 
-  /// Adds what the branch, for which branch_input() was called last, made of it.
+  /// Adds the output of the branch for which branch_input() was called last.
   virtual void add(const at::Tensor& output) = 0;
 
-  /// Called when both branches of `layer` have been added.
+  /// Ends a block, after both branches of `layer` have been added.
   virtual void end_block([[maybe_unused]] int layer) {}
 
-  /// The stream as hooks and the final norm see it.
+  /// Returns the stream as hooks and the final norm see it.
   virtual at::Tensor value() const = 0;
 
-  /// Puts another tensor, whose memory it may write over, in the place of value().
+  /// Replaces value() with another tensor, whose memory it may overwrite.
   virtual void replace(const at::Tensor& value) = 0;
 
-  /// Carries what the layers from `next_layer` on need to another device. Between blocks.
+  /// Transfers what the layers from `next_layer` on need to another device. Call between blocks.
   virtual void cross(Crossing& crossing, int next_layer) = 0;
 };
 
 /// x <- x + output.
 class PlainStream : public ResidualStream {
  public:
-  /// @param in_place  write over the stream instead of making a new tensor for each sum.
+  /// @param in_place  overwrite the stream instead of allocating a new tensor for each sum.
   explicit PlainStream(bool in_place) : in_place_(in_place) {}
 
   void begin(const at::Tensor& embedding) override { x_ = embedding; }

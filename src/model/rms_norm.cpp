@@ -33,11 +33,11 @@ void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tenso
   for_each_block(x.numel() / dim, dim * 4, run);
 }
 
-/// Rows per block of the sums over rows: fixed, so that the bits do not hang on the threads.
+/// Rows per block of the sums over rows: fixed, so that results do not depend on the thread count.
 constexpr std::int64_t kRowsPerSum = 64;
 
-/// With n = x / rms and g = dy * weight: dx = (g - n mean(g * n)) / rms, dw = sum over rows of
-/// dy * n. `partial` takes one sum per block of rows, [blocks, dim].
+/// With n = x / rms and g = dy * weight: dx = (g - n mean(g * n)) / rms, dw = sum over rows of dy *
+/// n. `partial` receives one sum per block of rows, [blocks, dim].
 template <typename T>
 void rms_norm_backward_kernel(const at::Tensor& dx, const at::Tensor& partial, const at::Tensor& dy,
                               const at::Tensor& x, const at::Tensor& weight, double eps) {

@@ -25,8 +25,8 @@ struct EnumNames<RmsNormCast> {
 
 /// Divides each row by its root mean square: x / sqrt(mean(x^2) + eps).
 ///
-/// In float32 at least. The result has the dtype of x, or float32 for a 16-bit x under
-/// RmsNormCast::kAfterWeight, where rounding comes after the gain.
+/// Computes in float32 or wider. The result has the dtype of x, or float32 for a 16-bit x under
+/// RmsNormCast::kAfterWeight, which rounds after the gain.
 /// @param x  [..., hidden]
 at::Tensor rms_normalize(const at::Tensor& x, double eps, RmsNormCast cast);
 
@@ -34,10 +34,10 @@ at::Tensor rms_normalize(const at::Tensor& x, double eps, RmsNormCast cast);
 /// @param weight  [hidden]
 at::Tensor apply_gain(const at::Tensor& normalized, const at::Tensor& weight, at::ScalarType dtype);
 
-/// apply_gain(rms_normalize(x)). Source: Zhang & Sennrich (2019), arXiv:1910.07467.
+/// Computes apply_gain(rms_normalize(x)). Source: Zhang & Sennrich (2019), arXiv:1910.07467.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, RmsNormCast cast);
 
-/// The same in one pass over memory that is there. Needs uses_cpu_kernels(x).
+/// Computes the same in one pass into existing memory. Requires uses_cpu_kernels(x).
 /// @param out  [..., hidden], contiguous; may be x
 void rms_norm_out(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight, double eps);
 

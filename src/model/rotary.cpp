@@ -15,7 +15,7 @@
 namespace lime {
 namespace {
 
-/// Stretches long wavelengths by `factor`, keeps short ones, blends between.
+/// Scales long wavelengths by `factor`, keeps short ones, interpolates between them.
 double llama3_frequency(double frequency, const RopeScaling& scaling) {
   const double wavelength = 2.0 * std::numbers::pi / frequency;
   const auto context = static_cast<double>(scaling.original_max_position_embeddings);
@@ -27,7 +27,7 @@ double llama3_frequency(double frequency, const RopeScaling& scaling) {
 }
 
 /// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be
-/// x; backwards where `sign` is -1.
+/// x; applies the inverse rotation if `sign` is -1.
 template <typename T>
 void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles, T sign) {
   using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;

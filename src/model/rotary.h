@@ -10,12 +10,12 @@
 
 namespace lime {
 
-/// Inverse frequencies of the rotary embedding, scaling included.
+/// Returns the inverse frequencies of the rotary embedding, scaling included.
 ///
 ///   f_i = rope_theta^(-2 i / head_dim),   i = 0 ... head_dim / 2 - 1
 ///
-/// See RopeScaling for linear and llama3. In double; rotary_angles() rounds as the compute type
-/// asks. Source: Su et al. (2021), arXiv:2104.09864; transformers' modeling_rope_utils.py.
+/// See RopeScaling for linear and llama3. In double; rotary_angles() rounds to the compute type.
+/// Source: Su et al. (2021), arXiv:2104.09864; transformers' modeling_rope_utils.py.
 std::vector<double> rotary_frequencies(const ModelConfig& config);
 
 /// Cosine and sine of position times frequency, each [seq, head_dim / 2].
@@ -24,21 +24,22 @@ struct RotaryAngles {
   at::Tensor sin;
 };
 
-/// Angles of the positions `first` ... `first + count - 1`.
+/// Computes the angles of the positions `first` ... `first + count - 1`.
 ///
-/// The product and its cosine are taken in float32, as in Hugging Face, for every compute type but
-/// float64, which takes them in float64; then rounded to the dtype of `options`.
+/// The product and its cosine are computed in float32, as in Hugging Face, or in float64 if that is
+/// the compute type; then rounded to the dtype of `options`.
 RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t first,
                            std::int64_t count, const at::TensorOptions& options);
 
-/// Rotates in Hugging Face's rotate-half form: dimension i is paired with i + head_dim / 2.
+/// Applies the rotation in Hugging Face's rotate-half form: dimension i is paired with i + head_dim
+/// / 2.
 ///
 ///   (a, b) -> (a cos - b sin, b cos + a sin)
 ///
 /// @param x  [batch, seq, heads, head_dim]
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles);
 
-/// The same in place; x may be a strided view whose last dimension is dense. Needs
+/// Rotates in place; x may be a strided view whose last dimension is dense. Requires
 /// uses_cpu_kernels(x).
 void rotate_in_place(const at::Tensor& x, const RotaryAngles& angles);
 

@@ -9,7 +9,7 @@ namespace lime {
 
 class Decoder;
 
-/// Scales the routers of a decoder in place. @throws as check_router_edits()
+/// Scales the routers of a decoder in place. Throws as check_router_edits().
 void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& decoder);
 
 }  // namespace lime

@@ -35,7 +35,7 @@ std::int64_t slot_of(const LimeConfig& config, std::int64_t layer, std::int64_t 
 
 std::vector<SlotRange> RouterPlan::slots_read_from(std::int64_t next_layer) const {
   const auto size = static_cast<std::size_t>(num_slots);
-  std::vector<bool> is_written(size, false);  // anew, so that what lay there before is not read
+  std::vector<bool> is_written(size, false);  // only from next_layer on
   std::vector<bool> is_read(size, false);
   for (auto layer = static_cast<std::size_t>(next_layer); layer < layers.size(); ++layer) {
     const Layer& entry = layers[layer];

@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// Slots that lie side by side.
+/// Range of consecutive slots.
 struct SlotRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -16,20 +16,20 @@ struct SlotRange {
   bool operator==(const SlotRange&) const = default;
 };
 
-/// Where buffered layers lie in memory, so that what a router reads always lies side by side, and
-/// so that memory holds no layer longer than some router reads it.
+/// Memory layout of the buffered layers. What a router reads is always contiguous, and no layer
+/// stays in memory longer than some router needs it.
 ///
 ///   full, average       one slot per layer
 ///   last j              j slots, written in turn
-///   first j             j slots, and one for the layer at hand
+///   first j             j slots, and one for the current layer
 ///   first-and-previous  the first j between two slots that are written in turn
-///   dilated j           a stretch of slots for each remainder of the layer by j
+///   dilated j           a range of slots for each value of layer % j
 struct RouterPlan {
   struct Layer {
     std::int64_t own_slot = 0;    ///< where this layer's keys and values are written
-    std::int64_t first_slot = 0;  ///< of those that its router reads
-    /// The places in router_sources() of what lies in the slots first_slot, first_slot + 1, ...;
-    /// empty where they are in order.
+    std::int64_t first_slot = 0;  ///< first of those that its router reads
+    /// Indices in router_sources() of the contents of the slots first_slot, first_slot + 1, ...;
+    /// empty if they are in order.
     std::vector<std::int64_t> order;
     std::int64_t num_sources = 1;
   };
@@ -37,7 +37,8 @@ struct RouterPlan {
   std::int64_t num_slots = 0;
   std::vector<Layer> layers;
 
-  /// What earlier layers wrote and the routers of the layers from `next_layer` on read, ascending.
+  /// Returns the slots written by earlier layers and read by routers from `next_layer` on,
+  /// ascending.
   std::vector<SlotRange> slots_read_from(std::int64_t next_layer) const;
 };
 

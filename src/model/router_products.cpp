@@ -24,12 +24,12 @@ struct Sizes {
         sources(buffered.size(0)),
         mixed(mixture.is_dynamic ? mixture.weights.size(3) : mixture.weights.size(2)) {}
 
-  /// The first buffered head that routed head `head` reads.
+  /// Returns the first buffered head that routed head `head` reads.
   std::int64_t first_head(std::int64_t head) const { return mixed == 1 ? head : 0; }
 };
 
-/// Weights per dimension: out[h, n, :] = sum over s, g of w[h, s, g, :] * buffered[s, g, n, :], by
-/// blocks of tokens.
+/// Mixes with weights per dimension: out[h, n, :] = sum over s, g of w[h, s, g, :] * buffered[s, g,
+/// n, :], by blocks of tokens.
 template <typename T>
 void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
                           const at::Tensor& buffered, const Sizes& sizes) {
@@ -61,8 +61,8 @@ void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
   for_each_block(sizes.heads * blocks, 4 * kTokens * sizes.dim * sizes.sources * sizes.mixed, run);
 }
 
-/// Weights per token: for each token one small product of [heads, sources * mixed] with what is
-/// buffered of it.
+/// Mixes with weights per token: for each token a small product of [heads, sources * mixed] with
+/// its buffered keys and values.
 template <typename T>
 void per_token_kernel(const at::Tensor& out, const at::Tensor& weights, const at::Tensor& buffered,
                       const Sizes& sizes) {

@@ -7,23 +7,24 @@
 
 namespace lime {
 
-/// Weights of a router for one pass, in one shape for every kind. `mixed` is kv_heads where a
-/// routed head reads all buffered heads, 1 where it reads its own.
+/// Weights of a router for one pass, in one shape for every kind. `mixed` is kv_heads if a routed
+/// head reads all buffered heads, 1 if it reads its own.
 struct RouterMixture {
-  /// [kv_heads, sources, mixed, dims], dims = head_dim where each dimension has a weight of its
-  /// own, else 1; or, where the weights depend on the token, [kv_heads, tokens, sources, mixed].
+  /// [kv_heads, sources, mixed, dims], dims = head_dim if each dimension has its own weight, else
+  /// 1; or, if the weights depend on the token, [kv_heads, tokens, sources, mixed].
   at::Tensor weights;
   bool is_dynamic = false;
 };
 
-/// Adds what one source gives to the routed keys and values; differentiable.
-/// @param sum    of the sources before, [kv_heads, tokens, 2, head_dim]; undefined for the first
+/// Adds the contribution of one source to the routed keys and values; differentiable.
+/// @param sum    over the previous sources, [kv_heads, tokens, 2, head_dim]; undefined for the
+///               first
 /// @param block  keys and values of the buffered layer, of the same shape
 at::Tensor add_source(const at::Tensor& sum, const RouterMixture& mixture, std::int64_t source,
                       const at::Tensor& block);
 
-/// Mixes sources that lie side by side, for inference: one matrix product where all heads are mixed
-/// by plain weights, one product per head where heads stay apart.
+/// Mixes contiguous sources, for inference: one matrix product if heads are mixed by plain weights,
+/// one product per head if they are not mixed.
 /// @param buffered  [sources, kv_heads, tokens, 2, head_dim], contiguous
 /// @param out       [kv_heads, tokens, 2, head_dim], contiguous
 void mix_sources_out(at::Tensor& out, const RouterMixture& mixture, const at::Tensor& buffered);

@@ -12,7 +12,8 @@
 namespace lime {
 namespace {
 
-/// Keys and values, each [batch, seq, kv_heads, head_dim], into [kv_heads, tokens, 2, head_dim].
+/// Writes keys and values, each [batch, seq, kv_heads, head_dim], to [kv_heads, tokens, 2,
+/// head_dim].
 void write_block(const at::Tensor& block, const at::Tensor& keys, const at::Tensor& values) {
   const at::Tensor place = block.view({keys.size(2), keys.size(0), keys.size(1), 2, keys.size(3)})
                                .permute({1, 2, 0, 3, 4});
@@ -20,7 +21,7 @@ void write_block(const at::Tensor& block, const at::Tensor& keys, const at::Tens
   place.select(3, 1).copy_(values);
 }
 
-/// The reverse, as views.
+/// Returns the keys and values of a block as views.
 KeysAndValues views_of(const at::Tensor& block, const at::Tensor& like) {
   const at::Tensor by_token =
       block.view({like.size(2), like.size(0), like.size(1), 2, like.size(3)})
@@ -159,7 +160,7 @@ std::vector<at::Tensor> RouterTape::backward(std::int64_t layer,
   at::Tensor own;
   AT_DISPATCH_FLOATING_TYPES(buffer_.scalar_type(), "route_backward",
                              [&] { own = route_backward<scalar_t>(layer, routed); });
-  // The layers before read what was routed here got, and nobody reads the keys and values again.
+  // Earlier layers need this layer's routed gradients; its keys and values are not read again.
   buffer_[layer].copy_(routed);
   const KeysAndValues views = views_of(own, gradients[0]);
   return {views.keys.contiguous(), views.values.contiguous()};

@@ -13,57 +13,58 @@
 
 namespace lime {
 
-/// LIMe's buffer in a pass with gradients, on the processor, for routers whose weights are the same
-/// for all tokens and dimensions.
+/// LIMe's buffer in a pass with gradients on the CPU, for routers whose weights are the same for
+/// all tokens and dimensions.
 ///
 /// Forward, layer l is one product of its weights [kv_heads, sources * kv_heads] with the rows
-/// [sources * kv_heads, tokens * 2 * head_dim] of the buffer, read where they lie. Backward, with
-/// the readers of layer l the layers that route from it,
+/// [sources * kv_heads, tokens * 2 * head_dim] of the buffer, read in place. Backward, where the
+/// readers of layer l are the layers that route from it,
 ///
 ///   d own_l = sum over readers m of R_m[:, l]^T d routed_m,    dR_m[:, l] = d routed_m own_l^T
 ///
-/// is again one product, with the rows [readers * kv_heads, tokens * 2 * head_dim] of what the
-/// routed keys and values of later layers got. So the graph keeps every key and value once, and a
-/// step reads each pair of layer and source once forward and once backward, whatever the router.
-/// Lives for one pass, forward and backward; not thread-safe.
+/// is again one product, with the rows [readers * kv_heads, tokens * 2 * head_dim] of the gradients
+/// of later layers' routed keys and values. So the graph keeps every key and value once, and a step
+/// reads each pair of layer and source once forward and once backward, for every router kind. Lives
+/// for one pass, forward and backward; not thread-safe.
 class RouterTape : public std::enable_shared_from_this<RouterTape> {
  public:
-  /// True for the routers and tensors described above.
+  /// Returns true for the routers and tensors described above.
   static bool can_route(const ModelConfig& config, const at::Tensor& x);
 
   RouterTape(const ModelConfig& config, const DecoderWeights& weights);
 
-  /// A scalar that stands for all routers in the graph: they get their gradients from it, after the
-  /// layers that hang on it have been through theirs. Undefined where routers have no weights.
+  /// Returns a scalar that represents all routers in the graph. Their gradients flow through it,
+  /// after those of the layers that depend on it. Undefined if routers have no weights.
   at::Tensor weights_in_graph(const DecoderWeights& weights);
 
-  /// As KeyValueMixer::mix(). A layer may be mixed again to compute it again; the earlier result
-  /// then has no backward pass.
+  /// Implements KeyValueMixer::mix(). A layer may be mixed again to recompute it; the earlier
+  /// result then has no backward pass.
   /// @param weights  weights_in_graph(); undefined when a layer is mixed again
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& weights);
 
-  /// Numbers that the buffer holds: 2 * head_dim for each layer, head and token.
+  /// Returns the number of elements in the buffer: 2 * head_dim for each layer, head and token.
   std::int64_t num_elements() const { return buffer_.defined() ? buffer_.numel() : 0; }
 
  private:
   struct Source {
     std::int64_t layer = 0;
-    std::int64_t place = 0;  ///< of the source among those of `layer`
+    std::int64_t place = 0;  ///< index of the source among those of `layer`
   };
   struct Layer {
     std::vector<std::int64_t> sources;
     std::vector<Source> readers;
     at::Tensor weights;   ///< [kv_heads, sources * mixed]; undefined for layer 0 and averages
-    at::Tensor gradient;  ///< of the weights; undefined where they are
+    at::Tensor gradient;  ///< of the weights; undefined if they are
   };
 
-  /// R_l[h, s, g] for source `place` of layer l.
+  /// Returns R_l[h, s, g] for source `place` of layer l.
   template <typename T>
   T weight(std::int64_t layer, std::int64_t place, std::int64_t head, std::int64_t mixed) const;
   template <typename T>
   at::Tensor route(std::int64_t layer) const;
-  /// @param routed  what the layer's routed keys and values got, [kv_heads, tokens, 2, head_dim]
-  /// @return what its own keys and values get, likewise
+  /// @param routed  gradients of the layer's routed keys and values, [kv_heads, tokens, 2,
+  ///                head_dim]
+  /// @return gradients of its own keys and values, of the same shape
   template <typename T>
   at::Tensor route_backward(std::int64_t layer, const at::Tensor& routed);
   std::vector<at::Tensor> backward(std::int64_t layer, const std::vector<at::Tensor>& gradients);
@@ -72,8 +73,8 @@ class RouterTape : public std::enable_shared_from_this<RouterTape> {
   std::int64_t layers_read_ = 0;
   bool mixes_heads_ = true;
   std::vector<Layer> layers_;
-  // [layers, kv_heads, tokens, 2, head_dim]: keys and values; in the backward pass, which goes from
-  // the last layer to the first, what the routed ones of the layers behind got.
+  // [layers, kv_heads, tokens, 2, head_dim]: keys and values. The backward pass, from the last
+  // layer to the first, replaces them with the gradients of later layers' routed keys and values.
   at::Tensor buffer_;
 };
 

@@ -5,10 +5,10 @@
 
 namespace lime {
 
-/// A matrix whose rows lie one after another, as those of tensors do.
+/// Matrix with contiguous rows, like those of tensors.
 template <typename T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-/// Rows of a tensor, which may have others between them.
+/// Rows of a tensor, possibly strided.
 template <typename T>
 using RowMajorView = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 template <typename T>

@@ -11,14 +11,14 @@
 namespace lime {
 namespace {
 
-/// Columns that are worked on at a time: a tile of each output row stays in the first-level cache.
+/// Columns per tile: a tile of each output row stays in the L1 cache.
 constexpr std::int64_t kTileColumns = 512;
-/// Inner rows that are added at a time.
+/// Inner rows added at a time.
 constexpr std::int64_t kInnerRows = 16;
-/// The sums over columns are cut into at most so many blocks.
+/// Maximum number of blocks for the sums over columns.
 constexpr std::int64_t kMostBlocks = 64;
 
-/// `Rows` rows of the product of inner rows [first, last), columns [begin, end).
+/// Computes `Rows` rows of the product for inner rows [first, last), columns [begin, end).
 template <int Rows, typename T>
 void add_inner_rows(T* const* out, const T* left, std::int64_t left_stride, const T* const* right,
                     std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
@@ -55,7 +55,7 @@ void add_inner_rows(T* const* out, const T* left, std::int64_t left_stride, cons
   }
 }
 
-/// Columns [begin, end) of the product.
+/// Computes columns [begin, end) of the product.
 template <typename T>
 void multiply_columns(const WideRows<T>& out, const std::vector<T>& left,
                       const WideRows<const T>& right, std::int64_t begin, std::int64_t end) {
@@ -91,7 +91,7 @@ T sum_of_lanes(const typename Lanes<T>::Vector& vector) {
   return sum;
 }
 
-/// dots[0 ... B - 1] += a[begin, end) . b[0 ... B - 1][begin, end)
+/// Computes dots[0 ... B - 1] += a[begin, end) . b[0 ... B - 1][begin, end).
 template <int B, typename T>
 void add_dots(T* dots, const T* a, const T* const* b, std::int64_t begin, std::int64_t end) {
   using L = Lanes<T>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Work that a GPU does beside what it computes, in LibTorch's own terms for streams and events of
-// any device: no header of CUDA is needed, which a LibTorch for processors alone lacks. On the
-// processor, which does everything at once, all of this is nothing.
+// Asynchronous work of a GPU, in LibTorch's device-independent streams and events: needs no CUDA
+// header, which a CPU build of LibTorch lacks. On the CPU, which runs everything synchronously, all
+// of this does nothing.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
@@ -18,21 +18,22 @@ namespace lime {
 
 class StreamMark;
 
-/// A queue of work on one device; those of a device run side by side. A copy is the same queue.
+/// Queue of work on one device; queues of a device run concurrently. A copy refers to the same
+/// queue.
 class SideStream {
  public:
-  /// A new one.
+  /// Creates a new queue.
   explicit SideStream(c10::Device device);
-  /// The one to which the calling thread gives its work.
+  /// Returns the current stream of the calling thread.
   static SideStream current(c10::Device device);
 
-  /// Lets what comes next here begin only after what has been given to another one so far. The
-  /// calling thread does not wait.
+  /// Makes later work of this stream wait for the work submitted to another one so far. The calling
+  /// thread does not wait.
   void follow(const SideStream& other) const;
   void follow(const StreamMark& mark) const;
 
-  /// Says that work given to this stream reads or writes the tensor: its memory goes to nobody else
-  /// before that is done.
+  /// Records that work of this stream uses the tensor: its memory is not reused before that work is
+  /// done.
   void keep(const at::Tensor& tensor) const;
 
  private:
@@ -40,24 +41,24 @@ class SideStream {
   friend class SideStreamScope;
   explicit SideStream(std::optional<c10::Stream> stream) : stream_(stream) {}
 
-  std::optional<c10::Stream> stream_;  // none for the processor
+  std::optional<c10::Stream> stream_;  // none for the CPU
 };
 
-/// A place in a stream: all that was given to it before.
+/// A position in a stream: all work submitted before it.
 class StreamMark {
  public:
   StreamMark() = default;
   explicit StreamMark(const SideStream& stream);
 
-  /// Waits until the device has come this far.
+  /// Waits until the device has reached this position.
   void wait() const;
 
  private:
   friend class SideStream;
-  std::shared_ptr<const c10::Event> event_;  // null where nothing is ever waited for
+  std::shared_ptr<const c10::Event> event_;  // null if there is nothing to wait for
 };
 
-/// While it lives, the calling thread gives its work on the streams' devices to them.
+/// Makes the given streams the calling thread's current streams for the scope.
 class SideStreamScope {
  public:
   explicit SideStreamScope(std::initializer_list<SideStream> streams);
@@ -68,8 +69,7 @@ class SideStreamScope {
   c10::MultiStreamGuard guard_;
 };
 
-/// Brings a tensor of this machine's memory to a device, without waiting for what that one
-/// computes.
+/// Copies a tensor from CPU memory to a device without waiting for the device.
 at::Tensor sent_to(c10::Device device, const at::Tensor& tensor);
 
 }  // namespace lime

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The best ways to cut the layers from some layer on into some number of stages.
+/// Finds the best splits of the layers from a given layer on into a given number of stages.
 class StageSearch {
  public:
   StageSearch(const DecoderSizes& sizes, int num_stages)
@@ -22,8 +22,7 @@ class StageSearch {
         num_stages_(num_stages) {}
 
   std::vector<LayerRange> best() {
-    // A stage's cost is its size; then, where none may be larger than the largest of the best cut,
-    // its square.
+    // First minimise the largest stage; then, with no stage larger than that, the sum of squares.
     const double largest =
         search([](double size) { return size; }, [](double a, double b) { return std::max(a, b); });
     search([&](double size) { return size <= largest ? size * size : kNever; },
@@ -43,7 +42,7 @@ class StageSearch {
     return static_cast<std::size_t>(stages * (num_layers_ + 1) + first);
   }
 
-  /// Fills counts_, the layers of the first stage of each best cut. @return what the whole costs.
+  /// Fills counts_, the layers of the first stage of each best split, and returns the total cost.
   template <typename Cost, typename Join>
   double search(const Cost& cost, const Join& join) {
     const std::size_t size = index(num_stages_ + 1, 0);
@@ -85,7 +84,7 @@ DecoderSizes decoder_sizes(const ModelConfig& config) {
   DecoderSizes sizes;
   sizes.layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
   std::int64_t* part = &sizes.embedding;
-  std::int64_t next = 0;  // the layer that begins next
+  std::int64_t next = 0;  // first layer of the next stage
   for (const ParameterSpec& spec : parameter_specs(config)) {
     if (next < config.num_hidden_layers && spec.name.starts_with(layer_parameter(next, ""))) {
       part = &sizes.layers[static_cast<std::size_t>(next++)];

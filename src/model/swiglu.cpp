@@ -37,8 +37,8 @@ void swiglu_backward_kernel(const at::Tensor& d_gate, const at::Tensor& d_up, co
                             const at::Tensor& gate, const at::Tensor& up) {
   using Part = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
   using ConstPart = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
-  // A multiple of every vector's length, so that each number meets the same code for any number of
-  // threads; small enough to stay in the first-level cache.
+  // A multiple of every vector length, so that each element runs the same code for any number of
+  // threads; small enough to stay in the L1 cache.
   constexpr std::int64_t kPart = 1024;
   const std::int64_t count = dy.numel();
   const auto run = [&](std::int64_t begin, std::int64_t end) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All that differs between the versions of LibTorch that we build against: 1.13 (Debian 12) to
-// the current 2.x.
+// Differences between the supported versions of LibTorch: 1.13 (Debian 12) to the current 2.x.
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
@@ -29,15 +28,15 @@ inline constexpr bool kHasFusedAttention = false;
 using OptionalTensor = c10::optional<at::Tensor>;
 #endif
 
-/// LibTorch's optional argument: nothing for an undefined tensor.
+/// Converts to LibTorch's optional argument: empty for an undefined tensor.
 inline OptionalTensor optional_tensor(const at::Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : OptionalTensor();
 }
 
-/// softmax(q k^T / sqrt(head_dim) + mask) v by LibTorch's fused kernels; to be called only where
+/// Computes softmax(q k^T / sqrt(head_dim) + mask) v with LibTorch's fused kernels. Requires
 /// kHasFusedAttention.
 /// @param q, k, v  [batch, num_heads, seq, head_dim]
-/// @param mask     bool [queries, keys], true where a query may look; undefined for none
+/// @param mask     bool [queries, keys], true where a query attends; undefined for none
 inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
                                   [[maybe_unused]] const at::Tensor& k,
                                   [[maybe_unused]] const at::Tensor& v,
@@ -50,7 +49,7 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
 #endif
 }
 
-/// Lets the calling thread wait until a device has come to the event.
+/// Blocks the calling thread until the device has reached the event.
 inline void wait_for_event(const c10::Event& event) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
   event.synchronize();
@@ -65,8 +64,8 @@ inline constexpr bool kHasEventTimes = true;
 inline constexpr bool kHasEventTimes = false;
 #endif
 
-/// Seconds that a device took from one event to another, to be called only where kHasEventTimes.
-/// @param first, last  recorded with EventFlag::BACKEND_DEFAULT, and the device has come to both
+/// Returns the seconds of device time between two events. Requires kHasEventTimes.
+/// @param first, last  recorded with EventFlag::BACKEND_DEFAULT and already reached by the device
 inline double seconds_between([[maybe_unused]] const c10::Event& first,
                               [[maybe_unused]] const c10::Event& last) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
@@ -82,8 +81,8 @@ inline constexpr bool kHasAllocatorStatistics = true;
 inline constexpr bool kHasAllocatorStatistics = false;
 #endif
 
-/// The most bytes that tensors of this process ever held on a GPU, as torch.cuda's
-/// max_memory_allocated(); to be called only where kHasAllocatorStatistics.
+/// Returns the peak tensor memory of this process on a GPU in bytes, as torch.cuda's
+/// max_memory_allocated(). Requires kHasAllocatorStatistics.
 inline std::int64_t peak_tensor_memory([[maybe_unused]] c10::Device gpu) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
   constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
@@ -93,7 +92,7 @@ inline std::int64_t peak_tensor_memory([[maybe_unused]] c10::Device gpu) {
 #endif
 }
 
-/// While it lives and `enabled`, LibTorch computes on CUDA in bfloat16 where that is safe.
+/// While it exists and is `enabled`, LibTorch autocasts CUDA operations to bfloat16.
 class CudaAutocast {
  public:
   explicit CudaAutocast(bool enabled) : enabled_(enabled) {
@@ -113,7 +112,7 @@ class CudaAutocast {
 #else
     at::autocast::set_enabled(false);
 #endif
-    at::autocast::clear_cache();  // of weights in bfloat16, which the next step changes
+    at::autocast::clear_cache();  // of bfloat16 weights, which the next step changes
   }
   CudaAutocast(const CudaAutocast&) = delete;
   CudaAutocast& operator=(const CudaAutocast&) = delete;

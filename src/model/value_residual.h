@@ -8,16 +8,16 @@
 
 namespace lime {
 
-/// The values of ResFormer and SVFormer.
+/// Mixes the values of ResFormer and SVFormer.
 ///
 ///   ResFormer: v_l <- (v_0 + v_l) / 2,   SVFormer: v_l <- v_0,   for l >= 1
 ///
-/// Source: Zhou et al. (2024), arXiv:2410.17897: the variant with both shares fixed at 1/2 of its
-/// released code (modeling_llama_resformer.py); modeling_llama_svformer.py.
+/// Source: Zhou et al. (2024), arXiv:2410.17897: the variant of its released code with both
+/// coefficients fixed at 1/2 (modeling_llama_resformer.py); modeling_llama_svformer.py.
 class ValueResidual final : public KeyValueMixer {
  public:
   /// @param first_layer_only  SVFormer
-  /// @param workspace         where the memory lies; nullptr to build an autograd graph instead
+  /// @param workspace         provides the memory; nullptr to build an autograd graph instead
   ValueResidual(bool first_layer_only, Workspace* workspace)
       : first_layer_only_(first_layer_only), workspace_(workspace) {}
 

@@ -13,8 +13,8 @@ inline constexpr std::int64_t kVectorBytes = 32;
 inline constexpr std::int64_t kVectorBytes = 16;
 #endif
 
-/// As many numbers as one vector register of the processor that is compiled for holds. Arithmetic
-/// on Vector works element by element; it may be read from and written to any array of T.
+/// Vector with as many elements as one vector register of the target CPU. Arithmetic is
+/// elementwise; it may be loaded from and stored to any array of T.
 template <typename T>
 struct Lanes {
   static constexpr std::int64_t kCount = kVectorBytes / static_cast<std::int64_t>(sizeof(T));

@@ -12,7 +12,7 @@ at::Tensor Workspace::get(Slot slot, at::IntArrayRef shape, const at::TensorOpti
   const std::int64_t count = c10::multiply_integers(shape);
   if (!memory.defined() || memory.numel() < count || memory.dtype() != options.dtype() ||
       memory.device() != options.device()) {
-    memory.reset();  // frees before it allocates: the peak is one buffer, not two
+    memory.reset();  // freed before allocating, so that the peak is one buffer, not two
     memory = at::empty({count}, options);
   }
   return memory.narrow(0, 0, count).view(shape);

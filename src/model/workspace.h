@@ -7,8 +7,8 @@
 
 namespace lime {
 
-/// Intermediate results of a forward pass, kept from layer to layer and from pass to pass so that
-/// memory is neither asked for nor cleared by the system again. Give each thread its own.
+/// Buffers for the intermediate results of a forward pass, reused across layers and passes so that
+/// the system neither allocates nor zeroes memory again. Give each thread its own.
 class Workspace {
  public:
   enum class Slot {
@@ -18,15 +18,15 @@ class Workspace {
     kGateUp,
     kActivation,
     kOutput,
-    kBuffer,  ///< what earlier layers left: keys and values, outputs, streams
-    kRouted,  ///< what was mixed of it
+    kBuffer,  ///< from earlier layers: keys and values, outputs, streams
+    kRouted,  ///< result of mixing them
     kBeta
   };
   static constexpr std::size_t kNumSlots = 9;
 
-  /// Uninitialised memory of the slot, as a contiguous tensor. What get() of the same slot
-  /// returned before is overwritten by the next user. On a GPU it is new memory each time:
-  /// LibTorch keeps that of old tensors itself, and knows which streams still read it.
+  /// Returns uninitialised memory of the slot as a contiguous tensor. It overwrites the tensor that
+  /// get() last returned for the slot. On a GPU it is a new allocation each time: LibTorch's
+  /// allocator caches freed memory and tracks the streams that still use it.
   at::Tensor get(Slot slot, at::IntArrayRef shape, const at::TensorOptions& options);
 
  private:

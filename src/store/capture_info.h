@@ -16,10 +16,10 @@
 
 namespace lime {
 
-/// The schema that this build writes, and the only one that it reads.
+/// Schema version that this build writes, and the only one that it reads.
 inline constexpr int kCaptureSchemaVersion = 1;
 
-/// What one row of a capture is.
+/// Meaning of one row of a capture.
 enum class RowKind { kTokens, kMean, kLast };
 
 template <>
@@ -37,10 +37,10 @@ struct EnumNames<StorageType> {
       {{StorageType::kFloat32, "float32"}, {StorageType::kFloat16, "float16"}}};
 };
 
-/// What is done to the activations on disk to make them smaller, without loss.
+/// Lossless compression of the activations on disk.
 enum class Compression {
   kNone,
-  kDeflate  ///< HDF5's shuffle filter, then deflate: any HDF5 library reads it
+  kDeflate  ///< HDF5's shuffle filter, then deflate: readable by any HDF5 library
 };
 
 template <>
@@ -49,36 +49,36 @@ struct EnumNames<Compression> {
       {{Compression::kNone, "none"}, {Compression::kDeflate, "deflate"}}};
 };
 
-/// Where a capture came from: the attributes of the file's root group.
+/// Provenance of a capture: the attributes of the file's root group.
 struct CaptureInfo {
   int schema_version = kCaptureSchemaVersion;
   std::string tool;               ///< tool_version()
   std::string command;            ///< program_command()
   std::string created_utc;        ///< utc_timestamp() of the first run; a resumed run keeps it
   Json config = Json::object();   ///< config.json of the checkpoint
-  Json options = Json::object();  ///< every option that decides what the file holds
+  Json options = Json::object();  ///< every option that affects the content of the file
   std::string checkpoint_sha256;
-  std::string tokenizer_sha256;  ///< empty where the input was token ids
+  std::string tokenizer_sha256;  ///< empty if the input was token ids
   std::string input_sha256;
   std::string compute_dtype = "float32";
   StorageType storage = StorageType::kFloat32;
   Compression compression = Compression::kNone;
   RowKind rows = RowKind::kTokens;
   std::uint64_t seed = 0;
-  std::string prepended;                  ///< token put before each sequence, e.g. "<s>"; or empty
+  std::string prepended;                  ///< token before each sequence, e.g. "<s>"; or empty
   std::vector<std::int32_t> first_ids;    ///< of the first sequence, at most 16
   std::vector<std::string> first_tokens;  ///< the same as text
   std::vector<std::string> class_names;   ///< of RowTable::class_id; empty without classes
   std::vector<std::string> task_names;    ///< of Sequence::task; empty without tasks
-  /// BLiMP's `field` and `linguistics_term` of each task, as the files spell them; as long as
-  /// task_names ("" where a task has none), or empty where no task has one.
+  /// BLiMP's `field` and `linguistics_term` of each task, as spelled in its files; same length as
+  /// task_names ("" for a task without one), or empty if no task has one.
   std::vector<std::string> task_fields;
   std::vector<std::string> task_terms;
-  Json extra = Json::object();  ///< further facts by name (timings, deviations), any JSON value
+  Json extra = Json::object();  ///< other metadata by name (timings, deviations), any JSON value
   bool complete = true;         ///< false while shards are missing; set by writer and reader
 };
 
-/// One dataset of activations: what a hook point of one layer produced.
+/// One dataset of activations: the output of a hook point of one layer.
 struct ActivationInfo {
   std::string site;  ///< "values", "routed_values", "hidden" or another hook's name; no slash
   int layer = 0;     ///< counted from 0
@@ -88,26 +88,26 @@ struct ActivationInfo {
 
 /// One input sequence (document, sentence, packed block).
 struct Sequence {
-  std::string text;        ///< UTF-8; may be empty where the input was token ids
+  std::string text;        ///< UTF-8; may be empty if the input was token ids
   std::int8_t label = -1;  ///< -1: none; minimal pairs: 1 good, 0 bad
-  std::int32_t pair = -1;  ///< number of the minimal pair, -1: none
+  std::int32_t pair = -1;  ///< index of the minimal pair, -1: none
   std::int16_t task = -1;  ///< index into task_names, -1: none
-  /// Sum of the log-probabilities of the scored tokens in nats; NaN where nothing was scored.
+  /// Sum of the log-probabilities of the scored tokens in nats; NaN if nothing was scored.
   double log_likelihood = std::numeric_limits<double>::quiet_NaN();
-  std::int32_t scored_tokens = -1;  ///< tokens behind log_likelihood, -1: not asked for
+  std::int32_t scored_tokens = -1;  ///< tokens in log_likelihood, -1: not requested
 
   bool is_scored() const { return scored_tokens >= 0; }
 };
 
-/// How likely a model finds a sequence.
+/// Log-likelihood of a sequence under a model.
 struct SequenceScore {
   double log_likelihood = 0.0;     ///< sum over the scored tokens, in nats
-  std::int32_t scored_tokens = 0;  ///< those that have a token before them and were not prepended
+  std::int32_t scored_tokens = 0;  ///< those with a preceding token that were not prepended
 };
 
-/// What each row is; all vectors have one entry per row.
+/// Metadata of each row; all vectors have one entry per row.
 struct RowTable {
-  std::vector<std::int32_t> sequence;  ///< number of the sequence, ascending
+  std::vector<std::int32_t> sequence;  ///< index of the sequence, ascending
   std::vector<std::int32_t> position;  ///< of the token in its sequence; pooled rows: of the last
   std::vector<std::int32_t> token;     ///< id; pooled rows: of the last token
   std::vector<std::int16_t> class_id;  ///< index into class_names; empty without classes
@@ -115,22 +115,22 @@ struct RowTable {
   std::int64_t size() const { return static_cast<std::int64_t>(sequence.size()); }
 };
 
-/// Router weights per layer, [kv_heads, (layer + 1) * kv_heads]: row = target head,
-/// column = source_layer * kv_heads + source_head.
+/// Router weights per layer, [kv_heads, (layer + 1) * kv_heads]: row = target head, column =
+/// source_layer * kv_heads + source_head.
 using RouterWeights = std::map<int, MatrixF>;
 
-/// Of routers per dimension, whose RouterWeights are means: [kv_heads, (layer + 1) * kv_heads *
-/// head_dim], column = (source_layer * kv_heads + source_head) * head_dim + dimension.
+/// Weights of routers per dimension, whose RouterWeights are means: [kv_heads, (layer + 1) *
+/// kv_heads * head_dim], column = (source_layer * kv_heads + source_head) * head_dim + dimension.
 using RouterDimensions = std::map<int, MatrixF>;
 
-/// Everything about a capture that is known before its first row.
+/// Properties of a capture that are known before its first row.
 struct CapturePlan {
   CaptureInfo info;
   std::vector<ActivationInfo> activations;  ///< one per dataset, in the order of the batches
   RouterWeights router;                     ///< empty for plain transformers
   RouterDimensions router_dimensions;       ///< empty unless routers are per dimension
-  /// Shards of the whole capture, over all processes. How sequences fall into shards must depend
-  /// on the input and the options only, so that any number of processes gives the same file.
+  /// Shards of the whole capture, over all processes. The assignment of sequences to shards must
+  /// depend only on the input and the options, so that any number of processes gives the same file.
   int num_shards = 1;
 };
 

@@ -88,8 +88,7 @@ ShardRecord shard_record_from_json(const Json& json, const std::string& where) {
   record.num_sequences = member<std::int64_t>(json, "num_sequences", where);
   record.num_rows = member<std::int64_t>(json, "num_rows", where);
   record.bytes = member<std::int64_t>(json, "bytes", where);
-  constexpr std::int64_t kLimit = std::int64_t{1}
-                                  << 40;  // of one shard: 2^20 of them fit in 63 bits
+  constexpr std::int64_t kLimit = std::int64_t{1} << 40;  // per shard: 2^20 of them fit in 63 bits
   for (const std::int64_t number : {record.first_sequence, record.num_sequences, record.num_rows}) {
     if (number < 0 || number > kLimit) {
       throw FormatError("{}: shard {} has an impossible size, {}", where, record.shard, number);
@@ -130,7 +129,7 @@ Json capture_identity(const CapturePlan& plan) {
                    {"task_names", info.task_names},
                    {"activations", to_json(plan.activations)},
                    {"num_shards", plan.num_shards}};
-  // Left out where there is none: so captures of versions that knew none can still be gone on with.
+  // Omitted if uncompressed, so that captures of versions without compression can still be resumed.
   if (info.compression != Compression::kNone) {
     identity["compression"] = enum_name(info.compression);
   }
@@ -186,7 +185,7 @@ CaptureInfo capture_info_from_json(const Json& json, const std::string& where) {
   try {
     info.storage = enum_value<StorageType>(text("storage_dtype"), where + ": storage_dtype");
     info.rows = enum_value<RowKind>(text("rows"), where + ": rows");
-    // Earlier versions wrote none.
+    // Absent in files of earlier versions.
     if (json.contains("compression")) {
       info.compression = enum_value<Compression>(text("compression"), where + ": compression");
     }

@@ -25,11 +25,11 @@ std::string activation_path(const std::string& site, int layer);
 std::string statistics_path(const std::string& site, int layer);
 std::string router_path(int layer);
 std::string router_dimensions_path(int layer);
-/// "003" -> 3; nothing for other names.
+/// Parses a layer name: "003" -> 3; nothing for other names.
 std::optional<int> layer_of_name(const std::string& name);
 std::size_t bytes_per_value(StorageType storage);
 
-/// One finished shard, as its record beside it and the master's attribute `shards` hold it.
+/// One finished shard, as stored in its record file and in the master's attribute `shards`.
 struct ShardRecord {
   int shard = 0;
   std::string file;  ///< "capture.shards/00003.h5", relative to the master
@@ -39,17 +39,17 @@ struct ShardRecord {
   std::int64_t bytes = 0;  ///< size of the file
 };
 Json to_json(const ShardRecord& record);
-/// @throws FormatError
+/// Parses a record. @throws FormatError
 ShardRecord shard_record_from_json(const Json& json, const std::string& where);
 
-/// Statistics of one site and layer, with the number of heads of keys and values.
+/// Statistics of one site and layer, with the number of key-value heads.
 struct SiteStatistics {
   RunningStatistics running;
   std::int64_t num_heads = 0;  ///< 0: no rms per head
 };
 using StatisticsTable = std::map<std::pair<std::string, int>, SiteStatistics>;
 
-/// Everything of a capture but its rows and activations; small enough for memory.
+/// Everything in a capture except its row table and activations; small enough for memory.
 struct CaptureTables {
   CaptureInfo info;
   std::vector<ActivationInfo> activations;
@@ -62,28 +62,29 @@ struct CaptureTables {
   std::vector<ShardRecord> shards;  ///< empty in a packed file
 };
 
-/// Bytes of the activations of so many rows.
+/// Returns the size in bytes of the activations of this many rows.
 /// @param path  of the capture, for errors.
-/// @throws FormatError  if no file can hold them.
+/// @throws FormatError  if it exceeds the range of file sizes.
 std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
                            const std::filesystem::path& path);
 
-/// What two runs must share for their shards to belong together: options, inputs, datasets.
+/// Returns what two runs must share for their shards to belong together: options, inputs, datasets.
 Json capture_identity(const CapturePlan& plan);
-/// The same as it stands in files, and its SHA-256.
+/// Returns the identity as stored in files; identity_digest() returns its SHA-256.
 std::string identity_text(const CapturePlan& plan);
 std::string identity_digest(const CapturePlan& plan);
 
 Json to_json(const CaptureInfo& info);
-/// @throws FormatError
+/// Parses the metadata of a capture. @throws FormatError
 CaptureInfo capture_info_from_json(const Json& json, const std::string& where);
 
 void write_attributes(Hdf5Writer& file, const CaptureTables& tables);
-/// Checks format and version, then reads what write_attributes() wrote and lists the activations.
+/// Checks format and version, reads the attributes of write_attributes() and lists the activations.
 /// @throws FormatError
 CaptureTables read_attributes(const Hdf5File& file);
 
 void write_sequences(Hdf5Writer& file, const CaptureTables& tables);
+/// Reads the table of sequences.
 /// @throws FormatError  also if a label is not -1, 0 or 1, or a task has no name.
 std::vector<Sequence> read_sequences(const Hdf5File& file);
 
@@ -92,19 +93,19 @@ void write_rows(Hdf5Writer& file, const RowTable& rows,
 /// Appends the rows of `file` to `rows`.
 void read_rows_into(const Hdf5File& file, RowTable& rows);
 
-/// What the rows of a capture or of a shard must agree with.
+/// Constraints on the rows of a capture or of a shard.
 struct RowBounds {
   const std::vector<std::int64_t>& offsets;  ///< [num_sequences + 1], the first row of each
-  std::int64_t first_sequence = 0;           ///< number of the first of these sequences
-  std::size_t num_classes = 0;               ///< names of classes; 0: rows have no classes
+  std::int64_t first_sequence = 0;           ///< index of the first of these sequences
+  std::size_t num_classes = 0;               ///< number of class names; 0: rows have no classes
 };
-/// Throws unless each row is of the sequence that the offsets give it to, and its class has a name.
+/// Checks that the sequence of each row matches the offsets, and that its class has a name.
 /// @param path  of the file, for errors.
 /// @throws FormatError
 void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path);
 
 void write_statistics(Hdf5Writer& file, const StatisticsTable& statistics);
-/// Sites and layers with statistics, without reading them.
+/// Lists the sites and layers with statistics, without reading them.
 std::vector<std::pair<std::string, int>> list_statistics(const Hdf5File& file);
 SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, int layer);
 

@@ -17,7 +17,7 @@ using hdf5::Lock;
 
 namespace {
 
-/// What readers that look through the virtual dataset see where a shard is missing: NaN, or -1.
+/// Sets the value that virtual datasets return for missing shards: NaN, or -1.
 void set_fill_value(hid_t properties, hid_t type) {
   constexpr std::uint16_t kHalfNan = 0x7e00;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -31,7 +31,7 @@ void set_fill_value(hid_t properties, hid_t type) {
   }
 }
 
-/// Number of rows of all shards, dim 0 standing for a dataset of one dimension.
+/// Total rows of all shards; dim 0 means a one-dimensional dataset.
 struct VirtualShape {
   std::int64_t rows;
   std::int64_t dim;

@@ -11,16 +11,16 @@
 
 namespace lime {
 
-/// Gathers sequences, statistics and attributes of the shards in `records`, in their order.
-/// Sequences of shards that are missing between them become empty ones without rows.
+/// Collects sequences, statistics and attributes of the shards in `records`, in their order.
+/// Sequences of missing shards in between become empty ones without rows.
 /// @throws FormatError  if a shard belongs to another capture or overlaps another.
 CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,
                             const CaptureInfo& info, const std::vector<ShardRecord>& records);
 
-/// Writes the master: tables, and virtual datasets over the shards. @throws IoError
+/// Writes the master file: tables, and virtual datasets over the shards. @throws IoError
 void write_master(const std::filesystem::path& capture, const CaptureTables& tables);
 
-/// Throws FormatError unless `file` is shard `record.shard` of the capture of that identity.
+/// Throws FormatError unless `file` is shard `record.shard` of the capture with that identity.
 void check_shard(const Hdf5File& file, const ShardRecord& record,
                  const std::string& identity_sha256);
 

@@ -58,11 +58,11 @@ struct CaptureReader::Impl {
     bytes_of_rows(tables, data.num_rows(), path);
   }
 
-  /// The parts with rows of [first, first + count), each opened and its shape tested.
+  /// A part with rows of [first, first + count), opened and with its shape verified.
   struct Piece {
     std::shared_ptr<DataFile> file;
     const ChunkReader* reader;
-    std::int64_t first;  ///< in the part
+    std::int64_t first;  ///< row in the part
     std::int64_t count;
     std::int64_t offset;  ///< of its first row in the result
   };
@@ -156,7 +156,7 @@ std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const Activa
 MatrixF CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
                                  std::int64_t count) const {
   const ActivationInfo& what = activation(site, layer);
-  // Opened before the memory is asked for: what a damaged file claims is tested then.
+  // Open the pieces before allocating, so that sizes in a damaged file are verified first.
   const auto pieces = impl_->pieces(what, first, count);
   MatrixF matrix(count, what.dim);
   for (const auto& piece : pieces) {

@@ -14,17 +14,17 @@
 
 namespace lime {
 
-/// Reads a capture file, whether one packed file or a master over shards.
+/// Reads a capture, either one packed file or a master file over shards.
 ///
-/// Opening reads the attributes only. Activations are read straight from the file's chunks, their
-/// checksums are tested on the way, and float16 is widened to float.
-/// Thread-safe: several threads may read through one object; disk access and conversion run in
-/// parallel, only HDF5's own calls are serialised.
+/// Opening reads the attributes only. Activations are read directly from the file's chunks, with
+/// their checksums verified, and float16 is widened to float. Thread-safe: several threads may read
+/// through one object; disk access and conversion run in parallel, only HDF5's own calls are
+/// serialised.
 class CaptureReader {
  public:
   /// @throws IoError      if the file or one of its shards is missing or cannot be read.
-  /// @throws FormatError  if it is not a capture, of a later schema, cut short, or refers to files
-  ///                      other than its shards.
+  /// @throws FormatError  if it is not a capture, has a later schema, is truncated, or refers to
+  ///         files other than its shards.
   explicit CaptureReader(const std::filesystem::path& path);
   ~CaptureReader();
   CaptureReader(CaptureReader&&) noexcept;
@@ -32,64 +32,66 @@ class CaptureReader {
 
   const std::filesystem::path& path() const;
   const CaptureInfo& info() const;
-  /// config.json of the captured checkpoint.
+  /// Returns config.json of the captured checkpoint.
   const Json& config() const { return info().config; }
-  /// False if shards were missing when the file was written: what is there is right, but it is
-  /// not all that was asked for.
+  /// Returns false if shards were missing when the file was written: the existing data is correct
+  /// but not complete.
   bool complete() const { return info().complete; }
 
-  /// Sites in the order in which they were captured, e.g. {"values", "hidden"}.
+  /// Returns the sites in capture order, e.g. {"values", "hidden"}.
   const std::vector<std::string>& sites() const;
-  /// Layers of `site`, ascending. @throws FormatError that lists the sites there are.
+  /// Returns the layers of `site`, ascending. @throws FormatError that lists the existing sites.
   std::vector<int> layers(const std::string& site) const;
   bool has(const std::string& site, int layer) const;
-  /// Lets `alias` stand for `site` in every function below and above that is given a site; sites()
-  /// lists it not. Call before other threads read.
+  /// Lets `alias` stand for `site` in every function that is given a site; sites() does not list
+  /// it. Call before other threads read.
   void set_alias(const std::string& alias, const std::string& site);
-  /// @throws FormatError that lists the sites or layers there are.
+  /// @throws FormatError that lists the existing sites or layers.
   const ActivationInfo& activation(const std::string& site, int layer) const;
   std::int64_t dim(const std::string& site, int layer) const { return activation(site, layer).dim; }
 
   std::int64_t num_rows() const;
   std::int64_t num_sequences() const;
 
-  /// Rows [first, first + count) of one site and layer, [count, dim].
-  /// @throws InvalidArgument  if the range leaves the file.
+  /// Reads rows [first, first + count) of one site and layer, [count, dim].
+  /// @throws InvalidArgument  if the range exceeds the file.
   /// @throws FormatError      if a checksum is wrong.
   MatrixF read_rows(const std::string& site, int layer, std::int64_t first,
                     std::int64_t count) const;
-  /// The same into the caller's buffer of count * dim floats, row-major.
+  /// Reads rows into the caller's buffer of count * dim floats, row-major.
   void read_rows(const std::string& site, int layer, std::int64_t first, std::int64_t count,
                  std::span<float> out) const;
-  /// All rows of one site and layer.
+  /// Reads all rows of one site and layer.
   MatrixF read_all(const std::string& site, int layer) const {
     return read_rows(site, layer, 0, num_rows());
   }
-  /// All rows of one sequence.
+  /// Reads all rows of one sequence.
   MatrixF read_sequence(const std::string& site, int layer, std::int64_t sequence) const;
 
-  /// Sequence, position, token and class of every row; read at the first call.
+  /// Returns sequence, position, token and class of every row; read at the first call.
   const RowTable& rows() const;
-  /// First row of each sequence and, last, the number of rows, [num_sequences + 1].
+  /// Returns the first row of each sequence and, last, the number of rows, [num_sequences + 1].
   const std::vector<std::int64_t>& offsets() const;
-  /// Text, label, pair and task of every sequence; read at the first call.
+  /// Returns text, label, pair and task of every sequence; read at the first call.
   const std::vector<Sequence>& sequences() const;
 
-  /// True for more sites and layers than have activations.
+  /// Returns true if statistics exist. They exist for more sites and layers than activations.
   bool has_statistics(const std::string& site, int layer) const;
-  /// Over all rows that the model computed, also those not kept.
-  /// @throws FormatError  if there are none; lists those there are.
+  /// Returns the statistics over all rows that the model computed, including rows not stored.
+  /// @throws FormatError  if there are none; lists the existing ones.
   RunningStatistics statistics(const std::string& site, int layer) const;
-  /// Root mean square per head of keys or values, [num_heads].
+  /// Returns the root mean square per key or value head, [num_heads].
   VectorD rms_per_head(const std::string& site, int layer) const;
 
-  /// Layers that have a router, ascending; empty for plain transformers.
+  /// Returns the layers that have a router, ascending; empty for plain transformers.
   std::vector<int> router_layers() const;
-  /// [kv_heads, (layer + 1) * kv_heads]. @throws FormatError that lists the layers there are.
+  /// Returns [kv_heads, (layer + 1) * kv_heads]. @throws FormatError that lists the existing
+  /// layers.
   MatrixF router(int layer) const;
-  /// Whether there are the weights per dimension whose mean router() is.
+  /// Returns true if the weights per dimension exist, whose mean is router().
   bool has_router_dimensions(int layer) const;
-  /// [kv_heads, (layer + 1) * kv_heads * head_dim], see RouterDimensions. @throws FormatError
+  /// Returns [kv_heads, (layer + 1) * kv_heads * head_dim], see RouterDimensions. @throws
+  /// FormatError
   MatrixF router_dimensions(int layer) const;
 
  private:

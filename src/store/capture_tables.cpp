@@ -9,14 +9,14 @@
 namespace lime {
 namespace {
 
-/// How a member of to_json(CaptureInfo) lies in the file. The names of classes and tasks lie with
-/// their datasets.
+/// Storage of a member of to_json(CaptureInfo) in the file. The names of classes and tasks are
+/// stored with their datasets.
 enum class Kind { kText, kTexts, kJson, kInt, kUint, kBool };
 
 struct Attribute {
   const char* name;
   Kind kind;
-  bool is_optional = false;  ///< files of earlier versions have none
+  bool is_optional = false;  ///< absent in files of earlier versions
 };
 
 constexpr Attribute kAttributes[] = {
@@ -79,17 +79,17 @@ Json read_attribute(const Hdf5File& file, const Attribute& attribute) {
   return {};
 }
 
-/// An attribute of texts that may be absent.
+/// Returns an attribute of texts, which may be absent.
 std::vector<std::string> texts_of(const Hdf5File& file, const std::string& dataset,
                                   const std::string& attribute) {
   if (!file.has(dataset) || !file.has_attribute(attribute, dataset)) return {};
   return file.strings_attribute(attribute, dataset);
 }
 
-/// Of a row; far above what models have, and products with it do not overflow.
+/// Maximum row width: far above that of models, and small enough to avoid overflow in products.
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 31;
 
-/// Sites in the order of the capture, each with its layers ascending.
+/// Returns the sites in capture order, each with ascending layers.
 std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
   std::vector<ActivationInfo> activations;
   for (const std::string& site : file.strings_attribute("sites")) {
@@ -140,7 +140,7 @@ std::vector<T> read_optional_column(const Hdf5File& file, const std::string& nam
   return column;
 }
 
-/// Throws unless the column's values are in [-1, num_names), -1 standing for none.
+/// Checks that the column's values are in [-1, num_names), where -1 stands for none.
 template <typename T>
 void check_indices(const std::vector<T>& values, std::size_t num_names, const char* column,
                    const std::filesystem::path& path) {
@@ -154,7 +154,8 @@ void check_indices(const std::vector<T>& values, std::size_t num_names, const ch
       path.string(), wrong - values.begin(), column, end, *wrong);
 }
 
-/// Whether the rows [offsets[s], offsets[s + 1]) are of sequence first_sequence + s, and no others.
+/// Returns true if exactly the rows [offsets[s], offsets[s + 1]) belong to sequence first_sequence
+/// + s.
 bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds& bounds) {
   const std::vector<std::int64_t>& offsets = bounds.offsets;
   if (offsets.empty() || offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
@@ -171,7 +172,7 @@ bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds&
   return true;
 }
 
-/// HDF5 ends a text at its first NUL; keep what follows by putting U+FFFD there.
+/// Replaces NULs by U+FFFD, because HDF5 truncates a text at its first NUL.
 std::string without_nul(const std::string& text) {
   std::string clean;
   for (const char letter : text) {

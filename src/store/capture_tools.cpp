@@ -39,7 +39,7 @@ std::int64_t activation_bytes(const CaptureTables& tables, std::int64_t num_rows
   return bytes;
 }
 
-/// All of a capture that fits in memory.
+/// Returns the parts of a capture that fit in memory.
 CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   CaptureTables tables = read_attributes(file);
   tables.sequences = reader.sequences();
@@ -56,7 +56,8 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   return tables;
 }
 
-/// A packed file cannot be gone on with, so that what is missing would be missing for good.
+/// Checks that a capture is complete. A packed file cannot be resumed, so missing shards would be
+/// missing permanently.
 void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   if (tables.info.complete) return;
   if (tables.shards.empty()) {
@@ -73,7 +74,7 @@ void check_is_finished(const fs::path& path, const CaptureTables& tables) {
       path.string(), number);
 }
 
-/// Whether `path` is a capture in one file.
+/// Returns true if `path` is a capture in a single file.
 bool is_packed_capture(const fs::path& path) {
   try {
     return read_attributes(Hdf5File(path)).shards.empty();
@@ -82,7 +83,7 @@ bool is_packed_capture(const fs::path& path) {
   }
 }
 
-/// Refuses to put a packed capture in the place of anything but another packed capture.
+/// Refuses to replace anything but another packed capture.
 /// @param shards  of the capture that is packed
 void check_output(const fs::path& path, const std::vector<ShardRecord>& shards,
                   const fs::path& out) {

@@ -12,34 +12,33 @@
 
 namespace lime {
 
-/// Reads all of a capture, packed or in shards, and tests every checksum.
+/// Reads a whole capture, packed or in shards, and verifies every checksum.
 ///
-/// @return one line per problem (flipped bytes with site, layer and rows; missing, foreign or cut
-///         short shards; tables at odds with each other); empty if the file is whole.
+/// @return one line per problem (corrupted data with site, layer and rows; missing, foreign or
+///         truncated shards; inconsistent tables); empty if the file is intact.
 /// @throws IoError      if `path` itself cannot be read.
-/// @throws FormatError  if `path` is not a capture, cut short or of a later schema.
+/// @throws FormatError  if `path` is not a capture, is truncated or has a later schema.
 /// @throws Interrupted
 std::vector<std::string> verify_capture(const std::filesystem::path& path,
                                         const ProgressFn& on_progress = {},
                                         std::stop_token stop = {});
 
-/// Copies a capture into one plain file, whole or not at all, in memory of a few chunks beside the
-/// rows' and sequences' tables. Tests every checksum on the way.
+/// Copies a capture into one packed file, written atomically, with memory for a few chunks and the
+/// tables of rows and sequences. Verifies every checksum.
 /// @throws InvalidArgument  if `out` is the capture itself or one of its shards, or exists and is
-///                          no packed capture, or another process is writing it; if the capture is
-///                          not complete.
+///         not a packed capture, or another process is writing it; if the capture is incomplete.
 /// @throws IoError, FormatError, Interrupted
 void pack_capture(const std::filesystem::path& path, const std::filesystem::path& out,
                   const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// What `lime-capture info` prints.
+/// Content of `lime-capture info`.
 struct CaptureSummary {
   CaptureInfo info;
   std::vector<ActivationInfo> activations;
   std::int64_t num_rows = 0;
   std::int64_t num_sequences = 0;
   std::vector<int> router_layers;
-  std::vector<std::filesystem::path> shards;  ///< empty for one plain file
+  std::vector<std::filesystem::path> shards;  ///< empty for a packed file
   std::int64_t bytes_on_disk = 0;             ///< shards included
   std::string identity_sha256;  ///< equal for captures of the same inputs, options and datasets
 };

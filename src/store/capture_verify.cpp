@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs one check after the other and notes what each has to say.
+/// Runs all checks and collects their problems.
 class Verification {
  public:
   Verification(const fs::path& path, const ProgressFn& on_progress, std::stop_token stop)
@@ -107,7 +107,7 @@ class Verification {
     if (!has_trailer && problems_.size() == known) report_missing_trailer(path);
   }
 
-  /// Rows and activations of a plain file.
+  /// Checks rows and activations of a plain file.
   void check_data(const Hdf5File& file, std::int64_t num_rows) {
     if (progress_.total == 0) progress_.total = bytes_of_rows(tables_, num_rows, path_);
     attempt([&] { check_row_table(file, num_rows); });

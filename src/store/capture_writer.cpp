@@ -50,7 +50,7 @@ void check_plan(const CapturePlan& plan) {
   }
 }
 
-/// True if `path` may be removed as an old capture: never somebody else's file.
+/// Returns true if `path` may be removed as an old capture: never deletes other files of the user.
 bool is_capture(const fs::path& path) {
   try {
     const Hdf5File file(path);
@@ -60,7 +60,7 @@ bool is_capture(const fs::path& path) {
   }
 }
 
-/// The capture of another ending whose shards lie where those of `path` would; empty for none.
+/// Returns the capture with another extension that uses the shard folder of `path`; empty for none.
 fs::path owner_of_shards(const fs::path& path) {
   for (const char* const ending : {"", ".h5", ".hdf5"}) {
     fs::path other = path.parent_path() / (capture_stem(path) + ending);
@@ -68,7 +68,7 @@ fs::path owner_of_shards(const fs::path& path) {
     if (other == path || !fs::is_regular_file(other, ignored)) continue;
     try {
       if (!read_attributes(Hdf5File(other)).shards.empty()) return other;
-    } catch (const Error&) {  // none that could be read without the shards either
+    } catch (const Error&) {  // unreadable without its shards too
     }
   }
   return {};
@@ -113,13 +113,13 @@ struct CaptureWriter::Impl {
   void prepare();
   void remove_old();
   void check_may_start(const Json* manifest) const;
-  /// @return false if the manifest is that of another capture and may be replaced.
-  /// @throws InvalidArgument  if it may not be.
+  /// @return false if the manifest belongs to another capture and may be replaced.
+  /// @throws InvalidArgument  if it may not be replaced.
   bool is_same_capture(const Json& manifest) const;
-  /// Whether the master covers all shards of this capture.
+  /// Returns true if the master covers all shards of this capture.
   bool is_finished() const;
   std::vector<ShardRecord> finished_shards() const;
-  /// Info of the run that began the capture, which may have been another process.
+  /// Returns the info of the run that started the capture, possibly another process.
   CaptureInfo common_info() const;
 };
 
@@ -128,12 +128,12 @@ void CaptureWriter::Impl::prepare() {
   const std::optional<Json> manifest = folder.read_manifest();
   check_may_start(manifest ? &*manifest : nullptr);
   if (manifest && is_same_capture(*manifest)) return;
-  // Fails before any folder is made if the place cannot be written to.
+  // Fails before creating a folder if the location is not writable.
   { const AtomicFile probe(path); }
   if (manifest) {
     folder.write_manifest(identity, plan.info);
   } else if (!folder.write_new_manifest(identity, plan.info)) {
-    is_same_capture(*folder.read_manifest());  // another process was faster
+    is_same_capture(*folder.read_manifest());  // another process created it first
   }
 }
 

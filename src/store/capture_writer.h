@@ -16,11 +16,11 @@
 
 namespace lime {
 
-/// What to do when the output is there already.
+/// Action if the output already exists.
 enum class IfExists {
-  kRefuse,   ///< throw InvalidArgument that says how to go on
-  kResume,   ///< keep finished shards if their options are the same, else throw
-  kReplace,  ///< remove the old file and its shards first
+  kRefuse,   ///< throws InvalidArgument with the options to use
+  kResume,   ///< keeps finished shards if their options are the same, else throws
+  kReplace,  ///< removes the old file and its shards first
 };
 
 struct CaptureWriterOptions {
@@ -28,45 +28,44 @@ struct CaptureWriterOptions {
   /// This process writes shards s with s % num_processes == process; both 0-based.
   int process = 0;
   int num_processes = 1;
-  /// Bytes of one chunk of activations on disk, 1 KiB to 4 MiB. 1 MiB is what HDF5's readers
-  /// keep in their cache.
+  /// Bytes per chunk of activations on disk, 1 KiB to 4 MiB. HDF5 readers cache 1 MiB by default.
   std::int64_t chunk_bytes = std::int64_t{1} << 20;
-  /// Threads beside the calling one that compress chunks, >= 1, where the capture asks for it.
+  /// Compression threads in addition to the calling one, >= 1; used if the capture is compressed.
   int compress_threads = 1;
 
   void validate() const;
 };
 
-/// Most memory, in bytes, that chunks take while `compress_threads` threads compress them.
+/// Returns the maximum memory, in bytes, for chunks compressed by `compress_threads` threads.
 /// @param row_bytes  of the longest row on disk
 std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes);
 
-/// Writes one shard. Rows go in batches: first append_rows(), then append() once for each
-/// activation of the plan. Without finish() the destructor removes what was written.
-/// Not thread-safe; used by one thread at a time.
+/// Writes one shard. Rows are written in batches: first append_rows(), then append() once for each
+/// activation of the plan. Without finish() the destructor removes the unfinished shard. Not
+/// thread-safe; may be used by one thread at a time.
 class ShardWriter {
  public:
   ~ShardWriter();
   ShardWriter(ShardWriter&&) noexcept;
   ShardWriter& operator=(ShardWriter&&) noexcept;
 
-  /// Adds the next sequences; the first one added is number `first_sequence` of begin_shard().
+  /// Adds the next sequences; the first one has the index `first_sequence` of begin_shard().
   void add_sequences(std::span<const Sequence> sequences);
-  /// Gives sequences [first, first + scores.size()), numbered over the whole capture, what the
-  /// model thinks of them. @throws InvalidArgument  if they were not added.
+  /// Sets the scores of sequences [first, first + scores.size()), numbered over the whole capture.
+  /// @throws InvalidArgument  if they were not added.
   void set_scores(std::int64_t first, std::span<const SequenceScore> scores);
-  /// Says what the next rows are. `sequence` holds numbers over the whole capture, ascending.
-  /// @throws InvalidArgument  if the columns differ in length or order.
+  /// Announces the next rows. `sequence` contains indices over the whole capture, ascending.
+  /// @throws InvalidArgument  if the columns differ in length or are not in order.
   void append_rows(const RowTable& rows);
   /// Adds the activations of these rows, [num_rows, dim], for plan.activations[index].
   /// @throws InvalidArgument  if dim differs from the plan.
   /// @throws IoError          if the disk is full.
   void append(std::size_t index, const ConstMatrixRef& rows);
-  /// Keeps the statistics of one site and layer over this shard, for sites with or without
+  /// Stores the statistics of one site and layer over this shard, for sites with or without
   /// activations. @param num_heads  > 0 also stores rms_per_head().
   void set_statistics(const std::string& site, int layer, const RunningStatistics& statistics,
                       std::int64_t num_heads = 0);
-  /// Closes, syncs and renames the shard and enters it in the manifest.
+  /// Closes, syncs and renames the shard and adds it to the manifest.
   /// @throws InvalidArgument  if an activation has fewer or more rows than append_rows() announced.
   /// @throws IoError
   void finish();
@@ -92,14 +91,13 @@ class ShardWriter {
 ///   }
 ///   writer.finish();
 ///
-/// A killed run loses at most the shard it was writing. Processes do not talk to each other: the
-/// one that finishes the last shard writes the master (should two finish at once, both write the
-/// same). Not thread-safe.
+/// A killed run loses at most the shard that it was writing. Processes do not communicate: the one
+/// that finishes the last shard writes the master (if two finish at once, both write identical
+/// files). Not thread-safe.
 class CaptureWriter {
  public:
-  /// @throws InvalidArgument  if the plan is at odds with itself; if the output exists and may
-  ///                          not be replaced; if it was begun with other options (names the
-  ///                          first difference).
+  /// @throws InvalidArgument  if the plan is inconsistent; if the output exists and may not be
+  ///         replaced; if it was started with different options (names the first difference).
   /// @throws IoError          if the folder cannot be written.
   CaptureWriter(const std::filesystem::path& path, CapturePlan plan,
                 CaptureWriterOptions options = {});
@@ -108,18 +106,18 @@ class CaptureWriter {
   CaptureWriter& operator=(CaptureWriter&&) noexcept;
 
   const CapturePlan& plan() const;
-  /// Shards of this process that are not finished yet, ascending.
+  /// Returns the unfinished shards of this process, ascending.
   std::vector<int> missing_shards() const;
   bool is_finished(int shard) const;
 
-  /// @param first_sequence  number of the shard's first sequence over the whole capture.
+  /// @param first_sequence  index of the shard's first sequence over the whole capture.
   ShardWriter begin_shard(int shard, std::int64_t first_sequence);
 
   /// Writes the master if the shards of all processes are finished.
   /// @return false if shards of other processes are still missing.
   bool finish();
-  /// Writes a master over the shards that are finished, marked as incomplete if some are missing:
-  /// for runs that were interrupted. @return number of shards in it; writes nothing for 0.
+  /// Writes a master over the finished shards, marked as incomplete if some are missing, for
+  /// interrupted runs. @return number of shards in it; writes nothing for 0.
   int finish_partial();
 
  private:
@@ -127,13 +125,13 @@ class CaptureWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Says of a capture file that is not there that its shards were begun: "'run.shards' holds an
-/// unfinished run (3 of 11 shards); go on with --resume". Empty if none were, or if `path` exists.
-/// @throws FormatError  if what lies there cannot be read.
+/// Describes an unfinished run if the capture file does not exist but its shards do: "'run.shards'
+/// holds an unfinished run (3 of 11 shards); go on with --resume". Empty if there are no shards, or
+/// if `path` exists. @throws FormatError  if they cannot be read.
 std::string unfinished_run(const std::filesystem::path& path);
 
-/// What the run noted that began the shards beside `path`; nothing if none were begun.
-/// @throws FormatError  if what lies there cannot be read.
+/// Returns the metadata written by the run that started the shards of `path`; nothing without
+/// shards. @throws FormatError  if they cannot be read.
 std::optional<CaptureInfo> begun_capture(const std::filesystem::path& path);
 
 }  // namespace lime

@@ -13,26 +13,26 @@
 
 namespace lime {
 
-/// Keeps the chunks that were inflated last, because sequences are read one by one and many lie in
-/// one chunk. Threads that want the same one wait for the first of them. Thread-safe.
+/// Caches the most recently decompressed chunks, because sequences are read one by one and a chunk
+/// contains many. Threads that need the same chunk wait for the first of them. Thread-safe.
 class ChunkCache {
  public:
   using Chunk = std::shared_ptr<const std::vector<std::byte>>;
 
-  /// @param max_bytes  of the chunks that are kept; a larger one is not.
+  /// @param max_bytes  total size of the cached chunks; a larger chunk is not cached.
   explicit ChunkCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Which chunk: `owner` stands for one dataset in one file.
+  /// Cache key; `owner` identifies one dataset in one file.
   struct Key {
     const void* owner = nullptr;
     std::size_t number = 0;
     bool operator==(const Key&) const = default;
   };
-  /// The chunk as it is kept, or what `load` makes of it.
+  /// Returns the cached chunk, or the result of `load`.
   /// @param size  of the chunk in bytes
-  /// @throws what `load` throws, also to those who wait for it; nothing is kept then.
+  /// @throws any exception of `load`, also in threads that wait for it; nothing is cached then.
   Chunk get(const Key& key, std::size_t size, const std::function<Chunk()>& load);
-  /// Drops all chunks of an owner that goes away.
+  /// Removes all chunks of an owner before its destruction.
   void forget(const void* owner);
 
  private:
@@ -42,7 +42,7 @@ class ChunkCache {
     std::shared_future<Chunk> chunk;
   };
 
-  /// The entry of that key, or a new one for what comes.
+  /// Returns the entry for the key, or a new one for the pending result.
   std::shared_future<Chunk> find_or_add(const Key& key, std::size_t size,
                                         std::promise<Chunk>& coming, bool& is_new);
   template <typename IsMeant>
@@ -51,7 +51,7 @@ class ChunkCache {
   const std::size_t max_bytes_;
   std::mutex mutex_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  // last used first
+  std::list<Entry> entries_;  // most recently used first
 };
 
 }  // namespace lime

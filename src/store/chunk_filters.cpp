@@ -12,8 +12,7 @@
 namespace lime {
 namespace {
 
-// The number of bytes of a value is a constant, so that the compiler makes vector code of the
-// loops.
+// The size of a value is a compile-time constant, so that the compiler vectorises the loops.
 template <std::size_t kBytes>
 void shuffle_values(std::span<const std::byte> values, std::byte* planes) {
   const std::size_t count = values.size() / kBytes;
@@ -49,7 +48,7 @@ StoredChunk compressed(std::vector<std::byte> values, std::size_t value_bytes) {
   planes.reserve(values.size() + sizeof(std::uint32_t));
   planes.resize(values.size());
   shuffle(values, value_bytes, planes);
-  // The values are in the planes now: their memory takes the stream, if it is shorter.
+  // The values are in the planes now: reuse their memory for the stream, if it is shorter.
   uLongf size = values.size() - 1;
   const int result =
       ::compress2(reinterpret_cast<Bytef*>(values.data()), &size,

@@ -6,7 +6,7 @@
 namespace lime {
 namespace {
 
-/// One in work and one that waits for it.
+/// One being compressed and one waiting.
 constexpr std::size_t kChunksPerThread = 2;
 
 }  // namespace
@@ -43,7 +43,7 @@ void ChunkQueue::finish() {
 }
 
 std::int64_t ChunkQueue::most_bytes(int num_threads, std::int64_t chunk_bytes) {
-  // A thread at work has the shuffled chunk beside the chunk itself.
+  // A worker needs memory for the shuffled chunk in addition to the chunk.
   constexpr auto kBuffers = static_cast<std::int64_t>(kChunksPerThread) + 1;
   return kBuffers * num_threads * chunk_bytes;
 }

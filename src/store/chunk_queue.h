@@ -17,29 +17,29 @@
 
 namespace lime {
 
-/// Compresses chunks in threads of its own and hands them back in the order in which they came, so
-/// that a file has the same bytes whatever the number of threads.
+/// Compresses chunks in worker threads and returns them in the order of submission, so that the
+/// file's bytes do not depend on the number of threads.
 ///
-/// push(), finish() and the destructor belong to one thread, in which all chunks are handed back:
-/// the others never call HDF5.
+/// push(), finish() and the destructor must be called from one thread, on which all chunks are
+/// returned: the workers never call HDF5.
 class ChunkQueue {
  public:
   using Write = std::function<void(const StoredChunk&)>;
 
-  /// @param num_threads  >= 1, beside the calling one.
+  /// @param num_threads  >= 1, in addition to the calling one.
   explicit ChunkQueue(int num_threads);
-  /// Drops what was not handed back.
+  /// Drops the remaining chunks.
   ~ChunkQueue();
   ChunkQueue(const ChunkQueue&) = delete;
   ChunkQueue& operator=(const ChunkQueue&) = delete;
 
-  /// Takes a chunk, which `write` gets compressed, now or later. Waits for the oldest chunk where
-  /// more than two per thread are under way. @throws what a `write` throws.
+  /// Submits a chunk; `write` receives it compressed, now or later. If more than two chunks per
+  /// thread are in flight, waits for the oldest. @throws any exception of a `write`.
   void push(std::vector<std::byte> values, std::size_t value_bytes, Write write);
-  /// Hands back all chunks. @throws what a `write` throws.
+  /// Passes all remaining chunks to their `write`. @throws any exception of a `write`.
   void finish();
 
-  /// Most memory of the chunks under way and of the threads' work, in bytes.
+  /// Returns the maximum memory of the chunks in flight and of the workers, in bytes.
   static std::int64_t most_bytes(int num_threads, std::int64_t chunk_bytes);
 
  private:
@@ -51,7 +51,7 @@ class ChunkQueue {
   void write_oldest();
   void work();
 
-  std::deque<Waiting> waiting_;  // in the order in which they came
+  std::deque<Waiting> waiting_;  // in the order of submission
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::packaged_task<StoredChunk()>> tasks_;

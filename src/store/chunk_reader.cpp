@@ -28,15 +28,15 @@ using hdf5::Lock;
 
 namespace {
 
-/// Chunks that the system is asked to fetch ahead of the one that is read.
+/// Number of chunks that the system is asked to prefetch.
 constexpr std::size_t kReadAhead = 8;
 
-/// HDF5 1.10 needs about 0.1 s to list so many chunks.
+/// HDF5 1.10 needs about 0.1 s to list this many chunks.
 constexpr hsize_t kMaxListed = 1024;
 
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 
-/// A file's size as a number that may be multiplied by kMaxCompression.
+/// Returns a file's size, limited so that it can be multiplied by kMaxCompression.
 std::int64_t size_of(const std::filesystem::path& path) {
   std::error_code ignored;
   return static_cast<std::int64_t>(std::filesystem::file_size(path, ignored)) & ((1LL << 50) - 1);
@@ -45,7 +45,7 @@ std::int64_t size_of(const std::filesystem::path& path) {
 struct Filter {
   H5Z_filter_t id = H5Z_FILTER_ERROR;
   std::size_t num_values = 1;
-  unsigned value = 0;  ///< the first one
+  unsigned value = 0;  ///< first client data value
 };
 
 Filter filter_at(hid_t properties, unsigned index) {
@@ -56,7 +56,7 @@ Filter filter_at(hid_t properties, unsigned index) {
   return filter;
 }
 
-/// Fills `bytes` from the file. @return true if the disk had to be waited for.
+/// Fills `bytes` from the file. @return true if the read had to wait for the disk.
 bool read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
                 const std::filesystem::path& path) {
   bool waited = false;
@@ -66,7 +66,7 @@ bool read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
     const ssize_t got = ::preadv2(descriptor, &target, 1, static_cast<off_t>(at), flags);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && flags != 0) {
-      // Not in memory, or a file system that cannot tell.
+      // Not in the page cache, or a file system without RWF_NOWAIT.
       waited = errno == EAGAIN;
       flags = 0;
       continue;
@@ -107,7 +107,7 @@ ChunkReader::~ChunkReader() {
   if (cache_ != nullptr) cache_->forget(this);
 }
 
-/// A file cannot hold more than its size, or than deflate makes of it.
+/// Checks that the data is no larger than the file, times the maximum compression of deflate.
 void ChunkReader::check_size() const {
   const std::int64_t limit = size_of(file_.path()) * hdf5::kMaxCompression /
                              static_cast<std::int64_t>(bytes_per_value(storage_));
@@ -177,8 +177,8 @@ void ChunkReader::index_chunks(hid_t dataset) {
   if (count <= kMaxListed) list_places(dataset);
 }
 
-/// Whether a chunk's bytes may be so many: what deflate leaves has neither fewer than it can make
-/// of the values nor, as HDF5 writes it, many more than these.
+/// Returns true if a chunk may have this stored size: at least the values at deflate's maximum
+/// compression, and not much larger than the values.
 bool ChunkReader::can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const {
   if (filters_ != Filters::kDeflate) return skipped_filters == 0 && size == stored_bytes_;
   if (skipped_filters == kDeflateSkipped) return size == stored_bytes_;
@@ -200,7 +200,7 @@ void ChunkReader::list_places(hid_t dataset) {
       hdf5::fail_reading(file_.path(), fmt::format("the chunks of '{}' cannot be listed", name_));
     }
     const hsize_t index = offset[0] / static_cast<hsize_t>(chunk_rows_);
-    // Every chunk once, so that none is left without its place.
+    // Each chunk must occur exactly once, so that all have a position.
     if (!can_be_chunk(size, mask) || address == HADDR_UNDEF || index >= places.size() ||
         places[index].address != HADDR_UNDEF) {
       throw FormatError("store: '{}': chunk {} of '{}' is damaged", file_.path().string(), i,
@@ -259,7 +259,7 @@ bool ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t 
   const std::size_t row_bytes = static_cast<std::size_t>(dim_) * bytes_per_value(storage_);
   const std::size_t skip = static_cast<std::size_t>(first) * row_bytes;
   const std::size_t wanted = static_cast<std::size_t>(count) * row_bytes;
-  // Untested chunks are read whole. Tested ones need only the rows asked for.
+  // Unverified chunks are read whole. Verified ones need only the requested rows.
   const bool is_tested =
       filters_ == Filters::kNone || good_[chunk].load(std::memory_order_relaxed) != 0;
   const bool whole = !is_listed() || !is_tested;
@@ -300,7 +300,7 @@ bool ChunkReader::read_deflated(std::size_t chunk, std::int64_t first, std::int6
                                 float* out) const {
   bool waited = false;
   const auto load = [&] { return load_planes(chunk, waited); };
-  // Of a chunk that is wanted whole nobody will ask for the rest.
+  // A chunk that is read whole will not be needed again.
   const bool is_kept = cache_ != nullptr && count < chunk_rows_;
   const ChunkCache::Chunk planes =
       is_kept ? cache_->get({this, chunk}, value_bytes_, load) : load();

@@ -22,19 +22,18 @@ namespace lime {
 
 /// Reads rows of one dataset of activations, [num_rows, dim].
 ///
-/// HDF5 is asked once where the chunks lie; they are then read straight from the file, in any
-/// number of threads, tested against their Fletcher-32 checksums and widened to float. A chunk of
-/// which only some rows are wanted is read whole once, to test it, and in parts after that.
-/// Listing n chunks takes HDF5 1.10 time in n^2, so that of very many each is asked for when it is
-/// read. Chunks that are shuffled and deflated are always read whole, and inflated by the thread
-/// that asks. Datasets of another layout (repacked or compressed otherwise by another tool) go
-/// through HDF5.
-/// Thread-safe; refers to `file`.
+/// Chunk positions are listed through HDF5 once. The chunks are then read directly from the file,
+/// in any number of threads, verified against their Fletcher-32 checksums and widened to float. A
+/// chunk is read whole the first time, to verify it, and partially after that. Listing n chunks
+/// takes HDF5 1.10 O(n^2) time, so with very many chunks each position is queried when needed.
+/// Shuffled and deflated chunks are always read whole, and decompressed by the reading thread.
+/// Datasets with another layout (repacked or compressed differently by another tool) are read
+/// through HDF5. Thread-safe; refers to `file`.
 class ChunkReader {
  public:
-  /// @param cache  keeps inflated chunks of which only some rows were wanted; null: none are kept.
-  /// @throws FormatError  if the dataset is missing, or not float32, float64 or float16 of
-  ///                      two dimensions in the file itself.
+  /// @param cache  keeps decompressed chunks that are partially read; null: no caching.
+  /// @throws FormatError  if the dataset is missing, or is not a two-dimensional float32, float64
+  ///         or float16 dataset stored in the file itself.
   ChunkReader(const Hdf5File& file, const std::string& dataset,
               std::shared_ptr<ChunkCache> cache = nullptr);
   ~ChunkReader();
@@ -48,15 +47,15 @@ class ChunkReader {
   /// @throws FormatError  if a checksum is wrong; names the rows.
   void read(std::int64_t first, std::int64_t count, float* out) const;
 
-  /// Reads everything and adds one line to `problems` for every chunk that is damaged.
-  /// `on_bytes` is told the bytes of each chunk that was read.
+  /// Reads everything and appends one line to `problems` for every damaged chunk. Calls `on_bytes`
+  /// with the size of each chunk read.
   void verify(std::vector<std::string>& problems,
               const std::function<void(std::int64_t)>& on_bytes) const;
-  /// Whether chunks are read past HDF5, which has only listed them.
+  /// Returns true if chunks are read outside HDF5, which only listed them.
   bool is_direct() const { return is_direct_; }
 
  private:
-  /// What stands between the numbers and the file.
+  /// Filters applied to the stored values.
   enum class Filters { kNone, kChecksum, kDeflate, kOther };
   struct Place {
     std::uint64_t address;
@@ -71,12 +70,12 @@ class ChunkReader {
   bool has_known_layout(hid_t dataset) const;
   bool can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const;
   void read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const;
-  // These return true if the disk had to be waited for.
+  // These return true if the read had to wait for the disk.
   bool read_chunk(std::size_t chunk, float* out) const;
   bool read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
   bool read_deflated(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;
   bool is_listed() const { return !places_.empty(); }
-  /// The bytes of a chunk after shuffle and before deflate.
+  /// Returns the bytes of a chunk after shuffle and before deflate.
   ChunkCache::Chunk load_planes(std::size_t chunk, bool& waited) const;
   StoredChunk load_stored(std::size_t chunk, bool& waited) const;
   std::string rows_text(std::size_t chunk) const;
@@ -94,12 +93,12 @@ class ChunkReader {
   StorageType storage_ = StorageType::kFloat32;
   Filters filters_ = Filters::kOther;
   bool is_direct_ = false;        // chunks are read past HDF5's filters
-  std::size_t value_bytes_ = 0;   // of a chunk's values
+  std::size_t value_bytes_ = 0;   // per value of a chunk
   std::size_t stored_bytes_ = 0;  // of a chunk with its checksum, not deflated
   int descriptor_ = -1;           // HDF5's own, if the chunks are listed
   std::vector<Place> places_;     // of the chunks in the file; empty: not listed
   std::shared_ptr<ChunkCache> cache_;
-  mutable std::vector<std::atomic<char>> good_;  // chunks that were tested
+  mutable std::vector<std::atomic<char>> good_;  // chunks already verified
 };
 
 }  // namespace lime

@@ -31,7 +31,7 @@ void ChunkWriter::append(const ConstMatrixRef& rows) {
   for (Eigen::Index r = 0; r < rows.rows();) {
     if (chunk_.empty()) {
       const std::size_t bytes = static_cast<std::size_t>(chunk_rows_) * row_bytes_;
-      chunk_.reserve(bytes + sizeof(std::uint32_t));  // and a checksum
+      chunk_.reserve(bytes + sizeof(std::uint32_t));  // plus a checksum
       chunk_.resize(bytes);
     }
     const std::int64_t filled = num_rows_ - first_in_chunk_;
@@ -57,7 +57,7 @@ void ChunkWriter::end_rows() {
   if (left == 0) return;
   const std::size_t used = static_cast<std::size_t>(left) * row_bytes_;
   if (first_in_chunk_ == 0) {
-    // The only chunk: as small as its rows.
+    // The only chunk: shrink it to its rows.
     chunk_rows_ = left;
     chunk_.resize(used);
   }
@@ -133,8 +133,8 @@ void ChunkWriter::write_chunk(const RowRange& rows, const StoredChunk& chunk) {
       H5Fget_filesize(file, &after) < 0) {
     hdf5::fail_writing(Hdf5Access::path(file_), fmt::format("'{}' cannot be written", name_));
   }
-  // The chunk is what the file grew by, unless HDF5 has put structures of its own there too:
-  // add_data() tests this guess, and the trailer covers what it turns down.
+  // The file grew by exactly the chunk, unless HDF5 also wrote its own structures: add_data()
+  // verifies this assumption, and the trailer covers rejected extents.
   if (after == before + chunk.bytes.size()) {
     Hdf5Access::add_data(file_, {before, chunk.bytes.size(), chunk.checksum});
   }

@@ -18,12 +18,12 @@ namespace lime {
 
 /// Appends rows to one dataset of activations.
 ///
-/// Rows gather in a chunk that is converted to its type on disk, given HDF5's Fletcher-32 checksum
-/// and written past HDF5's own conversion, filters and cache, which would cost more than the disk.
-/// Holds one chunk of memory. Not thread-safe; refers to `file` and `queue`, which refers to this.
+/// Buffers rows in one chunk, converts it to its type on disk, adds HDF5's Fletcher-32 checksum and
+/// writes it outside HDF5's own conversion, filters and cache, which would cost more than the disk.
+/// Memory: one chunk. Not thread-safe; refers to `file` and `queue`, which refers to this.
 class ChunkWriter {
  public:
-  /// @param queue  compresses the chunks, also of other datasets of the file; null: none are.
+  /// @param queue  compresses the chunks, also for other datasets of the file; null: uncompressed.
   ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
               std::int64_t chunk_bytes, ChunkQueue* queue = nullptr);
 
@@ -31,7 +31,7 @@ class ChunkWriter {
   void append(const ConstMatrixRef& rows);
   /// Ends the last, partial chunk: no more rows follow.
   void end_rows();
-  /// Writes what is left and the dataset's attributes.
+  /// Writes the remaining chunk and the dataset's attributes.
   void finish();
 
   std::int64_t num_rows() const { return num_rows_; }

@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOpenFiles = 64;
 
-/// Of inflated chunks: of 1 MiB, as captures have them, two for each of 8 threads that read at
-/// different places.
+/// Bytes of decompressed chunks: for the usual 1 MiB chunks, two for each of 8 threads that read at
+/// different positions.
 constexpr std::size_t kCacheBytes = std::size_t{16} << 20;
 
 }  // namespace

@@ -20,14 +20,14 @@
 
 namespace lime {
 
-/// A plain file that holds rows: a shard, or a packed capture. Thread-safe.
+/// A plain file that contains rows: a shard or a packed capture. Thread-safe.
 class DataFile {
  public:
   DataFile(const std::filesystem::path& path, Hdf5Trial trial, std::shared_ptr<ChunkCache> cache)
       : file_(path, trial), cache_(std::move(cache)) {}
 
   const Hdf5File& file() const { return file_; }
-  /// The reader of one dataset, made at the first call. @throws FormatError
+  /// Returns the reader of one dataset, created at the first call. @throws FormatError
   const ChunkReader& activation(const std::string& site, int layer);
 
  private:
@@ -37,7 +37,7 @@ class DataFile {
   std::map<std::string, ChunkReader> readers_;
 };
 
-/// The plain files of one capture in row order, opened when needed and at most 64 at a time.
+/// The plain files of one capture in row order, opened on demand and at most 64 at a time.
 /// Thread-safe.
 class DataFiles {
  public:
@@ -53,7 +53,7 @@ class DataFiles {
   std::int64_t num_rows() const;
 
   /// @throws IoError      if the file is missing.
-  /// @throws FormatError  if it is cut short or belongs to another capture.
+  /// @throws FormatError  if it is truncated or belongs to another capture.
   std::shared_ptr<DataFile> open(std::size_t part);
 
  private:
@@ -62,12 +62,12 @@ class DataFiles {
   std::vector<Part> parts_;
   std::vector<ShardRecord> shards_;
   std::string identity_sha256_;
-  std::shared_ptr<ChunkCache> cache_;  // of all files
+  std::shared_ptr<ChunkCache> cache_;  // shared by all files
   std::mutex mutex_;
-  std::list<std::pair<std::size_t, std::shared_ptr<DataFile>>> open_;  // last used first
+  std::list<std::pair<std::size_t, std::shared_ptr<DataFile>>> open_;  // most recently used first
 };
 
-/// Throws unless every shard has a safe name, exists and has its size.
+/// Checks that every shard has a safe name, exists and has its recorded size.
 void check_shards_exist(const std::filesystem::path& capture, const CaptureTables& tables);
 
 }  // namespace lime

@@ -62,7 +62,7 @@ int layer_number(const std::string& name, const fs::path& path) {
   return layer;
 }
 
-/// Label, rows and classes of the points of `group`.
+/// Reads label, rows and classes of the points of `group`.
 CaptureEmbeddings read_points(const Hdf5File& file, const std::string& group) {
   CaptureEmbeddings capture;
   capture.label = file.string_attribute("label", group);
@@ -123,7 +123,7 @@ std::vector<CaptureEmbeddings> read_embeddings(const fs::path& path) {
   const Hdf5File file(path);
   check_is_embeddings(file);
   std::vector<std::string> names = file.groups("captures");
-  // As numbers: "10" stands behind "9".
+  // Numeric order: "10" follows "9".
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
   });

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// As many layers as a file of results or embeddings may count: what a config.json may have.
+/// Maximum number of layers in a results or embeddings file, as in config.json.
 inline constexpr int kMostLayers = 10'000;
 
 /// The embedding of one layer.
@@ -22,11 +22,11 @@ struct LayerEmbedding {
   double kl_divergence = 0.0;
 };
 
-/// The embeddings of one capture, with what each point is.
+/// The embeddings of one capture, with metadata per point.
 struct CaptureEmbeddings {
   std::string label;
   std::vector<std::int64_t> row;         ///< [points], rows of the capture
-  RowTable table;                        ///< of those rows; class_id: -1 where a row has none
+  RowTable table;                        ///< of those rows; class_id: -1 for rows without a class
   std::vector<std::string> class_names;  ///< of the capture; empty without classes
   std::vector<LayerEmbedding> layers;
 
@@ -38,10 +38,10 @@ struct CaptureEmbeddings {
 void write_embeddings(const std::filesystem::path& path,
                       const std::vector<CaptureEmbeddings>& captures);
 
-/// Reads what write_embeddings() wrote.
+/// Reads the file format of write_embeddings().
 /// @throws IoError
-/// @throws FormatError  if the file is of another format or schema, its parts differ in length, a
-///                      class or layer is none that there may be, or a point is not finite.
+/// @throws FormatError  if the file has another format or schema, its parts differ in length, a
+///         class or layer is out of range, or a point is not finite.
 std::vector<CaptureEmbeddings> read_embeddings(const std::filesystem::path& path);
 
 }  // namespace lime

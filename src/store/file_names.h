@@ -7,19 +7,20 @@
 
 namespace lime {
 
-// Of the names of files, only the endings that the formats have are left out. Any other belongs to
-// the name: "model-0.5" stays as it is, so that it is told from "model-0.7".
+// Only known extensions are removed from file names. Any other suffix belongs to the name:
+// "model-0.5" is kept, so that it differs from "model-0.7".
 
-/// The name of a capture without its folder and without `.h5` or `.hdf5`.
+/// Returns the file name of a capture without its folder and without `.h5` or `.hdf5`.
 std::string capture_stem(const std::filesystem::path& capture);
 
-/// The folder of a capture's shards, beside it: "out/run.shards" of "out/run.h5".
+/// Returns the folder of a capture's shards, next to it: "out/run.shards" for "out/run.h5".
 std::filesystem::path shard_folder_of(const std::filesystem::path& capture);
 
-/// The name of a file of results without its folder and without `.json`, `.csv`, `.tex` or `.txt`.
+/// Returns the name of a results file without its folder and without `.json`, `.csv`, `.tex` or
+/// `.txt`.
 std::string results_stem(const std::filesystem::path& results);
 
-/// What lies beside a file of results: "out/tsne.embeddings.h5" of "out/tsne.json".
+/// Returns the path of a file next to the results: "out/tsne.embeddings.h5" for "out/tsne.json".
 /// @param suffix  ".embeddings.h5"
 std::filesystem::path companion_of(const std::filesystem::path& results, std::string_view suffix);
 

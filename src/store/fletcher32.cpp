@@ -12,13 +12,13 @@ namespace {
 constexpr std::uint64_t kModulus = 65535;
 constexpr std::size_t kLanes = 64;
 constexpr std::size_t kStepBytes = kLanes * sizeof(std::uint16_t);
-/// Steps after which a lane's second sum may overflow: k (k + 1) / 2 * 65535 < 2^32.
+/// Maximum steps before a lane's second sum may overflow: k (k + 1) / 2 * 65535 < 2^32.
 constexpr std::size_t kMaxSteps = 360;
 
 struct Sums {
   std::uint64_t first = 0;   ///< mod 65535
   std::uint64_t second = 0;  ///< mod 65535
-  bool any = false;          ///< some word is not 0
+  bool any = false;          ///< true if some word is not 0
 };
 
 /// Appends `steps * kLanes` words. With K steps, L lanes and word w[k][l]:
@@ -72,8 +72,8 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
                                               std::to_integer<unsigned>(bytes[at + 1]) << 8));
   }
   if (at < bytes.size()) add_word(sums, std::to_integer<std::uint16_t>(bytes[at]));
-  // The sums above are over little-endian words. Swapping a word's bytes is multiplying it by 256
-  // modulo 65535, and so it is for the sums.
+  // The sums above are over little-endian words. Swapping a word's bytes multiplies it, and so the
+  // sums, by 256 modulo 65535.
   const auto finish = [&](std::uint64_t sum) {
     const std::uint64_t swapped = sum * 256 % kModulus;
     return static_cast<std::uint32_t>(swapped == 0 && sums.any ? kModulus : swapped);

@@ -25,8 +25,8 @@ void set_up_library() {
   H5PLset_loading_state(0);
 }
 
-/// What HDF5's error stack says: the description closest to the cause, errno where it tells, and
-/// whether memory was refused.
+/// Content of HDF5's error stack: the description closest to the cause, errno if present, and
+/// whether an allocation failed.
 struct ErrorDetail {
   std::string text;
   int code = 0;
@@ -56,7 +56,7 @@ ErrorDetail take_error() {
   return detail;
 }
 
-/// Throws where the operating system refused.
+/// Throws for errors of the operating system.
 void check_errno(const fs::path& path, std::string_view what, const ErrorDetail& detail) {
   if (detail.code == 0) return;
   throw IoError("store: '{}': {}: {}", path.string(), what, describe_errno(detail.code));
@@ -65,16 +65,16 @@ void check_errno(const fs::path& path, std::string_view what, const ErrorDetail&
 Id access_properties() {
   Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(properties.get(), H5F_LIBVER_V110, H5F_LIBVER_V110);
-  // Finished files are never written again and unfinished ones have a name of their own, so locks
-  // would only fail on file systems that have none.
+  // Finished files are never written again and unfinished ones have unique names, so locks would
+  // only fail on file systems without them.
   H5Pset_file_locking(properties.get(), false, true);
   H5Pset_meta_block_size(properties.get(), hsize_t{32} * 1024);
-  // No pool for small data: a chunk then lies where the file grew (see ChunkWriter::write_chunk).
+  // No pool for small data: a chunk is then at the end of the file (see ChunkWriter::write_chunk).
   H5Pset_small_data_block_size(properties.get(), 0);
   return properties;
 }
 
-/// The link `parent/name` leads to an object in the same file.
+/// Returns true if the link `parent/name` leads to an object in the same file.
 bool is_hard_link(hid_t parent, const std::string& name) {
   if (H5Lexists(parent, name.c_str(), H5P_DEFAULT) <= 0) return false;
   H5L_info_t info{};
@@ -101,7 +101,8 @@ std::recursive_mutex& library_mutex() {
   return mutex;
 }
 
-/// HDF5 reads a chunk whole, and asks for its memory before it looks for its bytes.
+/// Checks the size of a chunk. HDF5 reads a chunk whole, and allocates its memory before it looks
+/// for its bytes.
 void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t dataset,
                       hid_t properties) {
   if (H5Pget_layout(properties) != H5D_CHUNKED) return;
@@ -125,7 +126,7 @@ void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t datas
 Lock::Lock() : lock_(library_mutex()) {
   static const bool ready = (set_up_library(), true);
   (void)ready;
-  // Debian's HDF5 keeps an error stack, and whether it prints, per thread.
+  // Debian's HDF5 has an error stack, and its print setting, per thread.
   thread_local const bool quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   (void)quiet;
 }
@@ -202,7 +203,7 @@ Id create_file(const fs::path& path, const fs::path& shown) {
   const Id creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
   Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
-  // Here, because closing the properties would clear HDF5's reason.
+  // Before the properties are closed, which would clear HDF5's error.
   if (!file) fail_writing(shown, "cannot be written");
   return file;
 }
@@ -358,7 +359,7 @@ void make_groups(hid_t file, const std::string& name) {
     if (H5Lexists(file, group.c_str(), H5P_DEFAULT) > 0) continue;
     const Id made(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                   H5Gclose);
-    if (!made) return;  // creating what lies in it fails next, and says why
+    if (!made) return;  // creating an object in it fails next, with the reason
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Private to src/store: the C library's handles, its one lock and its errors.
+// Private to src/store: the C library's handles, the global lock and error handling.
 
 #include <hdf5.h>
 
@@ -18,24 +18,25 @@
 
 namespace lime::hdf5 {
 
-/// Deflate shrinks by at most 1032; a dataset that claims more than that of its file was not
-/// written by anyone honest.
+/// Maximum compression ratio of deflate; a dataset that claims a larger one is malicious or
+/// corrupt.
 inline constexpr std::int64_t kMaxCompression = 1032;
 
-/// Held around every call into HDF5, which Debian builds without thread safety. Recursive, so that
-/// functions that hold it may call each other. The first one made sets the library up: no error
+/// Held during every call into HDF5, which Debian builds without thread safety. Recursive, so that
+/// functions that hold it may call each other. The first lock initialises the library: no error
 /// printing, no filter plug-ins, no work at exit.
 class Lock {
  public:
   Lock();
-  /// To be called in the child where this thread has forked under the lock: it is another's there.
+  /// Recreates the lock in a forked child. Required if this thread forked while holding it: in the
+  /// child another thread appears to own it.
   static void renew_after_fork();
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
-/// Owns a handle. Closes it under the lock.
+/// Owns a handle and closes it under the lock.
 class Id {
  public:
   using Close = herr_t (*)(hid_t);
@@ -47,7 +48,7 @@ class Id {
 
   hid_t get() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
-  /// Closes now; false if HDF5 reports an error.
+  /// Closes the handle now; returns false if HDF5 reports an error.
   bool reset();
 
  private:
@@ -55,64 +56,64 @@ class Id {
   Close close_ = nullptr;
 };
 
-/// HDF5 got no memory for what a file asks for.
+/// HDF5 could not allocate the memory that a file requires.
 class OutOfMemory : public FormatError {
  public:
   using FormatError::FormatError;
 };
 
-/// Turn HDF5's error stack into an exception "store: 'PATH': what: detail" and clear it: IoError
-/// where the operating system refused, else FormatError while reading (OutOfMemory where HDF5 says
-/// so), IoError while writing.
+/// Converts HDF5's error stack to an exception "store: 'PATH': what: detail" and clears it: IoError
+/// for errors of the operating system, else FormatError while reading (OutOfMemory if HDF5 reports
+/// it), IoError while writing.
 [[noreturn]] void fail_reading(const std::filesystem::path& path, std::string_view what);
 [[noreturn]] void fail_writing(const std::filesystem::path& path, std::string_view what);
 
-/// Opens an existing file for reading. @throws IoError, FormatError  (missing, foreign, cut short)
+/// Opens an existing file for reading. @throws IoError, FormatError  (missing, foreign, truncated)
 Id open_file(const std::filesystem::path& path);
-/// Creates a file in the format of HDF5 1.10, whose structures carry checksums of their own.
-/// Equal calls give equal bytes: no times are stored.
-/// @param shown  its name in errors: what the file is to become. @throws IoError
+/// Creates a file in the format of HDF5 1.10, whose structures have their own checksums. Equal
+/// calls give equal bytes: no times are stored.
+/// @param shown  file name for error messages: the final path. @throws IoError
 Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
-/// Closes a file that could not be written, without writing any further: HDF5 would otherwise try
-/// again for ever to flush what did not fit.
+/// Closes a file that could not be written, without further writes: HDF5 would otherwise retry
+/// forever to flush the rest.
 void discard_file(Id& file);
 
-/// Opens `name`, each part of which must be a plain (hard) link: others could lead out of the file.
+/// Opens `name`, each part of which must be a hard link: others could lead out of the file.
 Id open_object(const Hdf5File& file, const std::string& name);
-/// The same, but an empty Id if there is no such object.
+/// Opens the object, or returns an empty Id if it does not exist.
 Id find_object(const Hdf5File& file, const std::string& name);
 Id open_dataset(const Hdf5File& file, const std::string& name);
-/// The same, but the data must lie in this file: no external files, no virtual layout.
+/// Opens a dataset whose data is in this file: no external files, no virtual layout.
 Id open_plain_dataset(const Hdf5File& file, const std::string& name);
 
 std::vector<std::int64_t> shape_of(hid_t dataset);
-/// binary16 as h5py's np.float16 writes it.
+/// Returns binary16 as written by h5py's np.float16.
 Id half_type();
 bool is_half(hid_t type);
 
-/// Native memory type of T.
+/// Returns the native memory type of T.
 template <typename T>
 hid_t native_type();
 
-/// Creation properties of datasets: no times, so that equal data give equal bytes.
+/// Returns creation properties of datasets: no times, so that equal data gives equal bytes.
 Id dataset_properties();
-/// Makes the groups on the way to `name` that are missing, and `name` itself if it ends in '/'.
+/// Creates the missing groups on the path to `name`, and `name` itself if it ends in '/'.
 void make_groups(hid_t file, const std::string& name);
 
 }  // namespace lime::hdf5
 
 namespace lime {
 
-/// Gives src/store the handles of the public wrappers.
+/// Gives src/store access to the handles of the public wrappers.
 class Hdf5Access {
  public:
   static hid_t id(const Hdf5File& file);
   static hid_t id(const Hdf5Writer& file);
-  /// The name to show in errors: the final one.
+  /// Returns the path for error messages: the final one.
   static const std::filesystem::path& path(const Hdf5Writer& file);
-  /// commit() shall append a trailer; see trailer.h.
+  /// Makes commit() append a trailer; see trailer.h.
   static void want_trailer(Hdf5Writer& file);
-  /// Says that these bytes carry a checksum of their own.
+  /// Registers bytes that have their own checksum.
   static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
 };
 

@@ -66,7 +66,7 @@ std::int64_t size_of(const Hdf5File& file) {
   return static_cast<std::int64_t>(std::filesystem::file_size(file.path(), ignored));
 }
 
-/// Number of values, after a check that the file can hold them.
+/// Returns the number of values, after checking that the file can contain them.
 std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
                          const std::vector<std::int64_t>& shape, std::size_t bytes_per_value) {
   const std::int64_t file_size = size_of(file);

@@ -14,22 +14,21 @@
 
 namespace lime {
 
-/// Whether a file is first read in a child process, where HDF5 may crash without harm.
+/// Whether a file is first read in a child process, so that a crash of HDF5 is harmless.
 enum class Hdf5Trial {
-  kFirst,  ///< it may come from anywhere
-  kDone    ///< this process has written it, or has opened it before
+  kFirst,  ///< the file is untrusted
+  kDone    ///< this process has written it, or has already opened it
 };
 
 /// Reads any HDF5 file: small files, golden data of tests, embeddings.
 ///
-/// Objects are named by their path in the file ("logits", "activations/values/003"). Every method
-/// names the file and the object when it throws. Links that leave the file are not followed and
-/// filter plug-ins are never loaded.
-/// Thread-safe: all calls take the one lock of the process, because HDF5 itself is not.
+/// Objects are named by their path in the file ("logits", "activations/values/003"). All exceptions
+/// name the file and the object. Links that leave the file are not followed and filter plug-ins are
+/// never loaded. Thread-safe: all calls lock one global mutex, because HDF5 itself is not.
 class Hdf5File {
  public:
   /// @throws IoError      if the file is missing or cannot be read.
-  /// @throws FormatError  if it is not HDF5, cut short, or made so that HDF5 crashes at it.
+  /// @throws FormatError  if it is not HDF5, is truncated, or makes HDF5 crash.
   explicit Hdf5File(const std::filesystem::path& path, Hdf5Trial trial = Hdf5Trial::kFirst);
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
@@ -37,30 +36,30 @@ class Hdf5File {
 
   const std::filesystem::path& path() const;
 
-  /// True if a group or dataset of that name exists in this file.
+  /// Returns true if the file has a group or dataset of that name.
   bool has(const std::string& name) const;
-  /// Names of the members of `group`, sorted.
+  /// Returns the names of the members of `group`, sorted.
   std::vector<std::string> groups(const std::string& group = "/") const;
   std::vector<std::string> datasets(const std::string& group = "/") const;
   std::vector<std::string> attributes(const std::string& object = "/") const;
 
-  /// Sizes of the dimensions; empty for a scalar.
+  /// Returns the size of each dimension; empty for a scalar.
   std::vector<std::int64_t> shape(const std::string& dataset) const;
-  /// The first of the dimensions; 0 for a scalar.
+  /// Returns the size of the first dimension; 0 for a scalar.
   std::int64_t num_rows(const std::string& dataset) const;
-  /// True for floating-point data, false for integers and text.
+  /// Returns true for floating-point data, false for integers and text.
   bool is_float(const std::string& dataset) const;
 
   /// Reads the whole dataset, converted to T, in row-major order.
   /// T: float, double, or a signed or unsigned integer of 8 to 64 bits.
-  /// @throws FormatError  if the dataset is missing (lists what there is) or is not numeric.
+  /// @throws FormatError  if the dataset is missing (lists the existing ones) or is not numeric.
   template <typename T>
   std::vector<T> read(const std::string& dataset) const;
-  /// Reads a dataset of two dimensions [rows, columns]; one of one dimension becomes [1, columns];
-  /// more dimensions are flattened into rows, the last staying the columns.
+  /// Reads a dataset as a matrix [rows, columns]. One dimension becomes [1, columns]; of more than
+  /// two, the last becomes the columns and the others are flattened.
   MatrixF read_matrix(const std::string& dataset) const;
   MatrixD read_matrix_double(const std::string& dataset) const;
-  /// Reads a dataset of text, fixed or variable in length.
+  /// Reads a dataset of fixed-length or variable-length text.
   std::vector<std::string> read_strings(const std::string& dataset) const;
 
   bool has_attribute(const std::string& name, const std::string& object = "/") const;
@@ -77,10 +76,9 @@ class Hdf5File {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes a small HDF5 file, whole or not at all: nothing stands under the final name before
-/// commit(). Groups on the way to a name are made as needed; numbers carry Fletcher-32
-/// checksums, which HDF5 does not offer for text. Thread-safe in the same way as Hdf5File, but
-/// meant for one thread.
+/// Writes a small HDF5 file atomically: the final path does not exist before commit(). Missing
+/// groups are created; numbers have Fletcher-32 checksums, which HDF5 does not support for text.
+/// Thread-safe like Hdf5File, but intended for one thread.
 class Hdf5Writer {
  public:
   /// @throws IoError
@@ -96,17 +94,17 @@ class Hdf5Writer {
   template <typename T>
   void write(const std::string& dataset, std::span<const T> values,
              const std::vector<std::int64_t>& shape);
-  /// One dimension.
+  /// Writes a one-dimensional dataset.
   template <typename T>
   void write_column(const std::string& dataset, const std::vector<T>& values) {
     write<T>(dataset, values, {static_cast<std::int64_t>(values.size())});
   }
   void write_matrix(const std::string& dataset, const ConstMatrixRef& matrix);
   void write_matrix(const std::string& dataset, const ConstMatrixRefD& matrix);
-  /// UTF-8, variable length, one dimension.
+  /// Writes variable-length UTF-8 texts, one dimension.
   void write_strings(const std::string& dataset, std::span<const std::string> texts);
 
-  /// Attributes of the existing group or dataset `object`.
+  /// Sets an attribute of the existing group or dataset `object`.
   void set_attribute(const std::string& name, std::string_view text,
                      const std::string& object = "/");
   void set_attribute(const std::string& name, std::span<const std::string> texts,

@@ -25,8 +25,8 @@ struct Hdf5Writer::Impl {
   Id file;
   bool wants_trailer = false;
   std::vector<ChecksummedExtent> data;
-  std::uint64_t given = 0;    // bytes of the file that the system was asked to write to disk
-  std::uint64_t dropped = 0;  // bytes that are on disk and no longer in memory
+  std::uint64_t given = 0;    // bytes of the file whose write-back was started
+  std::uint64_t dropped = 0;  // bytes on disk and dropped from the page cache
 
   explicit Impl(const std::filesystem::path& path)
       : target(path), file(hdf5::create_file(target.temporary(), path)) {}
@@ -43,13 +43,13 @@ namespace {
 
 constexpr hsize_t kChunkBytes = 1 << 20;
 
-/// Data go to disk in windows of so many bytes: while one is being written, the next one fills.
+/// Data is written back in windows of this size: one fills while the previous one is written.
 constexpr std::uint64_t kWindowBytes = 64 << 20;
 
-/// Asks the system to write the last window to disk, waits until the one before it is there, and
-/// gives its memory back. So the sync at the end has little left to do, a slow disk slows the
-/// writer instead of filling memory with its backlog, and a large capture does not push everything
-/// else out of the page cache. Failures show at the sync.
+/// Starts the write-back of the last window, waits for the one before it, and drops it from the
+/// page cache. So the final sync has little left to do, a slow disk slows the writer instead of
+/// filling memory with its backlog, and a large capture does not evict everything else from the
+/// page cache. Errors are reported at the sync.
 void write_behind(int descriptor, std::uint64_t end, std::uint64_t& given, std::uint64_t& dropped) {
   const auto offset = [](std::uint64_t bytes) { return static_cast<off64_t>(bytes); };
   ::sync_file_range(descriptor, offset(given), offset(end - given), SYNC_FILE_RANGE_WRITE);
@@ -63,7 +63,7 @@ void write_behind(int descriptor, std::uint64_t end, std::uint64_t& given, std::
   given = end;
 }
 
-/// True if the extent's checksum lies where it should. Asked while the bytes are still in memory.
+/// Returns true if the extent's checksum is at its end. Called while the bytes are still in memory.
 bool holds_checksum(int descriptor, const ChecksummedExtent& extent) {
   std::uint32_t stored = 0;
   if (extent.size < sizeof stored) return false;
@@ -76,7 +76,7 @@ std::vector<hsize_t> to_hsize(const std::vector<std::int64_t>& shape) {
   return {shape.begin(), shape.end()};
 }
 
-/// Chunks of whole rows, about kChunkBytes each, so that the data can carry checksums.
+/// Returns chunks of whole rows, about kChunkBytes each, so that the data can have checksums.
 std::vector<hsize_t> chunk_of(std::vector<hsize_t> dims, std::size_t bytes_per_value) {
   const hsize_t row =
       std::accumulate(dims.begin() + 1, dims.end(), hsize_t{bytes_per_value}, std::multiplies<>());
@@ -90,7 +90,7 @@ Id open_for_attribute(const Hdf5Writer& writer, const std::string& object) {
   return id;
 }
 
-/// An attribute of the given type: scalar, or of one dimension with `count` entries.
+/// Creates an attribute of the given type: scalar, or one-dimensional with `count` entries.
 Id create_attribute(const Id& owner, const std::string& name, hid_t type, const hsize_t* count) {
   const Id space(count == nullptr ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, count, nullptr),
                  H5Sclose);
@@ -170,7 +170,7 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const T> values,
     H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
     H5Pset_fletcher32(properties.get());
   } else {
-    // Lies in the object's header, which has a checksum.
+    // Stored in the object's header, which has a checksum.
     H5Pset_layout(properties.get(), H5D_COMPACT);
   }
   hdf5::make_groups(impl_->file.get(), dataset);

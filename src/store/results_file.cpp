@@ -86,7 +86,7 @@ std::string results_to_json(const Results& results) {
   }
   document["options"] = results_value(results.options);
   document["provenance"] = results_value(results.provenance);
-  // One row per line: as easy on the eye and on diff as a table.
+  // One row per line, which is readable and diffs well.
   const auto dump = [](const Json& value, int indent) {
     return value.dump(indent, ' ', false, Json::error_handler_t::replace);
   };
@@ -164,7 +164,7 @@ std::string results_to_csv(const Results& results) {
 }
 
 Json results_value(const Json& value) {
-  // JSON has neither NaN nor infinities, and a null would not tell them from an absent value.
+  // JSON has neither NaN nor infinities, and null would be indistinguishable from an absent value.
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     return fmt::format("{}", value.get<double>());
   }

@@ -9,16 +9,16 @@
 
 namespace lime {
 
-/// One file that results were computed from.
+/// An input file of a results file.
 struct ResultsInput {
   std::string path;
   std::string sha256;
   std::string label;
-  std::string text_sha256 = {};  ///< of the text that a capture was made of; empty: not known
+  std::string text_sha256 = {};  ///< of the text that was captured; empty: unknown
 };
 
-/// A table of numbers with where they came from, as it lies on disk: schema "lime-results/1",
-/// JSON that pandas and jq read (docs/results_format.md).
+/// A table of numbers with provenance, stored as JSON with schema "lime-results/1", readable by
+/// pandas and jq (docs/results_format.md).
 struct Results {
   std::string metric;  ///< "entropy", "separability", ...
   std::vector<ResultsInput> inputs;
@@ -27,28 +27,29 @@ struct Results {
   std::vector<Json> rows;            ///< flat objects: numbers, text, true/false or null
 };
 
-/// Writes `results` whole or not at all. NaN and infinities become the texts "nan", "inf", "-inf".
+/// Writes `results` atomically. NaN and infinities become the strings "nan", "inf", "-inf".
 /// @throws InvalidArgument  if a row is not a flat object.
 /// @throws IoError
 void write_results(const std::filesystem::path& path, const Results& results);
 std::string results_to_json(const Results& results);
 
 /// @throws IoError
-/// @throws FormatError  if it is not JSON, of another schema, or breaks the format; names the key.
+/// @throws FormatError  if it is not JSON or violates the schema; names the key.
 Results read_results(const std::filesystem::path& path);
 
-/// Columns of all rows in the order in which they first appear.
+/// Returns the columns of all rows in order of first appearance.
 std::vector<std::string> results_columns(const Results& results);
 
-/// One header line and one line per row, RFC 4180 with '\n'; an absent value is an empty cell.
-/// Numbers have as many digits as it takes to read back the same double.
+/// Formats results as CSV: one header line and one line per row, RFC 4180 with '
+/// '; an absent value is an empty cell. Numbers have enough digits to parse back to the same
+/// double.
 std::string results_to_csv(const Results& results);
 
-/// `value` with NaN and infinities replaced by the texts that stand for them in files.
+/// Returns `value` with NaN and infinities replaced by their strings.
 Json results_value(const Json& value);
 
-/// The number in `row` under `key`, "nan", "inf" and "-inf" included.
-/// @throws FormatError  if there is none.
+/// Returns the number in `row` under `key`, including "nan", "inf" and "-inf".
+/// @throws FormatError  if it is absent or not a number.
 double results_number(const Json& row, const std::string& key);
 
 }  // namespace lime

@@ -26,7 +26,7 @@ bool is_digits(std::string_view text) {
                                       [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
-/// "00000.h5", "00000.json", "manifest.json" and what a killed run left of them.
+/// Matches "00000.h5", "00000.json", "manifest.json" and their temporary files.
 bool is_ours(std::string_view name) {
   if (name.starts_with('.')) {
     const std::size_t end = name.find(".part-");
@@ -79,7 +79,7 @@ std::optional<Json> ShardFolder::read_manifest() const {
     if (!is_manifest(manifest)) {
       throw FormatError("{}: is not a manifest of schema '{}'", where, kManifestSchema);
     }
-    capture_info_from_json(manifest["info"], where);  // rather now than when all is computed
+    capture_info_from_json(manifest["info"], where);  // fail now rather than at the end
     return manifest;
   } catch (const FormatError& error) {
     throw FormatError("store: {}; remove its folder to begin anew", error.what());
@@ -118,7 +118,7 @@ std::optional<ShardRecord> ShardFolder::finished(int shard) const {
   try {
     record = shard_record_from_json(read_json_file(file), "'" + file.string() + "'");
   } catch (const FormatError&) {
-    return std::nullopt;  // the shard is written anew, and its record too
+    return std::nullopt;  // the shard and its record are rewritten
   }
   const auto bytes = fs::file_size(shard_path(shard), error);
   if (error || static_cast<std::int64_t>(bytes) != record.bytes || record.shard != shard) {

@@ -27,7 +27,7 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
   if (capture_plan.info.compression == Compression::kDeflate) {
     queue.emplace(options.compress_threads);
   }
-  // The queue refers to the writers: they must not move.
+  // The queue refers to the writers, so they must not move.
   chunks.reserve(capture_plan.activations.size());
   for (const ActivationInfo& activation : capture_plan.activations) {
     chunks.emplace_back(*file, activation, capture_plan.info.storage, options.chunk_bytes,
@@ -139,7 +139,7 @@ void ShardWriter::finish() {
   impl_->tables.offsets =
       sequence_offsets(impl_->rows.sequence, impl_->first_sequence, impl_->tables.sequences.size());
   if (impl_->queue) {
-    // The last chunks of all datasets are compressed at the same time.
+    // Compress the last chunks of all datasets concurrently.
     for (ChunkWriter& chunk : impl_->chunks) chunk.end_rows();
   }
   for (ChunkWriter& chunk : impl_->chunks) chunk.finish();

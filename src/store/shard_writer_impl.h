@@ -26,7 +26,7 @@ struct ShardWriter::Impl {
   Impl(const ShardFolder& shard_folder, const CapturePlan& capture_plan, const ShardStart& start,
        const CaptureWriterOptions& options);
 
-  /// Throws InvalidArgument if the batches did not add up.
+  /// Throws InvalidArgument if the batches are incomplete.
   void check_complete() const;
 
   ShardFolder folder;
@@ -38,10 +38,10 @@ struct ShardWriter::Impl {
   CaptureTables tables;  // sequences and statistics
   std::optional<Hdf5Writer> file;
   std::vector<ChunkWriter> chunks;  // refer to *file: destroyed first
-  std::optional<ChunkQueue> queue;  // refers to them; none where nothing is compressed
+  std::optional<ChunkQueue> queue;  // refers to them; none if uncompressed
 };
 
-/// Number of the first row of each sequence, and the number of rows.
+/// Returns the first row of each sequence, then the number of rows.
 std::vector<std::int64_t> sequence_offsets(const std::vector<std::int32_t>& row_sequences,
                                            std::int64_t first_sequence, std::size_t num_sequences);
 

@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kMagic = "LIMEEND1";
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + kMagic.size();
 
-/// [[offset, size], ...] in the order of the file; neighbours become one.
+/// Returns [[offset, size], ...] in file order; adjacent extents are merged.
 Json merged(std::vector<ChecksummedExtent> data) {
   std::sort(data.begin(), data.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
@@ -45,7 +45,8 @@ Json merged(std::vector<ChecksummedExtent> data) {
   return list;
 }
 
-/// Digest of `bytes` outside of the extents; an empty text if they are not ascending and inside.
+/// Returns the digest of `bytes` outside of the extents; empty if they are not ascending and in
+/// range.
 std::string digest_of_rest(std::string_view bytes, const Json& data) {
   Sha256 hash;
   std::uint64_t at = 0;

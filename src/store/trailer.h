@@ -17,16 +17,17 @@ struct ChecksummedExtent {
 };
 
 /// Appends to a closed HDF5 file a digest of all its bytes outside of `data` (chunks of
-/// activations, which carry checksums of their own; the caller has seen them in their places).
+/// activations, which have their own checksums and whose positions the caller has verified).
 ///
 ///   HDF5 bytes | {"data": [[offset, size], ...], "sha256": "..."} | length, 8 bytes | "LIMEEND1"
 ///
-/// HDF5 ignores what follows its end of file. The digest is tested before HDF5 sees the file,
-/// because HDF5 1.10 can be crashed by flipped bytes in its unprotected parts (texts, virtual
-/// datasets). @throws IoError
+/// HDF5 ignores bytes after its end of file. The digest is verified before HDF5 opens the file,
+/// because corruption of its unprotected parts (texts, virtual datasets) can crash HDF5 1.10.
+/// @throws IoError
 void append_trailer(const std::filesystem::path& path, std::vector<ChecksummedExtent> data);
 
-/// @return false if the file has no trailer, as when another program wrote or repacked it.
+/// Verifies the trailer.
+/// @return false if the file has no trailer, e.g. when written or repacked by another program.
 /// @throws FormatError  if the bytes do not match the digest.
 /// Cost: reads all but the data. Thread-safe.
 bool check_trailer(const std::filesystem::path& path);

@@ -33,19 +33,20 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 constexpr int kMaxObjects = 100'000;
-/// Of waiting for anything but the processor: a slow disk, or a lock that another thread held when
-/// the child was forked. Neither is the file's fault, so it then counts as not tried.
+/// Limit of waiting for anything but the CPU: a slow disk, or a lock that another thread held when
+/// the child was forked. Neither is the file's fault, so the file then counts as not tried.
 constexpr unsigned kMostSeconds = 10;
-/// A child that has computed for so long meanwhile waited for the processor, and may go on.
+/// A child that used this much CPU time since the last alarm was waiting for the CPU, and
+/// continues.
 constexpr std::int64_t kComputing = 1'000'000;  // nanoseconds
 constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
-constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes
+constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes each
 
 constexpr int kOutOfMemory = 3;
 constexpr int kNotListed = 4;
 
-/// Walks through a file in the child. What HDF5 reports as an error is passed over, but for lists:
-/// what is not listed here could still be found by its name, and would not have been tried.
+/// Walks through a file in the child. Errors that HDF5 reports are ignored, except in listings: an
+/// object missing there could still be opened by name, untried.
 class TrialWalk {
  public:
   explicit TrialWalk(const Hdf5File& file) : file_(file) {}
@@ -64,14 +65,14 @@ class TrialWalk {
   }
 
  private:
-  /// Ends the child where memory has run out: whoever read on would ask for it again.
+  /// Exits the child if memory runs out, since the next reader would run out as well.
   static void attempt(const std::function<void()>& read) {
     try {
       read();
     } catch (const hdf5::OutOfMemory&) {
       ::_exit(kOutOfMemory);
     } catch (const Error&) {
-      // Whoever reads it next says the same.
+      // The next reader reports the same error.
     }
   }
 
@@ -98,12 +99,12 @@ class TrialWalk {
     });
   }
 
-  /// Piece by piece along the first dimension.
+  /// Reads a dataset piece by piece along the first dimension.
   void read_numbers(const std::string& name) {
     const hdf5::Id dataset = hdf5::open_plain_dataset(file_, name);
     const std::vector<std::int64_t> shape = hdf5::shape_of(dataset.get());
     const hdf5::Id space(H5Dget_space(dataset.get()), H5Sclose);
-    std::int64_t row = 1;  // values of an entry of the first dimension
+    std::int64_t row = 1;  // values per entry of the first dimension
     for (std::size_t i = 1; i < shape.size(); ++i) {
       if (shape[i] < 0 || shape[i] > kMostValues / row) return;
       row = std::max<std::int64_t>(row * shape[i], 1);
@@ -133,7 +134,7 @@ class TrialWalk {
   int num_objects_ = 0;
 };
 
-/// Bytes of private memory that this process has mapped; 0 where the system does not say.
+/// Returns the bytes of private memory that this process has mapped; 0 if unknown.
 [[maybe_unused]] rlim_t data_size() {
   std::ifstream status("/proc/self/statm");
   rlim_t pages = 0;
@@ -152,7 +153,7 @@ std::int64_t computed_nanoseconds() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Ends the child unless it has computed since the last alarm.
+/// Exits the child unless it has used CPU time since the last alarm.
 void end_if_waiting(int signal) {
   static std::int64_t before = 0;
   const std::int64_t now = computed_nanoseconds();
@@ -164,14 +165,15 @@ void end_if_waiting(int signal) {
   ::alarm(kMostSeconds);
 }
 
-/// Of processor time for the smallest file; more is for machines that are very slow, as valgrind's.
+/// Returns the CPU time limit for the smallest file; can be raised for slow machines such as
+/// valgrind.
 int least_seconds() {
   constexpr const char* kVariable = "LIME_TRIAL_SECONDS";
   const std::optional<std::string> given = environment_variable(kVariable);
   return given ? environment_number(kVariable, *given, 1, 3600) : 1;
 }
 
-/// Processor time and memory that an honest file of this size leaves far behind.
+/// Sets limits of CPU time and memory far above the needs of a valid file of this size.
 void limit_resources(const std::filesystem::path& path, int seconds) {
   std::error_code ignored;
   const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
@@ -185,7 +187,7 @@ void limit_resources(const std::filesystem::path& path, int seconds) {
   ::alarm(kMostSeconds);
 }
 
-/// One state of one file: changing what it holds changes its ctime.
+/// State of a file: changing the content changes its ctime.
 using FileState = std::array<std::int64_t, 6>;
 
 std::optional<FileState> state_of(const std::filesystem::path& path) {
@@ -199,10 +201,10 @@ std::optional<FileState> state_of(const std::filesystem::path& path) {
                    status.st_ctim.tv_nsec};
 }
 
-/// What this process knows of files that it has tried.
+/// Results of the files that this process has tried.
 class TriedFiles {
  public:
-  /// What became of the child, empty where nothing did; no value if the file was not tried.
+  /// Returns the outcome of the child, empty for success; no value if the file was not tried.
   std::optional<std::string> find(const FileState& file) {
     const std::lock_guard guard(mutex_);
     const auto found = outcomes_.find(file);
@@ -235,15 +237,16 @@ TriedFiles& tried_files() {
     const Hdf5File file(path, Hdf5Trial::kDone);
     TrialWalk(file).visit_group("/", 0);
   } catch (const Error&) {
-    // Whoever opens it next says the same.
+    // The next reader reports the same error.
   } catch (const std::exception&) {
     ::_exit(kOutOfMemory);
   }
   ::_exit(0);
 }
 
-/// False where a child could wait for ever: the allocators of GCC's address and thread sanitizers
-/// stay locked in a child that is forked while another thread allocates. The system's does not.
+/// Returns false if a child could wait forever: the allocators of GCC's address and thread
+/// sanitizers stay locked in a child that is forked while another thread allocates. The system's
+/// allocator does not.
 bool can_fork() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::error_code ignored;
@@ -254,7 +257,7 @@ bool can_fork() {
 #endif
 }
 
-/// What became of the child that read the file; empty where it came to its end.
+/// Returns the outcome of the child that read the file; empty if it finished.
 std::string outcome_in_child(const std::filesystem::path& path) {
   const int seconds = least_seconds();
   pid_t child = 0;

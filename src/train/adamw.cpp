@@ -15,12 +15,12 @@
 namespace lime {
 namespace {
 
-/// What one step does to all weights of a parameter.
+/// Factors of one step that are the same for all weights of a parameter.
 struct Update {
   double beta1, beta2, epsilon;
   double gradient_factor;
-  double kept;  ///< share of the weights that decay leaves
-  double rate;  ///< with the correction of the first moment
+  double kept;  ///< fraction of the weights after decay
+  double rate;  ///< includes the bias correction of the first moment
   double square_correction;
 };
 
@@ -28,8 +28,8 @@ struct UpdatedTensors {
   at::Tensor weights, gradient, mean, square;
 };
 
-/// Numbers per block of a loop over a parameter: fixed, so that each meets the same code, and sums
-/// have the same order, for any number of threads.
+/// Elements per block of a loop over a parameter: fixed, so that each element runs the same code,
+/// and sums have the same order, for any number of threads.
 constexpr std::int64_t kBlock = 4096;
 
 bool has_kernel(const at::Tensor& tensor) {
@@ -132,7 +132,7 @@ bool is_router_parameter(std::string_view name) {
 }
 
 bool is_decayed(std::string_view name, std::int64_t num_dimensions) {
-  // Norms' gains and biases have one dimension; the others mix layers or streams.
+  // Gains of norms and biases have one dimension; the others mix layers or streams.
   return num_dimensions >= 2 && !is_router_parameter(name) &&
          name.find(".dwa_modules.") == std::string_view::npos && !name.ends_with(".static_alpha");
 }
@@ -154,7 +154,7 @@ AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& opt
 }
 
 void AdamW::zero_gradients() {
-  // Not set to zero: the next backward pass then hands over its own memory.
+  // Not set to zero: the next backward pass then moves its own tensor in.
   for (Slot& slot : slots_) slot.parameter.mutable_grad().reset();
 }
 

@@ -13,7 +13,7 @@ std::vector<ArithmeticAccuracy> arithmetic_accuracy(
     std::span<const ArithmeticExpression> expressions, const ProgressFn& on_progress,
     std::stop_token stop) {
   std::vector<std::vector<std::int32_t>> prompts;
-  std::vector<std::vector<std::int32_t>> references;  // what should be written, `</s>` included
+  std::vector<std::vector<std::int32_t>> references;  // expected completions, `</s>` included
   std::size_t longest = 0;
   for (const ArithmeticExpression& expression : expressions) {
     prompts.push_back(vocabulary.prompt(expression));

@@ -14,29 +14,29 @@
 
 namespace lime {
 
-/// How well a model solves expressions of one number of operands.
+/// Accuracy on expressions with a given number of operands.
 struct ArithmeticAccuracy {
   int operands = 0;
   std::int64_t count = 0;
-  std::int64_t correct = 0;     ///< the answer at the end is the value
+  std::int64_t correct = 0;     ///< the final answer is the value
   std::int64_t unfinished = 0;  ///< no `= integer </s>` at the end within the limit
-  std::int64_t exact = 0;       ///< every step is as in solution()
+  std::int64_t exact = 0;       ///< every step matches solution()
 
-  /// Share of `correct`, in [0, 1].
+  /// Returns the fraction of `correct`, in [0, 1].
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(count); }
 };
 
-/// Lets the model write the solution of each expression, greedily, and reads the answer from its
-/// end. A solution may take up to twice the tokens of the longest reference.
+/// Generates the solution of each expression greedily and parses the answer at its end. A solution
+/// may have up to twice the tokens of the longest reference.
 ///
-/// @return one entry per number of operands that occurs, ascending.
+/// @return one entry per number of operands present, ascending.
 /// @throws Interrupted  if `stop` was requested.
 std::vector<ArithmeticAccuracy> arithmetic_accuracy(
     const Decoder& decoder, const ArithmeticVocabulary& vocabulary,
     std::span<const ArithmeticExpression> expressions, const ProgressFn& on_progress = {},
     std::stop_token stop = {});
 
-/// One object per entry, as the log and --format json show them.
+/// Returns one object per entry, as in the log and --format json.
 Json accuracy_to_json(std::span<const ArithmeticAccuracy> accuracies);
 
 }  // namespace lime

@@ -55,7 +55,7 @@ NodePtr make_operation(ArithmeticOperation operation, NodePtr left, NodePtr righ
   return node;
 }
 
-/// The result of one operation, or nothing where a division is not exact.
+/// Returns the result of one operation, or nothing if a division is not exact.
 std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
   switch (operation) {
     case ArithmeticOperation::kAdd:
@@ -71,7 +71,7 @@ std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a,
   return std::nullopt;
 }
 
-/// As apply(), for a user's expression.
+/// Applies an operation of a user's expression.
 std::int64_t apply_exactly(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
   const std::optional<std::int64_t> result = apply(operation, a, b);
   if (!result) {
@@ -89,7 +89,7 @@ std::int64_t evaluate(const Node& node) {
   return apply_exactly(node.operation, evaluate(*node.left), evaluate(*node.right));
 }
 
-/// The value, or nothing where a part of it leaves the range or a division is not exact.
+/// Returns the value, or nothing if a part of it leaves the range or a division is not exact.
 std::optional<std::int64_t> evaluate_within(const Node& node, const IntegerRange& range) {
   std::optional<std::int64_t> value = node.value;
   if (!node.is_number()) {
@@ -139,7 +139,7 @@ NodePtr simplify(const Node& node) {
       static_cast<int>(apply_exactly(node.operation, node.left->value, node.right->value)));
 }
 
-/// Reads an expression word by word:
+/// Recursive descent parser for:
 ///   sum = product { (+|-) product },  product = operand { (x|/) operand },
 ///   operand = integer | "(" sum ")"
 class Parser {

@@ -14,7 +14,7 @@ enum class ArithmeticOperation : std::uint8_t { kAdd, kSubtract, kMultiply, kDiv
 /// The tokens of the operations, in the order of the enumerators.
 inline constexpr std::string_view kArithmeticOperationTokens[] = {"+", "-", "x", "/"};
 
-/// The integers from `min` to `max`, both included.
+/// The integers from `min` to `max`, inclusive.
 struct IntegerRange {
   int min = 0;
   int max = 0;
@@ -24,22 +24,23 @@ struct IntegerRange {
 
 /// An expression of +, -, x, / over integers, e.g. `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`.
 ///
-/// x and / bind before + and -, operations of equal rank are taken from left to right. In its text
-/// every token (integer, operation, bracket) is a word between single spaces, so that `-3` is an
-/// integer and `- 3` subtracts. Immutable; copies share their parts; thread-safe.
+/// x and / have higher precedence than + and -; operations of equal precedence are evaluated from
+/// left to right. In its text every token (integer, operation, bracket) is a word between single
+/// spaces, so that `-3` is an integer and `- 3` subtracts. Immutable; copies share their parts;
+/// thread-safe.
 class ArithmeticExpression {
  public:
   explicit ArithmeticExpression(int value);
   ArithmeticExpression(ArithmeticOperation operation, const ArithmeticExpression& left,
                        const ArithmeticExpression& right);
 
-  /// Reads text() or the same with brackets that are not needed.
-  /// @throws FormatError  that names the first word that does not fit, and its place.
+  /// Parses text() or the same with redundant brackets.
+  /// @throws FormatError  naming the first unexpected word and its position.
   static ArithmeticExpression parse(std::string_view text);
 
-  /// The shortest text of the same value: brackets only around a sum inside a product, and around
-  /// the right operand of - and / where it has an operation of the same rank. So a + (b - c) reads
-  /// `a + b - c`; parse(text()) then groups it from the left.
+  /// Returns the shortest text of the same value: brackets only around a sum inside a product, and
+  /// around the right operand of - and / if it has an operation of the same precedence. So a + (b -
+  /// c) becomes `a + b - c`; parse(text()) then groups it from the left.
   std::string text() const;
 
   bool is_number() const;
@@ -48,21 +49,21 @@ class ArithmeticExpression {
   /// @throws NumericalError  for a division by zero or with a remainder.
   std::int64_t value() const;
 
-  /// True if every operand and every intermediate result is in `range` and no division is by zero
-  /// or leaves a remainder.
+  /// Returns true if every operand and every intermediate result is in `range` and no division is
+  /// by zero or leaves a remainder.
   bool is_exact_within(const IntegerRange& range) const;
 
-  /// Does the operation that comes first: the leftmost one whose operands are both numbers.
-  /// @throws InvalidArgument  if this is a number already.
-  /// @throws NumericalError   as value() does, or if the result does not fit in an int.
+  /// Evaluates the first operation: the leftmost one whose operands are both numbers.
+  /// @throws InvalidArgument  if this is already a number.
+  /// @throws NumericalError   as value(), or if the result does not fit in an int.
   ArithmeticExpression simplified() const;
 
-  /// This expression and what each step makes of it; the last one is a number. For the example of
-  /// Gerasimov et al. (2025), arXiv:2502.09245:
+  /// Returns this expression and the result of each step; the last one is a number. For the example
+  /// of Gerasimov et al. (2025), arXiv:2502.09245:
   ///   `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`, `12 / ( 6 + 4 x 3 - 2 x 7 )`, ..., `12 / 4`, `3`
   std::vector<ArithmeticExpression> steps() const;
 
-  /// The texts of steps() with `=` between them.
+  /// Returns the texts of steps(), joined by `=`.
   std::string solution() const;
 
   struct Node;

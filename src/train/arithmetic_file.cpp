@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Of an expression; the longest that is allowed has some 40.
+/// Limit for one expression; the longest valid one has about 40.
 constexpr std::ptrdiff_t kMaxWords = 1000;
 
 Words words_of(const std::string& text) {
@@ -33,7 +33,7 @@ ArithmeticExpression parse(const Words& line, const std::string& where) {
   }
   try {
     const auto text = fmt::format("{}", fmt::join(line.begin(), end, " "));
-    // In its shortest form, with brackets left out, it may group otherwise.
+    // The shortest form, without redundant brackets, may group differently.
     return ArithmeticExpression::parse(ArithmeticExpression::parse(text).text());
   } catch (const FormatError& error) {
     throw FormatError("{}: {}", where, error.what());

@@ -67,7 +67,7 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
   return sequences;
 }
 
-/// A checkpoint can only go on with words that are the same tokens to it.
+/// Checks that the checkpoint to train further has the same ids for the words.
 void require_same_words(const std::filesystem::path& from, const ArithmeticVocabulary& vocabulary,
                         const IntegerRange& range) {
   const auto tokenizer = load_tokenizer(from);
@@ -83,7 +83,7 @@ void require_same_words(const std::filesystem::path& from, const ArithmeticVocab
   }
 }
 
-/// The tokenizer's, by name.
+/// Returns the tokenizer files, by name.
 std::map<std::string, std::string> files_of(const ArithmeticVocabulary& vocabulary,
                                             const std::filesystem::path& from) {
   if (!from.empty()) return tokenizer_files(from);
@@ -91,7 +91,7 @@ std::map<std::string, std::string> files_of(const ArithmeticVocabulary& vocabula
           {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}};
 }
 
-/// What must be the same for a run to be resumed.
+/// Returns the properties that a resumed run must share.
 Json describe_run(const ArithmeticData& data, const Samples& samples, const TrainingSetup& setup) {
   Json described = {{"expressions", options_to_json(data.task)},
                     {"train_samples", data.train_samples},

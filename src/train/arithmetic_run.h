@@ -16,9 +16,9 @@
 
 namespace lime {
 
-/// Which tokens a model of the task learns to predict.
+/// Tokens that contribute to the loss.
 enum class LossOn {
-  kSolution,  ///< what follows the first `=`
+  kSolution,  ///< those after the first `=`
   kAll,       ///< the expression too, which is random
 };
 
@@ -28,29 +28,29 @@ struct EnumNames<LossOn> {
       {{LossOn::kSolution, "solution"}, {LossOn::kAll, "all"}}};
 };
 
-/// The expressions of a run on the Arithmetic Expression Task, drawn or read.
+/// The expressions of a run on the Arithmetic Expression Task, generated or read from files.
 struct ArithmeticData {
   ArithmeticTaskOptions task;
-  /// Different training expressions per number of operands, >= 1; the paper's number.
+  /// Distinct training expressions per number of operands, >= 1; default: the paper's number.
   std::int64_t train_samples = 50000;
-  /// Different held-out expressions per number of operands, >= 1.
+  /// Distinct held-out expressions per number of operands, >= 1.
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;
-  /// Text files as read_expressions() reads them; not among the fields of describe().
+  /// Text files for read_expressions(); not among the fields of describe().
   TaskFiles files = {};
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
-/// Draws the expressions, or reads them where `data.files` names files, trains a decoder on their
-/// solutions and measures its accuracy on expressions that were never in training:
-/// TrainingOutcome::evaluation has one object per number of operands, see accuracy_to_json(). A
-/// model that goes on from a checkpoint keeps its tokenizer.
+/// Generates the expressions, or reads them if `data.files` names files, trains a decoder on their
+/// solutions and measures its accuracy on held-out expressions: TrainingOutcome::evaluation has one
+/// object per number of operands, see accuracy_to_json(). A model initialised from a checkpoint
+/// keeps its tokenizer.
 /// @throws InvalidArgument  if the two files share an expression, or the checkpoint's tokenizer
-///                          gives the words of the expressions other ids.
-/// @throws as run_training(), read_expressions() do.
+///         maps the words of the expressions to other ids.
+/// @throws as run_training() and read_expressions().
 TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
                                     const ProgressFn& on_progress = {}, std::stop_token stop = {});
 

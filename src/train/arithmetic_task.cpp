@@ -17,7 +17,7 @@ constexpr ArithmeticOperation kOperations[] = {
     ArithmeticOperation::kAdd, ArithmeticOperation::kSubtract, ArithmeticOperation::kMultiply,
     ArithmeticOperation::kDivide};
 
-/// FNV-1a, then the mixer of MurmurHash3 so that the low bits depend on every byte.
+/// Computes FNV-1a, then the finaliser of MurmurHash3 so that the low bits depend on every byte.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char letter : text) {
@@ -123,7 +123,7 @@ ArithmeticExpression ArithmeticGenerator::expand(int num_operands, int value,
   const ArithmeticOperation operation = operations[random.below(operations.size())];
   const auto& pairs = splits_[static_cast<std::size_t>(operation)][index];
   const Split pair = pairs[random.below(pairs.size())];
-  // Replacing operands one by one, each chosen uniformly, makes all sizes equally likely.
+  // Replacing uniformly selected operands one by one makes all sizes equally likely.
   const int left_size =
       1 + static_cast<int>(random.below(static_cast<std::uint64_t>(num_operands - 1)));
   const ArithmeticExpression left = expand(left_size, pair.left, random);
@@ -139,7 +139,7 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
   while (true) {
     const int value = range.min + static_cast<int>(random.below(num_values));
     const ArithmeticExpression drawn = expand(num_operands, value, random);
-    // Without the brackets that its value does not need, it may group otherwise.
+    // Without redundant brackets it may group differently.
     const ArithmeticExpression expression = ArithmeticExpression::parse(drawn.text());
     if (expression.is_exact_within(range) && split_of(expression) == split) return expression;
   }

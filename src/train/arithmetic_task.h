@@ -13,42 +13,42 @@
 
 namespace lime {
 
-/// The Arithmetic Expression Task of Gerasimov et al. (2025), arXiv:2502.09245: read an expression,
-/// write its solution step by step.
+/// The Arithmetic Expression Task of Gerasimov et al. (2025), arXiv:2502.09245: solve an expression
+/// step by step.
 struct ArithmeticTaskOptions {
   static constexpr int kMinOperands = 2;
   static constexpr int kMaxOperands = 10;
 
-  /// Numbers of operands that occur, each in [2, 10]; the paper: 3 to 10, a model for each of them.
+  /// Numbers of operands, each in [2, 10]; the paper: 3 to 10, with one model for each.
   std::vector<int> operands = {3, 4};
-  /// Every operand and every intermediate result lies in [min_value, max_value].
+  /// Every operand and every intermediate result is in [min_value, max_value].
   int min_value = 0;
   int max_value = 110;
 
   IntegerRange range() const { return {min_value, max_value}; }
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
-/// Every expression belongs to one split for good, whatever the seed and the number of samples: a
-/// hash of its text decides, about one in ten is kept for tests.
+/// Returns the split of an expression, which is independent of the seed and the number of samples:
+/// a hash of its text assigns about one in ten to the test split.
 TaskSplit split_of(const ArithmeticExpression& expression);
 
-/// Draws expressions of the task.
+/// Generates expressions of the task.
 ///
-/// From the result backwards: the result is uniform over the range; then an operand, chosen
-/// uniformly, is replaced by an operation with that result, until there are `num_operands`. The
-/// operation is uniform over those with a non-trivial pair of operands (none is 1 for x and /), the
-/// pair uniform over all. Expressions whose shortest text would leave the range are drawn again.
-/// Sample i depends on seed, num_operands, split and i only. Thread-safe.
+/// Works backwards from the result, which is uniform over the range. A uniformly selected operand
+/// is replaced by an operation with that result until there are `num_operands`. The operation is
+/// uniform over those with a non-trivial pair of operands (none is 1 for x and /), the pair uniform
+/// over all. Expressions whose shortest text would leave the range are rejected. Sample i depends
+/// only on seed, num_operands, split and i. Thread-safe.
 class ArithmeticGenerator {
  public:
   ArithmeticGenerator(const ArithmeticTaskOptions& options, std::uint64_t seed);
 
   ArithmeticExpression draw(int num_operands, TaskSplit split, std::int64_t index) const;
 
-  /// `count` different expressions, the first ones of draw() that are not among `excluded`.
+  /// Returns `count` distinct expressions, the first ones of draw() that are not in `excluded`.
   /// @throws InvalidArgument  if the range has too few of them.
   /// @throws Interrupted      if `stop` was requested.
   std::vector<ArithmeticExpression> draw_distinct(
@@ -66,7 +66,7 @@ class ArithmeticGenerator {
 
   ArithmeticTaskOptions options_;
   std::uint64_t seed_;
-  /// Per operation and value: all pairs of operands that give the value.
+  /// Per operation and value: all pairs of operands with that result.
   std::vector<std::vector<std::vector<Split>>> splits_;
   /// Per value: the operations that have a non-trivial pair.
   std::vector<std::vector<ArithmeticOperation>> operations_;

@@ -48,7 +48,7 @@ std::optional<int> ArithmeticVocabulary::answer(std::span<const std::int32_t> wr
   const auto length = end - written.begin();
   if (end == written.end() || length == 0) return std::nullopt;
   const std::int32_t last = *(end - 1);
-  // The prompt ends with `=`, so one token alone is an answer too.
+  // The prompt ends with `=`, so a single token is also an answer.
   const bool after_equals = length == 1 || *(end - 2) == equals_;
   if (!after_equals || last < first_integer_ || last >= size()) return std::nullopt;
   return range_.min + (last - first_integer_);

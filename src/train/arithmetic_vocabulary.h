@@ -11,19 +11,19 @@
 
 namespace lime {
 
-/// The words of the Arithmetic Expression Task: `=`, `(`, `)`, the operations, then each integer of
-/// the range.
+/// Vocabulary of the Arithmetic Expression Task: `=`, `(`, `)`, the operations, then each integer
+/// of the range.
 class ArithmeticVocabulary : public WordVocabulary {
  public:
   explicit ArithmeticVocabulary(const IntegerRange& range);
 
-  /// `<s> expression =`: what a model is asked.
+  /// Returns `<s> expression =`, the prompt.
   std::vector<std::int32_t> prompt(const ArithmeticExpression& expression) const;
-  /// `<s> expression = step = ... = result </s>`: what it is trained on.
+  /// Returns `<s> expression = step = ... = result </s>`, the training sequence.
   std::vector<std::int32_t> sequence(const ArithmeticExpression& expression) const;
 
-  /// Reads the answer from the end of what a model wrote: the integer between the last `=` and
-  /// `</s>`, or nothing where the text does not end so.
+  /// Parses the answer at the end of a generated text: the integer between the last `=` and `</s>`,
+  /// or nothing if the text does not end that way.
   /// @param written  ids after the prompt, `</s>` included.
   std::optional<int> answer(std::span<const std::int32_t> written) const;
 

@@ -10,11 +10,11 @@
 
 namespace lime {
 
-/// What one forward pass of training reads.
+/// Input of one forward pass of training.
 struct TokenBatch {
   /// int64 [batch, seq], padded on the right.
   at::Tensor ids;
-  /// int64 [batch, seq]: the token after each of `ids`; kIgnoredTarget where no loss is wanted
+  /// int64 [batch, seq]: the token after each of `ids`; kIgnoredTarget if excluded from the loss
   /// (padding, prompt).
   at::Tensor targets;
   /// Number of targets that are not ignored, > 0.
@@ -23,8 +23,8 @@ struct TokenBatch {
   std::int64_t num_tokens = 0;
 };
 
-/// Training data, in an order that is fixed by a seed: batch(epoch, index) is the same whenever it
-/// is asked for, so that a resumed run needs to know nothing but its step.
+/// Training data, in an order determined by a seed: batch(epoch, index) always returns the same
+/// batch, so that a resumed run needs to know only its step.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -40,21 +40,21 @@ class BatchSource {
 /// One training sequence.
 struct TokenSequence {
   std::vector<std::int32_t> ids;
-  /// Only tokens from this place on are targets; >= 1, as the first token has none before it.
+  /// Only tokens from this index on are targets; >= 1, as the first token has no predecessor.
   std::int64_t first_target = 1;
 };
 
-/// Batches of whole sequences of similar length, so that little is padding.
+/// Batches of whole sequences of similar length, to reduce padding.
 ///
-/// Each epoch shuffles all sequences, sorts stretches of 32 batches by length, cuts them into
+/// Each epoch shuffles all sequences, sorts ranges of 32 batches by length, splits them into
 /// batches and shuffles the batches. The last batch of an epoch may be smaller.
 class SequenceBatches final : public BatchSource {
  public:
   struct Options {
     std::int64_t batch_size = 128;  ///< sequences per batch, >= 1
     std::uint64_t seed = 0;
-    std::int32_t pad_id = 0;  ///< any token: padding is behind all that attention can see
-    bool shuffle = true;      ///< false: in the order given, sorted by length within stretches
+    std::int32_t pad_id = 0;  ///< any token: no earlier position attends to padding
+    bool shuffle = true;      ///< false: in the given order, sorted by length within ranges
   };
 
   /// @throws InvalidArgument  if there are no sequences, or one has no target.
@@ -71,7 +71,7 @@ class SequenceBatches final : public BatchSource {
   std::vector<TokenSequence> sequences_;
   Options options_;
   std::int64_t arranged_epoch_ = -1;
-  std::vector<std::vector<std::int64_t>> batches_;  // of the arranged epoch
+  std::vector<std::vector<std::int64_t>> batches_;  // of the current epoch
 };
 
 }  // namespace lime

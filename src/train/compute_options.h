@@ -8,17 +8,17 @@
 
 namespace lime {
 
-/// How training computes, as opposed to what: a run may be resumed with others.
+/// How training computes, as opposed to what it computes; a resumed run may change these options.
 struct ComputeOptions {
-  /// As parse_device() reads it.
+  /// Device name, see parse_device().
   std::string device = "cpu";
-  /// bfloat16 where LibTorch's autocast takes it, on CUDA only; weights stay in float32.
+  /// Uses bfloat16 where LibTorch's autocast allows, on CUDA only; weights stay in float32.
   bool autocast = false;
-  /// Compute blocks again in the backward pass: less memory, more time, the same gradients.
+  /// Recomputes blocks in the backward pass: less memory, more time, the same gradients.
   bool activation_checkpointing = false;
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  for autocast on the processor, or a device that is not there.
+  /// @throws InvalidArgument  for autocast on the CPU, or a device that does not exist.
   void validate() const;
   DecoderOptions decoder_options() const;
 };

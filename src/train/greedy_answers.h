@@ -11,9 +11,8 @@
 
 namespace lime {
 
-/// Continues prompts of any lengths greedily, those of equal length in batches with a key-value
-/// cache.
-/// @param on_progress  prompts done.
+/// Continues prompts greedily; prompts of equal length are batched with a key-value cache.
+/// @param on_progress  number of completed prompts.
 /// @return the new tokens of each prompt up to `end_token` (included), at most `max_new_tokens`.
 /// @throws Interrupted  if `stop` was requested.
 std::vector<std::vector<std::int32_t>> answer_greedily(

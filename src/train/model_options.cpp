@@ -15,7 +15,7 @@ void require_start(bool holds, const char* name, const char* what, double value)
   throw InvalidArgument("model: {} must be {}, got {}", name, what, value);
 }
 
-/// The routers whose layers are said by `j`.
+/// Returns true for the routers that use `j`.
 bool router_has_j(RouterKind router) {
   return router == RouterKind::kLast || router == RouterKind::kFirst ||
          router == RouterKind::kFirstAndPrevious || router == RouterKind::kDilated;
@@ -25,7 +25,7 @@ bool router_has_weights(RouterKind router) {
   return router != RouterKind::kAverage && router != RouterKind::kNone;
 }
 
-/// An option that not every decoder looks at.
+/// An option that only some decoders use.
 struct OwnedOption {
   std::string_view name;
   std::string_view owner;  ///< on the command line

@@ -9,16 +9,16 @@
 
 namespace lime {
 
-/// Batches of sequences of equal length, cut from one long list of tokens: nothing is padding.
+/// Batches of sequences of equal length, cut from one long list of tokens: no padding.
 ///
-/// Sequence i is tokens [i * length, (i + 1) * length], of which the last is a target only, so that
-/// each token but the first is a target once per epoch; what is left at the end is not used. Each
-/// epoch shuffles the sequences. A sequence may hold the end of one document and the begin of the
-/// next; attention sees over the border.
+/// Sequence i is tokens [i * length, (i + 1) * length], of which the last is only a target, so that
+/// each token but the first is a target once per epoch; the remainder at the end is unused. Each
+/// epoch shuffles the sequences. A sequence may cross a document boundary; attention is not masked
+/// there.
 class PackedBatches final : public BatchSource {
  public:
   struct Options {
-    std::int64_t sequence_length = 256;  ///< tokens that the model reads at once, >= 1
+    std::int64_t sequence_length = 256;  ///< context length in tokens, >= 1
     std::int64_t batch_size = 128;       ///< sequences per batch, >= 1; the last may have fewer
     std::uint64_t seed = 0;
     bool shuffle = true;
@@ -39,7 +39,7 @@ class PackedBatches final : public BatchSource {
   const TokenShards& tokens_;
   Options options_;
   std::int64_t arranged_epoch_ = -1;
-  std::vector<std::int64_t> order_;  ///< of the arranged epoch
+  std::vector<std::int64_t> order_;  ///< of the current epoch
 };
 
 }  // namespace lime

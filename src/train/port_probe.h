@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// Whether somebody listens on `port` of the machine `address` (a name or a number), and says so
-/// within a second. Thread-safe.
+/// Returns true if a server listens on `port` of the host `address` (a name or a number). Takes at
+/// most one second. Thread-safe.
 bool is_listening(const std::string& address, std::uint16_t port);
 
 }  // namespace lime

@@ -52,18 +52,18 @@ using GroupBase = c10d::ProcessGroup;
 using Clock = std::chrono::steady_clock;
 using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
-/// How long an answer may take once the user has asked to stop: a step of the others is under way.
+/// Maximum wait after the user has requested a stop: the others may be in the middle of a step.
 constexpr std::chrono::seconds kLastAnswer{20};
 
-/// Until when the processes must have come. LibTorch's own waits hear of no signal, so that all
-/// waiting for a process that may never come is done here.
+/// Deadline for the processes to connect. LibTorch's own waits ignore signals, so waits for a
+/// process that may never connect are implemented here.
 struct Patience {
   const ProcessPlace& place;
   std::stop_token stop;
   std::chrono::seconds timeout;
   Clock::time_point start = Clock::now();
 
-  /// A short wait for the process `missing`. @throws Interrupted, IoError
+  /// Waits briefly for the process `missing`. @throws Interrupted, IoError
   void wait_for(int missing) const {
     if (stop.stop_requested()) {
       throw Interrupted("processes: stopped while waiting for process {} of {} at {}:{}", missing,
@@ -79,19 +79,19 @@ struct Patience {
   }
 };
 
-/// The store that rank 0 or torchrun keeps.
+/// Connects to the store of rank 0 or torchrun.
 StorePtr reach_store(const Patience& patience) {
   const ProcessPlace& place = patience.place;
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.has_keeper;
   options.waitWorkers = false;
-  // LibTorch logs a line for every attempt that fails.
+  // LibTorch logs a line for every failed attempt.
   while (!options.isServer && !is_listening(place.address, place.port)) patience.wait_for(0);
   return c10::make_intrusive<c10d::TCPStore>(place.address, options);
 }
 
-/// Where the processes leave their addresses for each other, once all of them are there.
+/// Returns the store for exchanging addresses, once all processes are connected.
 StorePtr meeting_place(const Patience& patience) {
   const StorePtr store = c10::make_intrusive<c10d::PrefixStore>("lime", reach_store(patience));
   const auto sign_of = [](int rank) { return "here/" + std::to_string(rank); };
@@ -142,8 +142,8 @@ c10::intrusive_ptr<GroupBase> make_group([[maybe_unused]] const Patience& patien
 #endif
 }
 
-/// Runs what talks to the other processes, and says so where it fails: after a request to stop
-/// because they have heard it too.
+/// Runs a communication call and translates its errors; after a stop request, they mean that the
+/// others have stopped too.
 template <typename Call>
 void talk(const ProcessPlace& place, const std::stop_token& stop, const Call& call) {
   try {
@@ -164,11 +164,11 @@ void talk(const ProcessPlace& place, const std::stop_token& stop, const Call& ca
 
 struct ProcessGroup::Impl {
   ~Impl() {
-    // Its destructor would wait for the answer: it goes with the process.
+    // Its destructor would wait for the answer, so it is leaked until the process exits.
     if (is_abandoned) group.release();
   }
 
-  /// Waits for an exchange with the others, not longer than kLastAnswer once `stop` is requested.
+  /// Waits for a collective operation, at most kLastAnswer once `stop` is requested.
   template <typename WorkPtr>
   void finish(const WorkPtr& work, const std::stop_token& stop) {
     std::optional<Clock::time_point> stopped_at;

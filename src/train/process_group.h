@@ -14,20 +14,20 @@
 
 namespace lime {
 
-/// The processes that train one model together, each on its share of every batch.
+/// Processes that train one model together, each on its part of every batch.
 ///
-/// They meet through LibTorch's c10d: NCCL for a GPU, Gloo for the processor, MPI where LibTorch
-/// was built with it only. All must call the same functions in the same order. Every function
-/// throws IoError if another process is gone, and Interrupted if that is so, or an answer does not
-/// come within 20 s, after `stop` was requested.
+/// They communicate through LibTorch's c10d: NCCL for a GPU, Gloo for the CPU, MPI only if LibTorch
+/// was built with it alone. All must call the same functions in the same order. Every function
+/// throws IoError if another process has exited. It throws Interrupted if, after `stop` was
+/// requested, another process has exited or does not answer within 20 s.
 class ProcessGroup {
  public:
   static constexpr std::chrono::seconds kMeetingTimeout{300};
 
-  /// Meets the others; waits for them for as long as `timeout`.
-  /// @throws InvalidArgument  if this build's LibTorch has nothing to talk with.
-  /// @throws IoError          if they cannot be reached, or one has not come in time; names it.
-  /// @throws Interrupted      as soon as `stop` is requested while one is missing.
+  /// Connects to the other processes, waiting up to `timeout`.
+  /// @throws InvalidArgument  if this build's LibTorch has no communication backend.
+  /// @throws IoError          if they cannot be reached, or one did not connect in time; names it.
+  /// @throws Interrupted      if `stop` is requested while one is missing.
   ProcessGroup(const ProcessPlace& place, c10::Device device, std::stop_token stop = {},
                std::chrono::seconds timeout = kMeetingTimeout);
   ~ProcessGroup();
@@ -35,12 +35,12 @@ class ProcessGroup {
   int rank() const { return place_.rank; }
   int size() const { return place_.size; }
 
-  /// Sums each tensor over all processes, in place; all get the same bits.
+  /// Sums each tensor over all processes, in place; the results are bit-identical in all.
   void sum(const std::vector<at::Tensor>& tensors);
   double sum(double value);
   /// Overwrites the tensors with those of rank 0.
   void take_from_first(const std::vector<at::Tensor>& tensors);
-  /// Waits until all are here.
+  /// Waits until all processes have called this.
   void wait_for_all() { sum(0.0); }
 
  private:
@@ -51,8 +51,8 @@ class ProcessGroup {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Rows [first, first + count) of `total` that process `rank` of `size` computes: as equal as can
-/// be, the first ones longer.
+/// Rows [first, first + count) of `total` assigned to process `rank` of `size`: as equal as
+/// possible, the first ones larger.
 struct RowShare {
   std::int64_t first = 0;
   std::int64_t count = 0;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kDefaultPort = 29500;
 
-/// The first of Slurm's nodes: "gpu[07-09,12],x1" begins with gpu07.
+/// Returns the first of Slurm's nodes: "gpu[07-09,12],x1" begins with gpu07.
 std::string first_node(const std::string& nodes) {
   const std::size_t bracket = nodes.find('[');
   const std::size_t comma = nodes.find(',');

@@ -23,10 +23,10 @@ constexpr double kMeanFurtherPremises = 0.85;
 constexpr int kMinSteps = 3;
 constexpr int kMaxSteps = 6;
 
-/// From which of the two names a node follows: bit 0 for the first, bit 1 for the second.
+/// Bit mask of the names that a node follows from: bit 0 for the first, bit 1 for the second.
 using Origin = int;
 
-/// Nodes 0 and 1 are the names that may be asked for.
+/// Nodes 0 and 1 are the candidate subjects of the question.
 struct Graph {
   std::vector<std::vector<int>> premises = {{}, {}};
   std::vector<Origin> origins = {1, 2};
@@ -42,7 +42,7 @@ int poisson(double mean, Random& random) {
   return count;
 }
 
-/// Takes one of `candidates` away, the deeper the likelier.
+/// Removes and returns one of `candidates`, deeper ones with higher probability.
 int take_weighted(std::vector<int>& candidates, const Graph& graph, Random& random) {
   const auto weight = [&](int node) {
     return 1.0 + 1.5 * graph.depths[static_cast<std::size_t>(node)];
@@ -80,8 +80,8 @@ void add_node(Graph& graph, Random& random) {
   graph.depths.push_back(depth);
 }
 
-/// Per node the one before it on a shortest way from `root`, -1 without a way; nodes are numbered
-/// so that each comes after its premises. @param distances  steps from `root`, filled here.
+/// Returns per node its predecessor on a shortest path from `root`, -1 without a path; nodes are in
+/// topological order. @param distances  steps from `root`, filled here.
 std::vector<int> shortest_ways(const Graph& graph, int root, std::vector<int>& distances) {
   constexpr int kFar = 1 << 20;
   distances.assign(static_cast<std::size_t>(graph.size()), kFar);
@@ -99,14 +99,14 @@ std::vector<int> shortest_ways(const Graph& graph, int root, std::vector<int>& d
   return before;
 }
 
-/// What is asked of a graph.
+/// A question about a graph.
 struct Question {
   int root = 0;
-  std::vector<int> way;  ///< from the root to the answer
-  int other = -1;        ///< the wrong candidate
+  std::vector<int> way;  ///< path from the root to the answer
+  int other = -1;        ///< the incorrect candidate
 };
 
-/// A question with an answer 3 to 6 steps away; other == -1 if the graph has none.
+/// Selects a question with an answer 3 to 6 steps away; other == -1 if the graph has none.
 Question choose_question(const Graph& graph, Random& random) {
   Question question;
   question.root = static_cast<int>(random.below(2));
@@ -132,7 +132,7 @@ Question choose_question(const Graph& graph, Random& random) {
   return question;
 }
 
-/// A name for each node that follows from nothing, a concept for the others.
+/// Assigns a name to each node that follows from nothing, a concept to the others.
 std::vector<std::string> name_nodes(const Graph& graph, Random& random) {
   std::vector<std::string> names(ProsQaGenerator::names().begin(), ProsQaGenerator::names().end());
   std::vector<std::string> concepts(ProsQaGenerator::concepts().begin(),

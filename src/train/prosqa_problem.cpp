@@ -23,7 +23,7 @@ std::string text_field(const Json& problem, const char* key, const std::string& 
   return found->get<std::string>();
 }
 
-/// Cuts words behind every `.`; what follows the last one is left out.
+/// Splits words after every `.`; words after the last one are dropped.
 std::vector<Words> sentences_of(std::span<const std::string> words) {
   std::vector<Words> sentences;
   Words sentence;
@@ -38,7 +38,8 @@ std::vector<Words> sentences_of(std::span<const std::string> words) {
   return sentences;
 }
 
-/// Whether the steps lead from the subject of `answer` to its concept by statements of `known`.
+/// Returns true if the steps lead from the subject of `answer` to its concept through statements of
+/// `known`.
 bool is_proof(std::span<const Words> steps, const Words& answer, const std::set<Words>& known) {
   if (steps.empty() || answer.empty()) return false;
   std::string at = answer.front();

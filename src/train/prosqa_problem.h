@@ -10,41 +10,42 @@
 
 namespace lime {
 
-/// One question of ProsQA (Hao et al. 2024, "Training Large Language Models to Reason in a
-/// Continuous Latent Space", arXiv:2412.06769): which of two concepts follows from the statements.
+/// A question of ProsQA (Hao et al. 2024, "Training Large Language Models to Reason in a Continuous
+/// Latent Space", arXiv:2412.06769): which of two concepts follows from the statements?
 struct ProsQaProblem {
   std::string question;            ///< "Every yimpus is a rempus. ... Is Tom a lempus or gorpus?"
   std::vector<std::string> steps;  ///< the proof: "Tom is a terpus.", "Every terpus is a lempus."
   std::string answer;              ///< "Tom is a lempus."
 };
 
-/// Reads a file of the data set: a JSON list of objects with `question`, `steps` and `answer`.
+/// Reads a file of the dataset: a JSON list of objects with `question`, `steps` and `answer`.
 /// @throws IoError      if the file cannot be read.
-/// @throws FormatError  if it is something else; names the problem and the field.
+/// @throws FormatError  if the content is invalid; names the problem and the field.
 std::vector<ProsQaProblem> read_prosqa(const std::filesystem::path& path);
 
-/// A file that read_prosqa() reads, with what it reads of one of the data set: a problem per line.
+/// Returns the content of a file that read_prosqa() accepts: one problem per line.
 std::string prosqa_file(std::span<const ProsQaProblem> problems);
 
-/// What a model is asked: the question and a line's end.
+/// Returns the prompt: the question and a line end.
 std::string prosqa_prompt(const ProsQaProblem& problem);
-/// What it is to write: the steps, a line each, then `### answer`, as the data set's authors train.
+/// Returns the reference completion: the steps, one per line, then `### answer`, as in the authors'
+/// training.
 std::string prosqa_solution(const ProsQaProblem& problem);
 
-/// The words of a text: `.` and `?` stand alone.
+/// Splits a text into words; `.` and `?` are separate words.
 std::vector<std::string> prosqa_words(std::string_view text);
-/// prosqa_words() between single spaces, as tokenizers of words want them.
+/// Joins prosqa_words() by single spaces, as word-level tokenizers expect.
 std::string spaced_prosqa_words(std::string_view text);
 
-/// What a model wrote, judged.
+/// Evaluation of a generated answer.
 struct ProsQaVerdict {
-  bool is_answered = false;  ///< something stands behind `###`
+  bool is_answered = false;  ///< a text follows `###`
   bool is_correct = false;   ///< and it is the answer
-  bool is_proven = false;    ///< and every step is a statement of the question that goes on from
-                             ///< the one before, from the name asked for to the answer
+  bool is_proven = false;    ///< and every step is a statement of the question that continues
+                             ///< the previous one, from the name in the question to the answer
 };
 
-/// @param written  the text behind the prompt.
+/// @param written  the generated text after the prompt.
 ProsQaVerdict judge_prosqa(const ProsQaProblem& problem, std::string_view written);
 
 }  // namespace lime

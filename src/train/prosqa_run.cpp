@@ -18,10 +18,10 @@
 namespace lime {
 namespace {
 
-/// Problems drawn for tests come from a stream of their own.
+/// Test problems use a separate random stream.
 constexpr std::uint64_t kTestSeed = 0x9e3779b97f4a7c15ULL;
 
-/// How texts become tokens and back.
+/// Conversion between texts and tokens.
 struct Codec {
   std::function<std::vector<std::int32_t>(const std::string&)> encode;
   std::function<std::string(std::span<const std::int32_t>)> decode;
@@ -31,7 +31,7 @@ struct Codec {
   std::map<std::string, std::string> files;  ///< of the tokenizer
 };
 
-/// One token per word.
+/// Returns a codec with one token per word.
 Codec word_codec() {
   std::vector<std::string> words = {"Every", "Is", "is", "a", "or", ".", "?", "###"};
   for (const auto list : {ProsQaGenerator::names(), ProsQaGenerator::concepts()}) {
@@ -54,7 +54,7 @@ Codec word_codec() {
   return codec;
 }
 
-/// The tokenizer of a checkpoint.
+/// Returns the tokenizer of a checkpoint.
 Codec checkpoint_codec(const std::filesystem::path& folder) {
   const std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
   if (!tokenizer->eos_id()) {
@@ -100,7 +100,8 @@ std::vector<TokenSequence> sequences_of(std::span<const ProsQaProblem> problems,
   return sequences;
 }
 
-/// The problems of a file: the tokenizer must know their words, and their steps prove the answer.
+/// Reads the problems of a file, checks that the tokenizer contains their words and that their
+/// steps prove the answer.
 std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, const Codec& codec) {
   std::vector<ProsQaProblem> problems = read_prosqa(path);
   for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -136,7 +137,7 @@ Samples take_problems(const ProsQaData& data, std::uint64_t seed, const Codec& c
       [](const ProsQaProblem& problem) { return spaced_prosqa_words(problem.question); });
 }
 
-/// What must be the same for a run to be resumed.
+/// Returns the properties that a resumed run must share.
 Json describe_run(const ProsQaData& data, const Samples& samples, const TrainingSetup& setup) {
   Json described = {{"train_problems", samples.training.size()},
                     {"test_problems", samples.test.size()},

@@ -14,26 +14,27 @@ namespace lime {
 
 /// The questions of a run on ProsQA.
 struct ProsQaData {
-  /// Problems drawn for training where no file is given, >= 1; the number of the published training
-  /// file.
+  /// Problems generated for training if no file is given, >= 1; default: the size of the published
+  /// training file.
   std::int64_t train_problems = 17886;
-  /// Problems drawn for the test where no file is given, >= 1; the number of the published file.
+  /// Problems generated for the test if no file is given, >= 1; default: the size of the published
+  /// file.
   std::int64_t test_problems = 500;
-  /// Files of the data set's form, see read_prosqa(); not among the fields of describe().
+  /// Files in the dataset's format, see read_prosqa(); not among the fields of describe().
   TaskFiles files = {};
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
-/// Trains a decoder to write the proof and the answer of ProsQA's questions, and lets it answer the
-/// test questions: TrainingOutcome::evaluation has `count`, `accuracy` (the answer is right),
-/// `proven` (share whose steps prove it as well) and `unanswered`.
+/// Trains a decoder to generate the proof and the answer of ProsQA questions, and evaluates it on
+/// the test questions: TrainingOutcome::evaluation has `count`, `accuracy` (the answer is correct),
+/// `proven` (the fraction whose steps also prove it) and `unanswered`.
 ///
-/// A new model gets one token per word; a model that goes on from a checkpoint keeps its tokenizer.
+/// A new model gets one token per word; a model initialised from a checkpoint keeps its tokenizer.
 /// @throws InvalidArgument  if a question is longer than the model allows or has words that the
-///                          tokenizer does not know, or if the two files share a question.
+///         tokenizer does not contain, or if the two files share a question.
 /// @throws FormatError      if a file has steps that do not prove the answer.
 /// @throws as run_training(), read_prosqa()
 TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& setup,

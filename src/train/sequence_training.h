@@ -17,17 +17,17 @@
 
 namespace lime {
 
-/// The sequences of a task, and what its run keeps beside the model.
+/// The sequences of a task, and what its run stores with the model.
 struct SequenceTraining {
   std::vector<TokenSequence> training;
-  std::vector<TokenSequence> test;  ///< their loss is that of the validation
+  std::vector<TokenSequence> test;  ///< for the validation loss
   std::int32_t pad_id = 0;
   Json description;                                                  ///< as in TrainingJob
   std::map<std::string, std::string> files;                          ///< as in TrainingJob
   std::function<Json(const ProgressFn&, std::stop_token)> evaluate;  ///< as in TrainingJob
 };
 
-/// Trains `decoder` on batches of whole sequences, as `setup` says.
+/// Trains `decoder` on batches of whole sequences with the options of `setup`.
 /// @throws as run_training() and SequenceBatches
 TrainingOutcome train_on_sequences(Decoder& decoder, const TrainingSetup& setup,
                                    SequenceTraining task, const ProgressFn& on_progress,

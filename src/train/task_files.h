@@ -12,44 +12,45 @@
 
 namespace lime {
 
-/// What samples are for.
+/// Split that samples belong to.
 enum class TaskSplit : std::uint8_t { kTraining, kTest };
 
-/// Files with samples of a task, for those that otherwise draw them by the seed.
+/// Files with samples of a task that otherwise generates them from the seed.
 struct TaskFiles {
-  /// Trained on instead of drawn samples; empty for none.
+  /// Replaces generated training samples; empty for none.
   std::filesystem::path train_file;
-  /// Tested on instead of drawn samples; empty for none. Shares no sample with `train_file`.
+  /// Replaces generated test samples; empty for none. Shares no sample with `train_file`.
   std::filesystem::path test_file;
 
   void describe(OptionList& list);
 
-  /// For a task without samples. @throws InvalidArgument  if a file is named.
+  /// Checks the options of a task without samples. @throws InvalidArgument  if a file is named.
   void require_none() const;
 
-  /// @param training, test  the samples of the two files, as one text each.
-  /// @throws InvalidArgument  that names a sample which is in both.
+  /// Checks that two files share no sample.
+  /// @param training, test  the samples of the two files, each as text.
+  /// @throws InvalidArgument  naming a sample that is in both.
   void require_apart(std::span<const std::string> training,
                      std::span<const std::string> test) const;
 
-  /// SHA-256 of a file; null without one.
+  /// Returns the SHA-256 of a file; null without one.
   static Json digest_of(const std::filesystem::path& file);
 };
 
-/// What a model is trained and tested on: nothing is in both.
+/// Disjoint training and test samples.
 template <typename Sample>
 struct TaskSamples {
   std::vector<Sample> training;
   std::vector<Sample> test;
 };
 
-/// Reads the samples of the files that are named and draws the others, those of the test first.
-/// What is drawn is in no file; that two files are apart is checked.
+/// Reads the samples of the given files and generates the others, those of the test first.
+/// Generated samples are in no file; the two files are checked to be disjoint.
 ///
 /// @param read    samples of a file: std::vector<Sample>(const std::filesystem::path&).
 /// @param draw    std::vector<Sample>(TaskSplit, std::span<const Sample> excluded), without those
 ///                excluded.
-/// @param key_of  text by which samples of two files are told apart: std::string(const Sample&).
+/// @param key_of  text that identifies a sample: std::string(const Sample&).
 /// @throws InvalidArgument  if a sample is in both files; whatever `read` and `draw` throw.
 template <typename Sample, typename Read, typename Draw, typename KeyOf>
 TaskSamples<Sample> take_samples(const TaskFiles& files, const Read& read, const Draw& draw,

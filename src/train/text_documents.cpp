@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first line of `text`, which is taken away from it together with its end.
+/// Removes and returns the first line of `text`, including its line end.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -33,7 +33,7 @@ std::string document_of_line(std::string_view line, const std::string& where) {
   return text->get<std::string>();
 }
 
-/// @param held_out  the bytes at the end of `content` that are for validation, whole lines.
+/// @param held_out  number of bytes at the end of `content` for validation, whole lines.
 void visit_lines(const fs::path& file, std::string_view content, std::size_t held_out,
                  const DocumentVisitor& visit) {
   for (std::int64_t number = 1; !content.empty(); ++number) {
@@ -45,7 +45,7 @@ void visit_lines(const fs::path& file, std::string_view content, std::size_t hel
   }
 }
 
-/// Where the text for validation begins: behind a line.
+/// Returns the beginning of the validation text, after a line end.
 std::size_t held_out_begin(std::string_view text, double validation_share) {
   if (validation_share <= 0.0) return text.size();
   const auto begin =

@@ -10,15 +10,15 @@
 
 namespace lime {
 
-/// Where a document goes.
+/// Split that a document belongs to.
 enum class TextSplit : std::uint8_t { kTraining, kValidation };
 
-/// Told of each document in turn; the text is valid during the call.
+/// Called with each document in turn; the text is valid during the call.
 using DocumentVisitor = std::function<void(TextSplit split, std::string_view text)>;
 
-/// Hands out the documents of one file: of a .jsonl file the string "text" of each line, of any
-/// other file the whole content. The last `validation_share` of its bytes is for validation,
-/// rounded down to whole lines: of a file with a single line, nothing.
+/// Passes the documents of one file to a visitor: for a .jsonl file the string "text" of each line,
+/// for any other file its whole content. The last `validation_share` of its bytes is for
+/// validation, rounded down to whole lines: nothing for a file with a single line.
 ///
 /// @param validation_share  in [0, 1); 0 for none, 1 gives all.
 /// @throws IoError      if the file cannot be read.
@@ -27,13 +27,14 @@ using DocumentVisitor = std::function<void(TextSplit split, std::string_view tex
 void visit_documents(const std::filesystem::path& file, double validation_share,
                      const DocumentVisitor& visit);
 
-/// The paths, each folder replaced by the .txt and .jsonl files in it, by name.
-/// @throws InvalidArgument  if a folder holds none.
+/// Returns the paths, each folder replaced by its .txt and .jsonl files, sorted by name.
+/// @throws InvalidArgument  if a folder contains none.
 std::vector<std::filesystem::path> text_files(std::span<const std::filesystem::path> paths);
 
-/// Whether a text is empty or nothing but white space.
+/// Returns true if a text is empty or all white space.
 bool is_blank(std::string_view text);
 
+/// Checks that the files contain text.
 /// @throws InvalidArgument  if there are no files, or all of them are blank.
 /// @throws IoError          if a file cannot be read.
 void require_text(std::span<const std::filesystem::path> files);

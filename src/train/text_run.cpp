@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What must be the same for a run to be resumed: the text and its tokenizer, wherever they lie.
+/// Returns the properties that a resumed run must share: text and tokenizer, wherever stored.
 Json describe_run(const Json& text, const TextData& data, const TrainingSetup& setup) {
   const auto digests = [&](const char* key) {
     Json list = Json::array();
@@ -32,7 +32,8 @@ Json describe_run(const Json& text, const TextData& data, const TrainingSetup& s
           {"seed", setup.seed}};
 }
 
-/// A checkpoint can only go on with the tokens that it knows; one without a tokenizer takes any.
+/// Checks that the checkpoint to train further has the same tokenizer; one without a tokenizer
+/// accepts any.
 void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
   if (tokenizer_files(from).empty()) return;
   const std::unique_ptr<Tokenizer> known = load_tokenizer(from);

@@ -19,47 +19,47 @@
 
 namespace lime {
 
-/// The text that a language model is trained on.
+/// Training text of a language model.
 struct TextData {
-  /// .jsonl files hold a document per line (in "text"), other files are one document each.
+  /// .jsonl files contain a document per line (in "text"), other files are one document each.
   std::vector<std::filesystem::path> text;
-  /// Held-out text; the end of each training file if none is given.
+  /// Held-out text; default: the end of each training file.
   std::vector<std::filesystem::path> validation_text;
-  /// How much of each training file is held out, in [0, 0.5]; unused with `validation_text`.
+  /// Fraction of each training file that is held out, in [0, 0.5]; unused with `validation_text`.
   double validation_share = 0.01;
   /// Folder of the tokenizer to use, e.g. a checkpoint.
   std::filesystem::path tokenizer;
-  /// Or: trains a SentencePiece tokenizer with so many pieces on the text.
+  /// Alternatively: trains a SentencePiece tokenizer with this number of pieces on the text.
   std::optional<std::int64_t> vocab_size;
   /// Tokens of a training sequence, >= 1.
   std::int64_t sequence_length = 256;
-  /// Folder that keeps the tokens (and the tokenizer, if it is trained) for this and other runs.
+  /// Folder that stores the tokens (and a trained tokenizer) for this and later runs.
   std::filesystem::path tokens;
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
-/// A text in tokens, ready to be trained on.
+/// A tokenised text, ready for training.
 struct PreparedText {
   TokenizedText text;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::map<std::string, std::string> files;  ///< those of the tokenizer, by name
+  std::map<std::string, std::string> files;  ///< of the tokenizer, by name
 };
 
-/// Trains the tokenizer where one is asked for, and tokenises the text; takes both from
-/// TextData::tokens where an earlier run has left them.
+/// Trains the tokenizer if requested, and tokenises the text; reuses both from TextData::tokens if
+/// an earlier run stored them there.
 /// @param on_progress  bytes of text.
-/// @throws InvalidArgument  if there is no text, or too little for the tokenizer asked for.
+/// @throws InvalidArgument  if there is no text, or too little for the requested tokenizer.
 /// @throws as tokenize_text() and load_tokenizer()
 PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress = {},
                           std::stop_token stop = {});
 
-/// Trains a decoder to predict the next token of the text, with packed sequences; the loss on the
-/// held-out text is measured on the way.
-/// @throws InvalidArgument  if a sequence is longer than the decoder allows, or the checkpoint to
-///                          go on from has another tokenizer than the text.
+/// Trains a decoder to predict the next token of the text, with packed sequences; measures the loss
+/// on the held-out text during training.
+/// @throws InvalidArgument  if a sequence is longer than the decoder allows, or the initial
+///         checkpoint has another tokenizer than the text.
 /// @throws as run_training()
 TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
                               const TrainingSetup& setup, const ProgressFn& on_progress = {},

@@ -10,12 +10,11 @@
 
 namespace lime {
 
-/// Token ids in files that are mapped, not read: little-endian numbers of two bytes each where the
-/// vocabulary allows, else four. They count as one long list, in the order of the files.
-/// Reading is thread-safe.
+/// Token ids in memory-mapped files: little-endian numbers of two bytes each if the vocabulary
+/// allows, else four. They form one long list, in the order of the files. Thread-safe for reading.
 class TokenShards {
  public:
-  /// Bytes of an id of a vocabulary of this size.
+  /// Returns the bytes per id for a vocabulary of this size.
   static int bytes_per_token(std::int64_t vocab_size) { return vocab_size <= 65536 ? 2 : 4; }
 
   TokenShards() = default;
@@ -23,19 +22,19 @@ class TokenShards {
   /// @throws FormatError  if a file ends in the middle of an id.
   TokenShards(std::span<const std::filesystem::path> files, int bytes_per_token);
 
-  /// Number of tokens.
+  /// Returns the number of tokens.
   std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
 
-  /// The ids from `begin` on. @throws InvalidArgument  if they are not all there.
+  /// Copies the ids from `begin` on. @throws InvalidArgument  if the range exceeds the list.
   void copy(std::int64_t begin, std::span<std::int64_t> ids) const;
 
  private:
   std::vector<MappedFile> files_;
-  std::vector<std::int64_t> ends_;  ///< per file: number of tokens up to its end
+  std::vector<std::int64_t> ends_;  ///< per file: cumulative number of tokens up to its end
   int bytes_per_token_ = 2;
 };
 
-/// Writes ids as TokenShards reads them; the file appears whole or not at all.
+/// Writes ids in the format of TokenShards; the file is written atomically.
 /// @throws IoError
 void write_token_shard(const std::filesystem::path& file, std::span<const std::int32_t> ids,
                        int bytes_per_token);

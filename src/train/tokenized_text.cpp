@@ -23,7 +23,7 @@ fs::path shard_path(const fs::path& folder, TextSplit split, std::size_t index) 
                               split == TextSplit::kTraining ? "training" : "validation", index);
 }
 
-/// What decides the tokens.
+/// Describes the inputs that determine the tokens.
 Json describe_source(const TextSource& source, const Tokenizer& tokenizer) {
   const auto describe = [](const std::vector<fs::path>& files) {
     Json list = Json::array();
@@ -41,7 +41,7 @@ Json describe_source(const TextSource& source, const Tokenizer& tokenizer) {
           {"validation_files", describe(source.validation_files)}};
 }
 
-/// Whether two descriptions are of the same tokens, wherever the files lie.
+/// Returns true if two descriptions are of the same tokens, wherever the files are.
 bool is_same_text(const Json& stored, const Json& wanted) {
   const auto digests = [](const Json& description, const char* key) {
     std::vector<std::string> list;
@@ -81,7 +81,7 @@ FileTokens tokenize_file(const fs::path& file, double validation_share, const To
   return tokens;
 }
 
-/// What a folder of tokens says of itself, before any of it is believed.
+/// Validates the description of a token folder before using it.
 void check_description(const fs::path& folder, const Json& description) {
   const std::size_t files =
       description.at("files").size() + description.at("validation_files").size();
@@ -103,7 +103,7 @@ void check_description(const fs::path& folder, const Json& description) {
   }
 }
 
-/// @throws FormatError  where the folder does not hold what its description says.
+/// @throws FormatError  if the folder does not match its description.
 TokenizedText open_tokens(const fs::path& folder, const Json& description,
                           const Tokenizer& tokenizer) {
   check_description(folder, description);

@@ -9,8 +9,8 @@
 
 namespace lime {
 
-/// Content of the files of a checkpoint folder that belong to its tokenizer, by name: those that
-/// there are of tokenizer.json, tokenizer.model, vocab.json, merges.txt, tokenizer_config.json,
+/// Returns the content of the tokenizer files of a checkpoint folder, by name: those that exist of
+/// tokenizer.json, tokenizer.model, vocab.json, merges.txt, tokenizer_config.json,
 /// special_tokens_map.json and added_tokens.json. @throws IoError
 std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder);
 

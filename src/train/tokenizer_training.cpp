@@ -30,7 +30,7 @@ Json describe_training(const TextSource& source, std::int64_t vocab_size) {
           {"text_sha256", files}};
 }
 
-/// The documents to be learnt from, one after the other, each with a line's end.
+/// Concatenates the training documents, each followed by a line end.
 std::string training_text(const TextSource& source) {
   std::string all;
   for (const fs::path& file : source.files) {
@@ -41,7 +41,8 @@ std::string training_text(const TextSource& source) {
   return all;
 }
 
-/// How transformers makes LLaMA's tokenizer of tokenizer.model. Without `legacy` the fast one of
+/// Returns the configuration with which transformers converts tokenizer.model to LLaMA's
+/// tokenizer. Without `legacy` the fast one of
 /// transformers 4 puts no space before a text that begins with one, which SentencePiece does.
 Json tokenizer_config() {
   return {{"tokenizer_class", "LlamaTokenizer"},
@@ -79,7 +80,7 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
   const std::string model =
       train_sentencepiece_model(static_cast<std::int32_t>(vocab_size), next_line);
   make_folder(folder);
-  // What describes the files must not outlive them.
+  // The description must not outlive the files it describes.
   fs::remove(description_path);
   write_file_atomically(folder / "tokenizer.model", model);
   write_file_atomically(folder / "tokenizer_config.json", tokenizer_config().dump(2) + "\n");

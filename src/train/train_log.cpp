@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// True if the line is whole and belongs to the steps up to `step`.
+/// Returns true if the line is complete and belongs to the steps up to `step`.
 bool is_kept(const std::string& line, std::int64_t step) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return false;
@@ -20,7 +20,7 @@ bool is_kept(const std::string& line, std::int64_t step) {
   return found == json.end() || (found->is_number_integer() && found->get<std::int64_t>() <= step);
 }
 
-/// Nothing where there is no log.
+/// Returns the lines of an existing log, else an empty string.
 std::string old_lines(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return "";

@@ -14,8 +14,8 @@
 namespace lime {
 namespace {
 
-/// The parameter that a user should look at when training has left the finite numbers: the first
-/// with a weight or a gradient that is not finite, else the one with the largest weight.
+/// Returns the parameter to report when training diverged: the first with a non-finite weight or
+/// gradient, else the one with the largest weight.
 std::string suspect_parameter(const Decoder& decoder) {
   const at::NoGradGuard no_grad;
   std::string largest;
@@ -63,7 +63,7 @@ void TrainingOptions::describe(OptionList& list) {
 }
 
 void TrainingOptions::validate() const {
-  // Their products fit into 64 bits.
+  // The products of these counts fit into 64 bits.
   static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const auto require_count = [](std::int64_t value, const char* name) {
     if (value < 1 || value > kMost) {
@@ -142,7 +142,7 @@ double Trainer::accumulate_gradients(const TokenBatch& batch) const {
 void Trainer::sum_gradients() const {
   std::vector<at::Tensor> gradients;
   for (const auto& [name, tensor] : decoder_.parameters()) {
-    // A process without a sequence of this batch has none yet.
+    // A process without a sequence of this batch has no gradient yet.
     if (!tensor.grad().defined()) tensor.mutable_grad() = at::zeros_like(tensor);
     gradients.push_back(tensor.grad());
   }

@@ -30,7 +30,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// One run: the steps of run_training().
+/// State of one run: the steps of run_training().
 class Run {
  public:
   Run(const TrainingJob& job, const TrainingRunOptions& options, const ProgressFn& on_progress,
@@ -62,14 +62,14 @@ class Run {
   }
 
  private:
-  /// One of the processes that train together does.
+  /// Returns true in the one process that writes files.
   bool writes() const { return job_.group == nullptr || job_.group->rank() == 0; }
 
   void write_log(const Json& line) {
     if (log_) log_->write(line);
   }
 
-  /// All processes start at the same step with the same weights.
+  /// Makes all processes start at the same step with the same weights.
   void agree_on_start() {
     const auto steps = static_cast<double>(trainer_.steps_done());
     if (job_.group->sum(steps) != steps * job_.group->size()) {
@@ -84,19 +84,19 @@ class Run {
     job_.group->take_from_first(weights);
   }
 
-  /// True in all processes if one was asked to stop.
+  /// Returns true in all processes if one was asked to stop.
   bool is_stopped() const {
     const bool here = stop_.stop_requested();
     if (job_.group == nullptr) return here;
     try {
       return job_.group->sum(here ? 1.0 : 0.0) > 0.0;
     } catch (const Interrupted&) {
-      return true;  // the others are gone; what is here can be kept
+      return true;  // the others have exited; the local state can be kept
     }
   }
 
-  /// A run writes its state before its model, so that a model without a state is not a run's, or
-  /// one's that can no longer go on.
+  /// Checks that the output is empty or a resumable run. A run writes its state before its model,
+  /// so a model without a state is not from a run, or from one that cannot be resumed.
   void require_resumable_or_empty(bool has_state) const {
     if (has_state && !options_.resume) {
       throw InvalidArgument(
@@ -114,7 +114,7 @@ class Run {
     }
   }
 
-  /// Continues the run in the folder, or begins one.
+  /// Resumes the run in the folder, or starts one.
   void restore() {
     const bool has_state = fs::exists(state_path_);
     require_resumable_or_empty(has_state);
@@ -188,13 +188,13 @@ class Run {
     try {
       return trainer_.step();
     } catch (const Interrupted&) {
-      interrupt();  // the others are gone; the weights are those of the last whole step
+      interrupt();  // the others have exited; the weights are those of the last full step
     } catch (const NumericalError& error) {
       fail(error);
     }
   }
 
-  /// Ends a run that has left the finite numbers.
+  /// Ends a run with non-finite values.
   [[noreturn]] void fail(const NumericalError& error) {
     write_log({{"event", "failed"},
                {"time", utc_timestamp()},
@@ -206,7 +206,7 @@ class Run {
     throw NumericalError("{}; {}", error.what(), kept);
   }
 
-  /// `count` per second, over all steps of this call.
+  /// Returns `count` per second, over all steps of this call.
   double rate(std::int64_t count) const {
     return std::round(static_cast<double>(count) / outcome_.seconds);
   }
@@ -236,20 +236,20 @@ class Run {
                       record.gradient_norm, human_count(rate(tokens_)))});
   }
 
-  /// Whether the run that this one goes on with was stopped before it had validated: its state was
-  /// saved first. The same in all processes.
+  /// Returns true if the interrupted run stopped before a due validation: its state is saved first.
+  /// The same in all processes.
   bool lacks_validation(std::int64_t step) const {
     if (step == 0 || !is_validated(step)) return false;
     const bool here = writes() && !log_->holds("validation", step);
     return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
   }
 
-  /// In the process that writes; the others wait for what it says of a request to stop.
+  /// Runs in the writing process; the others wait for its answer to a stop request.
   void validate() {
     try {
       if (writes()) measure_validation_loss();
     } catch (const Interrupted&) {
-      // Left to the run that goes on with this one.
+      // Left to the resumed run.
     }
     if (is_stopped()) interrupt();
   }
@@ -262,7 +262,8 @@ class Run {
                {"perplexity", std::exp(*outcome_.validation_loss)}});
   }
 
-  /// In all processes, which hold the same numbers and so end together where these cannot be kept.
+  /// Runs in all processes. They have the same numbers, so all fail together if these cannot be
+  /// saved.
   void save() {
     try {
       require_finite_state(trainer_);
@@ -333,7 +334,7 @@ class Run {
   Json description_;
   Trainer trainer_;
   fs::path state_path_;
-  std::optional<OutputLock> lock_;  // of the process that writes
+  std::optional<OutputLock> lock_;  // only in the process that writes
   std::optional<TrainLog> log_;
   TrainingOutcome outcome_;
   std::int64_t saved_step_ = 0;

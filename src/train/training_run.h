@@ -16,72 +16,72 @@
 
 namespace lime {
 
-/// Where a run is kept and how often.
+/// Output folder of a run and the intervals of saving, logging and validation.
 struct TrainingRunOptions {
-  /// Folder of the trained model; made if its parent exists.
+  /// Folder of the trained model; created if its parent exists.
   std::filesystem::path output;
-  /// Goes on with the run that `output` holds; begins one if it holds neither run nor model.
+  /// Resumes the run in `output`; starts one if it contains neither a run nor a model.
   bool resume = false;
-  /// Steps between two saved states, >= 1.
+  /// Steps between saved states, >= 1.
   std::int64_t save_every = 1000;
-  /// Steps between two lines of the log, >= 1.
+  /// Steps between lines of the log, >= 1.
   std::int64_t log_every = 10;
-  /// Steps between two measurements of the loss on held-out data, >= 1.
+  /// Steps between evaluations of the held-out loss, >= 1.
   std::int64_t validate_every = 500;
-  /// Elements of model.safetensors, rounded from the float32 that training keeps. A finished run
-  /// that is resumed with another type writes its model anew.
+  /// Data type of model.safetensors, rounded from the float32 weights of training. Resuming a
+  /// finished run with another type rewrites its model.
   ComputeType save_dtype = ComputeType::kFloat32;
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 };
 
-/// What is trained, on what.
+/// A model with its training and validation data.
 struct TrainingJob {
   Decoder& decoder;
   BatchSource& data;
   BatchSource* validation = nullptr;  ///< held-out data; null for none
   TrainingOptions options;
   ComputeOptions compute;
-  /// The other processes that train with this one; only the first of them writes. Null for none.
+  /// Other processes in the training; only rank 0 writes. Null for none.
   ProcessGroup* group = nullptr;
-  /// What must be the same for a run to be resumed, in groups, e.g. {"task": {...}, "data": {...}}.
+  /// Properties that a resumed run must share, in groups, e.g. {"task": {...}, "data": {...}}.
   Json description;
   /// Other files of the checkpoint folder, by name: tokenizer.json, ...
   std::map<std::string, std::string> files;
-  /// Measures the trained model; what it returns goes into the log. May be empty.
+  /// Evaluates the trained model; the result is written to the log. May be empty.
   std::function<Json(const ProgressFn&, std::stop_token)> evaluate;
 };
 
 struct TrainingOutcome {
   std::int64_t steps = 0;         ///< all steps of the run
-  std::int64_t resumed_from = 0;  ///< steps that were there already
+  std::int64_t resumed_from = 0;  ///< steps done before this call
   std::optional<double> validation_loss;
   Json evaluation;       ///< null without TrainingJob::evaluate
-  double seconds = 0.0;  ///< spent on the steps of this call, not on validation and saving
+  double seconds = 0.0;  ///< spent on the steps of this call, without validation and saving
 };
 
-/// Trains to the end and leaves in `output`
+/// Trains to the end and writes to `output`
 ///
-///   config.json, model.safetensors, files   the model, as Hugging Face keeps it
-///   training_state.safetensors              to go on: see training_state.h
-///   training_options.json                   what was asked for
-///   training_log.jsonl                      what happened: see train_log.h
+///   config.json, model.safetensors, files   the model in Hugging Face's format
+///   training_state.safetensors              for resuming: see training_state.h
+///   training_options.json                   the options of the run
+///   training_log.jsonl                      the events of the run: see train_log.h
 ///
-/// Each file appears whole or not at all. State and model are saved every `save_every` steps, at
-/// the end and when `stop` is requested. A resumed run takes the same steps, to the bit, as one
-/// that was never stopped (on a CPU with the same number of threads).
+/// Each file is written atomically. State and model are saved every `save_every` steps, at the end
+/// and when `stop` is requested. A resumed run takes bit-identical steps to an uninterrupted one
+/// (on a CPU with the same number of threads).
 ///
 /// @param on_progress  steps, then items of the evaluation; the note has loss, perplexity, learning
 ///                     rate, gradient norm and tokens per second.
-/// @throws InvalidArgument  if `output` holds a run and `resume` is false, or one of another
-///                          description (names the first difference), or a model without a state.
-/// @throws NumericalError   if the loss, a gradient, or a weight or moment to be saved leaves the
-///                          finite numbers; the last state saved, all finite, is kept.
+/// @throws InvalidArgument  if `output` contains a run and `resume` is false, a run with another
+///         description (names the first difference), or a model without a state.
+/// @throws NumericalError   if the loss, a gradient, or a weight or moment to be saved is not
+///         finite; the last saved state, all finite, is kept.
 /// @throws Interrupted      if `stop` was requested; the state is saved.
 /// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.
-/// @throws IoError          if the disk refuses.
+/// @throws IoError          if writing fails.
 TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
                              const ProgressFn& on_progress = {}, std::stop_token stop = {});
 

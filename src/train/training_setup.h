@@ -13,29 +13,29 @@
 
 namespace lime {
 
-/// What every task is trained with: a decoder, an optimiser, a folder to keep both in.
+/// Settings that all tasks share: a decoder, an optimiser, an output folder.
 struct TrainingSetup {
-  /// Of the weights at the start and of the order of the data; of the data where a task draws it.
+  /// Seed of the initial weights and the data order; also of the data if a task generates it.
   std::uint64_t seed = 0;
-  /// Checkpoint folder to go on from, instead of `model` with random weights.
+  /// Checkpoint folder to start from, instead of `model` with random weights.
   std::filesystem::path from;
   ModelOptions model;
   TrainingOptions training;
   TrainingRunOptions run;
   ComputeOptions compute;
-  /// The other processes that train with this one; null for none. training.batch_size is that of
-  /// all together.
+  /// Other processes in the training; null for none. training.batch_size is the total over all
+  /// processes.
   ProcessGroup* group = nullptr;
 
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
 
-  /// The decoder that training starts with, for a tokenizer with `vocab_size` tokens.
+  /// Returns the initial decoder for a tokenizer with `vocab_size` tokens.
   /// @throws InvalidArgument  if the checkpoint has fewer.
-  /// @throws as Checkpoint::open(), load_decoder(), ModelOptions::config()
+  /// @throws as Checkpoint::open(), load_decoder() and ModelOptions::config()
   Decoder first_decoder(std::int64_t vocab_size, std::int64_t bos_token_id,
                         std::int64_t eos_token_id) const;
-  /// SHA-256 of the checkpoint to go on from; empty without one.
+  /// Returns the SHA-256 of the checkpoint to start from; empty without one.
   std::string from_digest() const;
 };
 

@@ -62,7 +62,7 @@ void require_finite_state(Trainer& trainer) {
   const at::NoGradGuard no_grad;
   const auto require_finite = [&](const std::vector<NamedTensor>& tensors, const char* what) {
     for (const auto& [name, tensor] : tensors) {
-      const auto largest = tensor.abs().max().item<double>();  // NaN where there is one
+      const auto largest = tensor.abs().max().item<double>();  // NaN if any element is
       if (std::isfinite(largest)) continue;
       throw NumericalError(
           "training: the {} must stay finite, got {} in '{}' after step {}; lower --learning-rate "

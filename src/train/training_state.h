@@ -8,25 +8,25 @@
 
 namespace lime {
 
-/// All that a killed run needs to go on as if it had never been killed: weights, both moments of
-/// AdamW and the number of steps. Nothing else is random or remembered: the order of the data
+/// Complete state for resuming a killed run as if it had not been interrupted: weights, both
+/// moments of AdamW and the number of steps. Nothing else is random or stored: the data order
 /// follows from the seed and the step.
 ///
 /// A safetensors file with `parameter.NAME`, `exp_avg.NAME` and `exp_avg_sq.NAME`; its metadata
-/// holds `format` = "lime-training-state/1", `step` and `run`, the JSON object given here.
+/// contains `format` = "lime-training-state/1", `step` and `run`, the JSON object given here.
 
-/// @throws NumericalError  that names the first parameter whose weights or moments are not all
-///                         finite. Reads every number once.
+/// Checks that all weights and moments are finite. Reads every number once.
+/// @throws NumericalError  naming the first parameter with a non-finite weight or moment.
 void require_finite_state(Trainer& trainer);
 
-/// Writes the state whole or not at all. @throws IoError
+/// Writes the state atomically. @throws IoError
 void write_training_state(const std::filesystem::path& path, Trainer& trainer, const Json& run);
 
-/// What write_training_state() was given as `run`, to be compared before the weights are read.
+/// Reads the `run` object of a state, to compare it before the weights are read.
 /// @throws IoError, FormatError
 Json read_training_run(const std::filesystem::path& path);
 
-/// Puts the state into a trainer whose decoder has the same parameters.
+/// Restores the state into a trainer whose decoder has the same parameters.
 /// @throws FormatError  if a tensor is missing or has another shape.
 void restore_training_state(const std::filesystem::path& path, Trainer& trainer);
 

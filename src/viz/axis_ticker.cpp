@@ -7,13 +7,12 @@
 namespace lime {
 namespace {
 
-constexpr double kLargest = 99'999.0;  // that is written out
+constexpr double kLargest = 99'999.0;  // largest number in decimal notation
 constexpr int kMostDecimals = 4;
-constexpr double kSmallest = 1e-3;    // on a logarithmic axis
-constexpr double kEvenDecades = 0.5;  // up to which even ticks tell more
-constexpr double kFineDecades = 3.0;  // up to which there are ticks at 2 and 5
-constexpr double kCoarseDecades =
-    1.5;  // up to which there are, of numbers that are not written out
+constexpr double kSmallest = 1e-3;      // on a logarithmic axis
+constexpr double kEvenDecades = 0.5;    // up to here evenly spaced ticks are clearer
+constexpr double kFineDecades = 3.0;    // up to here ticks include 2 and 5
+constexpr double kCoarseDecades = 1.5;  // the same for numbers not in decimal notation
 constexpr double kMostPowers = 7.0;
 
 bool is_written_out(double value) { return value >= kSmallest && value <= kLargest; }

@@ -5,8 +5,8 @@
 
 namespace lime {
 
-/// Ticks at round numbers, all labelled with as many decimals as their step needs: 2.50
-/// beside 2.75. Large and tiny numbers keep the axis' own format.
+/// Places ticks at round numbers and labels all of them with the decimals that the step needs: 2.50
+/// next to 2.75. Large and tiny numbers keep the axis' own format.
 class EvenTicker : public QCPAxisTicker {
  public:
   EvenTicker();
@@ -19,9 +19,9 @@ class EvenTicker : public QCPAxisTicker {
   double step_ = 1.0;
 };
 
-/// Ticks of a logarithmic axis: even ones where it spans less than half a decade, 1, 2, 5, 10, ...
-/// up to three decades, powers of ten beyond. Ranges within 0.001 to 99,999 are written out; others
-/// keep the axis' own format, 10 to a power.
+/// Ticks of a logarithmic axis: evenly spaced if it spans less than half a decade; 1, 2, 5, 10, ...
+/// up to three decades; powers of ten beyond. Ranges within 0.001 to 99,999 use decimal notation;
+/// others keep the axis' own format, powers of 10.
 class LogTicker : public EvenTicker {
  protected:
   QVector<double> createTickVector(double step, const QCPRange& range) override;

@@ -9,7 +9,7 @@
 namespace lime {
 namespace {
 
-/// Point numbers so that the classes take turns, each class in its own order.
+/// Interleaves the classes; returns point indices, each class in its own order.
 std::vector<std::size_t> taking_turns(const std::vector<int>& classes, std::size_t num_classes) {
   std::vector<std::size_t> seen(std::max<std::size_t>(1, num_classes), 0);
   std::vector<std::pair<std::size_t, std::size_t>> turns;

@@ -8,15 +8,15 @@
 
 namespace lime {
 
-/// How the points of a cloud are drawn.
+/// Style of the points of a scatter plot.
 struct CloudLook {
-  double diameter = 0.0;  ///< units
-  int raster_dpi = 0;     ///< draws one picture of so many dots per inch; 0: each point by itself
+  double diameter = 0.0;        ///< units
+  int raster_dpi = 0;           ///< rasterizes all points at this resolution; 0: vector graphics
   std::vector<QColor> colours;  ///< one per class
 };
 
-/// Points in the plane, coloured by class, in an order that lets no class cover the others: they
-/// take turns.
+/// Scatter plot of points coloured by class. The classes are interleaved in drawing order, so that
+/// none covers the others.
 class CloudPlottable : public QCPAbstractPlottable {
  public:
   CloudPlottable(QCPAxis* keys, QCPAxis* values, const CloudPanel& cloud, CloudLook look);

@@ -12,7 +12,7 @@ constexpr Colour from_hex(std::uint32_t rgb) {
           static_cast<std::uint8_t>(rgb & 0xFF)};
 }
 
-// Every sixteenth of the published tables; in between, linear interpolation is within 3 of 255.
+// Every sixteenth entry of the published tables; linear interpolation is within 3 of 255.
 constexpr std::array<std::uint32_t, 17> kViridis = {
     0x440154, 0x48186A, 0x472D7B, 0x424086, 0x3B528B, 0x33638D, 0x2C728E, 0x26828E, 0x21918C,
     0x1FA088, 0x28AE80, 0x3FBC73, 0x5EC962, 0x84D44B, 0xADDC30, 0xD8E219, 0xFDE725};
@@ -27,7 +27,7 @@ constexpr std::array<std::uint32_t, 11> kPurpleOrange = {0x2D004B, 0x542788, 0x8
                                                          0xD8DAEB, 0xF7F7F7, 0xFEE0B6, 0xFDB863,
                                                          0xE08214, 0xB35806, 0x7F3B08};
 
-// Blue and vermilion first. In grey print markers and line patterns tell them apart.
+// Blue and vermilion first. In greyscale print markers and line patterns distinguish them.
 constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73, 0xE69F00,
                                                     0x56B4E9, 0xCC79A7, 0xF0E442};
 constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x8C8C8C, 0x555555, 0xB8B8B8};
@@ -52,7 +52,7 @@ std::span<const std::uint32_t> anchors_of(MapPalette palette) {
 
 Colour blend(Colour a, Colour b, double share) {
   const auto mix = [&](std::uint8_t x, std::uint8_t y) {
-    return static_cast<std::uint8_t>(share * x + (1.0 - share) * y + 0.5);  // to the nearest
+    return static_cast<std::uint8_t>(share * x + (1.0 - share) * y + 0.5);  // round to nearest
   };
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }

@@ -19,24 +19,24 @@ struct Colour {
   bool operator==(const Colour&) const = default;
 };
 
-/// `share` of `a` and the rest of `b`, each channel on its own; share in [0, 1].
+/// Mixes `share` of `a` with the rest of `b` per channel; share in [0, 1].
 Colour blend(Colour a, Colour b, double share);
-/// How light a colour is in grey print: luma of BT.709, in [0, 1].
+/// Returns the brightness of a colour in greyscale print: luma of BT.709, in [0, 1].
 double luma(Colour colour);
 
-/// Colours of things without an order: models, sites, classes.
+/// Qualitative palettes: for models, sites, classes.
 enum class ClassPalette {
-  kOkabeIto,  ///< told apart by colour-blind readers (Okabe & Ito 2008)
-  kGrey,      ///< greys only; line patterns and markers tell series apart
+  kOkabeIto,  ///< distinguishable by colour-blind readers (Okabe & Ito 2008)
+  kGrey,      ///< greys only; line patterns and markers distinguish series
 };
 
-/// Colours of numbers.
+/// Sequential and diverging palettes for numbers.
 enum class MapPalette {
   kViridis,       ///< matplotlib's (van der Walt & Smith 2015, CC0)
   kCividis,       ///< Nunez, Anderton & Renslow 2018, CC0
   kGrey,          ///< white to black
-  kBlueRed,       ///< diverging, ColorBrewer's RdBu turned round (Harrower & Brewer 2003)
-  kPurpleOrange,  ///< diverging, ColorBrewer's PuOr turned round
+  kBlueRed,       ///< diverging, ColorBrewer's RdBu reversed (Harrower & Brewer 2003)
+  kPurpleOrange,  ///< diverging, ColorBrewer's PuOr reversed
 };
 
 template <>
@@ -55,14 +55,15 @@ struct EnumNames<MapPalette> {
        {MapPalette::kPurpleOrange, "purple-orange"}}};
 };
 
-/// Whether the palette has a middle that stands for 0.
+/// Returns true if the middle of the palette represents 0.
 bool is_diverging(MapPalette palette);
 
-/// Colour of the `index`-th of `count` classes. Past the last named colour, classes take evenly
-/// spaced colours of viridis.
+/// Returns the colour of the `index`-th of `count` classes. Beyond the named colours, classes use
+/// evenly spaced colours of viridis.
 Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count);
 
-/// Colour at `position` of the palette, clamped to [0, 1]; linear between the palette's anchors.
+/// Returns the colour at `position` of the palette, clamped to [0, 1]; interpolates linearly
+/// between the palette's anchors.
 Colour map_colour(MapPalette palette, double position);
 
 }  // namespace lime

@@ -29,7 +29,7 @@ void dress(QCPAxis& axis, const std::string& label, const PlotTheme& theme) {
 
 QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std::string& label,
                             const PlotTheme& theme) {
-  // A map of one column, drawn like the others.
+  // A heatmap with one column.
   QCPAxisRect* const rect = new_axis_rect(plot);
   QCPAxis* const values = rect->axis(QCPAxis::atRight);
   QCPAxis* const steps = rect->axis(QCPAxis::atLeft);

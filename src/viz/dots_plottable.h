@@ -11,11 +11,11 @@ namespace lime {
 
 /// Many equal discs, e.g. the buffered heads of a flow diagram.
 ///
-/// Files get a circle for each. A screen, which is redrawn often, gets copies of one small picture,
-/// moved by quarters of a pixel: ten times as fast, and the eye sees no difference.
+/// Files contain a circle for each. On screen, which is redrawn often, copies of a small pixmap are
+/// placed with quarter-pixel accuracy: ten times as fast, with no visible difference.
 class DotsPlottable : public QCPAbstractPlottable {
  public:
-  /// @param x, y      [num_dots], on the axes.
+  /// @param x, y      [num_dots], in axis coordinates.
   /// @param diameter  units.
   DotsPlottable(QCPAxis* keys, QCPAxis* values, std::vector<double> x, std::vector<double> y,
                 double diameter);
@@ -32,7 +32,7 @@ class DotsPlottable : public QCPAbstractPlottable {
   void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 
  private:
-  static constexpr int kPhases = 4;  // of a pixel, along each axis
+  static constexpr int kPhases = 4;  // quarter-pixel offsets along each axis
 
   void draw_stamps(QCPPainter& painter);
   void make_stamps(double radius);

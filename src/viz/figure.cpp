@@ -7,8 +7,8 @@
 namespace lime {
 namespace {
 
-/// Adds `entry` unless its label is empty or there already; where then the colours differ, it is
-/// grey.
+/// Adds `entry` unless its label is empty or already present; if the colours then differ, the entry
+/// becomes grey.
 void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
   if (entry.label.empty()) return;
   const auto known = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& other) {
@@ -115,7 +115,7 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
       if (bars->reference) add_reference(entries, *bars->reference);
     }
   }
-  // Lines that curves are held against come last.
+  // Reference lines come last.
   std::stable_partition(entries.begin(), entries.end(),
                         [](const LegendEntry& entry) { return !(entry.look == kReferenceLook); });
   return entries;

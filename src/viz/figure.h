@@ -11,59 +11,58 @@
 
 #include "core/matrix.h"
 
-// What a figure shows, as plain data: no colours, sizes or fonts, which are matters of style
-// (figure_style.h), and nothing of Qt. Recipes make it from results; the painter draws it; the CSV
-// and pgfplots writers write it down.
+// Content of a figure as plain data: no colours, sizes or fonts, which belong to the style
+// (figure_style.h), and no Qt types. Recipes build it from results; the painter draws it; the CSV
+// and pgfplots writers export it.
 
 namespace lime {
 
 enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted, kNone };
 enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 
-/// The colour of what belongs to no class in particular: greyish.
+/// Colour of items that belong to no class: greyish.
 inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
 
-/// How a thing without an order looks: its number among the classes, and what tells it apart where
-/// colour does not.
+/// Look of a series or class: its class number and what distinguishes it without colour.
 struct SeriesLook {
-  std::size_t colour = 0;  ///< number of the class, or kMutedColour
+  std::size_t colour = 0;  ///< class number, or kMutedColour
   LinePattern pattern = LinePattern::kSolid;
   MarkerShape marker = MarkerShape::kDisc;
-  bool is_faint = false;  ///< thin and pale: behind what matters more
-  double width = 1.0;     ///< of the line, in parts of the usual one
+  bool is_faint = false;  ///< thin and pale, drawn in the background
+  double width = 1.0;     ///< line width relative to the default
 
   bool operator==(const SeriesLook&) const = default;
 };
 
-/// A place on an axis with its own label.
+/// A position on an axis with its own label.
 struct AxisTick {
   double at = 0.0;
   std::string label;
 };
 
-/// What an axis says where its texts have no room.
+/// Axis labels to use if its tick labels do not fit.
 struct CrowdedAxis {
-  std::string addition;         ///< to the label: ", position"
-  std::vector<AxisTick> ticks;  ///< even; every n-th is drawn, so that they have room
+  std::string addition;         ///< appended to the label: ", position"
+  std::vector<AxisTick> ticks;  ///< evenly spaced; every n-th is drawn so that labels fit
 };
 
 struct FigureAxis {
   std::string label = {};          ///< with its unit: "entropy (nats)"
-  std::optional<double> min = {};  ///< unset: what the data asks for
+  std::optional<double> min = {};  ///< unset: from the data
   std::optional<double> max = {};
   bool whole_numbers = false;        ///< ticks at whole numbers only
   bool logarithmic = false;          ///< values > 0
-  std::vector<AxisTick> ticks = {};  ///< empty: chosen from the range
+  std::vector<AxisTick> ticks = {};  ///< empty: computed from the range
   bool hides_numbers = false;        ///< neither ticks nor labels: t-SNE has no units
-  /// Of axes with a text at each tick: says instead of `ticks` what fits a small panel.
+  /// Replaces `ticks` in small panels, for axes with a text at each tick.
   std::optional<CrowdedAxis> if_crowded = {};
 };
 
-/// y over x, with a band or with error bars.
+/// A curve y(x), optionally with a band or error bars.
 struct Curve {
   enum class Spread { kNone, kBand, kBars };
 
-  std::string label;  ///< what it is; equal labels share one entry of the legend
+  std::string label;  ///< series name; equal labels share one legend entry
   std::vector<double> x;
   std::vector<double> y;  ///< NaN breaks the line
   std::vector<double> low;
@@ -72,16 +71,16 @@ struct Curve {
   SeriesLook look;
   /// Marks above points, e.g. "**" where a corrected p-value is small; empty, or one per point.
   std::vector<std::string> stars = {};
-  /// In the legend instead of `label`: curves of several colours may share an entry, which is grey.
+  /// Legend text instead of `label`: curves of several colours may share an entry, drawn in grey.
   std::optional<std::string> legend = {};
 };
 
-/// A line across the panel that bounds or compares: a ceiling, chance level.
+/// Reference line across the panel: an upper bound, chance level.
 struct ReferenceLine {
   double y = 0.0;
   std::string label;
-  bool is_zero = false;    ///< a thin solid line where nothing differs
-  bool in_legend = false;  ///< says what it is there, where curves come near; else beside the line
+  bool is_zero = false;    ///< a thin solid line at zero
+  bool in_legend = false;  ///< labelled in the legend if curves come near, else at the line
 };
 
 struct CurvePanel {
@@ -89,9 +88,9 @@ struct CurvePanel {
   std::vector<ReferenceLine> references;
 };
 
-/// A matrix as coloured cells. Row 0 is drawn at the bottom.
+/// A heatmap: a matrix as coloured cells. Row 0 is at the bottom.
 struct MapPanel {
-  /// A cell that somebody has changed: crossed out, or with a corner where only its value differs.
+  /// An edited cell: crossed out, or marked at a corner if only its value differs.
   struct Mark {
     int row = 0;
     int col = 0;
@@ -108,11 +107,11 @@ struct MapPanel {
   std::vector<Mark> marks = {};
 };
 
-/// Points in the plane with a class each.
+/// A scatter plot of points with a class each.
 struct CloudPanel {
   std::vector<float> x;
   std::vector<float> y;
-  std::vector<int> classes;  ///< number into `class_names`
+  std::vector<int> classes;  ///< index into `class_names`
   std::vector<std::string> class_names;
 };
 
@@ -124,17 +123,17 @@ struct BarPanel {
     std::vector<double> low;
     std::vector<double> high;
     SeriesLook look;
-    std::vector<std::string> stars = {};  ///< beside the bars; empty, or one per group
+    std::vector<std::string> stars = {};  ///< next to the bars; empty, or one per group
   };
   std::vector<std::string> groups;
   std::vector<Series> series;
-  /// Height of a group in lines of text, so that each has its name; 0: the panel has the figure's
-  /// aspect. Fewer lines where the sheet is not higher.
+  /// Height of a group in lines of text, so that each name fits; 0: the panel has the figure's
+  /// aspect. Reduced if the page is too short.
   double lines_per_group = 0.0;
   std::optional<ReferenceLine> reference = {};
 };
 
-/// Text in cells, booktabs style: rules above, below the head, and below.
+/// Text table in booktabs style: rules above, below the header, and below.
 struct TablePanel {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;
@@ -150,40 +149,41 @@ struct FigurePanel {
 
 /// Panels on a grid, row by row.
 struct Figure {
-  std::string name;        ///< what it is, a file name without its ending: "entropy"
-  std::string title = {};  ///< above all panels; mostly empty, since papers have captions
+  std::string name;        ///< file name without extension: "entropy"
+  std::string title = {};  ///< above all panels; usually empty, since papers have captions
   std::vector<FigurePanel> panels;
-  std::string note = {};  ///< small, below all panels: what stars mean, what was left out
-  bool is_wide = false;   ///< asks for the width of a page rather than of a column
+  std::string note = {};  ///< small, below all panels: meaning of stars, omissions
+  bool is_wide = false;   ///< requests page width instead of column width
   int columns = 1;
-  bool keeps_columns = false;    ///< however narrow that makes the panels
-  bool labels_at_edges = false;  ///< only the outer panels have labels of axes: thin_out_labels()
-  double panel_aspect = 0.62;    ///< height of a panel by its width
-  std::string colour_label;      ///< at the colour bar of maps
-  /// Colour range of all maps; unset: of the values, symmetric around 0 where they are signed.
+  bool keeps_columns = false;    ///< even if panels get narrow
+  bool labels_at_edges = false;  ///< only outer panels have axis labels: thin_out_labels()
+  double panel_aspect = 0.62;    ///< panel height / width
+  std::string colour_label;      ///< label of the heatmaps' colour bar
+  /// Colour range of all heatmaps; unset: of the values, symmetric around 0 if they are signed.
   std::optional<std::pair<double, double>> colour_range;
-  bool shares_y = false;  ///< all panels have one y range, and only the first column its numbers
+  bool shares_y = false;  ///< all panels share one y range, numbered in the first column only
 };
 
-/// The smallest of 1, 2, 5, 10, 20, 50, ... that makes at most `most` steps in `count`; most >= 1.
+/// Returns the smallest of 1, 2, 5, 10, 20, 50, ... that divides `count` into at most `most` steps;
+/// most >= 1.
 int round_step(int count, int most);
 
-/// BarPanel::lines_per_group of `groups` groups with `bars` bars each: room for a name, or for all
-/// bars; less where many groups are to stand on one page.
+/// Returns BarPanel::lines_per_group for `groups` groups of `bars` bars each: room for a name, or
+/// for all bars; less if many groups share one page.
 double usual_lines_per_group(std::size_t groups, std::size_t bars);
 
-/// Smallest and largest value of all maps of `figure`; symmetric around 0 if a map is signed.
-/// (0, 1) where there is none.
+/// Returns the minimum and maximum of all heatmaps of `figure`; symmetric around 0 if one is
+/// signed. (0, 1) without heatmaps.
 std::pair<double, double> colour_range_of(const Figure& figure);
 
-/// Number of colours that the series and classes of `figure` take, at least 1.
+/// Returns the number of colours that the series and classes of `figure` need, at least 1.
 std::size_t num_colours_of(const Figure& figure);
 
-/// The points of a curve with a band between two gaps (or ends): a band has no width there, so that
-/// their spread is drawn as an error bar. Empty for other curves.
+/// Returns the isolated points (between two gaps or ends) of a curve with a band. The band has no
+/// width there, so their spread is drawn as an error bar. Empty for other curves.
 std::vector<std::size_t> lone_points(const Curve& curve);
 
-/// Labels of the legend in the order of their first appearance, each with its look.
+/// Legend entry: a label, in order of first appearance, with its look.
 struct LegendEntry {
   std::string label;
   SeriesLook look;

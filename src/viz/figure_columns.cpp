@@ -10,16 +10,16 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kFew = 9;             // panels that all keep their labels
-constexpr std::size_t kColumnOfCurves = 3;  // panels that stand one below the other on a page
-/// Widths in mm at a font of 8 pt: of few panels of curves with numbers of their own, of other
-/// panels with labels, of those without, and of the colour bar.
+constexpr std::size_t kFew = 9;             // up to here all panels keep their labels
+constexpr std::size_t kColumnOfCurves = 3;  // panels stacked vertically on a page
+/// Minimum widths in mm at a font size of 8 pt: of a few panels of curves with their own numbers,
+/// of other panels with labels, of those without, and of the colour bar.
 constexpr double kSmallestCurves = 40.0;
 constexpr double kSmallestPanel = 30.0;
 constexpr double kSmallestBarePanel = 18.0;
 constexpr double kColourBar = 15.0;
 constexpr double kUsualFont = 8.0;
-/// Likewise: of the labels beside a panel of curves, and of a letter.
+/// Also in mm: width of the labels next to a panel of curves, and of a letter.
 constexpr double kLabelsBeside = 18.0;
 constexpr double kLetter = 1.25;
 
@@ -30,14 +30,14 @@ bool has_any(const Figure& figure) {
   });
 }
 
-/// Letters of a text in UTF-8.
+/// Counts the letters of a UTF-8 text.
 std::size_t num_letters(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-/// Letters above a panel: its title, and the longest name of a line, which stands at the right just
-/// below; 0 without a title.
+/// Returns the letters above a panel: its title and the longest line name, which is right-aligned
+/// just below it; 0 without a title.
 std::size_t letters_above(const FigurePanel& panel) {
   const auto* const curves = std::get_if<CurvePanel>(&panel.content);
   if (curves == nullptr || panel.title.empty()) return 0;
@@ -59,7 +59,7 @@ double smallest_panel(const Figure& figure) {
                   kLabelsBeside + kLetter * static_cast<double>(letters));
 }
 
-/// At most `most`, and where it can be a part of `columns`, so that rows that belong together stay.
+/// Returns at most `most`, a divisor of `columns` if possible, so that related rows stay together.
 int fewer_columns(int columns, int most) {
   int part = most;
   while (columns % part != 0) --part;
@@ -79,7 +79,7 @@ void thin_out_labels(Figure& figure) {
   const auto columns = static_cast<std::size_t>(figure.columns);
   if (count <= kFew) return;
   figure.labels_at_edges = true;
-  // These two stand at the edges whatever the number of columns.
+  // These two are at the edges for any number of columns.
   const std::string x_label = figure.panels.back().x.label;
   const std::string y_label = figure.panels.front().y.label;
   for (std::size_t i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ void thin_out_labels(Figure& figure) {
     panel.y.label = i % columns == 0 ? y_label : "";
     panel.x.label = i + columns >= count ? x_label : "";
     for (FigureAxis* const axis : {&panel.x, &panel.y}) {
-      if (axis->if_crowded) continue;  // of which the layout draws what has room
+      if (axis->if_crowded) continue;  // the layout draws only those that fit
       if (axis->ticks.size() > 2) axis->ticks = {axis->ticks.front(), axis->ticks.back()};
     }
   }

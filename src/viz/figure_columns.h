@@ -8,16 +8,16 @@
 
 namespace lime {
 
-/// Number of columns for `panels` panels: `wanted`, or as many as make the grid near 3 wide.
+/// Returns the number of columns for `panels` panels: `wanted`, or enough for a grid about 3 wide.
 int columns_for(std::size_t panels, int wanted);
 
-/// Leaves of many panels' labels only those at the edges of the sheet, and of ticks the outermost.
-/// May be called again where the number of columns has changed.
+/// Keeps axis labels only at the panels on the outer edges if there are many panels, and of the
+/// ticks only the outermost. May be called again after the number of columns changes.
 void thin_out_labels(Figure& figure);
 
-/// `figure` with as many panels side by side as the width of `style` has room for, where it has
-/// more and neither their number nor the height is fixed: the figure grows in height instead.
-/// @throws InvalidArgument  if there is no such size.
+/// Returns `figure` with as many columns as fit the width of `style`, if it has more and neither
+/// their number nor the height is fixed: the figure grows in height instead.
+/// @throws InvalidArgument  if the size is unknown.
 Figure with_fitting_columns(const Figure& figure, const FigureStyle& style);
 
 }  // namespace lime

@@ -15,7 +15,7 @@ std::string at(const std::vector<double>& values, std::size_t index) {
   return index < values.size() ? number(values[index]) : "";
 }
 
-/// Writes the lines of one panel; `head` is its first cells.
+/// Writes the lines of one panel; `head` contains the first cells.
 struct CsvLines {
   std::string& csv;
   const std::string& head;

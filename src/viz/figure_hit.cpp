@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-/// Finds the nearest of the points that it is shown, in units.
+/// Finds the nearest of the points passed to it, in units.
 class NearestPoint {
  public:
   NearestPoint(const QCPAxisRect& rect, const QPointF& position, double reach)
@@ -48,7 +48,7 @@ std::optional<FigureHit::Cell> cell_at(const MapPanel& map, double x, double y) 
   return cell;
 }
 
-/// The bar of which the group and the place within it are at `y`, as add_bars() draws them.
+/// Returns the bar whose group and offset within the group match `y`, as drawn by add_bars().
 std::optional<FigureHit::Point> bar_at(const BarPanel& bars, double y) {
   if (bars.groups.empty() || bars.series.empty()) return std::nullopt;
   const auto groups = static_cast<double>(bars.groups.size());

@@ -11,32 +11,32 @@ namespace lime {
 
 class FigureLayout;
 
-/// What lies at a place of a drawn figure.
+/// Result of a hit test on a drawn figure.
 struct FigureHit {
-  /// A cell of a map that holds a value.
+  /// A heatmap cell that contains a value.
   struct Cell {
     int row = 0;
     int col = 0;
     bool operator==(const Cell&) const = default;
   };
-  /// A point of a curve, a bar, or (series 0) a point of a cloud.
+  /// A point of a curve, a bar, or (series 0) a point of a scatter plot.
   struct Point {
     std::size_t series = 0;
     std::size_t index = 0;
     bool operator==(const Point&) const = default;
   };
   std::size_t panel = 0;
-  double x = 0.0;  ///< on the panel's axes; of bars the value
+  double x = 0.0;  ///< in axis coordinates; for bars the value
   double y = 0.0;
   std::optional<Cell> cell = {};
   std::optional<Point> point = {};  ///< the nearest one within reach
 };
 
-/// What lies at `position`, or nothing outside the panels' axis areas.
+/// Returns the element at `position`, or nothing outside the panels' axis areas.
 ///
 /// @param layout    of `figure`, settled.
 /// @param position  units.
-/// @param reach     distance at which a point still counts as hit, units.
+/// @param reach     maximum distance of a hit from a point, units.
 std::optional<FigureHit> hit_at(const FigureLayout& layout, const Figure& figure,
                                 const QPointF& position, double reach);
 

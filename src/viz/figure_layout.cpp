@@ -11,17 +11,17 @@
 namespace lime {
 namespace {
 
-constexpr int kRounds = 3;             // of fitting sizes: labels may change with them a little
-constexpr double kLinesPerTick = 2.0;  // of a low panel, whose ticks' numbers must not meet
+constexpr int kRounds = 3;             // of fitting sizes: labels depend slightly on them
+constexpr double kLinesPerTick = 2.0;  // in a low panel, so that tick labels do not overlap
 constexpr int kFewestTicks = 3;
-/// Heights in lines that can still be read: of a panel, of a name beside bars, of one bar.
+/// Minimum readable heights in lines: of a panel, of a name next to bars, of one bar.
 constexpr double kLowestPanel = 4.0;
 constexpr double kLowestName = 0.85;
 constexpr double kLowestBar = 0.35;
 constexpr int kUsualTicks = 5;
-constexpr double kLabelOverhang = 1.15;  // of an axis' label over the axis
+constexpr double kLabelOverhang = 1.15;  // relative to the axis
 
-/// Breaks `text` at blanks where it is longer than `room`.
+/// Wraps `text` at spaces if it is longer than `room`.
 QString wrapped(const QString& text, const QFont& font, double room) {
   const QFontMetricsF metrics(font);
   QString lines;
@@ -102,8 +102,8 @@ bool FigureLayout::has_map() const {
 }
 
 bool FigureLayout::has_long_colour_bar() const {
-  constexpr double kLowest = 20.0;     // mm, for the numbers and the label of a bar
-  constexpr double kColourBar = 15.0;  // mm; of the labels beside a panel
+  constexpr double kLowest = 20.0;     // mm, for the tick labels and the label of a colour bar
+  constexpr double kColourBar = 15.0;  // mm, including its labels
   constexpr double kLabels = 10.0;
   const double panel = (width_ / kUnitsPerMm - kColourBar) / num_columns() - kLabels;
   return has_map() && num_rows() > 1 && panel * figure_.panel_aspect < kLowest;
@@ -120,8 +120,8 @@ MapScale FigureLayout::map_scale() const {
 }
 
 void FigureLayout::add_panels() {
-  // Grid and panels are in their place before they are filled: what is drawn in a panel looks for
-  // its axes in the plot.
+  // Insert grid and panels before filling them: what is drawn in a panel looks up its axes in the
+  // plot.
   grid_ = new QCPLayoutGrid;
   if (has_long_colour_bar()) {
     sheet_ = new QCPLayoutGrid;
@@ -241,12 +241,12 @@ void FigureLayout::share_y() {
 
 void FigureLayout::add_colour_bar() {
   QCPAxisRect* const bar = new_colour_bar(&plot_, map_scale(), figure_.colour_label, theme_);
-  // In the first row of panels, as high as one of them; where that is too low, beside all rows.
+  // In the first row of panels, as high as one panel; if that is too low, next to all rows.
   QCPLayoutGrid* const grid = sheet_ != nullptr ? sheet_ : grid_;
   const int column = grid->columnCount();
   grid->addElement(0, column, bar);
   grid->setColumnStretchFactor(column, 1e-3);
-  // Its upper and lower ends are those of the panels beside it.
+  // Aligned with the upper and lower ends of the adjacent panels.
   const QCPAxisRect* const lowest = sheet_ != nullptr ? rects_.back() : rects_.front();
   bar->setMarginGroup(QCP::msTop, rects_.front()->marginGroup(QCP::msTop));
   bar->setMarginGroup(QCP::msBottom, lowest->marginGroup(QCP::msBottom));
@@ -285,11 +285,11 @@ void FigureLayout::space_ticks() {
   }
 }
 
-/// All panels write their tokens in one form. Forms change the panels' sizes, so that one that
-/// needs more room is tried but once: `may_improve`.
+/// Selects one form for the tick labels of all panels. Forms change the panel sizes, so a form that
+/// needs more room is tried only once: `may_improve`.
 void FigureLayout::choose_tick_forms(bool may_improve) {
   if (may_improve) form_below_ = form_beside_ = TickForm::kLevel;
-  int step = 1;  // of positions; squares have the same ones at both axes
+  int step = 1;  // of positions; square panels use the same for both axes
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     const QCPAxis& below = *axes_of(i)->axis(QCPAxis::atBottom);
     const QCPAxis& beside = *axes_of(i)->axis(QCPAxis::atLeft);
@@ -350,7 +350,7 @@ double FigureLayout::wanted_height(std::size_t panel) const {
 }
 
 bool FigureLayout::is_readable() const {
-  if (rects_.size() != elements_.size()) return false;  // tables have the height that they have
+  if (rects_.size() != elements_.size()) return false;  // tables have a fixed height
   for (std::size_t i = 0; i < rects_.size(); ++i) {
     double lines = kLowestPanel;
     if (const auto* const bars = std::get_if<BarPanel>(&figure_.panels[i].content)) {

@@ -14,22 +14,22 @@
 
 namespace lime {
 
-/// Fills a plot with a figure: title, legend, panels on a grid, colour bar, note.
+/// Lays out a figure in a plot: title, legend, panels on a grid, colour bar, note.
 ///
-/// Panels of a row stand on one line, those of a column begin at one place, and all axis areas are
-/// equally wide, whatever their labels need.
+/// Panels are aligned in rows and columns, and all axis areas have the same width, whatever the
+/// size of their labels.
 class FigureLayout {
  public:
-  /// What it is given must outlive it. @param width  of the figure, units.
+  /// The arguments must outlive this object. @param width  of the figure, units.
   FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme, int width);
 
-  /// Height at which the panels have the aspect that the figure asks for, units.
+  /// Returns the height at which the panels have the aspect requested by the figure, units.
   int fitting_height();
-  /// Gives all panels equal axis areas at this height.
+  /// Gives all panels axis areas of equal height at this total height.
   void settle(int height);
-  /// Whether the settled panels are high enough to be read: of bars, so that no names meet.
+  /// Returns true if the panels are high enough to read; for bars, if no names overlap.
   bool is_readable() const;
-  /// The axis area of a panel; null for tables, which have none.
+  /// Returns the axis area of a panel; null for tables, which have none.
   QCPAxisRect* axes_of(std::size_t panel) const;
 
  private:
@@ -60,18 +60,18 @@ class FigureLayout {
   const PlotTheme& theme_;
   int width_;
   std::size_t num_colours_;
-  QCPLayoutGrid* sheet_ = nullptr;  ///< of the grid and a colour bar beside all of its rows, if any
+  QCPLayoutGrid* sheet_ = nullptr;  ///< grid and the colour bar that spans its rows, if any
   QCPLayoutGrid* grid_ = nullptr;
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
-  TickForm form_below_ = TickForm::kLevel;   ///< of the texts at all panels
+  TickForm form_below_ = TickForm::kLevel;   ///< of the tick labels below all panels
   TickForm form_beside_ = TickForm::kLevel;
 };
 
-/// An axis area without its upper and right axes, in the layers that figures use.
+/// Creates an axis area without upper and right axes, in the layers that figures use.
 QCPAxisRect* new_axis_rect(QCustomPlot* plot);
 
-/// A bar that says which colour stands for which number, with `label` beside it.
+/// Creates a colour bar for `scale`, labelled `label`.
 QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std::string& label,
                             const PlotTheme& theme);
 

@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-/// "D:20261121041033Z" from "2026-11-21T04:10:33Z".
+/// Converts "2026-11-21T04:10:33Z" to "D:20261121041033Z".
 QByteArray pdf_date(const std::string& date) {
   QByteArray digits;
   for (const char letter : date) {
@@ -19,7 +19,7 @@ QByteArray pdf_date(const std::string& date) {
   return "D:" + digits + "Z";
 }
 
-/// zlib data, inflated. Qt wants the length in front, as a hint that may be wrong.
+/// Decompresses zlib data. Qt expects the length in front, a hint that may be wrong.
 QByteArray inflate(const QByteArray& data) {
   QByteArray framed(4, '\0');
   qToBigEndian<quint32>(1 << 16, framed.data());
@@ -36,7 +36,7 @@ void fix_pdf_date(QByteArray& pdf, const std::string& date) {
   const qsizetype end = pdf.indexOf(')', from);
   if (end < 0) return;
   QByteArray text = pdf_date(date);
-  // Blanks may stand between the text and what follows, but not inside of it.
+  // Spaces may separate the text from what follows, but not occur inside it.
   text.append(')');
   pdf.replace(from, end + 1 - from, text.leftJustified(end + 1 - from, ' ', true));
 }
@@ -59,7 +59,7 @@ std::optional<std::string> find_in_pdf(const QByteArray& pdf) {
 }
 
 void add_svg_comment(QByteArray& svg, const std::string& text) {
-  // "--" ends no comment but is forbidden inside of one; JSON can say it otherwise.
+  // "--" is forbidden inside a comment; JSON can escape it.
   QByteArray safe = QByteArray::fromStdString(text);
   safe.replace("--", "-\\u002d");
   const qsizetype line = svg.indexOf('\n');

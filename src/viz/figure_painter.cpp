@@ -15,8 +15,8 @@ namespace {
 
 int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerMm)); }
 
-/// Settles `layout` at the height that its panels ask for, or at that of the sheet, where they can
-/// still be read then. @return the height, units
+/// Settles `layout` at the height that its panels need, or at the page height if they stay
+/// readable. @return the height, units
 int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const std::string& size) {
   const int wanted = layout.fitting_height();
   const int most = sheet.max_height_mm ? units_of_mm(*sheet.max_height_mm) : wanted;

@@ -15,17 +15,18 @@ namespace lime {
 /// Lays a figure out with QCustomPlot and draws it. Needs a QApplication.
 class FigurePainter {
  public:
-  /// @throws InvalidArgument  if the style's font is not installed, or its palette does not fit.
+  /// @throws InvalidArgument  if the font is not installed, or the palette does not suit the
+  ///         figure.
   FigurePainter(const Figure& figure, const FigureStyle& style);
   ~FigurePainter();
   FigurePainter(const FigurePainter&) = delete;
   FigurePainter& operator=(const FigurePainter&) = delete;
 
-  /// Width and height in tenths of a point, the unit that paint() draws in.
+  /// Returns width and height in tenths of a point, the unit of paint().
   QSize size_units() const;
 
-  /// Draws the figure into [0, width] x [0, height] of `device`, on which `painter.scale` was
-  /// called so that one unit is a tenth of a point.
+  /// Draws the figure into [0, width] x [0, height] of `device`; `scale` is device units per tenth
+  /// of a point.
   void paint(QPaintDevice& device, double scale);
 
  private:

@@ -11,17 +11,17 @@
 namespace lime {
 namespace {
 
-constexpr double kTicks = 6.0;  // of a layer axis, about
+constexpr double kTicks = 6.0;  // approximate number on a layer axis
 constexpr double kMargin = 0.05;
-constexpr double kSmallestMm = 10.0;  // of a panel
-constexpr double kLineMm = 2.8;       // of a tick's text
-constexpr double kLetterMm = 1.3;     // of a tick's text
-constexpr double kBelowMm = 14.0;     // a panel's numbers, its label and the next one's title
+constexpr double kSmallestMm = 10.0;  // minimum panel size
+constexpr double kLineMm = 2.8;       // height of a tick label
+constexpr double kLetterMm = 1.3;     // letter width of a tick label
+constexpr double kBelowMm = 14.0;     // a panel's tick labels, axis label and the next title
 constexpr double kAroundMm = 15.0;    // legend and note
-constexpr double kBesideMm = 5.0;     // bars, beyond the letters of their names
-constexpr int kMostNumbers = 10;      // at the ticks of a crowded axis
+constexpr double kBesideMm = 5.0;     // bars, without the letters of their names
+constexpr int kMostNumbers = 10;      // ticks of a crowded axis
 
-/// `axis` with what has room along `length` mm where its texts are turned.
+/// Returns `axis` with the ticks that fit along `length` mm if their labels are rotated.
 FigureAxis fitting_axis(FigureAxis axis, double length) {
   if (!axis.if_crowded || static_cast<double>(axis.ticks.size()) * kLineMm <= length) return axis;
   const std::vector<AxisTick>& numbers = axis.if_crowded->ticks;
@@ -35,7 +35,7 @@ FigureAxis fitting_axis(FigureAxis axis, double length) {
   return axis;
 }
 
-/// Ticks with labels of their own, or none at all.
+/// Adds ticks with custom labels, or none at all.
 void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
   if (axis.hides_numbers) options += fmt::format(", {}tick=\\empty", name);
   if (axis.ticks.empty()) return;
@@ -48,7 +48,7 @@ void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
   options += fmt::format(", {0}tick={{{1}}}, {0}ticklabels={{{2}}}", name, places, labels);
 }
 
-/// Ticks at whole layers only.
+/// Adds ticks at whole layers only.
 void add_whole_ticks(std::string& options, const CurvePanel& panel) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -62,7 +62,7 @@ void add_whole_ticks(std::string& options, const CurvePanel& panel) {
   options += fmt::format(", xtick distance={}", std::max(1.0, std::round((high - low) / kTicks)));
 }
 
-/// One y range for all panels, where the figure wants that.
+/// Returns the options for one y range of all panels, if the figure requests it.
 std::string shared_y_options(const Figure& figure) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -86,7 +86,7 @@ std::string shared_y_options(const Figure& figure) {
   return fmt::format(", ymin={}, ymax={}", low - margin, high + margin);
 }
 
-/// A document with one tabular per table of the figure.
+/// Returns a document with one tabular per table of the figure.
 std::string tables_to_latex(const Figure& figure) {
   std::string tex =
       "% made by lime-figure\n\\documentclass{standalone}\n\\usepackage{booktabs}\n"
@@ -116,7 +116,7 @@ std::string tables_to_latex(const Figure& figure) {
   return tex + "\\end{document}\n";
 }
 
-/// Options of a panel that depend on what it shows.
+/// Returns the options of a panel that depend on its content.
 std::string content_options(const FigurePanel& panel, const Figure& figure, bool has_bar) {
   std::string options;
   if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
@@ -187,7 +187,7 @@ void add_colours(std::string& tex, const Figure& figure, const FigureStyle& styl
   tex += "}}\n";
 }
 
-/// The entries of the one legend, told to the first panel; legend_below() places it.
+/// Returns the entries of the shared legend, attached to the first panel; legend_below() places it.
 std::string legend_entries(const Figure& figure) {
   const std::vector<LegendEntry> entries = legend_of(figure);
   if (entries.size() < 2) return "";
@@ -199,7 +199,7 @@ std::string legend_entries(const Figure& figure) {
       look = fmt::format("only marks, mark=*, mark size=1.5pt, {}",
                          pgfplots_colour(entry.look.colour));
     }
-    // Axes of bars draw a box for whatever a legend is told.
+    // Bar axes draw a box for every legend entry.
     if (is_bars) {
       look = fmt::format("legend image code/.code={{\\{}}}",
                          entry.is_line ? "draw[gray, dashed] (0mm,0mm) -- (4mm,0mm);"
@@ -212,14 +212,14 @@ std::string legend_entries(const Figure& figure) {
   return tex;
 }
 
-/// Letters of the longest name of a group.
+/// Returns the number of letters in the longest name of a group.
 std::size_t longest_name(const BarPanel& bars) {
   std::size_t longest = 0;
   for (const std::string& group : bars.groups) longest = std::max(longest, group.size());
   return longest;
 }
 
-/// Height of a panel that is `width` mm wide, in one of `rows` rows on a sheet.
+/// Returns the height of a panel that is `width` mm wide, in one of `rows` rows on a page.
 double height_mm(const Figure& figure, double width, const FigureSize& sheet, int rows) {
   double height = width * figure.panel_aspect;
   const auto* const bars = std::get_if<BarPanel>(&figure.panels.front().content);
@@ -231,7 +231,7 @@ double height_mm(const Figure& figure, double width, const FigureSize& sheet, in
   return std::min(height, std::max(kSmallestMm, most));
 }
 
-/// Room between panels: for their numbers and labels, where they have any.
+/// Returns the gap between panels, for their tick labels and axis labels if any.
 double gap_mm(const Figure& figure) {
   const FigurePanel& first = figure.panels.front();
   if (const auto* const bars = std::get_if<BarPanel>(&first.content)) {
@@ -240,7 +240,7 @@ double gap_mm(const Figure& figure) {
   return figure.shares_y || first.y.hides_numbers ? 5.0 : 15.0;
 }
 
-/// Legend above all panels, title above that, note below.
+/// Adds the legend above all panels, the title above the legend, and the note below.
 void add_surroundings(std::string& tex, const Figure& figure, const FigureStyle& style,
                       double width) {
   tex +=

@@ -16,14 +16,15 @@ namespace {
 
 constexpr int kFitRounds = 3;
 
-/// A plot that is laid out and painted but never shows itself. It would otherwise redraw itself in
-/// the event loop, into buffers as large as the figure in tenths of a point.
+/// A plot that is laid out and painted but never shown. Otherwise it would redraw itself in the
+/// event loop, into buffers as large as the figure in tenths of a point.
 class SilentPlot : public QCustomPlot {
  public:
   SilentPlot() { mReplotting = true; }
 };
 
-/// Round joins of many bent lines take more time than all else, and cannot be seen on a screen.
+/// Disables round joins, which dominate the drawing time of long polylines and are invisible on
+/// screen.
 void draw_fast(QCPGraph& graph) {
   QPen pen = graph.pen();
   pen.setJoinStyle(Qt::BevelJoin);
@@ -65,7 +66,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
     height = impl_->layout->fitting_height();
     const int missing = height - room.height();
     if (missing <= 0) break;
-    // Text keeps its size: only the panels shrink, each column by its part.
+    // Text keeps its size: only the panels shrink, each column in proportion.
     const double aspect = std::max(0.05, figure.panel_aspect);
     const int rows =
         (static_cast<int>(figure.panels.size()) + figure.columns - 1) / std::max(1, figure.columns);

@@ -17,7 +17,7 @@ class QPaintDevice;
 
 namespace lime {
 
-/// What the axes of a panel show.
+/// Visible range of the axes of a panel.
 struct PanelRange {
   double x_low = 0.0;
   double x_high = 1.0;
@@ -26,14 +26,14 @@ struct PanelRange {
   bool operator==(const PanelRange&) const = default;
 };
 
-/// A figure laid out for a screen: it can be painted again and again with other ranges of its axes,
-/// and says what lies where. Lengths are tenths of a point. Needs a QApplication.
+/// A figure laid out for the screen. It can be repainted with other axis ranges and supports hit
+/// tests. Lengths are tenths of a point. Needs a QApplication.
 class FigureScene {
  public:
   /// @param figure        must outlive the scene.
-  /// @param room          width and height that it may take.
-  /// @param keeps_aspect  panels get the aspect that the figure asks for, as large as fits; else
-  ///                      they fill the room.
+  /// @param room          available width and height.
+  /// @param keeps_aspect  panels keep the figure's aspect, as large as fits; otherwise they fill
+  ///                      the available room.
   /// @throws InvalidArgument  as FigurePainter.
   FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room, bool keeps_aspect);
   ~FigureScene();
@@ -43,24 +43,24 @@ class FigureScene {
   QSize size() const;
   QColor ground() const;
 
-  /// False for tables, for which the functions below must not be called.
+  /// Returns false for tables, for which the functions below must not be called.
   bool has_axes(std::size_t panel) const;
   PanelRange range(std::size_t panel) const;
   void set_range(std::size_t panel, const PanelRange& range);
-  /// The panel's axis area.
+  /// Returns the panel's axis area.
   QRectF area(std::size_t panel) const;
-  /// A place of the scene on the panel's axes, and back.
+  /// Converts between scene coordinates and the panel's axes.
   QPointF to_axes(std::size_t panel, const QPointF& place) const;
   QPointF to_scene(std::size_t panel, const QPointF& point) const;
 
   /// @param reach  see hit_at()
   std::optional<FigureHit> hit(const QPointF& place, double reach) const;
 
-  /// Takes over the cells and marks of a map that were changed in the figure since.
+  /// Updates the cells and marks of a heatmap after they changed in the figure.
   void refresh_map(std::size_t panel);
 
-  /// Paints into `device`: first moved by `origin` of its pixels, then scaled.
-  /// @param is_quick  with rough edges: for what moves
+  /// Paints into `device`, translated by `origin` in its pixels, then scaled.
+  /// @param is_quick  without antialiasing, for animations
   void paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick = false);
 
  private:

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLogName = "training_log.jsonl";
 
-/// Numbers the classes that have points anew, in their order.
+/// Renumbers the non-empty classes, keeping their order.
 void drop_empty_classes(SourceCloud& cloud) {
   std::vector<int> number(cloud.class_names.size(), -1);
   for (const int c : cloud.classes) number[static_cast<std::size_t>(c)] = 0;
@@ -31,8 +31,8 @@ void drop_empty_classes(SourceCloud& cloud) {
   cloud.class_names = std::move(names);
 }
 
-/// Label, classes and their names of the points of `capture`; a class of their own for points
-/// without one.
+/// Returns label, classes and class names of the points of `capture`; unlabelled points get a
+/// separate class.
 SourceCloud points_of(const CaptureEmbeddings& capture) {
   SourceCloud cloud;
   cloud.label = capture.label;
@@ -54,7 +54,7 @@ bool is_results_file(const fs::path& path) {
   return schema.is_string() && schema.get<std::string>().starts_with("lime-results/");
 }
 
-/// @throws FormatError  if `path` is a file of ours that figures are not made of; says of what.
+/// @throws FormatError  if `path` is one of our files that is not input for figures; says which.
 void check_kind_of_file(const fs::path& path) {
   if (path.extension() == ".csv") {
     throw FormatError(
@@ -72,7 +72,7 @@ void check_kind_of_file(const fs::path& path) {
   throw FormatError("figure: '{}' is a capture; measure it with lime-metrics first", path.string());
 }
 
-/// The drawings in a file of embeddings; classes without points are left out.
+/// Reads the embeddings in a file; empty classes are omitted.
 std::vector<SourceCloud> read_clouds(const fs::path& path) {
   std::vector<SourceCloud> clouds;
   for (const CaptureEmbeddings& capture : read_embeddings(path)) {

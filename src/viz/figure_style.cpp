@@ -16,15 +16,15 @@ struct NamedSize {
 // Text widths of the venues' LaTeX classes, 1 in = 25.4 mm.
 constexpr std::array<NamedSize, 7> kSizes = {{
     {"acl-column", {77.0, std::nullopt}},       // acl.sty: columns of 7.7 cm
-    {"acl-page", {160.0, std::nullopt}},        // and a text of 16 cm
+    {"acl-page", {160.0, std::nullopt}},        // text width of 16 cm
     {"icml-column", {82.55, std::nullopt}},     // icml.sty: 3.25 in
     {"icml-page", {171.45, std::nullopt}},      // 6.75 in
     {"neurips", {139.7, std::nullopt}},         // neurips.sty: 5.5 in
     {"a4-page", {170.0, std::nullopt, 257.0}},  // A4 with margins of 2 cm
-    {"slide", {254.0, 142.9}},                  // 16:9 as presentation programs have it
+    {"slide", {254.0, 142.9}},                  // 16:9 as in presentation programs
 }};
 
-/// A number > 0 of all of `text`.
+/// Parses all of `text` as a number > 0.
 std::optional<double> positive(std::string_view text) {
   double value = 0.0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);

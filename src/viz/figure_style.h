@@ -20,39 +20,39 @@ struct EnumNames<FigureTheme> {
       {{FigureTheme::kLight, "light"}, {FigureTheme::kDark, "dark"}}};
 };
 
-/// Width of a figure, and its height where that is fixed.
+/// Width of a figure, and its height if fixed.
 struct FigureSize {
   double width_mm = 0.0;
-  std::optional<double> height_mm = {};      ///< unset: as the panels need it
-  std::optional<double> max_height_mm = {};  ///< of a sheet; unset: any
+  std::optional<double> height_mm = {};      ///< unset: as the panels require
+  std::optional<double> max_height_mm = {};  ///< of a page; unset: unlimited
 };
 
-/// How a figure looks, whatever it shows.
+/// Appearance of a figure, independent of its content.
 struct FigureStyle {
-  /// A name of figure_size(), "WIDTHxHEIGHT" or "WIDTH" in mm, or "auto": acl-page for figures that
-  /// are wide, acl-column for others.
+  /// A name of figure_size(), "WIDTHxHEIGHT" or "WIDTH" in mm, or "auto": acl-page for wide
+  /// figures, acl-column for others.
   std::string size = "auto";
   std::string font = "Liberation Sans";
-  double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one smaller
+  double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one point smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
-  /// Unset: viridis, or blue-red where values have signs.
+  /// Unset: viridis, or blue-red for signed values.
   std::optional<MapPalette> map_palette = {};
   FigureTheme theme = FigureTheme::kLight;
   bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
   std::string title = {};
-  int dpi = 300;           ///< of PNG and of what is rasterized inside a PDF or SVG
-  bool rasterize = false;  ///< clouds become pictures inside PDF and SVG
+  int dpi = 300;           ///< of PNG files and of rasterized parts of PDF or SVG
+  bool rasterize = false;  ///< rasterizes scatter plots in PDF and SVG
 
   void describe(OptionList& list);
   /// @throws InvalidArgument
   void validate() const;
 };
 
-/// The size of a figure in `style`; `is_wide` decides what "auto" means.
+/// Returns the size of a figure in `style`; `is_wide` resolves "auto".
 /// @throws InvalidArgument that lists the names.
 FigureSize figure_size(const FigureStyle& style, bool is_wide);
 
-/// The size called `text`. @throws InvalidArgument that lists the names.
+/// Parses a size or its name. @throws InvalidArgument that lists the names.
 FigureSize figure_size(std::string_view text);
 
 }  // namespace lime

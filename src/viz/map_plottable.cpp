@@ -7,18 +7,18 @@
 namespace lime {
 namespace {
 
-/// More cells than this are drawn as a picture.
+/// Above this number of cells the heatmap is drawn as an image.
 constexpr Eigen::Index kMaxVectorCells = 40'000;
-/// Of a picture's colours: neighbours differ by at most one of 255 in each channel.
+/// Colours of an image: neighbours differ by at most 1 of 255 in each channel.
 constexpr int kColourSteps = 4096;
-constexpr double kOverlap = 6.0;          // of neighbouring cells, units
-constexpr float kCrossAlpha = 0.55F;      // numbers stay readable below
-constexpr double kCornerShare = 0.4;      // of the cell that a mark in its corner takes
-constexpr double kSmallestMarked = 2.5;   // side of a cell that can have a mark, points
-constexpr double kLargestCorner = 6.0;    // of such a mark, points
-constexpr double kSmallestNumbers = 0.6;  // of the font's size
+constexpr double kOverlap = 6.0;          // of adjacent cells, units
+constexpr float kCrossAlpha = 0.55F;      // numbers underneath stay readable
+constexpr double kCornerShare = 0.4;      // fraction of the cell covered by a corner mark
+constexpr double kSmallestMarked = 2.5;   // minimum side of a cell with a mark, points
+constexpr double kLargestCorner = 6.0;    // maximum size of a corner mark, points
+constexpr double kSmallestNumbers = 0.6;  // relative to the font size
 
-/// With a true minus, but none before what is rounded to zero.
+/// Uses a true minus sign, but none before numbers that round to zero.
 QString number_text(double value, int decimals) {
   QString text = QString::number(value, 'f', decimals);
   if (text.toDouble() == 0.0) text.remove(QLatin1Char('-'));
@@ -47,7 +47,7 @@ QCPRange MapPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRang
 QRectF MapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
   const auto x = static_cast<double>(col);
   const auto y = static_cast<double>(row);
-  // Whole units, so that neighbours meet exactly.
+  // Whole units, so that adjacent cells meet exactly.
   const double left = std::round(mKeyAxis->coordToPixel(x - 0.5));
   const double right = std::round(mKeyAxis->coordToPixel(x + 0.5));
   const double top = std::round(mValueAxis->coordToPixel(y + 0.5));
@@ -70,8 +70,8 @@ void MapPlottable::draw_cells(QCPPainter* painter) const {
   for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
       if (!std::isfinite(cells_(r, c))) continue;
-      // Reaches a little below the neighbours that are drawn later, or rounding to the pixels of a
-      // picture would leave seams.
+      // Overlaps the neighbours that are drawn later; otherwise rounding to image pixels would
+      // leave seams.
       const bool has_right = c + 1 < cells_.cols() && std::isfinite(cells_(r, c + 1));
       const bool has_above = r + 1 < cells_.rows() && std::isfinite(cells_(r + 1, c));
       const QRectF cell = cell_rect(r, c);
@@ -132,7 +132,7 @@ void MapPlottable::draw_marks(QCPPainter* painter) const {
   const QCPRange rows = mValueAxis->range();
   for (const MapPanel::Mark& mark : marks_) {
     if (mark.row >= cells_.rows() || mark.col >= cells_.cols()) continue;
-    // From near, nearly all of them are out of sight.
+    // When zoomed in, nearly all of them are out of view.
     if (mark.col + 1 < cols.lower || mark.col - 1 > cols.upper) continue;
     if (mark.row + 1 < rows.lower || mark.row - 1 > rows.upper) continue;
     const double value = cells_(mark.row, mark.col);
@@ -159,7 +159,7 @@ void MapPlottable::draw_marks(QCPPainter* painter) const {
 }
 
 void MapPlottable::draw_numbers(QCPPainter* painter) const {
-  // As large as the cells allow; where that is too small to read, colours must do.
+  // As large as the cells allow; omitted if that is too small to read.
   const QSizeF cell = cell_rect(0, 0).size();
   const QRectF text =
       QFontMetricsF(*number_font_)

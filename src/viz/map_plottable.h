@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// How a map's numbers become colours.
+/// Maps the numbers of a heatmap to colours.
 struct MapScale {
   MapPalette palette = MapPalette::kViridis;
   double low = 0.0;
@@ -25,8 +25,8 @@ struct MapScale {
   Colour colour(double value) const;
 };
 
-/// A matrix as cells: value [r, c] fills [c - 0.5, c + 0.5] x [r - 0.5, r + 0.5]. Cells stay
-/// vectors, so that a print shows no seams or blur; many of them become one picture of a pixel
+/// Heatmap: value [r, c] fills [c - 0.5, c + 0.5] x [r - 0.5, r + 0.5]. Cells are vector graphics,
+/// so that prints show no seams or blur; a large number of cells becomes one image with a pixel
 /// each. NaN draws nothing.
 class MapPlottable : public QCPAbstractPlottable {
  public:
@@ -38,12 +38,12 @@ class MapPlottable : public QCPAbstractPlottable {
     decimals_ = decimals;
   }
   void show_marks(std::vector<MapPanel::Mark> marks) { marks_ = std::move(marks); }
-  /// @param cells  as many as there were
+  /// @param cells  same number of cells as before
   void set_cells(MatrixD cells) {
     cells_ = std::move(cells);
     picture_ = QImage();
   }
-  /// Draws one picture however few cells there are: on a screen, which is redrawn often.
+  /// Always draws one image: for the screen, which is redrawn often.
   void draw_as_picture() { always_picture_ = true; }
 
   double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
@@ -61,7 +61,7 @@ class MapPlottable : public QCPAbstractPlottable {
   QImage picture();
   void draw_numbers(QCPPainter* painter) const;
   void draw_marks(QCPPainter* painter) const;
-  /// What can be read on a cell of this value.
+  /// Returns a text colour that is readable on a cell of this value.
   QColor ink_on(double value) const;
 
   MatrixD cells_;
@@ -70,7 +70,7 @@ class MapPlottable : public QCPAbstractPlottable {
   int decimals_ = 2;
   std::vector<MapPanel::Mark> marks_;
   bool always_picture_ = false;
-  QImage picture_;             ///< made when it is first drawn
+  QImage picture_;             ///< created when first drawn
   std::vector<QRgb> colours_;  ///< of the scale from low to high; likewise
 };
 

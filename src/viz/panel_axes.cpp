@@ -9,12 +9,12 @@
 namespace lime {
 namespace {
 
-/// Grows as points are added.
+/// Range that grows as points are added.
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 
-  bool only_above_zero = false;  ///< of a logarithmic axis
+  bool only_above_zero = false;  ///< for logarithmic axes
 
   void add(double value) {
     if (!std::isfinite(value) || (only_above_zero && value <= 0.0)) return;
@@ -46,7 +46,7 @@ Extents extents_of(const FigurePanel& panel) {
       has_stars = has_stars || !curve.stars.empty();
     }
     for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
-    // Stars stand above their points.
+    // Stars are drawn above their points.
     if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
   } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
     for (const float value : cloud->x) all.x.add(static_cast<double>(value));
@@ -62,7 +62,8 @@ Extents extents_of(const FigurePanel& panel) {
   return all;
 }
 
-/// The range that `axis` shows of `extent`, with a margin so that nothing lies on the frame.
+/// Returns the range that `axis` shows for `extent`, with a margin so that nothing touches the
+/// frame.
 QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
   double low = extent.empty() ? 0.0 : extent.low;
   double high = extent.empty() ? 1.0 : extent.high;
@@ -71,13 +72,13 @@ QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
     return {axis.min.value_or(low / factor), axis.max.value_or(high * factor)};
   }
   const double size = high - low;
-  // A constant series gets a range around it that shows how small its changes are.
+  // A constant series gets a range that shows how small its changes are.
   const double margin = size > 0.0 ? 0.05 * size : std::max(0.5, 0.05 * std::abs(high));
   return {axis.min.value_or(low - margin), axis.max.value_or(high + margin)};
 }
 
 QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
-  // The layout writes texts, when it knows what has room.
+  // The layout sets the labels once it knows what fits.
   if (axis.if_crowded) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText);
   if (!axis.ticks.empty()) {
     const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
@@ -125,8 +126,8 @@ void dress_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme)
   }
 }
 
-/// A frame all round, and one scale for both axes where the panel is a square: distances in all
-/// directions compare.
+/// Draws a full frame, and in square panels one scale for both axes, so that distances are
+/// comparable in all directions.
 void frame_cloud(const PanelPlace& place) {
   const double half = 0.5 * std::max(place.x()->range().size(), place.y()->range().size());
   for (QCPAxis* const axis : {place.x(), place.y()}) {
@@ -144,7 +145,7 @@ void frame_cloud(const PanelPlace& place) {
   }
 }
 
-/// The names of the groups from top to bottom; `extent` of the values.
+/// Labels the groups from top to bottom; `extent` is that of the values.
 void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const BarPanel& bars,
                     const Extent& extent) {
   const auto count = static_cast<double>(bars.groups.size());
@@ -156,7 +157,7 @@ void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const Bar
   place.y()->setRange(-0.6, count - 0.4);
   place.y()->setTickLength(0, 0);
   QCPRange values = place.x()->range();
-  // Bars that all point to one side begin at the frame.
+  // If all bars point to one side, they begin at the frame.
   if (!panel.x.min && extent.low >= 0.0) values.lower = 0.0;
   if (!panel.x.max && extent.high <= 0.0) values.upper = 0.0;
   place.x()->setRange(values);

@@ -15,10 +15,10 @@ QVector<double> to_qvector(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-constexpr std::size_t kManyDots = 500;  // from which they are drawn together
-constexpr double kMarkerSize = 3.4;     // of markers, to be given to units()
+constexpr std::size_t kManyDots = 500;  // from this number on, dots are drawn together
+constexpr double kMarkerSize = 3.4;     // to be passed to units()
 
-/// Whether a curve is nothing but many discs.
+/// Returns true if a curve consists of many discs only.
 bool is_many_dots(const Curve& curve) {
   return curve.look.pattern == LinePattern::kNone && curve.look.marker == MarkerShape::kDisc &&
          curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
@@ -32,7 +32,7 @@ void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour)
 QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
   if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
   const double size = units(kMarkerSize);
-  // Drawn by hand, because QCustomPlot's own shapes have outlines of fixed width.
+  // Custom paths, because QCustomPlot's own shapes have outlines of fixed width.
   QPainterPath path;
   switch (shape) {
     case MarkerShape::kSquare:
@@ -74,7 +74,7 @@ void add_band(const PanelPlace& place, const Curve& curve, const QColor& colour)
   high->setChannelFillGraph(low);
 }
 
-/// Error bars at all points, or at those of a curve with a band that are alone.
+/// Adds error bars at all points, or at the isolated points of a curve with a band.
 void add_error_bars(const PanelPlace& place, const Curve& curve, QCPGraph* graph,
                     const QColor& colour) {
   const std::vector<std::size_t> lone = lone_points(curve);
@@ -102,7 +102,7 @@ void add_stars(const PanelPlace& place, const Curve& curve) {
     text->setText(QString::fromStdString(curve.stars[i]));
     text->setFont(place.theme->label_font());
     text->setColor(place.theme->ink());
-    text->setBrush(place.theme->ground());  // over grid and zero line
+    text->setBrush(place.theme->ground());  // covers grid and zero line
     text->setPadding(QMargins(0, 0, 0, units(1.5)));
     text->setPositionAlignment(Qt::AlignHCenter | Qt::AlignBottom);
     text->setClipToAxisRect(false);
@@ -112,7 +112,7 @@ void add_stars(const PanelPlace& place, const Curve& curve) {
   }
 }
 
-/// Stars to the right of a bar that ends at `value`.
+/// Adds stars to the right of a bar that ends at `value`.
 void add_bar_stars(const PanelPlace& place, const std::string& stars, double value, double key) {
   if (stars.empty()) return;
   auto* const text = new QCPItemText(place.plot);
@@ -127,7 +127,7 @@ void add_bar_stars(const PanelPlace& place, const std::string& stars, double val
   text->position->setCoords(value, key);
 }
 
-/// A line at a value: across the panel, or upright where values go to the right.
+/// Adds a reference line: horizontal, or vertical if the value axis is horizontal.
 void add_reference(const PanelPlace& place, const ReferenceLine& reference,
                    Qt::Orientation direction = Qt::Horizontal) {
   auto* const line = new QCPItemLine(place.plot);
@@ -169,7 +169,7 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
   for (const Curve& curve : panel.curves) {
     const QColor colour = place.theme->class_colour(curve.look.colour, place.num_classes);
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
-    add_stars(place, curve);  // their ground must not cover the points
+    add_stars(place, curve);  // before the points, which their background must not cover
     if (is_many_dots(curve)) {
       add_dots(place, curve, colour);
       continue;
@@ -213,7 +213,7 @@ void add_cloud(const PanelPlace& place, const CloudPanel& panel) {
     colour.setAlphaF(0.75F);
     look.colours.push_back(colour);
   }
-  // Few points are large, many are small; both can be seen.
+  // Few points are large, many are small, so that both remain visible.
   const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
   look.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
   look.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
@@ -223,7 +223,7 @@ void add_cloud(const PanelPlace& place, const CloudPanel& panel) {
 }
 
 void add_bars(const PanelPlace& place, const BarPanel& panel) {
-  // Groups one below the other, so that long names stand upright.
+  // Groups are stacked vertically, so that long names are horizontal.
   const auto count = static_cast<double>(panel.series.size());
   const auto groups = static_cast<double>(panel.groups.size());
   const double width = 0.8 / count;

@@ -9,13 +9,13 @@
 
 namespace lime {
 
-/// What a panel is drawn into.
+/// Target of the drawing of a panel.
 struct PanelPlace {
   QCustomPlot* plot = nullptr;
   QCPAxisRect* rect = nullptr;
   const PlotTheme* theme = nullptr;
   std::size_t num_classes = 1;  ///< of the figure's legend
-  MapScale scale;               ///< of the figure's maps
+  MapScale scale;               ///< of the figure's heatmaps
 
   QCPAxis* x() const { return rect->axis(QCPAxis::atBottom); }
   QCPAxis* y() const { return rect->axis(QCPAxis::atLeft); }
@@ -26,7 +26,7 @@ void add_map(const PanelPlace& place, const MapPanel& panel);
 void add_cloud(const PanelPlace& place, const CloudPanel& panel);
 void add_bars(const PanelPlace& place, const BarPanel& panel);
 
-/// Fonts, pens, ranges and ticks of the panel's two axes. Call it after the content was added.
+/// Sets fonts, pens, ranges and ticks of the panel's two axes. Call after adding the content.
 void dress_axes(const PanelPlace& place, const FigurePanel& panel);
 
 }  // namespace lime

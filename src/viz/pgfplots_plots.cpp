@@ -70,7 +70,7 @@ std::string coordinate(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "nan";
 }
 
-/// A line at a value, from one edge of the axis to the other.
+/// Returns a reference line from one edge of the axis to the other.
 std::string reference_line(const ReferenceLine& line, bool is_upright) {
   const char* const places = is_upright ? "({{axis cs:{0},0}}|-{{rel axis cs:0,0}}) -- "
                                           "({{axis cs:{0},0}}|-{{rel axis cs:0,1}})"
@@ -90,7 +90,7 @@ struct PgfPlots {
 
   void operator()(const CurvePanel& panel) const {
     for (const ReferenceLine& line : panel.references) {
-      // What is drawn beside plots does not widen the axis; an invisible point does.
+      // Custom drawing commands do not extend the axis range; an invisible point does.
       if (!panel.curves.empty() && !panel.curves.front().x.empty()) {
         tex += fmt::format("\\addplot[draw=none, mark=none] coordinates {{({},{})}};\n",
                            panel.curves.front().x.front(), line.y);
@@ -143,7 +143,7 @@ struct PgfPlots {
     }
   }
 
-  /// An area per stretch without a gap.
+  /// Adds one area per contiguous part.
   void add_band(const Curve& curve) const {
     std::size_t from = 0;
     while (from < curve.x.size()) {

@@ -7,17 +7,16 @@
 
 namespace lime {
 
-/// `text` so that LaTeX prints it as it stands; Greek letters and signs of mathematics become
-/// formulas.
+/// Escapes `text` for LaTeX; Greek letters and mathematical symbols become formulas.
 std::string latex_text(const std::string& text);
 
-/// Name under which the document defines the colour of a class.
+/// Returns the name under which the document defines the colour of a class.
 std::string pgfplots_colour(std::size_t index);
 
-/// What pgfplots is told of a curve's look: colour, pattern, marker.
+/// Returns the pgfplots options for a curve's colour, pattern and marker.
 std::string pgfplots_look(const SeriesLook& look);
 
-/// The plots of one panel, for inside of an axis. They make no entries in legends. Nothing for a
+/// Returns the plots of one panel, for use inside an axis, without legend entries. Empty for a
 /// table.
 std::string pgfplots_plots(const FigurePanel& panel);
 

@@ -92,7 +92,7 @@ QPen PlotTheme::grid_pen() const {
 QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
   if (index == kMutedColour) return muted();
   const Colour colour = lime::class_colour(style_.palette, index, count);
-  // Dark colours need more light on a dark ground.
+  // Lighten dark colours on a dark background.
   const bool is_dim = style_.theme == FigureTheme::kDark && luma(colour) < 0.45;
   return to_qcolor(is_dim ? blend(colour, {255, 255, 255}, 0.65) : colour);
 }

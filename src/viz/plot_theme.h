@@ -10,21 +10,21 @@
 
 namespace lime {
 
-/// A figure is laid out in tenths of a point, so that rounding to whole units, which Qt's fonts and
-/// QCustomPlot's layout do, cannot be seen.
+/// Layout units per point: tenths of a point, so that the rounding to whole units by Qt's fonts and
+/// QCustomPlot's layout is invisible.
 inline constexpr double kUnitsPerPoint = 10.0;
 inline constexpr double kUnitsPerInch = 72.0 * kUnitsPerPoint;
 inline constexpr double kUnitsPerMm = kUnitsPerInch / 25.4;
 
-/// `points` in units, rounded.
+/// Converts points to units, rounded.
 int units(double points);
 
 QColor to_qcolor(Colour colour);
 
-/// Fonts, pens and colours of one figure: the style in Qt's terms.
+/// Fonts, pens and colours of one figure: the style as Qt types.
 class PlotTheme {
  public:
-  /// @throws InvalidArgument  if the font family is not installed; says which are.
+  /// @throws InvalidArgument  if the font family is not installed; lists the installed ones.
   explicit PlotTheme(const FigureStyle& style);
 
   const FigureStyle& style() const { return style_; }
@@ -32,10 +32,10 @@ class PlotTheme {
   QFont tick_font() const { return font(style_.font_size - 1.0); }
   QFont note_font() const { return font(style_.font_size - 1.5); }
   QFont title_font() const;
-  /// Height of a line of the tick font, in units.
+  /// Returns the height of a line of the tick font, in units.
   int line_height() const;
 
-  QColor ground() const;  ///< behind everything
+  QColor ground() const;  ///< background
   QColor ink() const;     ///< text and axes
   QColor muted() const;   ///< reference lines
   QColor grid() const;
@@ -44,7 +44,8 @@ class PlotTheme {
 
   QColor class_colour(std::size_t index, std::size_t count) const;
   QPen curve_pen(const SeriesLook& look, std::size_t num_classes) const;
-  /// The palette of maps, signed or not. @throws InvalidArgument  if signs meet no diverging one.
+  /// Returns the heatmap palette. @throws InvalidArgument  if values are signed but it is not
+  /// diverging.
   MapPalette map_palette(bool is_signed) const;
 
  private:

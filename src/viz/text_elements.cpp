@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-constexpr double kSampleWidth = 180.0;  // of a line in the legend, units
+constexpr double kSampleWidth = 180.0;  // of a legend line, units
 constexpr double kSampleGap = 40.0;     // between sample and text
 constexpr double kEntryGap = 120.0;     // between entries
 constexpr double kColumnGap = 120.0;    // between columns of a table
@@ -134,7 +134,7 @@ void TableElement::draw(QCPPainter* painter) {
   const std::vector<double> widths = column_widths();
   const double gaps = kColumnGap * static_cast<double>(widths.size() - 1);
   const double width = std::accumulate(widths.begin(), widths.end(), gaps);
-  // A table that is too wide gets smaller as a whole.
+  // A table that is too wide is scaled down as a whole.
   const double share = std::min(1.0, (rect().width() - units(6)) / width);
   painter->save();
   painter->translate(rect().center().x(), rect().top());

@@ -10,14 +10,14 @@
 
 namespace lime {
 
-/// One legend for all panels: entries in lines as wide as the figure, centred.
+/// One legend for all panels: centred lines of entries, as wide as the figure.
 class LegendElement : public QCPLayoutElement {
  public:
   /// @param num_colours  of the figure. @param width  units.
   LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries, std::size_t num_colours,
                 const PlotTheme& theme, int width);
 
-  /// Height that all lines need, units.
+  /// Returns the height that all lines need, units.
   int needed_height() const;
 
  protected:
@@ -34,11 +34,11 @@ class LegendElement : public QCPLayoutElement {
   std::vector<LegendEntry> entries_;
   std::size_t num_colours_;
   PlotTheme theme_;
-  std::vector<std::vector<std::size_t>> lines_;  ///< entry numbers
+  std::vector<std::vector<std::size_t>> lines_;  ///< entry indices
 };
 
-/// A table in the manner of booktabs: rules above, below the head, and below; first column left,
-/// the others right.
+/// Table in booktabs style: rules above, below the header, and below; first column left-aligned,
+/// the others right-aligned.
 class TableElement : public QCPLayoutElement {
  public:
   TableElement(QCustomPlot* plot, TablePanel table, const PlotTheme& theme);
@@ -58,7 +58,7 @@ class TableElement : public QCPLayoutElement {
   PlotTheme theme_;
 };
 
-/// Centred text in as many lines as it needs: a title, a note.
+/// Centred text wrapped to the width: a title, a note.
 class NoteElement : public QCPLayoutElement {
  public:
   /// @param width  units.
@@ -77,7 +77,7 @@ class NoteElement : public QCPLayoutElement {
   int height_;
 };
 
-/// The marker of a series at `centre`, `size` units across.
+/// Draws the marker of a series at `centre`, `size` units across.
 void draw_marker(QPainter& painter, MarkerShape shape, const QPointF& centre, double size);
 
 }  // namespace lime

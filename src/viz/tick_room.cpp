@@ -10,9 +10,9 @@
 namespace lime {
 namespace {
 
-constexpr double kGap = 2.5;         // between labels side by side, points
-constexpr double kTightLine = 0.85;  // of a line of text that stands right below another
-constexpr int kMostNumbers = 10;     // at the ticks of a crowded axis
+constexpr double kGap = 2.5;         // between adjacent labels, points
+constexpr double kTightLine = 0.85;  // relative height of a tightly spaced text line
+constexpr int kMostNumbers = 10;     // ticks of a crowded axis
 constexpr int kFewestTicks = 2;
 
 bool is_below(const QCPAxis& axis) { return axis.orientation() == Qt::Horizontal; }
@@ -21,7 +21,7 @@ double width_of(const QFontMetricsF& metrics, const std::string& text) {
   return metrics.horizontalAdvance(QString::fromStdString(text));
 }
 
-/// Distance between the first two of `ticks`, units; they are even.
+/// Returns the distance between the first two of `ticks`, which are evenly spaced, in units.
 double spacing_of(const QCPAxis& axis, const std::vector<AxisTick>& ticks) {
   return std::abs(axis.coordToPixel(ticks[1].at) - axis.coordToPixel(ticks[0].at));
 }
@@ -32,7 +32,7 @@ double longest_of(const QFontMetricsF& metrics, const std::vector<AxisTick>& tic
   return longest;
 }
 
-/// Whether each label, centred at its tick, ends before the next begins.
+/// Returns true if each label, centred at its tick, ends before the next begins.
 bool fit_side_by_side(const QFontMetricsF& metrics, const std::vector<AxisTick>& ticks,
                       double spacing) {
   for (std::size_t i = 1; i < ticks.size(); ++i) {

@@ -5,26 +5,25 @@
 
 #include "viz/figure.h"
 
-// What ticks of a laid out axis have room for. The axis must have its size.
+// Selection of tick labels that fit an axis after layout. The axis must have its final size.
 
 namespace lime {
 
-/// How the texts at an axis' ticks are written; what comes later needs less room.
+/// Style of tick labels; later ones need less room.
 enum class TickForm { kLevel, kTurned, kCrowded };
 
-/// The first form in which the texts at the ticks of `wanted` leave room for each other: level;
-/// below a panel also turned upwards; else what the axis says where it is crowded.
+/// Returns the first form in which the labels of `wanted` do not overlap: level; below a panel also
+/// rotated; else the reduced labels of crowded axes.
 TickForm fitting_form(const QCPAxis& axis, const FigureAxis& wanted);
 
-/// How many ticks of a crowded axis one that is drawn stands for: at most ten are drawn, and no
-/// more than have room. 1 where `wanted` has none.
+/// Returns n such that every n-th tick of a crowded axis is drawn: at most ten, and only as many as
+/// fit. 1 if `wanted` has none.
 int crowded_step(const QCPAxis& axis, const FigureAxis& wanted);
 
-/// Gives `axis` the label and ticks of `wanted` in `form`; of a crowded axis every `step`-th.
+/// Sets the label and ticks of `wanted` in `form`; on a crowded axis every `step`-th tick.
 void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step);
 
-/// Takes ticks at round numbers away from a lower axis until their labels leave room for each
-/// other; at least two are asked for.
+/// Removes ticks of a lower axis until their labels do not overlap; requests at least two.
 void thin_out_numbers(QCPAxis& axis);
 
 }  // namespace lime

@@ -12,14 +12,14 @@
 namespace lime {
 namespace {
 
-/// How many targets were seen by which step. The log has their number per second since the run was
-/// last started; in between, they come evenly.
+/// Number of targets processed up to each step. The log has their number per second since the run
+/// was last started; in between they are interpolated.
 class TokenCount {
  public:
   void add(double step, double tokens_since_start) {
     points_.push_back({step, base_ + tokens_since_start});
   }
-  /// The run goes on after `step`: rates count from here.
+  /// Handles a resumed run at `step`: rates count from here.
   void resume(double step) { base_ = at(step); }
 
   double at(double step) const {
@@ -43,8 +43,8 @@ class TokenCount {
   double base_ = 0.0;
 };
 
-/// One line of the log. @throws FormatError  that names file and line, where a value is of another
-/// type than the log's.
+/// One line of the log. @throws FormatError  naming file and line, if a value has an unexpected
+/// type.
 class LogLine {
  public:
   LogLine(const std::string& text, std::string where)
@@ -90,7 +90,7 @@ std::vector<LogLine> complete_lines(const std::filesystem::path& path) {
   std::istringstream stream(std::string(MappedFile(path).text()));
   std::vector<LogLine> lines;
   std::string line;
-  // A line without its end is still being written.
+  // A line without a line end is still being written.
   while (std::getline(stream, line) && !stream.eof()) {
     lines.emplace_back(line,
                        fmt::format("training log: '{}', line {}", path.string(), lines.size() + 1));
@@ -104,7 +104,7 @@ std::string label_of(const std::filesystem::path& path) {
   return folder.empty() ? path.stem().string() : folder;
 }
 
-/// A point of the loss curve.
+/// Returns a point of the loss curve.
 Json loss_row(const LogLine& line, const std::string& kind, const std::string& label,
               const TokenCount& tokens, std::optional<double> parameters) {
   const double step = line.number("step");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against tests/golden/attention/make_attention.py, and patterns that are known in closed form.
+// Compares with tests/golden/attention/make_attention.py, and with patterns known in closed form.
 #include "analysis/attention_analysis.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kHeads = 2;
 
-/// Two layers whose first head looks at the first token and whose second spreads over all keys.
+/// Two layers whose first head attends to the first token and whose second attends uniformly.
 testing::SmallCapture capture_of_sinks(DecoderKind kind = DecoderKind::kLlama) {
   testing::SmallCapture capture = testing::example_capture();
   const std::int64_t keys = 8;

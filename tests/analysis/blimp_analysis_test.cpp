@@ -40,7 +40,7 @@ class BlimpTest : public ::testing::Test {
     return run_analysis(prepare_blimp(options_, run), run);
   }
 
-  /// The one row of `name` on `level` (and in `layer`).
+  /// Returns the only row of `name` on `level` (and in `layer`).
   Json row(const Report& report, const std::string& level, const std::string& name,
            std::optional<int> layer = std::nullopt) {
     std::vector<Json> found;
@@ -61,8 +61,8 @@ class BlimpTest : public ::testing::Test {
   BlimpOptions options_;
 };
 
-/// Scores of 3 tasks of 12, 10 and 10 pairs: all right in the first, one tie and one wrong in the
-/// second, all wrong in the third.
+/// Scores of 3 tasks of 12, 10 and 10 pairs: all correct in the first, one tie and one incorrect in
+/// the second, all incorrect in the third.
 PairCapture scored_pairs(const std::string& preset) {
   PairCapture capture = example_pairs();
   capture.layers.clear();
@@ -109,8 +109,8 @@ TEST_F(BlimpTest, GroupsAreUnweightedMeansOverTasks) {
   EXPECT_NEAR(row(report, "all", "all", 1).at("std").get<double>(), std::sqrt(variance), 1e-15);
 }
 
-/// A bad sentence that is its good one but for noise: a probe that saw one member of a pair in
-/// training could tell the other by its likeness. Whole pairs in a fold leave only chance.
+/// Bad sentences equal their good ones up to noise: a probe trained on one member of a pair could
+/// recognise the other by similarity. With whole pairs in a fold only chance remains.
 TEST_F(BlimpTest, KeepsBothMembersOfAPairInOneFold) {
   PairCapture capture;
   capture.tasks = {{"alike", "", "", 60}};
@@ -119,7 +119,7 @@ TEST_F(BlimpTest, KeepsBothMembersOfAPairInOneFold) {
   capture.layers = {rows};
   use(capture);
   const Report report = analyze();
-  // Equal rows get equal answers, of which exactly one is right.
+  // Equal rows get equal predictions, of which exactly one is correct.
   EXPECT_EQ(row(report, "task", "alike", 0).at("mean"), 0.5);
   EXPECT_EQ(row(report, "task", "alike", 0).at("std"), 0.0);
 }

@@ -49,7 +49,7 @@ TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {
     EXPECT_EQ(row.at("layer"), layer);
     EXPECT_EQ(row.at("alpha"), 0.5);
     EXPECT_EQ(row.at("n"), 20);
-    // The units' samples differ by the layer's number, all 20 alike.
+    // The units' samples differ by the layer index, all 20 equally.
     EXPECT_NEAR(row.at("difference").get<double>(), layer, 1e-12);
     EXPECT_NEAR(row.at("ci_low").get<double>(), layer, 1e-12);
     EXPECT_EQ(row.at("p").get<double>(), layer == 0 ? 1.0 : 1.0 / 10001.0);

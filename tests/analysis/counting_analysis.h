@@ -15,14 +15,14 @@
 
 namespace lime::testing {
 
-/// An analysis of two captures that do not exist, whose units count how often they are run.
+/// A fake analysis of two captures, whose units count how often they are run.
 struct CountingAnalysis {
   Analysis analysis;
   std::shared_ptr<std::atomic<int>> runs = std::make_shared<std::atomic<int>>(0);
 };
 
-/// Layers 0 ... num_layers - 1 of "a" and "b"; rows of awkward numbers and samples of 20 sequences,
-/// those of "b" larger by the layer's number.
+/// Creates layers 0 ... num_layers - 1 of "a" and "b"; rows of numbers that are not exact in
+/// decimal and samples of 20 sequences, those of "b" larger by the layer index.
 inline CountingAnalysis counting_analysis(
     int num_layers, const std::function<void(const std::string&, int)>& on_unit = {}) {
   CountingAnalysis counting;

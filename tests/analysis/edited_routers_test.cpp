@@ -61,7 +61,7 @@ TEST(EditedRoutersTest, CountTheWeightsOfAnEdit) {
   }
 }
 
-/// What is kept up to date edit by edit must be what is computed from the start.
+/// Incrementally updated state must equal the state computed from scratch.
 void expect_whole(const EditedRouters& edited) {
   const Routers whole = edited_routers(edited.trained().routers(), edited.edits());
   const MatrixD values = router_layer_values(whole, RouterQuantity::kSigned);
@@ -71,7 +71,7 @@ void expect_whole(const EditedRouters& edited) {
     const MatrixD scales = edit_scales(RouteScales(edited.edits()), layer, heads);
     EXPECT_EQ(edited.scales(layer), scales);
     for (std::int64_t source = 0; source <= layer; ++source) {
-      // Sums of 4 weights below 20, in another order at worst.
+      // Sums of 4 weights below 20, at worst in another order.
       EXPECT_NEAR(edited.layer_values()(layer, source), values(layer, source), 1e-12);
       const auto block = scales.middleCols(source * heads, heads).array();
       const RouteState state = (block == 0.0).all()   ? RouteState::kOff
@@ -108,7 +108,7 @@ TEST(EditedRoutersTest, AreKeptUpToDateEditByEdit) {
   edits.insert(edits.begin(), {.layer = 3, .head = {}, .source = 1, .source_head = {}, .scale = 2});
   edited.set_edits(edits);
   expect_whole(edited);
-  // Equal edits, one of which goes.
+  // Equal edits, one of which is removed.
   edited.set_edits({edits[0], edits[0]});
   expect_whole(edited);
   edited.set_edits({edits[0]});

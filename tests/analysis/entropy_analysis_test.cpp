@@ -28,7 +28,7 @@ Report analyze_entropy(const EntropyAnalysisOptions& options, const RunOptions& 
 
 class AnalyzeEntropyTest : public ::testing::Test {
  protected:
-  /// Writes `capture` and points the options at it.
+  /// Writes `capture` and sets it as input in the options.
   void use(const SmallCapture& capture, const std::string& name = "capture.h5") {
     write_capture(folder_ / name, capture);
     options_.captures.captures = {folder_ / name};
@@ -62,7 +62,7 @@ TEST_F(AnalyzeEntropyTest, IsZeroWhenAllTokensAreEqual) {
   capture.activations.push_back({"hidden", 0, MatrixF::Ones(5, 3)});
   use(capture);
   options_.entropy.preset = EntropyPreset::kSeqVcr;
-  // alpha = 1: rounding noise in the eigenvalues that are 0 counts in first order.
+  // alpha = 1: rounding errors in zero eigenvalues contribute to first order.
   EXPECT_NEAR(mean_of_row(0), 0.0, 1e-12);
 }
 
@@ -95,7 +95,7 @@ TEST_F(AnalyzeEntropyTest, StatisticsStayThoseOfAllSequences) {
   const Results first = analyze_entropy(options_, {}).results;
   EXPECT_EQ(first.rows[0].at("n"), 1);
 
-  // The same rows as a capture of their own are standardised with their own statistics.
+  // The same rows as a separate capture are standardised with their own statistics.
   SmallCapture alone = example_capture();
   alone.lengths = {5};
   for (auto& activation : alone.activations) {
@@ -122,7 +122,7 @@ TEST_F(AnalyzeEntropyTest, OneSequenceHasNoInterval) {
 
 TEST_F(AnalyzeEntropyTest, EqualLengthsHaveOneCeiling) {
   SmallCapture capture;
-  capture.lengths.assign(7, 6);  // the mean of seven equal logarithms would be off by rounding
+  capture.lengths.assign(7, 6);  // the mean of seven equal logarithms would have rounding errors
   capture.activations.push_back({"hidden", 0, testing::random_matrix(42, 3, 1)});
   use(capture);
   const Report report = analyze_entropy(options_, {});

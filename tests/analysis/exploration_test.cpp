@@ -95,7 +95,7 @@ CaptureEmbeddings two_layers(const MatrixF& first, const MatrixF& second) {
 TEST_F(ExplorationTest, AlignedLayersLieOnEachOtherWhereTheyAreTheSameDrawing) {
   const MatrixF points = testing::random_matrix(50, 2, 1);
   Eigen::Matrix2f turn;
-  turn << 0.6F, 0.8F, 0.8F, -0.6F;  // mirrored and turned
+  turn << 0.6F, 0.8F, 0.8F, -0.6F;  // reflection and rotation
   MatrixF moved = 3.0F * points * turn;
   moved.rowwise() += Eigen::RowVector2f(5.0F, -2.0F);
   for (const MatrixF& second : {moved, MatrixF(2.0F * points)}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of columns and maps of shades for the terminal.
+// Tables of columns and shaded heatmaps for the terminal.
 #include "analysis/map_text.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lime {
 namespace {
 
-/// The lower triangle of a map that reads all layers alike.
+/// Lower triangle of a heatmap with equal weights for all layers.
 MatrixD even_map(Eigen::Index layers) {
   MatrixD map = MatrixD::Constant(layers, layers, NAN);
   for (Eigen::Index row = 0; row < layers; ++row) {
@@ -66,7 +66,7 @@ TEST(MapTextTest, ShadesGrowWithTheValue) {
   EXPECT_EQ(shades(values, 1.0, {.unicode = false}), " .+*# ");
 }
 
-/// Columns of two decoders; their names tell the rows apart.
+/// Columns of two decoders; their names distinguish the rows.
 const std::vector<TableColumn>& decoder_columns() {
   static const std::vector<TableColumn> columns = {{"name", text_cell("name"), false},
                                                    {"count", text_cell("count")},

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr int kRows = 120;
 
-/// Three words that the first dimensions tell apart, more or less.
+/// Three words that the first dimensions separate approximately.
 testing::SmallCapture words_capture() {
   testing::SmallCapture capture;
   capture.lengths.assign(kRows / 4, 4);

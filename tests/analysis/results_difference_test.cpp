@@ -23,7 +23,7 @@ TEST(CompareResultsTest, EqualRowsAreTheSame) {
   Results before = example();
   before.rows[0]["ci_low"] = "nan";
   Results after = example();
-  after.rows[0]["ci_low"] = std::nan("");  // as it was computed, not yet written
+  after.rows[0]["ci_low"] = std::nan("");  // as computed, before writing
   const ResultsDifference difference = compare_results(before, after);
   EXPECT_TRUE(difference.same());
   EXPECT_EQ(difference.num_values(), 11);

@@ -27,7 +27,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// A report's JSON but for what tells runs apart.
+/// Returns a report's JSON without run-specific fields.
 std::string comparable(Report report) {
   report.results.provenance = Json::object();
   return format_report(report, ResultsFormat::kJson);
@@ -37,7 +37,7 @@ class RunAnalysisTest : public ::testing::Test {
  protected:
   Journal journal(bool resume = false) const { return Journal(path_, resume); }
 
-  /// The message of the InvalidArgument that going on with `analysis` throws.
+  /// Returns the message of the InvalidArgument thrown when `analysis` is resumed.
   std::string refusal(const Analysis& analysis, bool resume = true) const {
     return testing::refusal_of([&] {
       Journal kept = journal(resume);
@@ -371,7 +371,7 @@ TEST_F(RunAnalysisTest, GivesThreadsToUnitsThatAskForThem) {
   }
   run_analysis(counting.analysis, {.threads = 5});
   EXPECT_EQ(threads, std::set<int>{5});
-  // As many of them as the memory allows.
+  // As many of them as fit into memory.
   for (Unit& unit : counting.analysis.units) unit.bytes_per_thread = std::int64_t{1} << 40;
   threads.clear();
   run_analysis(counting.analysis,

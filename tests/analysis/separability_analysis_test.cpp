@@ -23,7 +23,7 @@ using testing::write_capture;
 
 constexpr int kRows = 120;
 
-/// Sequences of 4 tokens; three words that layer 1 tells apart and layer 0 does not.
+/// Sequences of 4 tokens; three words that are separable in layer 1 but not in layer 0.
 SmallCapture words_capture(std::uint64_t seed = 1) {
   SmallCapture capture;
   capture.lengths.assign(kRows / 4, 4);
@@ -41,7 +41,7 @@ SmallCapture words_capture(std::uint64_t seed = 1) {
 class SeparabilityTest : public ::testing::Test {
  protected:
   Report run(const SmallCapture& capture, SeparabilityOptions options = {}, int threads = 2) {
-    // A folder of its own for every run: captures are never written over.
+    // A separate folder for every run: captures are never overwritten.
     path_ = folder_ / std::to_string(num_runs_++) / "words.h5";
     std::filesystem::create_directories(path_.parent_path());
     write_capture(path_, capture);
@@ -130,8 +130,8 @@ TEST_F(SeparabilityTest, TakesOnlySomeWords) {
 }
 
 TEST_F(SeparabilityTest, KeepsSequencesInOneFold) {
-  // What tells the classes apart is noise of the sequence: it helps only while both halves of a
-  // sequence may lie in different folds.
+  // The classes are separated only by noise of the sequence: it helps only if both halves of a
+  // sequence can be in different folds.
   SmallCapture capture = words_capture();
   const MatrixF direction = testing::random_matrix(kRows / 4, 60, 9);
   MatrixF rows(kRows, 60);
@@ -147,8 +147,7 @@ TEST_F(SeparabilityTest, KeepsSequencesInOneFold) {
   const Report grouped = run(capture, options);
   EXPECT_GT(row(leaking, 0, "converged", "words").at("mean"), 0.95);
   EXPECT_LT(row(grouped, 0, "converged", "words").at("mean"), 0.7);
-  // The paper's way has too few steps on 120 rows to learn much by heart, but other folds all the
-  // same.
+  // The paper's method makes too few steps on 120 rows to memorise much, but its folds differ too.
   EXPECT_NE(row(leaking, 0, "lime-code", "words").at("mean"),
             row(grouped, 0, "lime-code", "words").at("mean"));
 }

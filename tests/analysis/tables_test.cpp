@@ -31,7 +31,7 @@ Json row(const std::string& label, const std::string& site, int layer, double me
           {"ceiling", 4.0}};
 }
 
-/// Two captures; the second has no hidden states and fewer layers, and its rows come in any order.
+/// Two captures; the second has no hidden states and fewer layers, and its rows are unordered.
 Results example_tables() {
   Results results;
   results.metric = "entropy";
@@ -73,7 +73,7 @@ TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
     const std::string text = results_to_text(results, {}, {.width = width, .unicode = false});
     for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
       end = text.find('\n', start);
-      if (text[start] == '(') continue;  // what is left out
+      if (text[start] == '(') continue;  // part that is omitted
       EXPECT_LE(end - start, static_cast<std::size_t>(width));
     }
     const std::size_t start = text.find("    0");
@@ -94,7 +94,7 @@ TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
         results_to_text(example_tables(), {}, {.width = width, .unicode = false});
     return text.substr(text.rfind('\n', text.size() - 2) + 1);
   };
-  EXPECT_THAT(last_line(80), HasSubstr("[3.938, 4.062]"));  // only bars are left out
+  EXPECT_THAT(last_line(80), HasSubstr("[3.938, 4.062]"));  // only bars are omitted
   EXPECT_EQ(last_line(45), "(intervals do not fit in here; --format csv has them)\n");
   EXPECT_EQ(last_line(25), "(spreads and intervals do not fit in here; --format csv has them)\n");
 }

@@ -28,7 +28,7 @@ using testing::write_capture;
 
 constexpr std::int64_t kTokens = 90;
 
-/// Three classes of 30 tokens each, well apart, in `layers` layers of two sites.
+/// Three well-separated classes of 30 tokens each, in `layers` layers of two sites.
 SmallCapture three_words(int layers) {
   SmallCapture capture;
   capture.lengths = {kTokens};
@@ -111,7 +111,7 @@ TEST_F(TsneAnalysisTest, WritesCoordinatesBesideTheResults) {
               ElementsAre(" is", " are", "100"));
   EXPECT_EQ(file.double_attribute("kl_divergence", "captures/0/hidden/000"),
             report.results.rows[2].at("kl_divergence"));
-  // Classes that lie apart are drawn apart: neighbours in the drawing are of one class.
+  // Separated classes stay separated: neighbours in the embedding have the same class.
   const MatrixF drawing = file.read_matrix("captures/0/hidden/000");
   for (Eigen::Index i = 0; i < drawing.rows(); ++i) {
     Eigen::VectorXf distance = (drawing.rowwise() - drawing.row(i)).rowwise().squaredNorm();
@@ -162,7 +162,7 @@ TEST_F(TsneAnalysisTest, AlignsEachLayerWithTheOneBefore) {
   EXPECT_EQ(report.results.rows[2].at("layer"), 2);
   EXPECT_EQ(report.results.rows[2].at("site"), "hidden");
   const double aligned = report.results.rows[2].at("moved");
-  EXPECT_LT(aligned, 0.7);  // points far from each other's places move by 1.4 on average
+  EXPECT_LT(aligned, 0.7);  // unaligned points move by 1.4 on average
   const Hdf5File file = embeddings(report);
   EXPECT_EQ(file.datasets("captures/0/hidden").size(), 3U);
 }

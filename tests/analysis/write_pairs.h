@@ -11,7 +11,7 @@
 
 namespace lime::testing {
 
-/// A capture of minimal pairs, one row per sentence, good and bad in turn, task by task.
+/// A capture of minimal pairs, one row per sentence, good and bad alternating, task by task.
 struct PairCapture {
   struct Task {
     std::string name;
@@ -24,17 +24,17 @@ struct PairCapture {
   RowKind rows = RowKind::kMean;
   std::string preset;          ///< with scores: "lm-eval" or "blimp-paper"
   std::vector<double> scores;  ///< [sentences] log-likelihoods; empty: none
-  /// Numbers of sentences that are written without label and pair.
+  /// Indices of sentences that are written without label and pair.
   std::vector<std::size_t> lost;
 
   std::size_t num_sentences() const;
 };
 
-/// Writes `capture` to `path` as `lime-capture --pairs` does.
+/// Writes `capture` to `path` in the format of `lime-capture --pairs`.
 void write_pairs(const std::filesystem::path& path, const PairCapture& capture);
 
-/// Three tasks of two terms and two fields (one spelt both ways), 12, 10 and 10 pairs; two layers
-/// of dim 4. In layer 1 the first dimension tells good from bad in the first task.
+/// Returns three tasks of two terms and two fields (one with two spellings), 12, 10 and 10 pairs;
+/// two layers of dim 4. In layer 1 the first dimension separates good from bad in the first task.
 PairCapture example_pairs(std::uint64_t seed = 0);
 
 }  // namespace lime::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-capture from the outside: what it prints, writes, refuses and survives.
+// End-to-end tests of lime-capture: its output, files, errors and robustness.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,13 +34,13 @@ class LimeCaptureTest : public ::testing::Test {
     write_text(folder_ / "text.txt", testing::tiny_text(100));
   }
 
-  /// Runs lime-capture in the folder, with `before` in front of it.
+  /// Runs lime-capture in the folder, prefixed with `before`.
   ProgramRun run(const std::string& arguments, const std::string& before = "") {
     return run_command(fmt::format("cd '{}' && {} {} {}", folder_.path().string(), before,
                                    LIME_CAPTURE, arguments));
   }
 
-  /// Expects one line on standard error, the status, and no capture.
+  /// Expects one line on standard error, the exit status, and no capture.
   void expect_refusal(const std::string& arguments, int status, const std::string& text,
                       const std::string& before = "") {
     const ProgramRun result = run(arguments, before);
@@ -73,7 +73,7 @@ TEST_F(LimeCaptureTest, WarnsOfTiedEmbeddingsThatDiffer) {
   EXPECT_THAT(result.errors, MatchesRegex("lime-capture: warning: 'model': lm_head[^\n]*\n"));
 }
 
-/// Everything behind an edited router changes, and the capture says by what.
+/// Everything after an edited router changes, and the capture records the edit.
 TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
   testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));
   const std::string capture =
@@ -123,7 +123,7 @@ TEST_F(LimeCaptureTest, StaysWithinTheMemoryLimit) {
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.errors, HasSubstr("memory_limit: 20MB is too little for weights of "));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "capture.h5"));
-  // What it asks for, it takes as an upper bound.
+  // It accepts the limit that it suggested.
   const std::string asked = "give --memory-limit ";
   const std::size_t at = refused.errors.find(asked);
   ASSERT_NE(at, std::string::npos) << refused.errors;
@@ -305,7 +305,7 @@ TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
   expect_refusal("--checkpoint model --text text.txt", 1, "config.json");
 }
 
-// Nobody writes to the FIFO: who waits for that never ends.
+// The FIFO has no writer: opening it for reading would block forever.
 TEST_F(LimeCaptureTest, RefusesAFifoAtOnce) {
   ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
   for (const char* const input : {"--text", "--lines", "--pairs", "--tokens"}) {
@@ -427,7 +427,7 @@ TEST_F(LimeCaptureTest, GoesOnCompressingWithAnyNumberOfThreads) {
 
 TEST_F(LimeCaptureTest, SaysThatTheDiskIsFull) {
   write_text(folder_ / "long.txt", testing::tiny_text(4000));
-  // Files end at 100 blocks of 512 or 1024 bytes, as a disk does that is full.
+  // File size limit of 100 blocks of 512 or 1024 bytes, like a full disk.
   expect_refusal("--checkpoint model --text long.txt", 1, "capture",
                  "trap '' XFSZ; ulimit -f 100;");
   const ProgramRun after = run("--checkpoint model --text long.txt --resume --quiet");
@@ -442,7 +442,7 @@ TEST_F(LimeCaptureTest, SaysThatItMayNotWriteThere) {
                  "'model' is a folder; name a file, as -o 'model/capture.h5'");
 }
 
-/// A run that is long enough to be ended after its second of four shards.
+/// A run that is long enough to be killed after its second of four shards.
 class LimeCaptureEndedTest : public LimeCaptureTest,
                              public ::testing::WithParamInterface<const char*> {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From training to capture with the programs, for every decoder that lime-train knows.
+// End-to-end tests from training to capture, for every decoder of lime-train.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

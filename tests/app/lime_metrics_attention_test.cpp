@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics attention from the outside.
+// End-to-end tests of lime-metrics attention.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics blimp as a program: what it prints, and one line for each bad input.
+// End-to-end tests of lime-metrics blimp: output, and a one-line error for each bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

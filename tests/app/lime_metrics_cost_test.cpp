@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics cost from the outside.
+// End-to-end tests of lime-metrics cost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,7 +115,7 @@ TEST_F(CostCommandTest, CachesOfSlidingWindowsEndAtTheWindow) {
   EXPECT_EQ(row.at("cache_bytes"), 2 * 16 * 8 * 64 * 1024 * 2);
 }
 
-// What a checkpoint really has is an independent count.
+// The parameters in a checkpoint are an independent count.
 TEST_F(CostCommandTest, ParametersAreThoseOfTheCheckpoint) {
   std::vector<Json> configs = {small_config("llama"),
                                small_config("qwen2"),

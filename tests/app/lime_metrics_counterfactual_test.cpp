@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics counterfactual from the outside.
+// End-to-end tests of lime-metrics counterfactual.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class CounterfactualCommandTest : public LimeMetricsTest {
     write_routed_capture(folder_ / name, capture);
     return capture;
   }
-  /// The one row with these columns.
+  /// Returns the only row with these columns.
   static Json find(const Json& rows, const Json& columns) {
     Json found;
     int count = 0;
@@ -66,7 +66,7 @@ class CounterfactualCommandTest : public LimeMetricsTest {
   }
 };
 
-/// Mean entropy over the sequences, from the definition: standardised over all rows.
+/// Computes the mean entropy over the sequences from the definition: standardised over all rows.
 double entropy_of_rows(const MatrixF& rows, double alpha) {
   const Standardization standardization = make_standardization(testing::statistics_of(rows));
   double sum = 0.0;
@@ -109,7 +109,7 @@ TEST_F(CounterfactualCommandTest, EqualsTheEntropyOfRoutedValuesFromTheDefinitio
   }
 }
 
-// The trained router, put in its own place, is what the model really did.
+// The trained router as its own replacement reproduces the model.
 TEST_F(CounterfactualCommandTest, TrainedRouterGivesWhatWasCaptured) {
   write_lime();
   const Json table = rows("counterfactual lime.h5 --alpha 0.5,1");
@@ -145,7 +145,7 @@ TEST_F(CounterfactualCommandTest, DifferencesArePairedAndAddUp) {
     EXPECT_NEAR(row.at("difference").get<double>(), row.at("mean").get<double>() - trained, 1e-12);
     EXPECT_LE(row.at("difference_low").get<double>(), row.at("difference").get<double>() + 1e-12);
   }
-  // A source above the layer cannot be cut, and layer 0 without itself has nothing.
+  // A source above the layer cannot be cut, and layer 0 without itself is empty.
   for (const Json& row : table) {
     if (row.at("layer") == 1) {
       EXPECT_NE(row.at("router"), "cut-2");
@@ -212,7 +212,7 @@ TEST_F(CounterfactualCommandTest, MeasuresSeparabilityWhereThereAreClasses) {
   write_routed_capture(folder_ / "is.h5", capture);
   const Json table = rows("counterfactual is.h5 --router identity,cut-0,first-1");
   EXPECT_GT(mean_of(table, 2, "first-1", "separability"), 0.95);
-  // Most of layer 2's sources know nothing of the classes.
+  // Most sources of layer 2 contain no information on the classes.
   EXPECT_GT(mean_of(table, 2, "trained", "separability"),
             mean_of(table, 2, "identity", "separability"));
   EXPECT_LT(mean_of(table, 2, "identity", "separability"), 0.75);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics from the outside: one clear line for every wrong input, and nothing left behind.
+// End-to-end tests of lime-metrics errors: one clear line for every invalid input, and no files
+// left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

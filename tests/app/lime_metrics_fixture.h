@@ -17,10 +17,10 @@
 
 namespace lime::testing {
 
-/// Runs lime-metrics in a folder of its own.
+/// Runs lime-metrics in a temporary folder.
 class LimeMetricsTest : public ::testing::Test {
  protected:
-  /// Runs lime-metrics in the folder of this test, with a locale and a width that are known.
+  /// Runs lime-metrics in the folder of this test, with a fixed locale and terminal width.
   ProgramRun run(const std::string& arguments, const std::string& prefix = "") const {
     return run_command("cd '" + folder_.path().string() + "' && LC_ALL=C.UTF-8 COLUMNS=100 " +
                        prefix + " " LIME_METRICS " " + arguments);
@@ -32,7 +32,7 @@ class LimeMetricsTest : public ::testing::Test {
     return parse_json(result.output, "output").at("rows");
   }
 
-  /// The first rows that differ between two results, in a message that can be read; or nothing.
+  /// Returns a readable message with the first rows that differ between two results; or nothing.
   static std::string difference(const Json& a, const Json& b) {
     if (a.size() != b.size()) return std::to_string(a.size()) + ", " + std::to_string(b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -41,7 +41,7 @@ class LimeMetricsTest : public ::testing::Test {
     return "";
   }
 
-  /// The one line of an unsuccessful run, which must leave nothing behind.
+  /// Returns the one-line error of a failed run, which must leave no files.
   std::string refusal(const std::string& arguments, int status) const {
     const std::size_t files = count_files();
     const ProgramRun result = run(arguments);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics geometry and similarity from the outside.
+// End-to-end tests of lime-metrics geometry and similarity.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ constexpr const char* kSeeSimilarity = "; see lime-metrics similarity --help\n";
 
 class LimeMetricsGeometryTest : public LimeMetricsTest {
  protected:
-  /// The layer "tall" of tests/golden/geometry, which numpy, scipy and torch have measured.
+  /// Writes the layer "tall" of tests/golden/geometry, whose reference values are from numpy, scipy
+  /// and torch.
   void write_golden_layer() const {
     const Hdf5File golden(golden_file("geometry/geometry.h5"));
     const std::vector<std::int64_t> offsets = golden.read<std::int64_t>("tall/offsets");
@@ -128,7 +129,7 @@ TEST_F(LimeMetricsGeometryTest, UsesTheFirstSequencesAndTheirOwnMean) {
 
 TEST_F(LimeMetricsGeometryTest, LidarTakesTokensThatOccurOften) {
   SmallCapture capture = example_capture(5);
-  write_capture(folder_ / "capture.h5", capture);  // every token comes once
+  write_capture(folder_ / "capture.h5", capture);  // every token occurs once
   EXPECT_EQ(refusal("geometry --measure lidar", 1),
             "lime-metrics: lidar_size: at least 2 tokens must occur 16 times, got 0; ask for fewer "
             "occurrences or capture more text\n");
@@ -259,7 +260,8 @@ TEST_F(LimeMetricsGeometryTest, MapsLayersOfOneModelAndOfTwo) {
   EXPECT_THAT(run("similarity a.h5 --show procrustes").output, HasSubstr("0.00"));
 }
 
-/// Two models on the same seven sequences; the second one's rows have a common part in layer 1.
+/// Two models on the same seven sequences; the second one's rows have a common component in layer
+/// 1.
 std::pair<SmallCapture, SmallCapture> two_models() {
   SmallCapture first;
   first.lengths.assign(7, 6);
@@ -363,7 +365,7 @@ TEST_F(LimeMetricsGeometryTest, ComparesMapsOfTwoModels) {
   EXPECT_EQ(last.at("layer"), 0);
   EXPECT_EQ(last.at("other_layer"), 1);
   EXPECT_EQ(last.at("n"), 7);
-  // Both means are less their bias of order 1 / n, which is alike.
+  // Both means are corrected for their bias of order 1 / n, which is similar.
   EXPECT_NEAR(last.at("difference").get<double>(), value("b") - value("a"), 0.1);
   EXPECT_EQ(found, rows("similarity a.h5 b.h5 --maps within --show cka --jackknife 7 "
                         "--compare first --threads 3"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics entropy --device cuda from the outside, with a module that is no GPU.
+// End-to-end tests of lime-metrics entropy --device cuda, with a fake GPU module.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,8 +35,8 @@ class LimeMetricsGpuTest : public LimeMetricsTest {
 
   Json document(const std::string& name) const { return read_json_file(folder_ / name); }
 
-  /// Rows that hold the same, but for numbers that differ by 1e-9 and what rounding does to widths
-  /// that should be 0.
+  /// Expects equal rows, except for numbers that differ by 1e-9 and rounding errors in widths that
+  /// should be 0.
   static void expect_near(const Json& found, const Json& expected) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics from the outside: a capture larger than the memory it may take.
+// End-to-end test of lime-metrics with a capture larger than its memory limit.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -75,7 +75,7 @@ TEST(LimeMetricsMemoryTest, ACaptureOfFourTimesTheMemoryLimitStaysWithinIt) {
   if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory counts too";
   const testing::TemporaryFolder folder;
   constexpr std::int64_t kLimit = 128 * kMebibyte;
-  // In a process of its own: the kernel counts a parent's memory as its children's peak.
+  // In a separate process: the kernel counts a parent's memory towards its children's peak.
   const pid_t writer = ::fork();
   ASSERT_GE(writer, 0);
   if (writer == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics from the outside: interrupting, going on, and repeating a result.
+// End-to-end tests of lime-metrics: interrupting, resuming, and rerunning a result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using ::testing::StartsWith;
 using testing::write_capture;
 using testing::write_text;
 
-/// A results file but for what tells runs apart.
+/// Returns a results file without run-specific fields.
 std::string without_provenance(const fs::path& path) {
   Json document = read_json_file(path);
   document.erase("provenance");
@@ -32,14 +32,14 @@ std::string without_provenance(const fs::path& path) {
 
 class LimeMetricsResumeTest : public LimeMetricsTest {
  protected:
-  /// Puts another capture in the place of capture.h5.
+  /// Replaces capture.h5 by another capture.
   void replace_capture() const {
     fs::remove(folder_ / "capture.h5");
     fs::remove_all(folder_ / "capture.shards");
     write_capture(folder_ / "capture.h5", example_capture(9));
   }
 
-  /// Ten layers, each of some tenths of a second on one thread.
+  /// Writes ten layers that take some tenths of a second each on one thread.
   void write_long_capture() const {
     constexpr std::int64_t kSequences = 4;
     constexpr std::int64_t kSize = 384;
@@ -53,7 +53,7 @@ class LimeMetricsResumeTest : public LimeMetricsTest {
     write_capture(folder_ / "capture.h5", capture);
   }
 
-  /// Starts `arguments` and presses Ctrl-C when the first unit is finished.
+  /// Starts `arguments` and sends SIGINT when the first unit is finished.
   ProgramRun interrupt(const std::string& arguments, const std::string& journal) const {
     return run_command(fmt::format(
         "cd '{}' && {{ {} {} & pid=$!; while [ ! -s {} ] && kill -0 $pid; do sleep 0.01; done; "
@@ -61,7 +61,7 @@ class LimeMetricsResumeTest : public LimeMetricsTest {
         folder_.path().string(), LIME_METRICS, arguments, journal));
   }
 
-  /// Writes entropy.json of capture.h5.
+  /// Writes entropy.json from capture.h5.
   void write_results(const std::string& more = "") const {
     write_capture(folder_ / "capture.h5", example_capture());
     ASSERT_EQ(run("entropy capture.h5 --label m --quiet -o entropy.json " + more).status, 0);
@@ -128,7 +128,7 @@ TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
   EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume --seed 1", 1),
             "lime-metrics: 'entropy.json': is the finished result of another run, options.seed was "
             "0, now 1; leave out --resume to replace it\n");
-  // An output that is missing is made.
+  // A missing output is created.
   EXPECT_EQ(run("entropy --label m --quiet -o entropy.json -o entropy.csv --resume").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "entropy.csv"));
 }
@@ -173,7 +173,7 @@ TEST_F(LimeMetricsResumeTest, ResumeNeedsAnOutput) {
   EXPECT_EQ(
       refusal("entropy --resume", 1),
       "lime-metrics: resume: needs the output file of the interrupted run, give it with -o\n");
-  // Nothing to go on from is no error: the same line serves the first run and the next.
+  // Nothing to resume is not an error: the same command serves the first run and the next.
   EXPECT_EQ(run("entropy --quiet --resume -o e.json").status, 0);
 }
 

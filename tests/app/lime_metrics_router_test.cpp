@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics router from the outside.
+// End-to-end tests of lime-metrics router.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class RouterCommandTest : public LimeMetricsTest {
     model.write(folder_ / name);
     return folder_ / name;
   }
-  /// A LIMe whose routers are those of `capture`.
+  /// Writes a LIMe checkpoint with the routers of `capture`.
   void write_checkpoint_of(const std::string& name, const RoutedCapture& capture) const {
     TestModel model = random_model(capture.config);
     for (std::size_t layer = 1; layer < capture.routers.size(); ++layer) {
@@ -166,8 +166,8 @@ TEST_F(RouterCommandTest, MeasuresTheDistanceFromAnotherCheckpoint) {
   EXPECT_FALSE(of_kind(rows("router end"), "layer")[2].contains("distance_initial"));
 }
 
-// W_K and W_V of one head times c, its router columns divided by c: the same model. (That logits
-// stay is shown in tests/model/router_gauge_test.cpp.)
+// W_K and W_V of one head times c, its router columns divided by c: the same model.
+// (tests/model/router_gauge_test.cpp shows that logits are unchanged.)
 TEST_F(RouterCommandTest, WeightedMapsStayWhereAHeadIsRescaled) {
   RoutedCapture capture = random_routed_capture(small_config("lime"), {7, 9}, 1);
   const auto measure = [&](const std::string& name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics separability from the outside.
+// End-to-end tests of lime-metrics separability.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::write_capture;
 
 constexpr int kRows = 120;
 
-/// Sequences of 4 rows of three words in turn; layer 1 tells the words apart, layer 0 does not.
+/// Sequences of 4 rows of three alternating words, separable in layer 1 but not in layer 0.
 SmallCapture three_words() {
   SmallCapture capture;
   capture.lengths.assign(kRows / 4, 4);
@@ -107,7 +107,7 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
 TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   SmallCapture capture = three_words();
   capture.activations[1].rows(7, 2) = std::numeric_limits<float>::quiet_NaN();
-  // Row 7 is the fourth token of the second sequence, whichever words are chosen.
+  // Row 7 is the fourth token of the second sequence, for any selected words.
   write_capture(folder_ / "nan.h5", capture);
   for (const std::string options : {"", "--words is,are", "--method lime-code"}) {
     EXPECT_EQ(refusal("separability nan.h5 " + options, 1),

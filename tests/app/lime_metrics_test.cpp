@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics from the outside: what it prints and writes.
+// End-to-end tests of lime-metrics: its output and files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_F(LimeMetricsTest, WorksInTheFolderOfACapture) {
   EXPECT_THAT(result.output, HasSubstr("hidden (dim 6, "));
 }
 
-// 1e-9: what the issue asks for; rounding alone leaves some 1e-14.
+// The required tolerance is 1e-9; rounding alone gives about 1e-14.
 TEST_F(LimeMetricsTest, EqualsNumpyForEveryPreset) {
   write_golden_captures();
   const std::map<std::string, std::string> arguments = {{"lime-code", " --alpha 0.5,1,2,inf"},

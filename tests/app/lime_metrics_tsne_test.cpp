@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics tsne from the outside.
+// End-to-end tests of lime-metrics tsne.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::ProgramRun;
 using testing::SmallCapture;
 using testing::write_capture;
 
-/// The close numbers of the paper, as lime-capture --only leaves them.
+/// The close numbers of the paper, in the format of lime-capture --only.
 SmallCapture close_numbers() {
   SmallCapture capture;
   constexpr std::int64_t kCloseRows = 160;
@@ -101,7 +101,7 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
             "captured\n");
 }
 
-/// As the values of layer 0, which depend on the token alone.
+/// Like the values of layer 0, which depend on the token alone.
 TEST_F(LimeMetricsTsneTest, CountsEqualRows) {
   SmallCapture capture = close_numbers();
   MatrixF& rows = capture.activations[0].rows;

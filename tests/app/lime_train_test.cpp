@@ -41,7 +41,7 @@ std::string text_of(Options options, const Options& changes) {
   return text;
 }
 
-/// What a run of 60 steps that takes about a second has for any task.
+/// Options of a run of 60 steps that takes about a second, for any task.
 const Options kTinyTraining = {{"decoder", "lime"},
                                {"hidden-size", "16"},
                                {"num-hidden-layers", "2"},
@@ -56,7 +56,7 @@ const Options kTinyTraining = {{"decoder", "lime"},
                                {"seed", "5"},
                                {"threads", "1"}};
 
-/// Options of such a run on expressions, with some of them changed.
+/// Returns the options of such a run on expressions, with some of them changed.
 std::string tiny_run(const Options& changes = {}) {
   Options options = kTinyTraining;
   options.insert({{"task", "aet"},
@@ -67,14 +67,14 @@ std::string tiny_run(const Options& changes = {}) {
   return text_of(options, changes);
 }
 
-/// And of one on another task, with what that has by default.
+/// Returns the options of such a run on another task, with that task's defaults.
 std::string tiny_run_of(const std::string& task, const Options& changes = {}) {
   Options options = kTinyTraining;
   options["task"] = task;
   return text_of(options, changes);
 }
 
-/// The steps in a log that may end in the middle of a line: step -> loss, as text.
+/// Parses the steps in a log that may end in the middle of a line: step -> loss, as text.
 std::map<int, std::string> losses_in(const fs::path& log) {
   std::ifstream stream(log);
   std::map<int, std::string> losses;
@@ -96,7 +96,7 @@ class Child {
     if (::posix_spawnp(&pid_, "sh", nullptr, nullptr, arguments.data(), environ) != 0) pid_ = -1;
   }
 
-  /// Sends `signal` and waits for the end. @return as the shell shows it: 128 + n for signal n.
+  /// Sends `signal` and waits for the end. @return exit status as in a shell: 128 + n for signal n.
   int end_with(int signal) const {
     int status = 0;
     ::kill(pid_, signal);
@@ -162,7 +162,7 @@ TEST_F(LimeTrainTest, AFullDiskLeavesTheLastWholeState) {
   const std::string wide_run = tiny_run({{"hidden-size", "64"}, {"steps", "2"}});
   ASSERT_EQ(train(wide_run + " --quiet -o model").status, 0);
   const std::string state = testing::read_text(folder_ / "model/training_state.safetensors");
-  // Files may not grow beyond 64 blocks: the log may, the state may not.
+  // File size limit of 64 blocks: enough for the log, not for the state.
   const ProgramRun run =
       run_command("trap '' XFSZ; ulimit -f 64; cd '" + folder_.path().string() + "' && '" +
                   kProgram + "'" + wide_run + " --quiet -o model --resume");
@@ -174,7 +174,7 @@ TEST_F(LimeTrainTest, AFullDiskLeavesTheLastWholeState) {
   }
 }
 
-/// As torchrun, srun and mpirun start them.
+/// Started like by torchrun, srun and mpirun.
 TEST_F(LimeTrainTest, TwoProcessesTrainAsOneWithTheDoubledBatch) {
   const std::string half = tiny_run({{"batch-size", "8"}, {"steps", "20"}}) + " -o both";
   const std::string port = std::to_string(20000 + ::getpid() % 20000);
@@ -201,7 +201,7 @@ TEST_F(LimeTrainTest, TwoProcessesTrainAsOneWithTheDoubledBatch) {
   }
 }
 
-/// The environment of one of two processes that meet on a port of this test's own.
+/// Returns the environment of one of two processes that connect on a port unique to this test.
 std::string place_of(int rank) {
   return "RANK=" + std::to_string(rank) + " WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
          std::to_string(20000 + (::getpid() + 7) % 20000) + " ";
@@ -334,7 +334,7 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run_of("lm") + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
   fails(tiny_run_of("lm") + " --text none.txt --test-file t -o m", 2,
         "test_file: must not be given with --task lm, which is trained on --text");
-  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);  // nobody writes to it
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);  // it has no writer
   const std::string refusal = "'fifo': is not a regular file, expected one";
   fails(tiny_run_of("lm") + " --text fifo --vocab-size 300 -o m", 1, refusal);
   fails(tiny_run_of("aet") + " --train-file fifo -o m", 1, refusal);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The script of the paper's measurements without the test data: what needs them is named, the rest
-# runs, a second run changes nothing, and every result repeats.
+# Runs the script of the paper's measurements without the test data: skipped measurements are
+# listed, the rest runs, a second run changes nothing, and every result is reproduced.
 #   paper_script_test.sh PROGRAMS FOLDER
 set -euo pipefail
 script=$(cd "$(dirname "$0")/../.." && pwd)/bench/paper/measure.sh

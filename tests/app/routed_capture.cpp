@@ -35,7 +35,7 @@ RowTable row_table(const RoutedCapture& capture) {
   return table;
 }
 
-/// As a capture holds them: the dimension runs fastest.
+/// Layout of captures: the dimension is the fastest index.
 MatrixF joined_dimensions(const std::vector<MatrixD>& router) {
   const auto dims = static_cast<Eigen::Index>(router.size());
   MatrixF joined(router[0].rows(), router[0].cols() * dims);
@@ -87,7 +87,7 @@ RoutedCapture random_routed_capture(const Json& config, const std::vector<std::i
     capture.values.push_back(MatrixF::NullaryExpr(capture.num_rows(), width_of(config), draw));
     capture.keys.push_back(MatrixF::NullaryExpr(capture.num_rows(), width_of(config), draw));
     MatrixD router = MatrixD::NullaryExpr(heads, (layer + 1) * heads, [&] {
-      // As a capture keeps it.
+      // Rounded like in a capture.
       return static_cast<double>(static_cast<float>(random.normal()));
     });
     if (layer == 0) router.setIdentity();

@@ -11,8 +11,8 @@
 
 namespace lime::testing {
 
-/// What a capture of a small LIMe (or of a plain transformer) would hold, made without a model:
-/// normal values and keys of all layers, and routed values that follow from them.
+/// Content of a capture of a small LIMe (or of a plain transformer), created without a model:
+/// normal values and keys of all layers, and the routed values computed from them.
 struct RoutedCapture {
   Json config;                        ///< of the checkpoint; sizes come from here
   std::vector<std::int64_t> lengths;  ///< tokens of each sequence
@@ -30,20 +30,21 @@ struct RoutedCapture {
   std::int64_t num_rows() const;
 };
 
-/// @param config  as small_config(); decides layers, heads and head_dim
+/// @param config  e.g. small_config(); determines layers, heads and head_dim
 RoutedCapture random_routed_capture(const Json& config, const std::vector<std::int64_t>& lengths,
                                     std::uint64_t seed);
 
-/// Gives `capture` a random weight per dimension of a head.
+/// Adds to `capture` a random weight per dimension of a head.
 void draw_router_dimensions(RoutedCapture& capture, std::uint64_t seed);
 
-/// Routed values of one layer, token by token and head by head.
+/// Computes routed values of one layer, token by token and head by head.
 MatrixD routed_values(const RoutedCapture& capture, std::size_t layer, const MatrixD& router);
-/// The same under a router per dimension.
+/// Computes the same with a router per dimension.
 MatrixD routed_values(const RoutedCapture& capture, std::size_t layer,
                       const std::vector<MatrixD>& router);
 
-/// Writes values (of the layers in `layers`; all if empty) and routed values as lime-capture does.
+/// Writes values (of the layers in `layers`; all if empty) and routed values in the format of
+/// lime-capture.
 void write_routed_capture(const std::filesystem::path& path, const RoutedCapture& capture,
                           const std::vector<int>& layers = {});
 

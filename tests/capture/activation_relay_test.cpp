@@ -24,7 +24,8 @@ ActivationRelay relay_of(std::size_t bytes) {
       bytes);
 }
 
-/// What a stage shows in a pass, each value told by the pass, then written over.
+/// Simulates the activations of a stage in a pass, with values that identify the pass, then
+/// overwrites them.
 void show(const ActivationRelay& relay, const std::vector<HookPoint>& points, int pass) {
   for (const HookPoint& point : points) {
     at::Tensor activation = at::full({1, 2, 3}, pass * 10 + point.layer, at::kDouble);

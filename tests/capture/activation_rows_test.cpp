@@ -14,7 +14,7 @@ namespace lime {
 namespace {
 
 /// [batch, seq, dim] with mean 100 and deviation 1: a single pass without a shift would lose
-/// digits.
+/// precision.
 at::Tensor random_activation(std::int64_t batch, std::int64_t seq, std::int64_t dim) {
   at::Tensor tensor = at::empty({batch, seq, dim}, at::kFloat);
   Random random(7);
@@ -25,7 +25,7 @@ at::Tensor random_activation(std::int64_t batch, std::int64_t seq, std::int64_t 
   return tensor;
 }
 
-/// The rows that are no padding, one after the other.
+/// Returns the rows that are not padding.
 MatrixF valid_rows(const at::Tensor& activation, const std::vector<std::int64_t>& lengths) {
   const std::int64_t dim = activation.size(2);
   std::vector<float> rows;

@@ -46,8 +46,8 @@ TEST(LargestFittingTest, NeverTriesTwiceNorBeyond) {
   EXPECT_EQ(tried, (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 48, 40, 36, 38, 37}));
 }
 
-/// LibTorch's memory on the CPU with an end, as a GPU's has: each allocation beyond it fails as it
-/// does there. Stays in place until the program ends, because tensors that live on come from it.
+/// Limits LibTorch's CPU memory like that of a GPU: an allocation beyond the limit fails as it does
+/// there. Installed until the program ends, because surviving tensors were allocated by it.
 class LimitedMemory : public c10::Allocator {
  public:
   static LimitedMemory& get() {
@@ -59,7 +59,7 @@ class LimitedMemory : public c10::Allocator {
     return *memory;
   }
 
-  /// From now on so much more than is held.
+  /// Limits further allocations to this many bytes.
   void leave(std::int64_t bytes) { limit_ = held_ + bytes; }
   void leave_all() { limit_ = std::numeric_limits<std::int64_t>::max(); }
   void start_counting() { peak_ = held_.load(); }
@@ -78,7 +78,7 @@ class LimitedMemory : public c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &LimitedMemory::give_back; }
 
  private:
-  /// What lies before the data, which must be its own context for LibTorch's raw_allocate().
+  /// Header before the data, which must be its own context for LibTorch's raw_allocate().
   struct Header {
     LimitedMemory* memory;
     std::int64_t size;
@@ -121,7 +121,7 @@ class BatchProbeTest : public CaptureTest {
   std::int64_t batch_of(const CaptureReader& reader) const {
     return reader.info().options["batch_size"].get<std::int64_t>();
   }
-  /// Runs a capture in the memory that is left; what it says, and "" if all went well.
+  /// Runs a capture in the remaining memory; returns its error message, or "" on success.
   std::string run_with(std::int64_t bytes) {
     LimitedMemory::get().leave(bytes);
     std::string message;
@@ -133,7 +133,7 @@ class BatchProbeTest : public CaptureTest {
     LimitedMemory::get().leave_all();
     return message;
   }
-  /// What a capture with passes of so many sequences takes at most.
+  /// Returns the peak memory of a capture with this batch size.
   std::int64_t memory_of(std::int64_t batch_size) {
     LimitedMemory::get().start_counting();
     CaptureOptions options = options_;
@@ -176,7 +176,7 @@ TEST_F(BatchProbeTest, ABatchThatDoesNotFitIsToldWhichWould) {
 }
 
 TEST_F(BatchProbeTest, SaysWhereNothingFits) {
-  memory_of(1);  // whatever is allocated once and kept
+  memory_of(1);  // triggers allocations that are made once and kept
   EXPECT_THAT(run_with(1000), HasSubstr("device: 'cpu' has no memory for the weights in float32"));
   std::int64_t weights = 0;
   {

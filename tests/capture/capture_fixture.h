@@ -16,7 +16,7 @@
 
 namespace lime::testing {
 
-/// Several small shards, so that resuming and sharing show.
+/// Several small shards, to exercise resuming and sharing.
 inline const CaptureTuning kSmallShards{.shard = {.tokens = 64, .bytes = 1 << 20}};
 
 class CaptureTest : public ::testing::Test {
@@ -45,7 +45,7 @@ class CaptureTest : public ::testing::Test {
   CaptureOptions options_;
 };
 
-/// Equal bit for bit, said in one line where it does not hold.
+/// Checks that matrices are bit-identical; reports a one-line message.
 inline ::testing::AssertionResult equal_bits(const MatrixF& a, const MatrixF& b) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) {
     return ::testing::AssertionFailure()

@@ -37,7 +37,7 @@ CaptureLoad usual_load() {
   return load;
 }
 
-/// The memory of a batch with the smallest queue that is ever chosen, and a little more.
+/// Returns slightly more than the memory of a batch with the smallest queue.
 ByteSize just_enough_for(const CaptureLoad& load, std::int64_t batch) {
   const MemoryPlan all = plan_capture_memory(small_model(), load, batch, 32 * kMebibyte, {});
   return {all.memory.total() + 4 * kMebibyte};
@@ -66,7 +66,7 @@ TEST(CaptureMemoryTest, TakesASmallerQueueThenASmallerBatch) {
   EXPECT_LE(eight.memory.total(), for_eight.bytes);
 
   CaptureLoad larger = load;
-  larger.bytes_per_token *= 16;  // a batch outweighs the queue
+  larger.bytes_per_token *= 16;  // a batch needs more than the queue
   const ByteSize for_two = just_enough_for(larger, 2);
   const MemoryPlan two = plan_capture_memory(small_model(), larger, 8, kQueue, for_two);
   EXPECT_EQ(two.batch_size, 2);
@@ -114,7 +114,7 @@ TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {
   const std::string text = refusal(usual_load(), 8, {10 * kMebibyte});
   const std::size_t number = text.find("--memory-limit ") + 15;
   const std::int64_t named = std::stoll(text.substr(number)) * kMebibyte;
-  // It has a margin of 2 %, in which a process that holds much has room for more than one sequence.
+  // The limit has a margin of 2 %, in which a large process has room for more than one sequence.
   const MemoryPlan plan = plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}});
   EXPECT_GE(plan.batch_size, 1);
   EXPECT_LE(plan.memory.total(), named);

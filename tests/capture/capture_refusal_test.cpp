@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capture refuses, and in which words.
+// Errors of captures, with their exact messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that several processes or several runs make together.
+// Captures made by several processes or several runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
   EXPECT_EQ(run_capture(options_, {}, {}, kSmallShards).num_tokens, 0) << "nothing is left";
 }
 
-/// The first run may have chosen its passes by a memory limit, or been told by --batch-size.
+/// The first run may have selected its passes by a memory limit, or by --batch-size.
 TEST_F(CaptureTest, GoesOnWithThePassesItWasBegunWith) {
   std::string lines;
   for (int i = 0; i < 40; ++i) lines += testing::tiny_text(1 + i % 7) + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows a capture holds: pooled ones, padded batches, chosen tokens, ids as they are.
+// Rows of a capture: pooled rows, padded batches, selected tokens, unchanged ids.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

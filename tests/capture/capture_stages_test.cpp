@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures of models whose layers several devices share: here the processor, several times.
+// Captures of models whose layers are split over several devices: here the CPU, several times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class StagedCaptureTest : public CaptureTest {
     testing::write_tiny_checkpoint(folder_ / "model", config);
   }
 
-  /// The capture on one device and on several.
+  /// Expects the same capture on one device and on several.
   void expect_same_on_every_device() {
     const auto on = [&](const std::string& device) {
       options_.device = device;

@@ -29,7 +29,8 @@ using testing::equal_bits;
 using ::testing::HasSubstr;
 using testing::kSmallShards;
 
-/// What a pass over one batch of a file's sequences shows at every layer of some kinds of hook.
+/// Runs a pass over one batch of a file's sequences; returns its activations at every layer of some
+/// kinds of hook.
 std::map<HookPoint, MatrixF> direct_pass(const Decoder& decoder, const at::Tensor& ids,
                                          const std::vector<HookKind>& kinds) {
   const at::NoGradGuard no_grad;

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Sequences of these lengths; ids are 7, 7, ... but for the last one of each, which is `last`.
+/// Creates sequences of these lengths; ids are 7, 7, ... except for the last one of each, `last`.
 CaptureInput input_of(const std::vector<int>& lengths, const std::vector<int>& last) {
   CaptureInput input;
   for (std::size_t i = 0; i < lengths.size(); ++i) {

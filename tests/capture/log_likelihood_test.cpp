@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log-likelihoods of sequences: against transformers, and what must not change them.
+// Log-likelihoods of sequences: comparison with transformers, and invariances.
 #include "capture/log_likelihood.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ class LogLikelihoodTest : public CaptureTest {
   }
 };
 
-/// The obvious way: every sentence alone, softmax over the whole vocabulary.
+/// Naive version: every sentence alone, softmax over the whole vocabulary.
 double log_likelihood_of(const Decoder& decoder, const std::vector<std::int64_t>& ids,
                          std::size_t first_scored) {
   const at::Tensor batch = at::tensor(ids, at::kLong).unsqueeze(0);
@@ -212,7 +212,7 @@ TEST_F(LogLikelihoodTest, RefusesPairsThatLackAMember) {
   EXPECT_THAT(refusal(), HasSubstr("line 2: must have the text 'sentence_bad'"));
 }
 
-/// The sentences of the golden file, written down as a task file of their own.
+/// Writes the sentences of the golden file as a separate task file.
 TEST_F(LogLikelihoodTest, EqualsTransformersOnBlimp) {
   if (testing::kIsSanitized) GTEST_SKIP() << testing::kProtobufClash;
   const auto model = testing::test_data("checkpoints/stories260k");

@@ -7,7 +7,7 @@
 
 namespace lime::testing {
 
-/// The bytes of a .npy file of version 1 with the given header dictionary and data.
+/// Returns the bytes of a .npy file of version 1 with the given header dictionary and data.
 inline std::string npy_bytes(const std::string& dictionary, const std::string& data) {
   std::string header = dictionary;
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
@@ -20,7 +20,7 @@ inline std::string npy_bytes(const std::string& dictionary, const std::string& d
   return bytes + header + data;
 }
 
-/// int32 ids of the given shape, e.g. "(2, 3)".
+/// Returns a .npy file of int32 ids with the given shape, e.g. "(2, 3)".
 inline std::string npy_int32(const std::vector<std::int32_t>& ids, const std::string& shape) {
   const std::string data(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0]));
   return npy_bytes("{'descr': '<i4', 'fortran_order': False, 'shape': " + shape + ", }", data);

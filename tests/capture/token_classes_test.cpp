@@ -36,7 +36,7 @@ TEST(TokenClassesTest, SaysIntoWhatPiecesAWordFalls) {
             "only: each text must be one token, 'is' is several ('i', 's'); ' is' would be one");
 }
 
-/// Puts a space in front of every text, as SentencePiece does.
+/// Prepends a space to every text, like SentencePiece.
 class SpacingTokenizer : public ToyTokenizer {
  public:
   using ToyTokenizer::ToyTokenizer;

@@ -11,8 +11,8 @@
 
 namespace lime::testing {
 
-/// A tokenizer of a few known pieces and single bytes: id 0 is `<s>`, 1 is `</s>`, 2 to 257 the
-/// bytes, the pieces follow. Takes the longest piece that fits; `<s>` spelt out is the token.
+/// A tokenizer of some known pieces and single bytes: id 0 is `<s>`, 1 is `</s>`, 2 to 257 are the
+/// bytes, then the pieces. Greedy longest match; a literal `<s>` is encoded as the token.
 class ToyTokenizer : public Tokenizer {
  public:
   explicit ToyTokenizer(std::vector<std::string> pieces = {}, bool adds_bos = true)

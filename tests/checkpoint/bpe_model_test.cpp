@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-/// Random merges over a small alphabet, each of tokens that exist.
+/// Random merges over a small alphabet, each of existing tokens.
 struct RandomMerges {
   std::vector<std::string> tokens;
   std::vector<BpeModel::MergePair> pairs;
@@ -42,8 +42,8 @@ struct RandomMerges {
   }
 };
 
-/// The definition: for each merge in the order learnt, join its pairs from left to right... but one
-/// at a time, always the earliest merge and the leftmost pair.
+/// Naive version: applies one merge at a time, always the earliest in training order and the
+/// leftmost pair.
 std::vector<std::string> merge_naively(std::vector<std::string> word,
                                        const std::vector<BpeModel::MergePair>& merges) {
   while (true) {

@@ -15,14 +15,14 @@
 
 namespace lime::testing {
 
-/// A folder into which models are written and from which they are opened.
+/// A temporary folder for writing and opening models.
 class CheckpointTest : public ::testing::Test {
  protected:
   Checkpoint open(const TestModel& model, const CheckpointOptions& options = {}) const {
     model.write(folder_.path());
     return Checkpoint::open(folder_.path(), options);
   }
-  /// What is said of the folder, without the path that begins the message.
+  /// Returns the error message of the folder, without the leading path.
   template <typename Exception = FormatError>
   std::string error_of_folder() const {
     return without_path(refusal_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
@@ -42,7 +42,7 @@ class CheckpointTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-/// All elements of one tensor.
+/// Returns all elements of one tensor.
 inline std::vector<float> read(const Checkpoint& checkpoint, const std::string& name) {
   std::vector<float> values(static_cast<std::size_t>(element_count(checkpoint.tensor(name).shape)));
   checkpoint.read(name, values);
@@ -58,7 +58,7 @@ inline void expect_holds(const Checkpoint& checkpoint, const TestModel& model) {
   }
 }
 
-/// `config` with one key changed.
+/// Returns `config` with one key changed.
 inline Json with(Json config, const std::string& key, const Json& value) {
   config[key] = value;
   return config;

@@ -52,7 +52,7 @@ TEST_F(CheckpointTest, ReadsBiasesAndGivenHeadSizes) {
       open(random_model(small_config("qwen2"))).has("model.layers.0.self_attn.o_proj.bias"));
 }
 
-/// Small whole numbers, which every weight dtype holds exactly.
+/// Rounds to small integers, which every weight dtype represents exactly.
 TestModel rounded(TestModel model) {
   for (TestTensor& tensor : model.tensors) {
     for (float& value : tensor.values) value = std::round(8.0F * value);
@@ -226,7 +226,7 @@ TEST_F(CheckpointTest, StaysValidWhenMoved) {
   expect_holds(second, model);
 }
 
-/// Writes the header of `specs` as float32 and leaves the data a hole in the file.
+/// Writes the header of `specs` as float32, with the data as a hole in a sparse file.
 void write_sparse(const std::filesystem::path& path, const std::vector<ParameterSpec>& specs) {
   Json header = Json::object();
   std::int64_t offset = 0;
@@ -257,7 +257,7 @@ TEST_F(CheckpointTest, TouchesNoWeightsThatNobodyAsksFor) {
       checkpoint.read_matrix("model.layers.127.self_attn.lime_router.static_weights");
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_EQ(router.cols(), 256);
-  // Reading it all would take at least 80,000 faults even at 64 KiB a fault.
+  // Reading everything would cause at least 80,000 faults even at 64 KiB per fault.
   EXPECT_LT(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt, 10000);
 }
 

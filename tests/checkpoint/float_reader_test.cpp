@@ -13,9 +13,9 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kCount = 5000;  // several blocks and a rest
+constexpr std::size_t kCount = 5000;  // several blocks and a remainder
 
-/// Whole numbers up to 255, which every dtype holds exactly.
+/// Integers up to 255, which every dtype represents exactly.
 std::vector<float> exact_values() {
   std::vector<float> values(kCount);
   Random random(3);
@@ -23,7 +23,7 @@ std::vector<float> exact_values() {
   return values;
 }
 
-/// `values` as elements of `dtype`, after one byte that is none of theirs.
+/// Encodes `values` as elements of `dtype`, after one unrelated byte.
 std::vector<std::byte> encode(Dtype dtype, const std::vector<float>& values) {
   std::vector<std::byte> bytes = testing::encode_weights(dtype, values);
   bytes.insert(bytes.begin(), std::byte{0});

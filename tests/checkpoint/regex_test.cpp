@@ -30,7 +30,7 @@ std::vector<std::string> matches(const std::string& pattern, const std::string& 
 
 using Strings = std::vector<std::string>;
 
-// What Oniguruma matches was asked of Hugging Face's tokenizers 0.23.3, code point by code point.
+// Expected matches of Oniguruma are from Hugging Face's tokenizers 0.23.3, for every code point.
 
 TEST(RegexTest, WhiteSpaceIsUnicodesAndNotPerls) {
   const std::string all =

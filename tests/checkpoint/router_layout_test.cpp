@@ -33,7 +33,7 @@ TEST(RouterSourcesTest, AreTheLayersThatThePaperNames) {
 
 class FullRouterTest : public ::testing::Test {
  protected:
-  /// Of a checkpoint with random weights; 3 layers, 2 key-value heads of 6 dimensions.
+  /// Opens a checkpoint with random weights; 3 layers, 2 key-value heads of 6 dimensions.
   Checkpoint open(const LimeConfig& router) const {
     ModelConfig config = tiny_config(DecoderKind::kLime);
     config.lime = router;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged headers, thousands of them: each must load or be refused with our own error.
+// Thousands of damaged headers: each must load or fail with our own error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string whole_file() {
   return read_text(folder / "model.safetensors");
 }
 
-/// Parses; a header that is accepted must view nothing but the file.
+/// Parses the content; an accepted header must reference only bytes of the file.
 /// @return whether it was accepted.
 bool survives(const std::string& content) {
   const auto file = std::as_bytes(std::span(content));

@@ -24,7 +24,7 @@ using testing::write_text;
 
 class SafetensorsTest : public ::testing::Test {
  protected:
-  /// What is said of a file with this content, without the path that begins the message.
+  /// Returns the error message of a file with this content, without the leading path.
   std::string error_of(const std::string& content) const {
     write_text(file(), content);
     const std::string message = refusal_of<FormatError>([&] { SafetensorsFile{file()}; });
@@ -116,7 +116,7 @@ TEST_F(SafetensorsTest, RefusesAHeaderThatIsNoProperJson) {
             "__metadata__ must be an object of strings, got 3");
 }
 
-/// An entry of a header.
+/// Returns an entry of a header.
 std::string entry(const std::string& name, const std::string& dtype, const std::string& shape,
                   const std::string& offsets) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long texts are encoded in parts: the ids are those of one call of libsentencepiece.
+// Long texts are encoded in parts: the ids equal those of a single call of libsentencepiece.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ struct ModelSpec {
   std::string user_defined = "";
 };
 
-/// A vocabulary of a few words; `z` and characters beyond ASCII are in none.
+/// Returns a vocabulary of a few words; `z` and characters beyond ASCII are in none.
 std::string model_of(const ModelSpec& spec) {
   std::string pieces = piece("<unk>", 0, PieceType::kUnknown) +
                        piece("<s>", 0, PieceType::kControl) + piece("</s>", 0, PieceType::kControl);
@@ -83,7 +83,7 @@ std::string model_of(const ModelSpec& spec) {
   return pieces + message(2, trainer) + message(3, normalizer);
 }
 
-/// Words of the vocabulary and others, with one space, several, or the ends of lines between them.
+/// Generates words of the vocabulary and others, separated by one space, several, or line ends.
 std::string mixed_text(std::size_t num_words, std::uint64_t seed) {
   const std::vector<std::string> kWords = {"the",  "ab", "aabb", "z",      "zz",           "thethe",
                                            "b,",   "a",  "the.", "zab",    "\u65E5\u672C", "ta",
@@ -97,14 +97,14 @@ std::string mixed_text(std::size_t num_words, std::uint64_t seed) {
   return text;
 }
 
-/// The first 300 KB or so, in whole characters.
+/// Returns about the first 300 KB, in whole characters.
 std::string beginning(const std::string& text) {
   std::size_t end = std::min<std::size_t>(text.size(), 300000);
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end);
 }
 
-/// The tokenizer's ids, whole and cut short, against those of one call of the library.
+/// Compares the tokenizer's ids, complete and truncated, with those of one call of the library.
 void expect_ids_of_one_call(const std::string& content, std::string_view text) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "tokenizer.model", content);
@@ -149,7 +149,7 @@ TEST(SentencePiecePartsTest, GiveTheIdsOfOneCallForOneLongWordAndForNoText) {
   expect_ids_of_one_call(content, "a b");
 }
 
-/// Models and texts that people use: the one of data/, which lime-train made, and LLaMA's kind.
+/// Real models and texts: the one of data/, trained by lime-train, and LLaMA's.
 TEST(SentencePiecePartsTest, GiveTheIdsOfOneCallOnBooks) {
   for (const fs::path& model : {testing::source_file("data/lm-lime/tokenizer.model"),
                                 testing::test_data("checkpoints/stories260k/tokenizer.model")}) {

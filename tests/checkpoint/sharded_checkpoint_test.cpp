@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints whose weights lie in several files.
+// Checkpoints with weights in several files.
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"

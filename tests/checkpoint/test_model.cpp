@@ -72,7 +72,7 @@ TestModel official_layout(const TestModel& lime) {
         .name = layer_parameter(layer, "self_attn.kv_proj_weight"),
         .shape = {2 * config.num_key_value_heads * config.head_dim, config.hidden_size},
         .values = {}};
-    // Row c * heads + h holds dimension c of head h, the keys' dimensions first.
+    // Row c * heads + h is dimension c of head h, the keys' dimensions first.
     for (const std::vector<float>* part : {&k, &v}) {
       for (std::int64_t c = 0; c < config.head_dim; ++c) {
         for (std::int64_t h = 0; h < config.num_key_value_heads; ++h) {

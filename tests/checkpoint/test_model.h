@@ -34,19 +34,22 @@ struct TestModel {
   void write(const std::filesystem::path& folder) const;
 };
 
-/// 3 layers, width 16, 4 heads of 4, 2 key-value heads, vocabulary 11, untied, as `model_type`.
+/// Returns 3 layers, width 16, 4 heads of 4, 2 key-value heads, vocabulary 11, untied, as
+/// `model_type`.
 Json small_config(const std::string& model_type);
-/// Normal weights under the names and shapes of parameter_specs().
+/// Returns normal weights with the names and shapes of parameter_specs().
 TestModel random_model(const Json& config, std::uint64_t seed = 1);
-/// The released code's layout of a LIMe: keys and values fused and interleaved, config "llama".
+/// Converts to the released code's layout of a LIMe: keys and values fused and interleaved, config
+/// "llama".
 TestModel official_layout(const TestModel& lime);
 
-/// `values` as the bytes of elements of a weight dtype; bfloat16 is cut, not rounded.
+/// Encodes `values` as elements of a weight dtype; bfloat16 is truncated, not rounded.
 std::vector<std::byte> encode_weights(Dtype dtype, const std::vector<float>& values);
 
-/// A safetensors file of `header` (JSON) and `data_bytes` zeros. The length prefix tells the truth.
+/// Returns a safetensors file of `header` (JSON) and `data_bytes` zeros, with a correct length
+/// prefix.
 std::string raw_safetensors(const std::string& header, std::size_t data_bytes);
-/// The 8 bytes that begin a safetensors file.
+/// Returns the first 8 bytes of a safetensors file.
 std::string length_prefix(std::uint64_t length);
 
 }  // namespace lime::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeddings that serve as the output projection too.
+// Embeddings tied to the output projection.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::TestModel;
 
 class TiedCheckpointTest : public CheckpointTest {
  protected:
-  /// A tied config beside an embedding and an output projection.
+  /// A tied config with both an embedding and an output projection.
   TestModel model_ = [] {
     TestModel model = random_model(small_config("llama"));
     model.config["tie_word_embeddings"] = true;

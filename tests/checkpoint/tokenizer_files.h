@@ -10,15 +10,15 @@
 
 namespace lime::testing {
 
-/// The tokenizer.json inside a golden file, by the name of its kind.
+/// Returns the tokenizer.json in a golden file, by the name of its kind.
 Json golden_tokenizer_json(const std::string& kind);
 
-/// Writes `json` as the tokenizer.json of a folder of its own and loads that.
+/// Writes `json` as tokenizer.json to a temporary folder and loads it.
 std::unique_ptr<Tokenizer> load_tokenizer_json(const Json& json);
 std::unique_ptr<Tokenizer> load_tokenizer_text(const std::string& content);
 
-/// The message of the lime::Error that loading `content` as tokenizer.json throws, from the file's
-/// name on; fails the test if none is thrown or if it has several lines.
+/// Returns the message of the lime::Error thrown when loading `content` as tokenizer.json, from the
+/// file name on; fails the test if nothing is thrown or if the message has several lines.
 std::string error_of(const std::string& content);
 
 }  // namespace lime::testing

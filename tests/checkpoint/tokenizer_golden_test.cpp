@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small tokenizers of every kind against Hugging Face's `tokenizers`:
-// tests/golden/tokenizers/make_tokenizer_goldens.py wrote the files.
+// Compares small tokenizers of every kind with Hugging Face's `tokenizers`; golden files by
+// tests/golden/tokenizers/make_tokenizer_goldens.py.
 
 #include <gtest/gtest.h>
 

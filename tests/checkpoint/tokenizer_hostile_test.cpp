@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken tokenizer files get one clear line and never a crash.
+// Malformed tokenizer files give one clear error and never a crash.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using testing::error_of;
 using testing::golden_tokenizer_json;
 
-/// A sound tokenizer.json of four tokens and one merge.
+/// Returns a valid tokenizer.json of four tokens and one merge.
 Json small() {
   return Json::parse(R"({
     "added_tokens": [{"id": 3, "content": "<s>", "special": true}],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenizers against ids and texts that other programs made, from the folder of test data.
+// Compares tokenizers with ids and texts of other programs, from the test data folder.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::test_data;
 
 using Ids = std::vector<std::int32_t>;
 
-/// The texts of llama.cpp's file, which separates them by a line of its own.
+/// Splits the texts of llama.cpp's file at its separator lines.
 std::vector<std::string> split_texts(const std::string& all) {
   const std::string separator = "\n__ggml_vocab_test__\n";
   std::vector<std::string> texts;
@@ -49,7 +49,7 @@ std::vector<Ids> split_ids(const std::string& all) {
   return result;
 }
 
-/// A folder that holds only some of GPT-2's files, so that the loader has no choice.
+/// Links only some of GPT-2's files into a folder, to determine which one is loaded.
 void link_files(const testing::TemporaryFolder& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     fs::create_symlink(fs::canonical(test_data("tokenizers/gpt2/" + name)), folder / name);

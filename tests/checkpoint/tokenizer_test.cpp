@@ -32,7 +32,7 @@ std::string utf8_of(std::uint32_t code) {
   return {static_cast<char>(0xF0 | (code >> 18)), tail(12), tail(6), tail(0)};
 }
 
-/// Any characters, ASCII and white space more often than others.
+/// Generates random characters, ASCII and white space more often than others.
 std::string random_text(Random& random) {
   std::string text;
   const std::uint64_t length = random.below(60);
@@ -96,7 +96,7 @@ TEST(TokenizerTest, RefusesUnknownIdsAndNamesThePlace) {
 TEST(TokenizerTest, BrokenCharactersBecomeReplacementCharacters) {
   const auto tokenizer = load_tokenizer_json(golden_tokenizer_json("smollm2"));
   const auto id = [&](const char* spelling) { return *tokenizer->token_id(spelling); };
-  // The bytes F0 9F, then "a": one broken character, whatever follows.
+  // The bytes F0 9F, then "a": one invalid character, whatever follows.
   const Ids ids = {id("\u00F0"), id("\u0141"), id("a"), id("\u00F0")};
   StreamingDecoder decoder(*tokenizer);
   EXPECT_EQ(decoder.push(ids[0]), "");

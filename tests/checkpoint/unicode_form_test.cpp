@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// The same by one call of utf8proc over the whole text.
+/// Normalises the whole text with one call of utf8proc.
 std::string oracle(const std::string& text, UnicodeForm form) {
   int options = UTF8PROC_STABLE;
   const bool composed = form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
@@ -29,7 +29,8 @@ std::string oracle(const std::string& text, UnicodeForm form) {
   return normalized;
 }
 
-/// Characters of Unicode 9 near those that compose: Latin, marks, Hangul, kana, Indic, and others.
+/// Generates characters of Unicode 9 near those that compose: Latin, marks, Hangul, kana, Indic,
+/// and others.
 std::string random_letters(Random& random) {
   struct Range {
     std::uint64_t first;

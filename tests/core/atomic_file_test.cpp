@@ -97,7 +97,7 @@ TEST(AtomicFileTest, AKilledWriterLeavesTheOldFileAndWhatItLeftIsSweptAway) {
   EXPECT_EQ(read_text(path), "old");
   EXPECT_EQ(files_in(folder.path()), 2u);
 
-  const AtomicFile running(path);  // of a process that lives: stays
+  const AtomicFile running(path);  // of a running process: not removed
   remove_stale_temporaries(path);
   EXPECT_EQ(files_in(folder.path()), 2u);
   EXPECT_TRUE(fs::exists(running.temporary()));
@@ -107,7 +107,7 @@ TEST(AtomicFileTest, ReportsADiskThatFillsUpWhileWriting) {
   const TemporaryFolder folder;
   const fs::path path = folder / "a.txt";
   const int status = in_child([&] {
-    // The limit on a file's size stands for the disk's.
+    // The file size limit simulates a full disk.
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{4096, 4096};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -143,7 +143,7 @@ TEST(AtomicFileTest, ReplacesNoFifoOrDevice) {
   EXPECT_EQ(refusal(fifo), "'" + fifo.string() + expected);
   EXPECT_EQ(refusal(folder / "link"), "'" + (folder / "link").string() + expected);
   EXPECT_THROW(write_new_file(fifo, "new"), IoError);
-  // Never committed, for this test's own sake.
+  // Never committed, to protect the device.
   for (const char* const device : {"/dev/null", "/dev/stdout"}) {
     EXPECT_EQ(testing::refusal_of<IoError>([&] { const AtomicFile file(device); }),
               "'" + std::string(device) + expected);
@@ -170,7 +170,7 @@ TEST(AtomicFileTest, NamesAFolderThatMayNotBeWrittenTo) {
     fs::permissions(folder / "closed", permissions);
     fs::permissions(folder.path(), fs::perms(0755));
     const int status = in_child([&] {
-      // The superuser may write anywhere: be somebody else.
+      // Root may write anywhere: switch to another user.
       if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
       const bool as_expected = refusal(folder / "closed/a.txt")
                                    .ends_with(

@@ -86,7 +86,7 @@ class CommandLineTest : public ::testing::Test {
     return status;
   }
 
-  /// Runs with wrong usage and returns the one line that it prints.
+  /// Runs with invalid arguments and returns the one-line error.
   std::string refusal(std::vector<const char*> arguments) {
     EXPECT_EQ(run(std::move(arguments)), kExitUsage);
     EXPECT_FALSE(ran_);

@@ -63,7 +63,7 @@ TEST_F(ControlGroupTest, ReadsVersion1BesideAnEmptyVersion2) {
 }
 
 TEST_F(ControlGroupTest, NoLimitIsNoneHoweverMuchIsInUse) {
-  // Once read as nothing left: the counters lag behind each other, and the sum went beyond 2^63.
+  // Regression: inconsistent counters once summed to more than 2^63, which read as no memory left.
   write("cgroup", "4:memory:/job\n");
   write_group1("/job", "9223372036854771712", "1000", "9000");
   EXPECT_EQ(left(), std::nullopt);

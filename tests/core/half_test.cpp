@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// The definition of binary16, in exact arithmetic.
+/// Definition of binary16, in exact arithmetic.
 double value_of_half(HalfBits bits) {
   const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
   const int exponent = (bits >> 10) & 0x1F;

@@ -50,7 +50,7 @@ TEST(InputFileTest, NamesWhatCannotBeRead) {
   EXPECT_EQ(open("/dev/null"), "'/dev/null': is not a regular file, expected one");
 }
 
-// Nobody writes to it: a reader that waits would never end.
+// The FIFO has no writer: a blocking read would never return.
 TEST(InputFileTest, RefusesAFifoWithoutWaiting) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path fifo = folder / "fifo";

@@ -6,7 +6,7 @@
 namespace lime {
 namespace {
 
-/// The first difference in words; empty if there is none.
+/// Returns the first difference as text; empty if there is none.
 std::string difference(const char* before, const char* now, KeyOrder order = KeyOrder::kIgnored) {
   const auto found = first_difference(Json::parse(before), Json::parse(now), order);
   return found ? to_text(*found) : "";

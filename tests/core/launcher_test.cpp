@@ -28,7 +28,7 @@ std::optional<LaunchPlace> place_in(const Variables& variables) {
   return launch_place(environment(variables));
 }
 
-/// "2/5 of SLURM_PROCID", or "whole".
+/// Returns "2/5 of SLURM_PROCID", or "whole".
 std::string share_in(const Variables& variables) {
   const auto launched = launched_share(environment(variables));
   if (!launched) return "whole";
@@ -111,7 +111,7 @@ TEST(LaunchedShareTest, IsThatOfTheTaskOfAJobArray) {
                      {"SLURM_ARRAY_TASK_STEP", "2"}};
   EXPECT_EQ(share_in(array), "2/3 of SLURM_ARRAY_TASK_ID");
   EXPECT_FALSE(place_in(array)) << "trainings of an array do not talk to each other";
-  // What Slurm sets in the batch script of a task changes nothing.
+  // The variables that Slurm sets in a task's batch script change nothing.
   array["SLURM_PROCID"] = "0";
   array["SLURM_NTASKS"] = "2";
   EXPECT_EQ(share_in(array), "2/3 of SLURM_ARRAY_TASK_ID");
@@ -175,7 +175,7 @@ TEST(ThreadsBesideNeighboursTest, AreNoMoreThanSlurmGave) {
                   {"SLURM_STEP_TASKS_PER_NODE", "4"},
                   {"SLURM_CPUS_ON_NODE", "4"}}),
             1);
-  // Processes that mpirun starts in a job have its processors together.
+  // Processes that mpirun starts in a job share its CPUs.
   EXPECT_EQ(with({{"OMPI_COMM_WORLD_RANK", "0"},
                   {"OMPI_COMM_WORLD_SIZE", "2"},
                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},

@@ -66,7 +66,7 @@ OptionField field_of(AllKinds& options, const std::string& name) {
   throw std::runtime_error("no field " + name);
 }
 
-/// Texts that assign() turns back into what value() gave.
+/// Returns texts that assign() converts back to the result of value().
 std::vector<std::string> texts_of(const Json& value) {
   const auto text = [](const Json& item) {
     return item.is_string() ? item.get<std::string>() : item.dump();

@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A process may hold several locks: each open file has its own.
+// A process may own several locks: each open file has its own.
 class OutputLockTest : public ::testing::Test {
  protected:
-  /// What a second process is told; empty if it gets the lock.
+  /// Returns the error that a second process gets; empty if it gets the lock.
   std::string refusal(const WorkShare& share = {}) const {
     return testing::refusal_of<InvalidArgument>([&] { const OutputLock lock(output_, share); });
   }
@@ -93,7 +93,7 @@ TEST_F(OutputLockTest, AChildThatOutlivesAKilledProcessHoldsNoLock) {
     ::_exit(static_cast<int>(at_its_end));
   }
   ::waitpid(child, nullptr, 0);
-  // The grandchild may not yet run: whoever comes second in practice tries later, too.
+  // The grandchild may not run yet: a second process in practice retries, too.
   for (int i = 0; i < 1000 && !refusal().empty(); ++i) ::usleep(1000);
   EXPECT_EQ(refusal(), "");
   ::close(until[0]);

@@ -21,7 +21,7 @@ namespace lime {
 namespace {
 
 /// Runs `action` as main() of a program called with its path; in a child process, because
-/// run_program() changes how the process takes signals.
+/// run_program() changes the signal handling of the process.
 int run_as_main(const std::function<int()>& action) {
   CommandLine line("tool", "");
   line.on_run(action);
@@ -85,7 +85,7 @@ TEST(RunProgramDeathTest, ASignalRequestsTheStopAndASecondOneEndsTheProcess) {
   EXPECT_EXIT(::_exit(run_as_main([&]() -> int {
                 ::kill(::getpid(), SIGINT);
                 wait_for_stop();
-                ::kill(::getpid(), SIGINT);  // as `timeout` does
+                ::kill(::getpid(), SIGINT);  // like `timeout`
                 std::this_thread::sleep_for(std::chrono::milliseconds(500));
                 throw Interrupted("stopped once");
               })),
@@ -93,7 +93,7 @@ TEST(RunProgramDeathTest, ASignalRequestsTheStopAndASecondOneEndsTheProcess) {
   EXPECT_EXIT(::_exit(run_as_main([&] {
                 ::kill(::getpid(), SIGINT);
                 wait_for_stop();
-                for (int i = 0; i < 200; ++i) {  // somebody who insists
+                for (int i = 0; i < 200; ++i) {  // a persistent user
                   std::this_thread::sleep_for(std::chrono::milliseconds(100));
                   ::kill(::getpid(), SIGINT);
                 }

@@ -65,7 +65,7 @@ TEST(ProgressLineTest, QuietPrintsNothing) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-/// Asks for progress that a program reads.
+/// Requests machine-readable progress.
 class ProgressReportTest : public ::testing::Test {
  protected:
   ProgressReportTest() { ::setenv(kProgressVariable, "json", 1); }

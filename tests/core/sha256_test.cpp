@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-// FIPS 180-4, examples of the standard.
+// Examples from FIPS 180-4.
 constexpr const char* kAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr const char* kMillion = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
 

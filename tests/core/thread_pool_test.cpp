@@ -50,7 +50,7 @@ TEST(ThreadPoolTest, ServesManyCallsInARow) {
 TEST(ThreadPoolTest, ThrowsTheExceptionOfTheLowestIndex) {
   for (const int threads : {1, 4}) {
     ThreadPool pool(threads);
-    // Item 1 fails last in time; items 2 and 3 are under way with it.
+    // Item 1 fails last; items 2 and 3 run at the same time.
     std::atomic<int> started = 0;
     const auto item = [&](std::int64_t i) {
       ++started;

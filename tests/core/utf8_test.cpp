@@ -8,8 +8,8 @@
 namespace lime {
 namespace {
 
-/// The definition (RFC 3629, section 3): decodes bit by bit and then asks whether the code point
-/// may be written so.
+/// Definition (RFC 3629, section 3): decodes bit by bit, then checks that the code point has this
+/// encoding.
 bool is_one_character(const std::string& bytes) {
   if (bytes.empty()) return false;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -39,7 +39,7 @@ bool is_one_character(const std::string& bytes) {
 }
 
 TEST(Utf8Test, AgreesWithTheDefinitionOnAllShortSequences) {
-  // Continuations at both ends and just outside of every range that occurs.
+  // Continuation bytes at and just outside both ends of every range.
   const std::string edges = "\x7F\x80\x8F\x90\x9F\xA0\xBF\xC0";
   for (int first = 0; first < 256; ++first) {
     const std::string one(1, static_cast<char>(first));
@@ -73,7 +73,7 @@ TEST(Utf8Test, NamesTheFirstBadByte) {
   EXPECT_EQ(first_invalid_utf8("ab\xC0\xAF"), 2u);        // overlong
   EXPECT_EQ(first_invalid_utf8("ab\xED\xA0\x80"), 2u);    // surrogate
   EXPECT_EQ(first_invalid_utf8("\xF4\x90\x80\x80"), 0u);  // above U+10FFFF
-  EXPECT_EQ(first_invalid_utf8("abc\xE2\x82"), 3u);       // cut short
+  EXPECT_EQ(first_invalid_utf8("abc\xE2\x82"), 3u);       // truncated
   for (std::size_t length = 0; length < 40; ++length) {   // past the blocks of eight
     EXPECT_EQ(first_invalid_utf8(std::string(length, 'x') + "\xFFyy"), length);
   }

@@ -9,7 +9,7 @@
 
 #include "model/decoder.h"
 
-/// Ends a test where there is no GPU. A macro, because a function could not.
+/// Skips a test without a GPU. A macro, because a function could not return from the test.
 #define LIME_SKIP_WITHOUT_GPU()                                                       \
   if (!torch::cuda::is_available()) {                                                 \
     GTEST_SKIP() << "needs a GPU and a LibTorch built for it; LibTorch sees no GPU "; \
@@ -22,7 +22,7 @@ inline DecoderOptions on_gpu(ComputeType dtype = ComputeType::kFloat32) {
   return {.devices = {c10::Device(c10::kCUDA, 0)}, .dtype = dtype};
 }
 
-/// The same decoder elsewhere, or in another type.
+/// Copies a decoder to another device or type.
 inline Decoder copy_of(const Decoder& decoder, const DecoderOptions& options) {
   Decoder copy(decoder.config(), 1, options);
   const at::NoGradGuard no_grad;
@@ -32,15 +32,15 @@ inline Decoder copy_of(const Decoder& decoder, const DecoderOptions& options) {
   return copy;
 }
 
-/// Largest difference to the CPU's result, as a share of that one's largest entry.
+/// Returns the largest difference from the CPU's result, relative to that one's largest entry.
 inline double relative_difference(const at::Tensor& found, const at::Tensor& expected) {
   const at::Tensor reference = expected.to(at::kDouble);
   const at::Tensor difference = found.to(at::kCPU, at::kDouble) - reference;
   return (difference.abs().max() / reference.abs().max()).item<double>();
 }
 
-/// What the type of the arithmetic allows, as a share of the largest entry: some roundings each, of
-/// 2^-53, 2^-24, 2^-11 and 2^-8.
+/// Tolerance of the compute type relative to the largest entry: several roundings each, of 2^-53,
+/// 2^-24, 2^-11 and 2^-8.
 inline double tolerance_of(ComputeType dtype) {
   switch (dtype) {
     case ComputeType::kFloat64:

@@ -50,7 +50,7 @@ TEST_P(CudaDecoderTest, EveryActivationIsTheCpus) {
   const auto found = activations(copy_of(cpu_, on_gpu(ComputeType::kFloat64)), ids, {"*"});
   ASSERT_EQ(found.size(), expected.size());
   for (const auto& [name, activation] : expected) {
-    if (name.ends_with("attn_scores")) continue;  // -inf where a query may not look
+    if (name.ends_with("attn_scores")) continue;  // -inf where masked
     EXPECT_LT(relative_difference(found.at(name), activation), 1e-12) << name;
   }
 }

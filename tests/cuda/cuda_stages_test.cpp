@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers shared by several GPUs, and copies beside the computation.
+// Layers split over several GPUs, and copies concurrent with the computation.
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
@@ -27,7 +27,7 @@ using testing::NamedConfig;
 using testing::on_gpu;
 using testing::some_ids;
 
-/// Ends a test where there are fewer than two GPUs.
+/// Skips a test with fewer than two GPUs.
 #define LIME_SKIP_WITHOUT_TWO_GPUS()                                                 \
   if (torch::cuda::device_count() < 2) {                                             \
     GTEST_SKIP() << "needs two GPUs, LibTorch sees " << torch::cuda::device_count(); \
@@ -36,7 +36,7 @@ using testing::some_ids;
 
 c10::Device gpu(int index) { return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)}; }
 
-/// Passes of `shared` against those of one GPU: the same kernels on the same numbers.
+/// Compares passes of `shared` with those of one GPU: the same kernels on the same numbers.
 void expect_those_of_one_gpu(const Decoder& whole, const Decoder& shared) {
   const at::NoGradGuard no_grad;
   const at::Tensor ids = some_ids(3, 12);
@@ -102,7 +102,7 @@ TEST(CudaHostCopyTest, ComesFromBeforeWhatIsComputedNext) {
   const SideStream side(gpu(0));
   std::vector<HostCopy> copies;
   for (int i = 0; i < 50; ++i) {
-    // Its memory is free at once: without keep() the next one would write over it.
+    // Its memory is freed immediately: without keep() the next one would overwrite it.
     const at::Tensor activation = at::full({1 << 20}, i, at::TensorOptions(gpu(0)));
     copies.emplace_back(activation, side);
   }

@@ -13,7 +13,7 @@ const c10::Device kGpu(c10::kCUDA, 0);
 TEST(CudaTimingTest, EventsTellHowLongTheGpuComputes) {
   LIME_SKIP_WITHOUT_GPU();
   const at::Tensor matrix = at::ones({2048, 2048}, at::TensorOptions(kGpu));
-  at::mm(matrix, matrix);  // the library's first use takes longer
+  at::mm(matrix, matrix);  // the library's first use is slower
   DeviceTimer timer(kGpu);
   timer.start();
   at::mm(matrix, matrix);
@@ -22,7 +22,7 @@ TEST(CudaTimingTest, EventsTellHowLongTheGpuComputes) {
   for (int i = 0; i < 50; ++i) at::mm(matrix, matrix);
   const double often = timer.stop();
   EXPECT_GT(once, 0.0);
-  EXPECT_GT(often, 5.0 * once);  // 50 but for what starting costs
+  EXPECT_GT(often, 5.0 * once);  // 50 without launch overhead
 }
 
 TEST(CudaTimingTest, PeakMemoryIsThatOfTensorsThatAreGone) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tab Attention copies as command line is run, and must give what it shows.
+// The command line copied from the tab Attention must reproduce its figures.
 #include <QComboBox>
 #include <QLabel>
 #include <QTabBar>
@@ -36,7 +36,7 @@ class AttentionCommandsTest : public WorkspaceTest {
   }
   FigureView& pane(const QString& name) { return childCalled<FigureView>(view_, name); }
 
-  /// Runs the lines as somebody would who pastes them into a terminal.
+  /// Runs the lines as if pasted into a terminal.
   void runLines(const QStringList& lines) {
     for (const QString& line : lines) {
       const lime::testing::ProgramRun run = lime::testing::run_command(
@@ -46,7 +46,7 @@ class AttentionCommandsTest : public WorkspaceTest {
     }
   }
 
-  /// That both have the same cells, labels and ticks.
+  /// Expects the same cells, labels and ticks.
   static void expectSamePanel(const Figure& shown, const Figure& made) {
     ASSERT_EQ(made.panels.size(), 1U);
     const FigurePanel& a = shown.panels.at(0);

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Results in results/, of captures that lay in old/ and lie in new/.
+/// Results in results/, of captures that were moved from old/ to new/.
 class CaptureLocatorTest : public WorkspaceTest {
  protected:
   CaptureLocatorTest() {
@@ -39,7 +39,7 @@ class CaptureLocatorTest : public WorkspaceTest {
   ResultsInput input(const std::string& name, const std::string& text = "text") const {
     return {(folder_ / "old" / name).string(), std::string(64, '0'), name, text};
   }
-  /// Results of captures a.h5 and b.h5 in old/.
+  /// Writes results of captures a.h5 and b.h5 in old/.
   QString results() const {
     Results results;
     results.metric = "entropy";

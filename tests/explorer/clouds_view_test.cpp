@@ -86,7 +86,7 @@ class CloudsViewTest : public WorkspaceTest {
     canvas(m).setFocus();
   }
 
-  /// Draws a ring around the points of a canvas, `radius` pixels about the middle of them all.
+  /// Draws a lasso around the points of a canvas, `radius` pixels about their common centre.
   void lasso(std::size_t m, const QRectF& around, Qt::KeyboardModifiers modifiers = {}) {
     CloudCanvas& drawn = canvas(m);
     const std::vector<QPointF> corners = {around.topLeft(), around.topRight(), around.bottomRight(),
@@ -156,7 +156,7 @@ TEST_F(CloudsViewTest, ALassoChoosesTheSameTokensInAllModelsAndLayers) {
   EXPECT_EQ(view_.tokens().rowCount(), static_cast<int>(chosen.size()));
   view_.findChild<QSlider*>()->setValue(100);
   EXPECT_EQ(first.chosen(), chosen);
-  // With Ctrl more are added; Escape gives all up.
+  // Ctrl adds points; Escape clears the selection.
   lasso(0, QRectF(first.rect()).adjusted(2, 2, -2, -2), Qt::ControlModifier);
   EXPECT_EQ(first.chosen().size(), 16U);
   for (QAction* const action : view_.actions()) {
@@ -203,7 +203,7 @@ TEST_F(CloudsViewTest, KeysDoAllThatTheMouseDoes) {
   EXPECT_TRUE(canvas(0).accessibleDescription().startsWith("chosen: "));
   QTest::keyClick(&canvas(0), Qt::Key_Space);
   EXPECT_TRUE(canvas(0).chosen().empty());
-  // Along the way all are chosen.
+  // On the way all are selected.
   for (const Qt::Key key : {Qt::Key_Left, Qt::Key_Up, Qt::Key_Right, Qt::Key_Down}) {
     QTest::keyClick(&canvas(0), key, Qt::ShiftModifier);
   }
@@ -348,7 +348,7 @@ TEST_F(CloudsViewTest, ACaptureThatHasMovedIsNamedAndItsCloudIsStillShown) {
   QString all;
   for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
   EXPECT_TRUE(all.contains("b: its capture")) << all.toStdString();
-  // Neighbours are those of the drawing then.
+  // The neighbours are those of the current embedding.
   QTest::mouseClick(&canvas(1), Qt::LeftButton, {}, canvas(1).toPixel(5).toPoint());
   EXPECT_EQ(view_.tokens().rowCount(), 12);
 }
@@ -368,7 +368,7 @@ TEST_F(CloudsViewTest, AMovedCaptureThatIsLocatedGivesSentencesAndNeighbours) {
     return all;
   };
   ASSERT_TRUE(problems().contains("b: its capture"));
-  // The captures of this test tell nothing of their text.
+  // The captures of this test contain no text.
   CaptureLocator::Moves moves;
   moves.insert(toQString(folder_ / "b.h5"), toQString(folder_ / "moved" / "b.h5"));
   workspace_.setMoves(moves);

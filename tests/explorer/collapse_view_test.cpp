@@ -33,7 +33,7 @@ class CollapseViewTest : public WorkspaceTest {
   }
   QTableView& table() { return *view_.findChild<QTableView*>(); }
   QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
-  /// Where a curve is at `layer`.
+  /// Returns the position of a curve at `layer`.
   QPoint place(int layer, std::size_t curve = 0) {
     const auto& panel = std::get<CurvePanel>(plot().figure()->panels[0].content);
     return plot()

@@ -20,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The one line with which `path` is refused; empty if it is opened.
+/// Returns the one-line error for `path`; empty if it opens.
 std::string refusalOf(const fs::path& path) {
   try {
     openDocument(path);

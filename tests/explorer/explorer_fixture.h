@@ -15,10 +15,10 @@
 
 namespace lime::explorer::testing {
 
-/// Lets the event loop run until `is_so` holds; false after `seconds`.
+/// Runs the event loop until `is_so` is true; returns false after `seconds`.
 bool waitUntil(const std::function<bool()>& is_so, double seconds = 120.0);
 
-/// The widget of this kind below `parent` with this accessible name.
+/// Returns the widget of this type below `parent` with this accessible name.
 /// @throws std::runtime_error  if there is none.
 template <typename Widget>
 Widget& childCalled(const QObject& parent, const QString& name) {
@@ -28,10 +28,10 @@ Widget& childCalled(const QObject& parent, const QString& name) {
   throw std::runtime_error("there is no '" + name.toStdString() + "'");
 }
 
-/// A workspace with files of each kind in a folder of its own.
+/// A workspace with files of each kind in a temporary folder.
 class WorkspaceTest : public ::testing::Test {
  protected:
-  /// Opens `paths` and waits until nothing is under way.
+  /// Opens `paths` and waits until all jobs are done.
   void open(const QStringList& paths);
   /// Writes a capture of two sites and layers.
   QString captureFile(const std::string& name = "run.h5");
@@ -46,7 +46,7 @@ class WorkspaceTest : public ::testing::Test {
   QStringList refused_;  ///< messages of openFailed()
 
   WorkspaceTest();
-  /// A failed test shows what the workspace refused.
+  /// Prints the workspace's errors if a test failed.
   void TearDown() override;
 };
 

@@ -6,7 +6,7 @@
 namespace lime::explorer::testing {
 namespace {
 
-/// Results of metric "entropy" whose one row has `mean`.
+/// Returns results of metric "entropy" whose only row has `mean`.
 FigureSource sourceOf(const Json& mean) {
   FigureSource source{"run.json", {}};
   source.results.metric = "entropy";
@@ -31,7 +31,7 @@ TEST(FigureOrMessageTest, NothingToShowIsNoError) {
   EXPECT_FALSE(of_none.figure);
   EXPECT_TRUE(of_none.message.isEmpty()) << of_none.message.toStdString();
   FigureSource difference = sourceOf(2.0);
-  difference.results.rows.front().erase("ceiling");  // what differences lack
+  difference.results.rows.front().erase("ceiling");  // absent from differences
   const FigureOrMessage made = drawn(difference);
   EXPECT_FALSE(made.figure);
   EXPECT_TRUE(made.message.isEmpty()) << made.message.toStdString();

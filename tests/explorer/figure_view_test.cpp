@@ -146,7 +146,7 @@ TEST_F(FigureViewTest, WheelKeepsThePointUnderThePointer) {
   EXPECT_NEAR(after->x, before->x, 0.2);
   EXPECT_NEAR(after->y, before->y, 0.2);
   EXPECT_TRUE(view_.isZoomed());
-  // Away again ends at all of it, not beyond.
+  // Zooming out stops at the full range.
   wheel(place, -50);
   EXPECT_FALSE(view_.isZoomed());
 }

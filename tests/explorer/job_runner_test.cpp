@@ -214,7 +214,7 @@ TEST_F(JobRunnerTest, TellsProgressAndTimeLeftOfAChild) {
   EXPECT_EQ(info.stage, "capture");
   EXPECT_EQ(info.stages_begun, 2);
   EXPECT_EQ(info.share(), 0.75);
-  // Half as many as were done since the stage began are left.
+  // Half as many remain as were done since the stage began.
   ASSERT_TRUE(info.seconds_left);
   EXPECT_GT(*info.seconds_left, 0.3);
   EXPECT_EQ(model.index(0).data(JobListModel::ShareRole).toDouble(), 0.75);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window without a mouse: every control has a name, and Tab reaches all of them.
+// The window without a mouse: every control has a name and is reachable by Tab.
 #include <QAbstractItemView>
 #include <QAccessible>
 #include <QApplication>
@@ -34,7 +34,7 @@ QString describe(const QWidget& widget) {
                : QString::fromLatin1(widget.parentWidget()->metaObject()->className()));
 }
 
-/// What a person works with: takes the focus, and is no part of another control.
+/// Returns the controls of a window: those that accept focus and are not part of another control.
 QList<QWidget*> controlsOf(QWidget& window) {
   QList<QWidget*> controls;
   for (QWidget* const widget : window.findChildren<QWidget*>()) {
@@ -56,7 +56,7 @@ void expectNames(QWidget& window, const QString& where) {
   }
 }
 
-/// Presses Tab until the focus comes round, and expects it at every control.
+/// Presses Tab until the focus returns, and expects it at every control.
 void expectTabReachesAll(QWidget& window, const QString& where) {
   window.activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(&window));

@@ -9,13 +9,13 @@
 #include <QStyleFactory>
 #include <QTemporaryDir>
 
-// Tests of the window need an application, no display, and settings and temporary files of their
-// own: others run beside them.
+// Tests of the window need an application, no display, and separate settings and temporary files:
+// other tests run concurrently.
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QStandardPaths::setTestModeEnabled(true);
-  QHashSeed::setDeterministicGlobalSeed();  // as the program
+  QHashSeed::setDeterministicGlobalSeed();  // as in the program
   QApplication application(argc, argv);
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setOrganizationName(QStringLiteral("lime-tests"));

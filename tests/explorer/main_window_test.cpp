@@ -167,7 +167,7 @@ TEST_F(MainWindowTest, ExportSaysWhatIsWrongAndStays) {
   EXPECT_TRUE(dialog.problem().contains(".bmp")) << dialog.problem().toStdString();
 }
 
-/// Files may not grow over a number of bytes while this lives, as on a full disk.
+/// Limits the file size during its lifetime, like a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kRows = 90;
 
-/// Three words that two layers tell apart, the second better.
+/// Three words that two layers separate, the second one better.
 lime::testing::SmallCapture words(std::uint64_t seed = 1) {
   lime::testing::SmallCapture capture;
   capture.lengths.assign(kRows / 3, 3);
@@ -80,7 +80,7 @@ class ProbesViewTest : public WorkspaceTest {
     lime::testing::write_pairs(folder_ / "pairs.h5", lime::testing::example_pairs());
     return toQString(folder_ / "pairs.h5");
   }
-  /// Results of the words, with options that are not those by default.
+  /// Writes results of the words, with non-default options.
   QString resultsOfWords() {
     SeparabilityOptions options;
     options.captures.captures = {toPath(wordsFile())};
@@ -138,11 +138,11 @@ TEST_F(ProbesViewTest, ClickingALayerShowsItsConfusionMatrixAndWhatWasJudgedWron
   const MatrixD& cells = std::get<MapPanel>(confusion().figure()->panels[0].content).values;
   EXPECT_EQ(cells.rows(), 3);
   EXPECT_EQ(cells.sum(), kRows);
-  // Row 0 is drawn at the bottom: the true classes stand from top to bottom.
+  // Row 0 is at the bottom: the true classes are listed from top to bottom.
   const double right = cells(2, 0) + cells(1, 1) + cells(0, 2);
   EXPECT_EQ(table().model()->rowCount(), kRows - static_cast<int>(right));
   EXPECT_GT(table().model()->rowCount(), 0);
-  // The same as the curve says.
+  // The same value as in the curve.
   const auto& panel = std::get<CurvePanel>(curves().figure()->panels[0].content);
   EXPECT_NEAR(panel.curves[0].y[0], right / kRows, 1e-9);
   EXPECT_TRUE(labels().contains("judged wrong")) << labels().toStdString();

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Opens the checkpoints of data/ in a real window on a display of its own (Xvfb), walks every view and
-# looks at the pictures: real_window_test.sh LIME_EXPLORER DATA OUTPUT [LIME_CAPTURE [LIME_METRICS]]
-# With lime-capture also the views of captures (of expressions, of some numbers in them, of pairs) and
-# a run of route surgery, with lime-metrics the clouds and the results; then all views in the dark.
-# Exits with 77, which ctest counts as skipped, where there is no Xvfb.
+# Opens the checkpoints of data/ in a real window on a private display (Xvfb), visits every view and
+# checks the screenshots: real_window_test.sh LIME_EXPLORER DATA OUTPUT [LIME_CAPTURE
+# [LIME_METRICS]]
+# With lime-capture also the views of captures (of expressions, of some numbers in them, of pairs)
+# and a run of route interventions, with lime-metrics the t-SNE view and the results; then all views
+# in the dark theme. Exits with 77, which ctest counts as skipped, if Xvfb is missing.
 set -euo pipefail
 explorer=$1
 data=$2
@@ -60,7 +61,7 @@ if [ -x "$capture" ]; then
   shoot "$output/pairs" --state '{"selection": {"layer": 1}}' \
     "$output"/{pairs-llama,pairs-lime}.h5
   views="captures/collapse captures/probes captures/text pairs/probes"
-  # The run has answers only where the child programs lie beside the window.
+  # The run has answers only if the child programs are in the explorer's folder.
   if [ "$(dirname "$capture")" -ef "$(dirname "$explorer")" ] &&
     cmp -s "$output/views/surgery.png" "$output/not-run/surgery.png"; then
     echo "the surgery did not run"; exit 1
@@ -80,7 +81,7 @@ fi
 for view in $views views/router views/surgery start/start; do
   picture=$output/$view.png
   [ -s "$picture" ] || { echo "there is no $picture"; exit 1; }
-  # An empty window of this size takes some 6 kB.
+  # An empty window of this size takes about 6 kB.
   size=$(stat -c %s "$picture")
   [ "$size" -gt 10000 ] || { echo "$picture has only $size bytes"; exit 1; }
 done

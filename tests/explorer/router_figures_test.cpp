@@ -28,7 +28,7 @@ TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
   const RouterExploration routers = randomRouters(5, 3);
   const RouterMap map = layerMap({&routers, nullptr}, {});
   const MatrixD& values = routers.layer_values(RouterQuantity::kShare);
-  // The first layer is left out, the second stands at the top.
+  // The first layer is omitted, the second is at the top.
   EXPECT_EQ(map.rows, (std::vector<int>{4, 3, 2, 1}));
   EXPECT_EQ(drawn(map)(map.rowOf(3), map.colOf(2)), values(3, 2));
   EXPECT_TRUE(std::isnan(drawn(map)(map.rowOf(1), map.colOf(4))));

@@ -22,7 +22,7 @@
 namespace lime::explorer::testing {
 namespace {
 
-/// The router view of a workspace of its own, with three layers of two heads to look at.
+/// The router view of a temporary workspace with three layers of two heads.
 class RouterViewTest : public WorkspaceTest {
  protected:
   RouterViewTest() {
@@ -31,13 +31,13 @@ class RouterViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  /// 0: mean map, 1: map of the heads, 2: weights or flow.
+  /// 0: mean heatmap, 1: heatmap of the heads, 2: weights or flow.
   FigureView& plot(int pane) {
     const QStringList names = {"mean map of layers", "map of the heads of a layer",
                                "weights of heads, or flow into a head"};
     return view_.findChild<FigurePane*>(names[pane])->plot();
   }
-  /// The middle of a cell: rows count from the bottom.
+  /// Returns the centre of a cell: rows count from the bottom.
   QPoint cell(int pane, int row, int col) {
     return plot(pane).toPixel(0, QPointF(col, row)).toPoint();
   }
@@ -197,7 +197,7 @@ TEST_F(RouterViewTest, SurvivesClosingWhatItShows) {
 
 TEST_F(RouterViewTest, SaysWhyACheckpointHasNoMap) {
   const QString folder = checkpointFolder();
-  // A weight that is not a number is found when it is read, not when the folder is opened.
+  // A NaN weight is detected when it is read, not when the folder is opened.
   const auto path = toPath(folder) / "model.safetensors";
   const Checkpoint checkpoint = Checkpoint::open(toPath(folder));
   std::string bytes = lime::testing::read_text(path);

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A window that is told to end closes, with the status of an interrupted program:
+# SIGTERM closes the window, with the exit status of an interrupted program:
 # sigterm_test.sh LIME_EXPLORER
 set -euo pipefail
 QT_QPA_PLATFORM=offscreen "$1" --no-session &
 window=$!
 trap 'kill -KILL "$window" 2>/dev/null || true' EXIT
 
-# Before main() has begun, the signal would end the process as any other.
+# Before main() begins, the signal would end the process by default.
 until grep -q "^SigBlk:.*4002$" "/proc/$window/status"; do sleep 0.05; done
 kill -TERM "$window"
 status=0

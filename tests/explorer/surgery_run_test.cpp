@@ -41,7 +41,7 @@ TEST_F(SurgeryViewTest, RunsATextBeforeAndAfterInChildren) {
   ASSERT_NE(run.editedReading(), nullptr);
   EXPECT_EQ(run.trainedReading()->size(), run.editedReading()->size());
   EXPECT_NE((*run.trainedReading())[3].next, (*run.editedReading())[3].next);
-  // The likelihood of the line is the sum over what was read of it token by token.
+  // The log-likelihood of the line is the sum over its tokens.
   double sum = 0.0;
   for (const TokenReading& token : *run.editedReading()) sum += token.log_probability.value_or(0.0);
   EXPECT_NEAR(sum, run.score()->lines[0].after, 1e-3);
@@ -137,7 +137,7 @@ TEST_F(SurgeryViewTest, StopEndsTheChildAndLeavesNoFiles) {
   ASSERT_TRUE(finishes());
   EXPECT_EQ(note(), "stopped");
   EXPECT_EQ(temporaryFolders(), before);
-  // The same from the list of jobs.
+  // The same from the job list.
   button("Run").click();
   ASSERT_TRUE(waitUntil([this] { return !jobs_.isIdle() && jobs_.jobs().front().is_running; }));
   jobs_.cancel(jobs_.jobs().front().id);
@@ -179,7 +179,7 @@ report load 4; report read 0; sleep 0.7; report read 2; exec sleep 60)");
 TEST_F(SurgeryViewTest, DropsAnswersThatWereStoppedWhileTheyWereRead) {
   open({checkpointFolder()});
   text().setPlainText("the cat is here");
-  // What children wrote is read in the quick lane, which holds that up here.
+  // The results of child processes are read in the quick lane, which this blocks.
   std::counting_semaphore<8> go(0);
   for (int i = 0; i < 4; ++i) {
     jobs_.start<int>(

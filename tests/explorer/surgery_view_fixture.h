@@ -21,7 +21,7 @@
 
 namespace lime::explorer::testing {
 
-/// The view of a workspace of its own, over a LIMe of three layers and two heads.
+/// The view of a temporary workspace, for a LIMe of three layers and two heads.
 class SurgeryViewTest : public WorkspaceTest {
  protected:
   SurgeryViewTest() {
@@ -58,7 +58,7 @@ class SurgeryViewTest : public WorkspaceTest {
   bool finishes() {
     return waitUntil([this] { return jobs_.isIdle() && !view_.surgery().isRunning(); });
   }
-  /// A program that is called with the arguments of the real one.
+  /// Writes a program that is called with the arguments of the real one.
   QString script(const std::string& body) {
     const std::filesystem::path path = folder_ / ("child-" + std::to_string(++scripts_) + ".sh");
     lime::testing::write_text(path, "#!/bin/sh\n" + body + "\n");

@@ -60,7 +60,7 @@ TEST_F(SurgeryViewTest, EveryEditIsAStepOfUndo) {
   EXPECT_EQ(undo_.undoText(), "Switch off what layer 1 reads of layer 0");
   undo_.undo();
   EXPECT_EQ(edits().size(), 1U);
-  undo_.undo();  // the choice of the other route
+  undo_.undo();  // the selection of the other route
   EXPECT_EQ(edits().size(), 1U);
   undo_.undo();
   EXPECT_TRUE(edits().empty());

@@ -29,7 +29,7 @@ namespace {
 
 constexpr int kHeads = 2;
 
-/// Patterns of two heads that look at the first token, and at the token itself.
+/// Patterns of two heads: one attends to the first token, one to the token itself.
 lime::testing::SmallCapture withPatterns(bool has_router) {
   lime::testing::SmallCapture capture = lime::testing::example_capture();
   const int keys = 8;
@@ -90,7 +90,7 @@ class TextViewTest : public WorkspaceTest {
     ASSERT_NO_FATAL_FAILURE(settle());
   }
   const std::vector<TokenPlace>& chosen() { return workspace_.selection().tokens.places; }
-  /// Five tokens of the second and third sequence of example_capture().
+  /// Writes a file of five tokens of the second and third sequence of example_capture().
   QString someTokensFile(const std::string& text) {
     lime::testing::SmallCapture some = lime::testing::example_capture();
     some.lengths = {0, 4, 1};
@@ -201,7 +201,7 @@ TEST_F(TextViewTest, ATokenIsChosenByMouseOrKeyboardInAllViews) {
   QTest::keyClick(&text(), Qt::Key_Left);
   ASSERT_EQ(chosen(), (std::vector<TokenPlace>{{0, 2}}));
   EXPECT_EQ(text().current(), 2);
-  // A token of another sequence brings that sequence.
+  // A token of another sequence shows that sequence.
   Selection selection = workspace_.selection();
   selection.tokens.places = {{2, 1}};
   workspace_.setSelection(selection);
@@ -220,7 +220,7 @@ TEST_F(TextViewTest, ATokenOfACaptureOfSomeTokensIsFoundWhereItStands) {
   EXPECT_EQ(view_.state().at("sequence"), 2) << "row 4 of all tokens is in sequence 0";
   EXPECT_EQ(text().current(), 2);
   EXPECT_FALSE(labels().contains("another text"));
-  // Of several the one that is in the sequence.
+  // If several are selected, the one in the sequence.
   selection.tokens = tokensAt(some, std::vector<std::int64_t>{0, 4});
   workspace_.setSelection(selection);
   ASSERT_NO_FATAL_FAILURE(settle());

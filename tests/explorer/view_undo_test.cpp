@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Undo of what is seen: zoom, linked axes, what is selected.
+// Undo of view changes: zoom, linked axes, selection.
 #include <gtest/gtest.h>
 
 #include <QTest>
@@ -14,7 +14,7 @@
 namespace lime::explorer::testing {
 namespace {
 
-constexpr int kMomentMs = 1100;  // steps that are further apart do not merge
+constexpr int kMomentMs = 1100;  // longer than the interval in which steps merge
 
 Figure curveOverLayers() {
   Curve curve;
@@ -31,7 +31,7 @@ Figure curveOverLayers() {
   return figure;
 }
 
-/// Two plots, of which one is linked by its layers.
+/// Two plots, one of which is linked by its layers.
 class PlotsView : public View {
  public:
   explicit PlotsView(const ViewContext& context) : View(QStringLiteral("Plots"), context, nullptr) {

@@ -72,7 +72,7 @@ TEST_F(WorkspaceTest, NoticesFilesThatAreDeletedOrRewrittenWhileOpen) {
   const auto stateOf = [this](std::size_t row) { return workspace_.documents()[row].state; };
   EXPECT_TRUE(waitUntil([&] { return stateOf(1) == DocumentState::kMissing; }));
   EXPECT_TRUE(waitUntil([&] { return stateOf(0) == DocumentState::kRewritten; }));
-  // What was read stays to be seen, and a reload says what is wrong now.
+  // Loaded data stays visible, and a reload reports the current error.
   EXPECT_EQ(workspace_.documents()[0].label, "entropy");
   workspace_.reload(workspace_.documents()[0].id);
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packed capture, as it is and with its checksums put right.
+// A packed capture, unchanged and with repaired checksums.
 #include <span>
 #include <string>
 

@@ -27,7 +27,7 @@ void read_activations(const CaptureReader& reader) {
   }
 }
 
-/// True for an index into `size` names, and for -1, which stands for none.
+/// Returns true for an index into `size` names, and for -1, which stands for none.
 bool is_index(std::int64_t value, std::size_t size) {
   return value >= -1 && value < static_cast<std::int64_t>(size);
 }

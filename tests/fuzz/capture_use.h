@@ -5,7 +5,7 @@
 
 namespace lime::fuzz {
 
-/// Reads all there is in the capture at `path`, then verifies it.
+/// Reads everything in the capture at `path`, then verifies it.
 void use_capture(const std::filesystem::path& path);
 
 }  // namespace lime::fuzz

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json, followed after a NUL by model.safetensors.index.json: opened as a checkpoint whose
-// weights are those of a small LLaMA.
+// config.json, then after a NUL model.safetensors.index.json: opened as a checkpoint with the
+// weights of a small LLaMA.
 #include <span>
 
 #include "checkpoint/checkpoint.h"
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Weights are written once, first under the name that an index may call them by.
+/// Writes the weights once, first under the name that an index may refer to.
 void write_weights() {
   static const bool written = [] {
     const fs::path& folder = fuzz::scratch_folder();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a harness without libFuzzer: over files, and over what a seeded random makes of them.
+// Runs a harness without libFuzzer: over files, and over random mutations of them.
 //
 //   lime_fuzz_NAME [--seconds S] [--seed N] FILE_OR_FOLDER...
 //
-// A run that computes for longer than 20 s, ends only after 120 s (tests run side by side; alone
-// none takes 5), or asks for more than 1 GiB ends the process, too. What was being read then lies
-// in `finding-NAME` in the current folder.
+// A run is a finding if it uses more than 20 s of CPU time, takes more than 120 s (tests run
+// concurrently; alone none takes 5), or allocates more than 1 GiB. The process then ends, and its
+// input is saved as `finding-NAME` in the current folder.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -38,11 +38,11 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using lime::Random;
 
-constexpr int kMaxComputingPerRun = 20;  // seconds
+constexpr int kMaxComputingPerRun = 20;  // CPU seconds
 constexpr int kMaxSecondsPerRun = 120;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 16;
 
-// What the signal handler writes.
+// Written by the signal handler.
 std::string finding_name;  // NOLINT(runtime/string): lives as long as the process
 const std::string* current = nullptr;
 
@@ -67,7 +67,7 @@ void guard_runs() {
 #endif
 }
 
-/// Bounds what follows; 0 seconds: no longer.
+/// Limits the following run; 0 seconds: no limit.
 void set_timers(int computing, int waiting) {
   const itimerval processor = {{}, {computing, 0}};
   const itimerval wall = {{}, {waiting, 0}};
@@ -100,7 +100,7 @@ std::vector<std::string> read_inputs(const std::vector<fs::path>& paths) {
   return inputs;
 }
 
-/// Changes inputs a little.
+/// Mutates inputs slightly.
 class Mutator {
  public:
   Mutator(const std::vector<std::string>& inputs, std::uint64_t seed)
@@ -152,7 +152,7 @@ class Mutator {
     }
   }
 
-  /// Numbers and signs at which readers stumble.
+  /// Returns numbers and characters that often break parsers.
   std::string striking() {
     constexpr std::array<std::string_view, 20> kTexts = {"-1",
                                                          "0",

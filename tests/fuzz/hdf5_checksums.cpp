@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::span<std::uint8_t>;
 
-/// Bob Jenkins' lookup3, hashlittle() byte by byte (public domain), as HDF5 uses it.
+/// Computes Bob Jenkins' lookup3, hashlittle() byte by byte (public domain), as in HDF5.
 std::uint32_t lookup3(std::span<const std::uint8_t> bytes) {
   std::uint32_t a = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size());
   std::uint32_t b = a;
@@ -47,7 +47,7 @@ std::uint32_t lookup3(std::span<const std::uint8_t> bytes) {
   return c;
 }
 
-/// Little-endian number of `size` bytes at `at`; 0 beyond the end.
+/// Returns the little-endian number of `size` bytes at `at`; 0 beyond the end.
 std::uint64_t number(Bytes file, std::size_t at, std::size_t size) {
   std::uint64_t value = 0;
   if (at > file.size() || file.size() - at < size) return 0;
@@ -55,7 +55,7 @@ std::uint64_t number(Bytes file, std::size_t at, std::size_t size) {
   return value;
 }
 
-/// Writes the checksum of the `size` bytes from `at` on behind them.
+/// Writes the checksum of the `size` bytes from `at` on after them.
 void seal(Bytes file, std::size_t at, std::uint64_t size) {
   if (at > file.size() || size > file.size() - at || file.size() - at - size < 4) return;
   const auto length = static_cast<std::size_t>(size);
@@ -72,7 +72,7 @@ void seal_object_header(Bytes file, std::size_t at) {
   seal(file, at, messages + (number(file, at + messages - width, width) & 0xFFFFFFU));
 }
 
-/// A heap whose root is a direct block; its block carries a checksum if flag 2 says so.
+/// Seals a heap whose root is a direct block; its block has a checksum if flag 2 is set.
 void seal_heap(Bytes file, std::size_t at) {
   constexpr std::size_t kHeader = 142;
   const auto block = static_cast<std::size_t>(number(file, at + 132, 8));
@@ -88,14 +88,14 @@ void seal_heap(Bytes file, std::size_t at) {
   seal(file, at, kHeader);
 }
 
-/// A B-tree of one leaf.
+/// Seals a B-tree of one leaf.
 void seal_tree(Bytes file, std::size_t at) {
   const auto leaf = static_cast<std::size_t>(number(file, at + 16, 8));
   seal(file, leaf, 6 + number(file, at + 10, 2) * number(file, at + 24, 2));
   seal(file, at, 34);
 }
 
-/// The addresses of chunks.
+/// Seals the addresses of chunks.
 void seal_fixed_array(Bytes file, std::size_t at) {
   const auto block = static_cast<std::size_t>(number(file, at + 16, 8));
   const std::uint64_t entries = std::min<std::uint64_t>(number(file, at + 8, 8), 1U << 20);

@@ -209,7 +209,7 @@ def of_model(**row):
     return {"label": "a", "site": "values"} | row
 
 
-# Rows that figures are made of, as few as will do.
+# Minimal rows for figures.
 FIGURE_ROWS = {
     "router": ("router", [
         of_model(kind=kind, layer=layer, weighting="none", head=0, source_layer=source, source_head=0,
@@ -258,7 +258,7 @@ def make_results():
     save("results", "later", json.dumps(results | {"schema": "lime-results/9"}))
     for name, (metric, rows) in FIGURE_ROWS.items():
         save("results", name, json.dumps(results | {"metric": metric, "rows": rows}))
-    # Numbers of layers, heads and tokens that once were written to without a look at their size.
+    # Numbers of layers, heads and tokens that were once used without a range check.
     for name, value in {"negative": -1000000, "null": None, "nan": "nan", "huge": 1e308,
                         "large": 9999, "fraction": 0.5}.items():
         for figure, key in (("router", "source_layer"), ("router", "layer"), ("similarity", "layer"),
@@ -404,7 +404,7 @@ def fletcher32(content):
     for high, low in zip(content[::2], content[1::2] + b"\0"):
         first = (first + (high << 8 | low)) % 65535
         second = (second + first) % 65535
-    # A sum that vanishes is 0 only where all words are.
+    # A sum that is 0 modulo 65535 is 0 only if all words are.
     return (second or 65535) << 16 | (first or 65535)
 
 

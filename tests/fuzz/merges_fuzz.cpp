@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2's vocab.json, followed after a NUL by merges.txt, and after another by
-// tokenizer_config.json.
+// GPT-2's vocab.json, then after a NUL merges.txt, and after another tokenizer_config.json.
 #include "fuzz/fuzz_target.h"
 #include "fuzz/tokenizer_use.h"
 

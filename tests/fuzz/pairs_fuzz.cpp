@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minimal pairs in BLiMP's form, one JSON object per line.
+// Minimal pairs in BLiMP's format, one JSON object per line.
 #include <memory>
 
 #include "capture/input_pairs.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A results file of lime-metrics: read, written again, read again, as table and as CSV, and every
-// figure that shows its metric.
+// A results file of lime-metrics: read, written and read again, as table and as CSV, and every
+// figure of its metric.
 #include "core/errors.h"
 #include "fuzz/fuzz_target.h"
 #include "store/results_file.h"
@@ -11,8 +11,8 @@ using namespace lime;
 
 namespace {
 
-/// Builds the figure, as numbers and for LaTeX, or hears why there is none. What it hears may quote
-/// texts of the file that have several lines.
+/// Builds the figure, as CSV and for LaTeX, or catches the error, whose message may quote
+/// multi-line texts of the file.
 void build(const FigureSource& source, const std::string& kind) {
   try {
     const Figure figure = make_figure({&source, 1}, {.kind = kind});

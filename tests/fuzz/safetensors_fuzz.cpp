@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of a safetensors file: whatever is accepted views nothing but the file.
+// The header of a safetensors file: an accepted header references only bytes of the file.
 #include <span>
 
 #include "checkpoint/safetensors_header.h"

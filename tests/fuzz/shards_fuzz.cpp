@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture in two files: 4 bytes that say how long the master is, little-endian, then the master,
-// then its shard; as they are and with their checksums put right.
+// A capture in two files: the length of the master in 4 bytes, little-endian, then the master, then
+// its shard; unchanged and with repaired checksums.
 #include <algorithm>
 #include <cstring>
 #include <string>

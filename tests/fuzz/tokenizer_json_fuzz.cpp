@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokenizer.json, followed after a NUL by a text to encode.
+// tokenizer.json, then after a NUL a text to encode.
 #include "fuzz/fuzz_target.h"
 #include "fuzz/tokenizer_use.h"
 

@@ -6,8 +6,8 @@
 
 namespace lime::fuzz {
 
-/// Loads the tokenizer of `folder`, turns a few texts into ids and back, and reads every token.
-/// @param text  one more of the texts; empty for none.
+/// Loads the tokenizer of `folder`, encodes and decodes some texts, and reads every token.
+/// @param text  an additional text; empty for none.
 void use_tokenizer(const std::filesystem::path& folder, std::string_view text = {});
 
 }  // namespace lime::fuzz

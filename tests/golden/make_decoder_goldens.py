@@ -130,7 +130,7 @@ def random_weights(config, rng):
             value = drawn / shape[-1] ** 0.5
         if config["model_type"] == "hyper_connections" and name.endswith(("o_proj.weight",
                                                                           "down_proj.weight")):
-            value = 0.2 * value  # each stream gets them: keeps the sum of the streams of order 5
+            value = 0.2 * value  # added to each stream: keeps their sum of order 5
         weights[name] = value.astype(np.float32)
     return weights
 

@@ -47,7 +47,7 @@ def fit(rows, labels, c, standardize):
     z = rows.astype(np.float64)
     if standardize:
         z = StandardScaler().fit_transform(z)
-    # Newton's steps: lbfgs ends early on raw features, whose means lie far from 0.
+    # Newton's method: lbfgs stops early on raw features, whose means are far from 0.
     model = LogisticRegression(C=c, solver="newton-cholesky", tol=1e-12, max_iter=1000)
     model.fit(z, labels)
     p = model.predict_log_proba(z)[np.arange(len(labels)), labels]

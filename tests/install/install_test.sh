@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build and uses it as somebody who has nothing but what was installed:
+# Installs a build and uses only the installed files:
 # install_test.sh CMAKE BUILD CONSUMER PREFIX
 set -euo pipefail
 cmake=$1
@@ -32,7 +32,7 @@ for program in "${programs[@]}"; do
   command -v fish >/dev/null && fish --no-execute "$prefix/share/fish/vendor_completions.d/$program.fish"
 done
 
-# What bash would offer behind the words given.
+# Prints bash's completions of the given words.
 offers() {
   bash -c '
     source "$1/share/bash-completion/completions/$2"
@@ -57,7 +57,7 @@ if command -v update-mime-database >/dev/null; then
 fi
 [ -s "$prefix/share/icons/hicolor/scalable/apps/lime-explorer.svg" ] || fail "there is no icon"
 
-# Plug-ins are found from where the programs lie now.
+# Plug-ins are found relative to the installed programs.
 [ -s "$prefix/lib/lime/liblime_sentencepiece.so" ] || fail "there is no SentencePiece plug-in"
 if [ -e "$build/lib/lime/liblime_cuda.so" ]; then
   [ -s "$prefix/lib/lime/liblime_cuda.so" ] || fail "there is no module for GPUs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Puts the launcher over programs that only say which level they are:
+# Tests the launcher with programs that only print their CPU level:
 # launcher_test.sh LAUNCHER FOLDER
 set -euo pipefail
 launcher=$1
@@ -30,7 +30,7 @@ text=$("$folder/usr/bin/tool" one "two words") || status=$?
 expect "$text" "baseline one two words"
 expect "$status" 7
 
-# The dynamic linker knows the processor's levels, too.
+# The dynamic linker also knows the CPU's levels.
 best=baseline
 for level in x86-64-v3 x86-64-v4; do
   add_level "$level"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages in a clean Debian and uses them as somebody who has nothing else:
+# Installs the Debian packages in a clean Debian and uses only the installed files:
 #   sudo tests/install/package_test.sh FOLDER [PACKAGES]
-# FOLDER becomes a minimal Debian 12 (debootstrap), or is one already, and stays; PACKAGES is the folder
-# of the packages, build/package if not given. Nothing of FOLDER stays mounted.
+# FOLDER becomes a minimal Debian 12 (debootstrap), or is one already, and is kept; PACKAGES is the
+# folder of the packages, build/package by default. Nothing stays mounted in FOLDER.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(realpath -m "$1")
 made=$(realpath "${2:-build/package}")
 
-# In namespaces of its own, so that what is mounted and started there ends with the script.
+# In separate namespaces, so that all mounts and processes end with the script.
 if [ "${LIME_PACKAGE_TEST:-}" != inside ]; then
   [ "$(id -u)" -eq 0 ] || { echo "package_test: must run as root; start it with sudo"; exit 1; }
   exec env LIME_PACKAGE_TEST=inside unshare --mount --propagation private \
@@ -37,14 +37,14 @@ mount -t proc proc "$folder/proc"
 
 as_root() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
   DEBIAN_FRONTEND=noninteractive "$@"; }
-# As an ordinary user, who may write to its home only.
+# Runs as an ordinary user, who may write only to its home.
 as_user() { as_root su - researcher -s /bin/bash -c "$1"; }
 install() {
   as_root apt-get install -y --no-install-recommends "$@" >"$folder.log" 2>&1 ||
     { tail -n 20 "$folder.log"; fail "apt-get install $* failed"; }
 }
 
-# Of all packages together, in KiB.
+# Total of all packages, in KiB.
 installed_size() {
   as_root dpkg-query -W -f '${Installed-Size}\n' | awk '{ sum += $1 } END { print sum }'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What package_test.sh runs in the clean Debian as an ordinary user:
+# The part of package_test.sh that runs in the clean Debian as an ordinary user:
 #   package_trial.sh programs|development
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,14 +15,14 @@ fail() {
   exit 1
 }
 
-# Prints a command and what it says, the beginning of it.
+# Prints a command and the beginning of its output.
 say() {
   echo "\$ $*"
   "$@" >said 2>&1 || { cat said; fail "'$*' failed"; }
   head -n "${lines:-3}" said | cut -c -110
 }
 
-# The installed files of one program and its libraries.
+# Checks the installed files of one program and its libraries.
 check_installed() {
   local program
   for program in "${programs[@]}"; do
@@ -40,7 +40,7 @@ check_installed() {
   (cd / && md5sum --quiet -c /var/lib/dpkg/info/lime.md5sums) || fail "files are not those of the package"
 }
 
-# What bash offers behind "lime-metrics ent" in a shell that loads completions as its users do.
+# Checks bash's completion of "lime-metrics ent" in a shell that loads completions as usual.
 check_completion() {
   local offered
   offered=$(bash --norc -c '
@@ -62,7 +62,7 @@ check_desktop() {
   done
 }
 
-# The best of the package's levels that the dynamic linker finds in this processor.
+# Prints the best of the package's levels that the dynamic linker supports on this CPU.
 best_level() {
   local level best=baseline
   for level in x86-64-v3 x86-64-v4; do
@@ -72,7 +72,7 @@ best_level() {
   echo "$best"
 }
 
-# The program that the launcher has become.
+# Checks which program the launcher executes.
 check_level() {
   lime-explorer --no-session >/dev/null 2>&1 &
   local process=$! file=""
@@ -113,8 +113,8 @@ check_programs() {
   lines=1 say lime-capture --checkpoint trained --lines sums.txt -o trained.h5
 }
 
-# Whether two CSV files hold equal words and numbers equal to 1e-7: equal tokens have equal values in
-# layer 0, and at order 0.5 the roots of the rounded zeros among the eigenvalues count.
+# Compares two CSV files: equal words, and numbers equal to 1e-7. Equal tokens have equal values in
+# layer 0, and at order 0.5 the square roots of rounded zero eigenvalues contribute.
 agree() {
   paste -d, "$1" "$2" | awk -F, '{
     for (i = 1; i <= NF / 2; ++i) {
@@ -124,7 +124,7 @@ agree() {
   }'
 }
 
-# Every level that this processor runs gives the entropies of the one chosen.
+# Checks that every level supported by this CPU gives the entropies of the selected one.
 check_levels() {
   local level
   for level in $(ls /usr/lib/lime); do

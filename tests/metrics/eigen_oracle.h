@@ -5,16 +5,16 @@
 
 #include "core/matrix.h"
 
-// What Eigen's decompositions say, compiled once: each takes the compiler seconds.
+// Eigen's decompositions as oracles, compiled once: each takes seconds to compile.
 namespace lime::testing {
 
-/// Eigenvalues of a symmetric matrix, the smallest first.
+/// Returns the eigenvalues of a symmetric matrix, ascending.
 VectorD eigenvalues_by_eigen(const MatrixD& symmetric);
 
-/// Singular values, the largest first.
+/// Returns the singular values, descending.
 VectorD singular_values_by_eigen(const MatrixD& matrix);
 
-/// An orthogonal matrix of `size` rows.
+/// Returns a random orthogonal matrix of `size` rows.
 MatrixD random_rotation(Eigen::Index size, std::uint64_t seed);
 
 }  // namespace lime::testing

@@ -34,7 +34,7 @@ TEST(JackknifeTest, OfAMeanIsTheUsualStandardErrorAndTheItems) {
   EXPECT_NEAR(result.ci_high + result.ci_low, 2.0 * mean_of(items), 1e-12);
 }
 
-// The variance with n in place of n - 1 has a bias of order 1 / n, which the jackknife removes.
+// The variance with n instead of n - 1 has a bias of order 1 / n, which the jackknife removes.
 TEST(JackknifeTest, PseudoValuesRemoveTheBiasOfTheVariance) {
   const std::vector<double> items = {1.0, 4.0, 2.0, 8.0, 5.0, 7.0};
   const auto variance = [](const std::vector<double>& values) {
@@ -65,7 +65,7 @@ TEST(JackknifeTest, IntervalCoversTheTrueVarianceAsOftenAsItSays) {
     for (int i = 0; i < kItems; ++i) {
       const double value = random.normal();
       for (int g = 0; g <= 20; ++g) {
-        if (i * 20 / kItems == g) continue;  // block 20 is none: all items
+        if (i * 20 / kItems == g) continue;  // block 20: all items
         sum[static_cast<std::size_t>(g)] += value;
         squares[static_cast<std::size_t>(g)] += value * value;
       }
@@ -79,7 +79,7 @@ TEST(JackknifeTest, IntervalCoversTheTrueVarianceAsOftenAsItSays) {
     const Jackknife result = jackknife(variance(20), without);
     covered += result.ci_low <= 1.0 && 1.0 <= result.ci_high ? 1 : 0;
   }
-  // 95 % less what skewness takes; the share of 400 trials has a standard error of 1.1 %.
+  // 95 % minus the effect of skewness; the fraction over 400 trials has a standard error of 1.1 %.
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.94, 0.035);
 }
 

@@ -8,8 +8,8 @@
 
 namespace lime::testing {
 
-/// Normal variates whose columns shrink as 1 / (1 + column)^decay, [rows, cols]: decay 1 gives a
-/// spectrum that falls off like those of trained models.
+/// Returns normal variates whose columns shrink as 1 / (1 + column)^decay, [rows, cols]: decay 1
+/// gives a spectrum that decays like those of trained models.
 inline MatrixD random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed,
                              double decay = 0.0) {
   Random random(seed);

@@ -36,7 +36,7 @@ TEST(SummaryTest, IntervalIsTheUsualOneForNormalSamples) {
   const std::vector<double> values = normal_sample(400, 1);
   const Summary summary = summarize(values);
   const double half = 1.96 * summary.std / std::sqrt(400.0);
-  // The quantiles of 10000 resamples scatter by about 2 % of the half width.
+  // The quantiles of 10000 resamples vary by about 2 % of the half width.
   EXPECT_NEAR(summary.ci_low, summary.mean - half, 0.08 * half);
   EXPECT_NEAR(summary.ci_high, summary.mean + half, 0.08 * half);
 }
@@ -49,7 +49,7 @@ TEST(SummaryTest, IntervalCoversTheTrueMeanAsOftenAsItSays) {
         summarize(normal_sample(60, 100 + trial), {.resamples = 400, .seed = trial});
     if (summary.ci_low <= 3.0 && 3.0 <= summary.ci_high) ++covered;
   }
-  // Binomial: 0.95 +- 0.011; the percentile interval of 60 values is a little narrow.
+  // Binomial: 0.95 +- 0.011; the percentile interval of 60 values is slightly narrow.
   EXPECT_NEAR(covered / double{kTrials}, 0.945, 0.04);
 }
 
@@ -125,7 +125,7 @@ TEST(SummaryTest, HoldsNoMoreResampledMeansAtOnceThanItSays) {
 }
 
 TEST(SummaryTest, SamplesBeyondThoseHeldAtOnceHaveTheirOwnBits) {
-  const SummaryOptions options{.resamples = 3'000'000};  // of which two samples fit
+  const SummaryOptions options{.resamples = 3'000'000};  // two samples fit into memory
   std::vector<std::vector<double>> samples;
   for (std::uint64_t i = 0; i < 3; ++i) samples.push_back(normal_sample(2, i));
   const std::vector<Summary> together = summarize_together(samples, options);

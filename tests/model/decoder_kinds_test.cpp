@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sets the kinds of decoders apart: how they start, and what they keep while decoding.
+// Differences between kinds of decoders: initialisation, and the cache while decoding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -20,7 +20,7 @@ using testing::max_difference;
 using testing::small_config;
 using testing::some_ids;
 
-/// Gives `to` the parameters that it shares with `from`.
+/// Copies to `to` the parameters that it shares with `from`.
 void copy_shared_weights(const Decoder& from, const Decoder& to) {
   const at::NoGradGuard no_grad;
   for (const auto& [name, tensor] : to.parameters()) {
@@ -40,11 +40,11 @@ TEST(FirstWeightsTest, DenseFormerStartsAsALlama) {
   EXPECT_LT(max_difference(dense.forward(ids).logits, llama.forward(ids).logits), 1e-12);
 }
 
-/// All streams are equal at first, so that their number does not matter, nor whether their weights
-/// may depend on the token.
+/// All streams are equal initially, so neither their number matters, nor whether their weights may
+/// depend on the token.
 TEST(FirstWeightsTest, HyperConnectionsStartAsOneStream) {
   ModelConfig config = small_config(DecoderKind::kHyperConnections);
-  config.rms_norm_eps = 0.0;  // else the sum of n streams is normalised a little otherwise
+  config.rms_norm_eps = 0.0;  // otherwise the norm of the sum of n streams differs slightly
   config.hyper_connections = {.dynamic = false, .rate = 1};
   const Decoder one(config, 3, in_double());
   const at::Tensor ids = some_ids(2, 7);
@@ -122,7 +122,7 @@ TEST(FirstWeightsTest, ARouterPerDimensionIsTheIdentityOnItsOwnLayer) {
       torch::equal(apart.view({2, 3, 6}).select(1, 2), torch::ones({2, 6}, torch::kDouble)));
 }
 
-/// Numbers in the cache after one pass over 9 tokens.
+/// Returns the cached elements after one pass over 9 tokens.
 std::int64_t cached_numbers(const ModelConfig& config) {
   KeyValueCache cache;
   Decoder(config, 1).forward(some_ids(1, 9), {.cache = &cache});
@@ -144,7 +144,7 @@ TEST(CacheSizeTest, OfSvFormerHoldsTheValuesOfOneLayer) {
   EXPECT_EQ(cached_numbers(config), (3 + 1) * 9 * 2 * 6);
 }
 
-/// Values that a listener replaced in one layer only must stay its own while decoding.
+/// Values that a hook replaced in one layer only must stay its own while decoding.
 TEST(SvFormerTest, ReplacedValuesAreCachedForTheirLayer) {
   ModelConfig config = small_config(DecoderKind::kResFormer);
   config.first_layer_values_only = true;

@@ -24,7 +24,7 @@ using testing::small_configs;
 using testing::some_ids;
 using ::testing::ThrowsMessage;
 
-/// Sums in another order differ by this much in float64: logits are of order 10.
+/// Rounding differences of float64 sums in another order: logits are of order 10.
 constexpr double kRounding = 1e-12;
 
 class EveryDecoderTest : public ::testing::TestWithParam<NamedConfig> {
@@ -99,7 +99,7 @@ TEST_P(EveryDecoderTest, TheGradientPathEqualsTheInferencePath) {
 }
 
 /// Each parameter is moved in a random direction, one at a time: the loss must change as the
-/// gradient says. Central differences of step h are wrong by O(h^2).
+/// gradient predicts. Central differences of step h have an error of O(h^2).
 TEST_P(EveryDecoderTest, GradientsAreThoseOfFiniteDifferences) {
   const auto loss = [&] { return decoder_.forward(ids_).logits.square().mean(); };
   decoder_.set_requires_grad(true);
@@ -110,7 +110,7 @@ TEST_P(EveryDecoderTest, GradientsAreThoseOfFiniteDifferences) {
   for (const auto& [name, parameter] : decoder_.parameters()) {
     at::Tensor direction = torch::randn_like(parameter);
     direction.div_(direction.norm());
-    const at::Tensor& gradient = parameter.grad();  // undefined where nothing reads the parameter
+    const at::Tensor& gradient = parameter.grad();  // undefined if the parameter is unused
     const double expected = gradient.defined() ? (gradient * direction).sum().item<double>() : 0.0;
     at::Tensor weight = parameter;
     weight.add_(direction, kStep);
@@ -123,7 +123,7 @@ TEST_P(EveryDecoderTest, GradientsAreThoseOfFiniteDifferences) {
   }
 }
 
-/// Large enough that every kernel hands work to other threads.
+/// Large enough that every kernel uses several threads.
 TEST_P(EveryDecoderTest, GivesTheSameBitsForAnyNumberOfThreads) {
   if (at::hasMKL()) GTEST_SKIP() << "a LibTorch with MKL multiplies with MKL, which may differ";
   ModelConfig config = GetParam().config;
@@ -154,7 +154,7 @@ TEST_P(EveryDecoderTest, TheSameSeedGivesTheSameWeights) {
   EXPECT_TRUE(any_differs);
 }
 
-/// Rounding to 8 bits some dozen times in a row; logits of the first weights.
+/// About a dozen consecutive roundings to 8 bits; logits of the initial weights.
 TEST_P(EveryDecoderTest, Bfloat16IsCloseToFloat32) {
   const Decoder exact(GetParam().config, 5);
   const Decoder rounded(GetParam().config, 5, {.dtype = ComputeType::kBfloat16});

@@ -28,11 +28,11 @@ constexpr std::int64_t kVocab = 31;
 
 class GenerateTest : public ::testing::Test {
  protected:
-  /// Logits of the token after `ids`, from a pass without a cache.
+  /// Returns the logits of the token after `ids`, from a pass without a cache.
   at::Tensor logits_after(const Tokens& ids) const {
     return decoder_.forward(torch::tensor(ids).unsqueeze(0)).logits[0][-1];
   }
-  /// How often each token is the first one drawn.
+  /// Returns how often each token is sampled first.
   std::vector<double> frequencies(GenerateOptions options, int draws) const {
     std::vector<double> counts(kVocab, 0.0);
     options.max_new_tokens = 1;
@@ -47,7 +47,7 @@ class GenerateTest : public ::testing::Test {
   const Tokens prompt_ = {3, 1, 4, 1, 5};
 };
 
-/// Four standard errors of a share p among 4000 draws.
+/// Four standard errors of a fraction p among 4000 draws.
 double tolerance(double p) { return 4.0 * std::sqrt(p * (1.0 - p) / 4000.0) + 1e-9; }
 
 TEST_F(GenerateTest, GreedyTakesTheMostLikelyTokenOfEachFullPass) {

@@ -23,17 +23,17 @@ using testing::max_difference;
 using testing::skip_reason;
 using testing::test_data;
 
-/// A checkpoint folder beside its golden.h5, run in one compute type.
+/// A checkpoint folder with its golden.h5, run in one compute type.
 struct GoldenCase {
   std::string name;
   ComputeType dtype;
-  bool is_shared;  ///< below the folder of test data, not in the repository
+  bool is_shared;  ///< in the test data folder, not in the repository
 
   std::filesystem::path folder() const {
     return is_shared ? test_data("checkpoints/" + name) : golden_file("model/" + name);
   }
-  /// float64: another program adds in another order. float32: PyTorch's own float32 departs from
-  /// the golden file of lime-random-full by 6.4e-5 (logits) and 5.2e-5 (hidden states), whose
+  /// float64: the other program sums in another order. float32: PyTorch's own float32 differs from
+  /// the golden file of lime-random-full by 6.4e-5 (logits) and 5.2e-5 (hidden states), because its
   /// random weights amplify rounding; every other checkpoint stays within 2e-5.
   double tolerance() const {
     if (dtype == ComputeType::kFloat64) return 1e-9;
@@ -84,7 +84,7 @@ class GoldenTest : public ::testing::TestWithParam<GoldenCase> {
   Decoder decoder() const {
     return load_decoder(Checkpoint::open(GetParam().folder()), {.dtype = GetParam().dtype});
   }
-  /// Datasets of one sequence lack the dimension of the batch.
+  /// Datasets of one sequence lack the batch dimension.
   at::Tensor golden(const std::string& dataset, std::int64_t rank) const {
     const at::Tensor tensor = golden_tensor(GetParam().folder() / "golden.h5", dataset);
     return tensor.dim() == rank ? tensor : tensor.unsqueeze(rank == 4 ? 1 : 0);

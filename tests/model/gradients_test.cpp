@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hand-written backward passes against differences of losses, which the forward pass without
-// gradients computes by other code.
+// Compares the hand-written backward passes with differences of losses, which the forward pass
+// without gradients computes with other code.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -21,7 +21,7 @@ using testing::NamedConfig;
 using testing::small_config;
 using testing::some_ids;
 
-/// The next tokens of `ids`, some of them of no interest.
+/// Returns the next tokens of `ids`, some of them ignored.
 at::Tensor some_targets(const at::Tensor& ids) {
   const at::Tensor targets = ids.roll(-1, 1);
   targets.select(1, ids.size(1) - 1).fill_(kIgnoredTarget);
@@ -127,7 +127,7 @@ TEST(CrossEntropyTest, IsThatOfTheLogits) {
   EXPECT_THROW(summed_cross_entropy(x, weight, targets + 1), InvalidArgument);
 }
 
-/// What a router reads lies in the buffer once; nothing is copied beside it.
+/// The buffer contains the router's sources once; nothing is copied.
 TEST(RouterTapeTest, HoldsEveryKeyAndValueOnce) {
   const ModelConfig config = small_config(DecoderKind::kLime);
   const DecoderWeights weights(config, at::TensorOptions(at::kFloat));

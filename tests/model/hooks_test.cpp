@@ -21,7 +21,7 @@ using testing::small_configs;
 using testing::some_ids;
 using ::testing::ThrowsMessage;
 
-/// Copies what it gets: must change nothing.
+/// Copies its argument: must change nothing.
 at::Tensor copied(const HookPoint&, const at::Tensor& activation) { return activation.clone(); }
 
 TEST(HookSetTest, WantsOnlyWhatIsListenedTo) {
@@ -45,7 +45,7 @@ TEST(HookSetTest, OneListenerMayGoWhileAnotherStays) {
   EXPECT_TRUE(hooks.wants(HookKind::kV, 0));
 }
 
-/// What it would do otherwise, the address sanitizer sees (scripts/sanitize.sh).
+/// Otherwise the address sanitizer reports an error (scripts/sanitize.sh).
 TEST(HookSetTest, AListenerMayOutliveTheSet) {
   ScopedHook hook;
   {
@@ -162,7 +162,7 @@ TEST_P(DecoderHooksTest, ReadingChangesNoBit) {
     const ScopedHook reader = hooks.read(point, [](const HookPoint&, const at::Tensor&) {});
     const double difference =
         max_difference(decoder_.forward(ids_, {.hooks = &hooks}).logits, bare);
-    // Scores in memory and ln_final's two steps round differently from the fused kernels.
+    // Materialised scores and ln_final's two steps round differently from the fused kernels.
     const bool is_refused = needs_scores || point.kind == HookKind::kFinalNormalized;
     EXPECT_LE(difference, is_refused ? 1e-12 : 0.0) << hook_name(point);
   }

@@ -17,7 +17,7 @@ struct ProductShape {
   std::int64_t rows, inner, columns;
 };
 
-/// Around the sizes of tiles, panels and tasks.
+/// Near the sizes of tiles, panels and tasks.
 constexpr ProductShape kShapes[] = {{1, 1, 1},    {12, 256, 32}, {13, 257, 33}, {48, 5, 31},
                                     {97, 600, 7}, {5, 300, 260}, {200, 64, 200}};
 

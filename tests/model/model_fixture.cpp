@@ -79,7 +79,7 @@ Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options)
   for (const auto& [name, tensor] : decoder.parameters()) {
     const bool is_mixing =
         name.find(".hc_") != std::string::npos || name.find("dwa_modules") != std::string::npos;
-    if (is_mixing) {  // all starts as a LLaMA
+    if (is_mixing) {  // all kinds are initialised as a LLaMA
       tensor.add_(torch::randn_like(tensor), 0.3);
     } else if (name.find("static_weights") != std::string::npos) {
       continue;
@@ -125,7 +125,7 @@ double max_difference(const at::Tensor& a, const at::Tensor& b) {
 
 namespace {
 
-/// The points whose names match a pattern of the shell.
+/// Returns the points whose names match a shell pattern.
 std::vector<HookPoint> match_hook_points(const std::string& pattern, int num_layers) {
   std::vector<HookPoint> points = all_hook_points(num_layers);
   std::erase_if(points, [&](const HookPoint& point) {

@@ -14,38 +14,39 @@
 
 namespace lime::testing {
 
-/// A small decoder of each kind: 3 layers, width 24, 4 heads, 2 key-value heads, 31 tokens.
+/// Returns a small decoder config of a kind: 3 layers, width 24, 4 heads, 2 key-value heads, 31
+/// tokens.
 ModelConfig small_config(DecoderKind kind = DecoderKind::kLlama);
 
-/// A configuration under the name that a test shows.
+/// A configuration with its name in tests.
 struct NamedConfig {
   std::string name;
   ModelConfig config;
 };
-/// small_config() of every kind of decoder, with every choice that changes what is computed.
+/// Returns small_config() of every kind of decoder, with every option that affects the computation.
 std::vector<NamedConfig> small_configs();
-/// The name that a test instantiated with a NamedConfig gets.
+/// Returns the name of a test instantiated with a NamedConfig.
 inline std::string config_name(const ::testing::TestParamInfo<NamedConfig>& test) {
   return test.param.name;
 }
 
-/// A decoder whose weights are large enough that every part matters, routers included.
+/// Returns a decoder whose weights are large enough that every part matters, routers included.
 Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options = {});
 
-/// The options of a float64 decoder.
+/// Returns the options of a float64 decoder.
 DecoderOptions in_double();
 
-/// Repeatable ids in [0, vocab).
+/// Returns reproducible ids in [0, vocab).
 at::Tensor some_ids(std::int64_t batch, std::int64_t seq, std::int64_t vocab = 31);
 
-/// A dataset of golden.h5 as a float64 (or, for integers, int64) tensor of the same shape.
+/// Reads a dataset of golden.h5 as a float64 (or, for integers, int64) tensor of the same shape.
 at::Tensor golden_tensor(const std::filesystem::path& file, const std::string& dataset);
 
-/// Largest absolute difference; infinity for different shapes or where either is not finite.
+/// Returns the largest absolute difference; infinity for different shapes or non-finite values.
 double max_difference(const at::Tensor& a, const at::Tensor& b);
 
 /// Runs the decoder and returns copies of all activations whose hook names match `patterns`, by
-/// hook name; `*` stands for any text.
+/// hook name; `*` matches any text.
 std::map<std::string, at::Tensor> activations(const Decoder& decoder, const at::Tensor& ids,
                                               const std::vector<std::string>& patterns,
                                               ForwardOptions options = {});

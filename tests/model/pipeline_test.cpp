@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders whose layers several devices share: here the processor, several times.
+// Decoders whose layers are split over several devices: here the CPU, several times.
 #include "model/pipeline.h"
 
 #include <c10/core/GradMode.h>
@@ -34,7 +34,7 @@ std::vector<c10::Device> processors(std::size_t count) {
   return std::vector<c10::Device>(count, c10::Device(c10::kCPU));
 }
 
-/// The same decoder, its layers shared by so many devices.
+/// Copies the decoder with its layers split over this many devices.
 Decoder spread(const Decoder& decoder, std::size_t num_devices) {
   DecoderOptions options = decoder.options();
   options.devices = processors(num_devices);
@@ -46,7 +46,7 @@ Decoder spread(const Decoder& decoder, std::size_t num_devices) {
   return copy;
 }
 
-/// Batches of various sizes.
+/// Returns batches of various sizes.
 std::vector<at::Tensor> some_batches(std::int64_t count) {
   std::vector<at::Tensor> batches;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -125,8 +125,8 @@ TEST_P(StagesTest, WritesTheSameTokensWithACache) {
 INSTANTIATE_TEST_SUITE_P(Decoders, StagesTest, ::testing::ValuesIn(testing::small_configs()),
                          testing::config_name);
 
-/// Bytes of a pass of 2 x 5 tokens in float32 that do not depend on the decoder: the residual
-/// stream, and cosine and sine of 5 positions.
+/// Returns the bytes of a pass of 2 x 5 tokens in float32 that do not depend on the decoder: the
+/// residual stream, and cosine and sine of 5 positions.
 std::int64_t bytes_of_every_decoder(const ModelConfig& config) {
   return 4 * (10 * config.hidden_size + 2 * 5 * config.head_dim / 2);
 }

@@ -43,7 +43,7 @@ TEST(RouterEditTest, ScalesTheRoutesThatAreNamed) {
   EXPECT_LT(max_difference(decoder.parameter(kRouter2), expected), 1e-15);
 }
 
-/// With every route but a layer's own switched off, a router of first weights is the identity.
+/// With every route except a layer's own disabled, a router with initial weights is the identity.
 TEST(RouterEditTest, MakesALlamaOfALimeThatReadsOnlyItself) {
   ModelConfig config = small_config(DecoderKind::kLime);
   const Decoder lime(config, 3, in_double());

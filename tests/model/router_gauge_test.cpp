@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rescaling a head without changing the model: what is a property of the function stays, |R| moves.
+// Rescaling a head without changing the model: properties of the function are invariant, |R| is
+// not.
 #include <gtest/gtest.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -38,7 +39,7 @@ Routers routers_of(const Decoder& decoder) {
   return routers;
 }
 
-/// Root mean square of each head's `hook` ("hook_k" or "hook_v") over all tokens.
+/// Returns the root mean square of each head's `hook` ("hook_k" or "hook_v") over all tokens.
 HeadScales scales_of(const Decoder& decoder, const at::Tensor& ids, const std::string& hook) {
   HeadScales scales(kLayers, kHeads);
   for (int layer = 0; layer < kLayers; ++layer) {

@@ -13,7 +13,8 @@
 namespace lime {
 namespace {
 
-/// Plays the plan: writes each layer into its slot and looks what its router finds.
+/// Simulates the plan: writes each layer into its slot and checks the sources that its router
+/// finds.
 void expect_finds_its_sources(const LimeConfig& config, std::int64_t num_layers) {
   const RouterPlan plan = plan_router(config, num_layers);
   std::map<std::int64_t, std::int64_t> memory;  // slot -> layer
@@ -53,7 +54,7 @@ TEST(RouterPlanTest, MemoryHoldsOnlyWhatIsRead) {
   EXPECT_EQ(slots(RouterKind::kFirstAndPrevious, 4), 6);
 }
 
-/// Plays the plan over a boundary: only what is carried is there on the other side.
+/// Simulates the plan over a stage boundary: only transferred slots exist on the other side.
 TEST(RouterPlanTest, WhatIsCarriedIsWhatLaterRoutersRead) {
   for (const auto& [router, name] : EnumNames<RouterKind>::kNames) {
     if (router == RouterKind::kNone) continue;
@@ -91,7 +92,8 @@ TEST(RouterPlanTest, SlotsThatNobodyReadsAnyMoreStayBehind) {
   EXPECT_EQ(carried(RouterKind::kDilated, 2, 16), (Ranges{{0, 8}, {16, 8}}));
 }
 
-/// What a pass multiplies: sources of all layers, each kv_heads^2 * tokens * 2 * head_dim.
+/// Number of multiplications of a pass: sources of all layers, each kv_heads^2 * tokens * 2 *
+/// head_dim.
 TEST(RouterPlanTest, AStructuredRouterReadsFewLayers) {
   const auto sources = [](RouterKind router, std::int64_t j, std::int64_t num_layers) {
     std::int64_t total = 0;

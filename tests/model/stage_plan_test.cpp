@@ -44,7 +44,7 @@ TEST(StagePlanTest, EmbeddingAndHeadCount) {
   EXPECT_THAT(counts({.layers = layers, .head = 1000}, 2), ElementsAre(7, 1));
 }
 
-/// The largest stage of the best of all cuts, tried one by one.
+/// Returns the largest stage of the best split, by brute force.
 std::int64_t smallest_largest(const DecoderSizes& sizes, int first, int left) {
   const int num_layers = static_cast<int>(sizes.layers.size());
   if (left == 1) return sizes.of({first, num_layers - first});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disks that are full, that fail, that may not be written to, and files that go away: one clear
-// line, and what was finished stays good.
+// Full, failing and read-only disks, and files that disappear: one clear error, and finished work
+// stays valid.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -24,12 +24,12 @@ using testing::leftovers;
 using testing::ProgramRun;
 using testing::read_text;
 
-/// A program at work in the folder `out`.
+/// A program that writes to the folder `out`.
 struct Job {
   const char* name;
   std::string command;
-  std::string check;   ///< fails if what is finished in `out` is damaged
-  std::string result;  ///< complete when the command is done
+  std::string check;   ///< fails if finished work in `out` is damaged
+  std::string result;  ///< complete when the command has finished
 };
 
 class FailingDiskTest : public testing::ReliabilityTest {
@@ -70,7 +70,7 @@ class FailingDiskTest : public testing::ReliabilityTest {
     fs::create_directory(folder_ / "out");
   }
 
-  /// The job said in one line of its own that something is wrong.
+  /// Expects exactly one line of the job with the error.
   static void expect_one_line(const ProgramRun& failed, const Job& job, const std::string& reason) {
     EXPECT_EQ(failed.status, 1) << job.name << failed.errors;
     EXPECT_THAT(failed.errors, HasSubstr(reason)) << job.name;
@@ -84,22 +84,22 @@ class FailingDiskTest : public testing::ReliabilityTest {
     EXPECT_THAT(visible_leftovers(), IsEmpty()) << job.name;
   }
 
-  /// Temporaries; the journal of an interrupted measurement is to stay.
+  /// Returns temporary files; the journal of an interrupted measurement is expected.
   std::vector<std::string> visible_leftovers() const {
     std::vector<std::string> names = leftovers(folder_ / "out");
     std::erase(names, "e.json.part");
     return names;
   }
 
-  /// Put before a command, lets its calls from the `at`-th on fail.
+  /// Returns a prefix that makes the command's calls fail from the `at`-th on.
   std::string failing(const std::string& call, int error, int at) const {
     return fmt::format(
         "LD_PRELOAD='{}' LIME_FAIL_UNDER='{}' LIME_FAIL_CALL={} LIME_FAIL_WITH={} LIME_FAIL_AT={} ",
         LIME_FAILING_DISK, (folder_ / "out").string(), call, error, at);
   }
 
-  /// Lets all calls from the k-th on fail, with k growing by 1 + k / LIME_CALLS, until the job
-  /// gets through (LIME_CALLS in bench/reliability/reliability.sh: 16).
+  /// Makes all calls from the k-th on fail, with k growing by 1 + k / LIME_CALLS, until the job
+  /// succeeds (LIME_CALLS in bench/reliability/reliability.sh: 16).
   void fail_at_every_call(const std::string& call, int error, const std::string& reason) const {
     const int closeness = testing::count_from_environment("LIME_CALLS", 1);
     for (const Job& job : jobs()) {
@@ -147,7 +147,7 @@ TEST_F(FailingDiskTest, LimitOfFileSizesIsToldInOneLine) {
   for (const Job& job : jobs()) {
     // In units of 512 bytes.
     const ProgramRun failed = run("ulimit -f 8; " + job.command, "out");
-    if (failed.status == 0) continue;  // it writes small files only
+    if (failed.status == 0) continue;  // it writes only small files
     expect_one_line(failed, job, "File too large; raise the limit of file sizes (ulimit -f)");
     expect_whole(job);
     EXPECT_EQ(run(job.command, "out").status, 0) << job.name;
@@ -155,7 +155,7 @@ TEST_F(FailingDiskTest, LimitOfFileSizesIsToldInOneLine) {
   }
 }
 
-/// A disk of its own that is full, and is made larger then.
+/// A separate disk that is full and is enlarged later.
 TEST_F(FailingDiskTest, FullDiskIsToldInOneLineAndLetsGoOnLater) {
   const std::string sandbox = "unshare --user --map-root-user --mount sh -c ";
   if (run(sandbox + "'mount -t tmpfs -o size=64k none .'", "out").status != 0) {
@@ -163,7 +163,7 @@ TEST_F(FailingDiskTest, FullDiskIsToldInOneLineAndLetsGoOnLater) {
   }
   for (const Job& job : jobs()) {
     clear_out();
-    // Filled but for one page, so that any job is too much.
+    // Filled except for one page, which is too little for any job.
     const std::string script = fmt::format(
         "'mount -t tmpfs -o size=64k none . && cd ../out && head -c 60000 /dev/zero >filler;"
         " {}; test $? = 1 || echo no failure >&2; {} >&2 || echo damaged >&2; "

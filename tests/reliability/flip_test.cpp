@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flips bytes of rows and activations in captures that lime-capture wrote. LIME_FLIPS sets how many
-// (bench/reliability/reliability.sh: 1000).
+// Flips bytes of rows and activations in captures by lime-capture. LIME_FLIPS sets the number of
+// flips (bench/reliability/reliability.sh: 1000).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ class FlipTest : public testing::ReliabilityTest {
     }
   }
 
-  /// Flips random bits of one random byte of `file`, LIME_FLIPS times, each time puts it back.
+  /// Flips random bits of one random byte of `file`, LIME_FLIPS times, restoring it each time.
   void expect_all_found(const fs::path& capture, const fs::path& file) const {
     const int flips = testing::count_from_environment("LIME_FLIPS", 40);
     const std::uint64_t size = fs::file_size(file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are killed at random moments: what is finished is right, going on completes the
-// work, and the result has the same bits as that of an undisturbed run. LIME_KILLS sets how often
-// each program is killed (bench/reliability/reliability.sh: 200).
+// Programs that are killed at random times: finished work is valid, resuming completes the rest,
+// and the result is bit-identical to that of an uninterrupted run. LIME_KILLS sets how often each
+// program is killed (bench/reliability/reliability.sh: 200).
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -29,11 +29,11 @@ using testing::leftovers;
 using testing::read_text;
 using testing::without_provenance;
 
-/// What is killed, and how its files are judged.
+/// A program to kill, and the checks of its files.
 struct Victim {
-  std::string command;                  ///< goes on where it was killed
-  std::function<void()> check_whole;    ///< after every kill: what is finished is right
-  std::function<void()> check_outcome;  ///< when it is done: equal to the undisturbed run
+  std::string command;                  ///< resumes after a kill
+  std::function<void()> check_whole;    ///< after every kill: finished work is valid
+  std::function<void()> check_outcome;  ///< at the end: equal to the uninterrupted run
 };
 
 class KillTest : public testing::ReliabilityTest {
@@ -50,8 +50,8 @@ class KillTest : public testing::ReliabilityTest {
     EXPECT_TRUE(read_text(killed(name)) == read_text(undisturbed(name))) << name << " differs";
   }
 
-  /// Kills the command LIME_KILLS times, each time at a moment drawn from the time that the whole
-  /// work takes; whenever it gets through, judges the outcome and begins anew.
+  /// Kills the command LIME_KILLS times, each time after a random fraction of its total run time;
+  /// whenever it finishes, checks the outcome and starts over.
   void torment(const Victim& victim) const {
     const Clock::time_point start = Clock::now();
     ASSERT_EQ(run(victim.command, "undisturbed").status, 0);
@@ -138,7 +138,7 @@ TEST_F(KillTest, PackingIsWholeOrNothing) {
 
 TEST_F(KillTest, MeasuringGoesOnAfterEveryUnit) {
   ASSERT_EQ(run(capture_command(2 * 32768) + " -o ../source.h5", "killed").status, 0);
-  // The files are renamed one after the other: a kill may come between them.
+  // The files are renamed one after another: a kill may happen in between.
   const auto check_whole = [&] {
     if (fs::exists(killed("e.json"))) {
       EXPECT_EQ(without_provenance(killed("e.json")), without_provenance(undisturbed("e.json")));
@@ -155,7 +155,7 @@ TEST_F(KillTest, MeasuringGoesOnAfterEveryUnit) {
        check_whole, check_outcome});
 }
 
-/// Losses of the steps in a training log, as text.
+/// Returns the losses of the steps in a training log, as text.
 std::map<int, std::string> losses_in(const fs::path& log) {
   std::map<int, std::string> losses;
   std::ifstream stream(log);

@@ -13,7 +13,7 @@
 
 namespace lime::testing {
 
-/// A program that runs beside the test.
+/// A program that runs concurrently with the test.
 class Child {
  public:
   /// Starts a shell command; its output goes to `log`.
@@ -25,7 +25,7 @@ class Child {
   void send(int signal) const;
   /// Waits for its end. @return the exit status, or 128 + the signal that killed it
   int wait();
-  /// Whether it has not ended yet.
+  /// Returns true if it has not ended yet.
   bool runs();
 
  private:
@@ -38,29 +38,29 @@ class ReliabilityTest : public ::testing::Test {
  protected:
   ReliabilityTest();
 
-  /// The command in the folder, or in one below it, with the built programs in the PATH and without
-  /// the variables of a launcher that the test itself may run under.
+  /// Returns the command to run in the folder, or in a subfolder, with the built programs in PATH
+  /// and without the variables of a launcher that the test itself may run under.
   std::string shell(const std::string& command, const std::string& below = ".") const;
   ProgramRun run(const std::string& command, const std::string& below = ".") const;
 
-  /// Captures about `tokens` tokens of the text, in shards of 32768.
+  /// Returns the command that captures about `tokens` tokens of the text, in shards of 32768.
   static std::string capture_command(int tokens, const std::string& what = "--layers 0-1");
 
   testing::TemporaryFolder folder_;
 };
 
-/// What programs leave behind where they are killed: hidden files, journals.
+/// Returns what killed programs leave: hidden files, journals.
 std::vector<std::string> leftovers(const std::filesystem::path& folder);
 
-/// Fails where not all rows, activations and statistics have the same bits.
+/// Fails unless all rows, activations and statistics are bit-identical.
 void expect_equal_captures(const std::filesystem::path& found,
                            const std::filesystem::path& expected);
 
-/// A results file but for what tells runs apart.
+/// Returns a results file without run-specific fields.
 std::string without_provenance(const std::filesystem::path& results);
 
-/// A number that an environment variable raises for a long run, as the scripts of bench/reliability
-/// do.
+/// Returns a number that an environment variable raises for a long run, as in the scripts of
+/// bench/reliability.
 int count_from_environment(const char* name, int usual);
 
 }  // namespace lime::testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes make one capture and one results file, as mpirun, srun and torchrun start them.
+// Several processes write one capture and one results file, as started by mpirun, srun and
+// torchrun.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -78,7 +79,7 @@ TEST_F(RanksTest, CaptureTogetherWhatOneProcessDoesAlone) {
   ASSERT_EQ(run(capture_, "alone").status, 0);
   ASSERT_EQ(run_ranks(capture_), 0) << logs();
   expect_same_capture();
-  // Started once more, as a batch system may do, they find nothing to do.
+  // If restarted, e.g. by a batch system, they find nothing to do.
   const fs::file_time_type written = last_write_time(folder_ / "together/capture.h5");
   ASSERT_EQ(run_ranks(capture_), 0) << logs();
   EXPECT_EQ(last_write_time(folder_ / "together/capture.h5"), written);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second process on the output of the first is told at once.
+// A second process on the output of the first fails immediately with a clear error.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -24,9 +24,9 @@ using testing::read_text;
 
 class TwoProcessesTest : public testing::ReliabilityTest {
  protected:
-  /// Starts `command` in the folder `out`, stops it while it holds `lock`, and lets a second
-  /// process try `second`; then the first goes on to its end. Where the first was faster, on a busy
-  /// machine, all begins again.
+  /// Starts `command` in the folder `out`, stops it while it holds `lock`, and runs `second` in a
+  /// second process; then the first continues to its end. If the first finished too early, on a
+  /// busy machine, starts over.
   void expect_told(const std::string& command, const std::string& lock,
                    const std::string& second) const {
     constexpr int kAttempts = 50;
@@ -48,7 +48,7 @@ class TwoProcessesTest : public testing::ReliabilityTest {
     ADD_FAILURE() << "never stopped in time: " << command;
   }
 
-  /// @return whether `lock` is held now that the process has stopped.
+  /// @return whether `lock` is held by the stopped process.
   static bool stop_while_it_holds(Child& process, const fs::path& lock) {
     while (process.runs() && !fs::exists(lock)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of lime-metrics and lime-figure once, and every view of lime-explorer, on small captures
-# of the checkpoints in data/:
+# Runs every command of lime-metrics and lime-figure once, and every view of lime-explorer, on small
+# captures of the checkpoints in data/:
 #   every_command.sh PROGRAMS LIME_CAPTURE OUTPUT [CHECKER...]
-# PROGRAMS holds the three, built for a sanitizer or to be run by CHECKER;
-# LIME_CAPTURE may be of another build. Exits with 1 where one does not end as it should; OUTPUT/NAME.log
-# says why.
+# PROGRAMS contains the three, built for a sanitizer or to be run by CHECKER; LIME_CAPTURE may be
+# from another build. Exits with 1 if one fails; OUTPUT/NAME.log has the reason.
 set -euo pipefail
 programs=$(realpath "$1")
 capture=$(realpath "$2")
@@ -29,7 +28,7 @@ for model in llama lime; do
 done
 
 failed=0
-# check [-s STATUS] NAME PROGRAM ARGUMENT...: it must end with STATUS, 0 if not given
+# check [-s STATUS] NAME PROGRAM ARGUMENT...: runs it and expects STATUS, by default 0
 check() {
   local expected=0 start=$SECONDS status=0
   if [ "$1" = -s ]; then
@@ -47,7 +46,7 @@ check() {
   fi
 }
 
-# measure NAME ARGUMENT...: NAME.json, .csv and .tex
+# measure NAME ARGUMENT...: writes NAME.json, .csv and .tex
 measure() {
   local name=$1
   shift

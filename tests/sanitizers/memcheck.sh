@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a program under valgrind's memcheck:
 #   memcheck.sh PROGRAM [ARGUMENT...]
-# Exits with 99 where memcheck finds an error, also in a child that the program forks (by which store
-# tries files), or where memory is lost; else as the program does. What such a child has lost does not
-# count: it has the memory of all threads, but only one of them.
+# Exits with 99 if memcheck finds an error, also in a forked child (in which store tries files), or
+# a memory leak; else with the program's status. Leaks of such a child are ignored: it has the
+# memory of all threads, but only one of them.
 set -uo pipefail
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

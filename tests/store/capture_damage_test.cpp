@@ -45,7 +45,7 @@ class CaptureDamageTest : public ::testing::Test {
     return message_of([&] { CaptureReader reader(path_); });
   }
 
-  /// True if verify says something, as a list or as an error of the file itself.
+  /// Returns true if verification reports a problem, as a list or as an error of the file itself.
   bool is_noticed() const {
     try {
       return !verify_capture(path_).empty();
@@ -72,7 +72,7 @@ class CaptureDamageTest : public ::testing::Test {
            reader.router(1) == sample_.plan().router.at(1);
   }
 
-  /// Flips random bits of one random byte, `count` times, and puts each back.
+  /// Flips random bits of one random byte, `count` times, restoring each.
   void flip_bytes(const std::vector<std::filesystem::path>& files, int count, std::uint64_t seed) {
     Random random(seed);
     for (int i = 0; i < count; ++i) {
@@ -89,8 +89,8 @@ class CaptureDamageTest : public ::testing::Test {
     ASSERT_FALSE(is_noticed());
   }
 
-  /// Writes a plain file of two rows as they are given, of one sequence, and without a digest: what
-  /// another program may make of a capture.
+  /// Writes a plain file of one sequence with two given rows, and without a digest, like other
+  /// programs that rewrite captures.
   void write_tables(const RowTable& rows, const Sequence& sequence = {}) const {
     CaptureTables tables;
     tables.info = sample_.plan().info;
@@ -144,7 +144,7 @@ TEST_F(CaptureDamageTest, EveryFlippedByteOfAPackedFileIsFound) {
 }
 
 TEST_F(CaptureDamageTest, EveryFlippedByteOfRowsAndActivationsIsFound) {
-  // Large chunks, so that the shard is data nearly everywhere: look where its numbers lie.
+  // Large chunks, so that the shard consists mostly of data: search for its values.
   sample_ = {.num_shards = 1, .sequences_per_shard = 60, .num_layers = 1, .chunk_bytes = 1 << 14};
   write_sample();
   const auto file = shard_files().front();

@@ -33,8 +33,8 @@ class CaptureIoErrorTest : public ::testing::Test {
  protected:
   CaptureIoErrorTest() { std::filesystem::create_directory(folder_ / "out"); }
 
-  /// The IoError that `work` throws in a child whose files may not grow over `bytes`, as on a full
-  /// disk. Afterwards the child must still be able to write.
+  /// Returns the IoError that `work` throws in a child with a file size limit of `bytes`, like a
+  /// full disk. Afterwards the child must still be able to write.
   std::string error_with_limit(rlim_t bytes, const std::function<void()>& work) const {
     const int status = run_in_child([&] {
       ::signal(SIGXFSZ, SIG_IGN);
@@ -57,7 +57,7 @@ class CaptureIoErrorTest : public ::testing::Test {
     return testing::read_text(folder_ / "message");
   }
 
-  /// Files in the output folder that nobody should see: temporaries.
+  /// Returns the temporary files in the output folder.
   std::vector<std::string> leftovers() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "out")) {
@@ -83,7 +83,8 @@ TEST_F(CaptureIoErrorTest, ShardThatDoesNotFitLeavesNothing) {
 }
 
 TEST_F(CaptureIoErrorTest, EveryLimitGivesOneClearLine) {
-  // Wherever the space runs out: in chunks, tables, HDF5's own structures, trailer, record, master.
+  // The space may run out anywhere: in chunks, tables, HDF5's own structures, trailer, record,
+  // master.
   const auto path = folder_ / "out/capture.h5";
   SampleCapture sample;
   sample.write(folder_ / "reference.h5");
@@ -156,7 +157,7 @@ TEST_F(CaptureIoErrorTest, FolderWithoutPermissionIsNamed) {
   std::filesystem::permissions(message, std::filesystem::perms(0666));
   const auto path = folder_ / "out/capture.h5";
   const int status = run_in_child([&] {
-    // Root may write everywhere: become nobody.
+    // Root may write everywhere: switch to nobody.
     if (::geteuid() == 0 && ::setuid(65534) != 0) throw Error("{}", "cannot change the user");
     try {
       SampleCapture().write(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lime-capture pack refuses to write over.
+// Files that lime-capture pack refuses to overwrite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::read_text;
 
 class CapturePackTest : public ::testing::Test {
  protected:
-  /// What packing into `out` is refused with; the file there must stay as it is.
+  /// Returns the error of packing into `out`; the file there must be unchanged.
   std::string refusal(const std::filesystem::path& out) const {
     const std::string before = read_text(out);
     std::string text = testing::refusal_of<InvalidArgument>([&] { pack_capture(path_, out); });

@@ -30,7 +30,7 @@ void write_raw(const std::filesystem::path& path, const T* values, std::size_t c
              static_cast<std::streamsize>(count * sizeof(T)));
 }
 
-/// A python3 that has h5py, or an empty text.
+/// Returns a python3 that has h5py, or an empty text.
 std::string find_python() {
   for (const std::string candidate : {"python3", "/usr/bin/python3"}) {
     if (run_command(candidate + " -c 'import h5py'").status == 0) return candidate;

@@ -31,7 +31,7 @@ using testing::SampleCapture;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
 
-/// Every file below `folder` with its content.
+/// Returns every file below `folder` with its content.
 std::map<std::string, std::string> contents_of(const std::filesystem::path& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -48,7 +48,8 @@ class CaptureResumeTest : public ::testing::Test {
     path_ = folder_ / "capture.h5";
   }
 
-  /// Equal bytes, not only equal numbers: nothing in the files depends on the time or the process.
+  /// Expects identical bytes, not only equal numbers: nothing in the files depends on the time or
+  /// the process.
   void expect_same_as_undisturbed() const {
     const auto expected = contents_of(undisturbed_.path());
     const auto found = contents_of(folder_.path());
@@ -66,7 +67,7 @@ class CaptureResumeTest : public ::testing::Test {
         [&] { const CaptureWriter writer(path_, plan, options); });
   }
 
-  /// Children are killed while they write one shard after the other.
+  /// Kills child processes while they write one shard after another.
   void kill_in_shards_and_resume() {
     for (const int shard : {0, 1, 2}) {
       const int status = run_in_child([&] {
@@ -85,7 +86,7 @@ class CaptureResumeTest : public ::testing::Test {
       });
       ASSERT_EQ(status, 128 + SIGKILL);
     }
-    // Killed children left their unfinished shards behind under names that nobody reads.
+    // Killed children left unfinished shards under temporary names.
     EXPECT_FALSE(exists(path_));
     resume();
     expect_same_as_undisturbed();

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using testing::SampleCapture;
 using testing::TemporaryFolder;
 
-/// Chunks of 1 KiB lie across shards and batches; 64 KiB hold a whole shard.
+/// Chunks of 1 KiB cross shards and batches; 64 KiB contain a whole shard.
 struct Case {
   const char* name;
   SampleCapture sample;
@@ -233,7 +233,7 @@ TEST(CaptureReaderTest, NamesWhatThereIs) {
 }
 
 TEST(CaptureReaderTest, ReadsWhatAnotherToolHasRepacked) {
-  // The same datasets contiguous, as h5repack -l CONTI writes them: no chunks to read directly.
+  // The same datasets contiguous, as written by h5repack -l CONTI: no chunks to read directly.
   const TemporaryFolder folder;
   const auto path = folder / "run.h5";
   SampleCapture sample;

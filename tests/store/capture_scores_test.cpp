@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log-likelihoods of sequences and what their tasks are, in captures with and without activations.
+// Log-likelihoods of sequences and properties of their tasks, in captures with and without
+// activations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

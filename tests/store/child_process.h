@@ -11,7 +11,7 @@ namespace lime::testing {
 ///         if it was killed.
 int run_in_child(const std::function<void()>& work);
 
-/// Runs several at the same time; the sum of what run_in_child() would return.
+/// Runs several functions concurrently; returns the sum of their run_in_child() values.
 int run_in_children(const std::vector<std::function<void()>>& works);
 
 }  // namespace lime::testing

@@ -17,7 +17,7 @@ namespace {
 
 class ChunkCacheTest : public ::testing::Test {
  protected:
-  /// Whether the chunk was kept; it is from now on, if it is small enough.
+  /// Returns true if the chunk was cached; caches it if it is small enough.
   bool has(const void* owner, std::size_t number, std::size_t size = 40) {
     bool is_kept = true;
     const ChunkCache::Chunk chunk = cache_.get({owner, number}, size, [&] {

@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Like the exponents and leading bits of activations: few values, but not one.
+/// Similar to the exponents and leading bits of activations: few values, but more than one.
 Bytes compressible(std::size_t size, std::uint64_t seed = 1) {
   Random random(seed);
   Bytes bytes(size);
@@ -34,7 +34,7 @@ Bytes noise(std::size_t size) {
   return bytes;
 }
 
-/// The chunk's bytes before its checksum, which is tested.
+/// Returns the chunk's bytes without its checksum, which is verified.
 std::span<const std::byte> content_of(const StoredChunk& chunk) {
   const auto content = std::span(chunk.bytes).first(chunk.bytes.size() - 4);
   EXPECT_EQ(fletcher32(content), chunk.checksum);
@@ -123,7 +123,7 @@ TEST(ChunkFiltersTest, ChangedStreamsNeverGiveMoreThanAChunk) {
     EXPECT_TRUE(std::all_of(planes.end() - 16, planes.end(),
                             [](std::byte b) { return b == std::byte{77}; }));
   }
-  // The rest is for Fletcher-32: Adler-32 alone is weak where values are small.
+  // The rest is detected by Fletcher-32: Adler-32 alone is weak for small values.
   EXPECT_GT(refused, 4900);
 }
 

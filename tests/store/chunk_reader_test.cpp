@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// A dataset of so many chunks that they are not listed but asked for one by one.
+/// A dataset with so many chunks that they are queried individually instead of listed.
 TEST(ChunkReaderTest, ReadsDatasetsOfVeryManyChunks) {
   const testing::TemporaryFolder folder;
   for (const auto& [storage, compression] :

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What a file of embeddings may say that it should not; as it stands, all is well.
+/// Template of an embeddings file with variants of invalid content; the default is valid.
 struct FileOfThree {
   std::string format = "lime-embeddings";
   int schema_version = 1;
@@ -70,7 +70,7 @@ TEST_F(EmbeddingsFileTest, EmbeddingsComeBackAsTheyWereWritten) {
   MatrixF points(6, 2);
   points << 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0.125F;
   written.layers = {{"hidden", 0, points, 0.5}, {"hidden", 3, 2.0F * points, 0.7}};
-  // Eleven, so that the order is that of numbers.
+  // Eleven, to test numeric order.
   std::vector<CaptureEmbeddings> all(11, written);
   all[10].label = "last";
   write_embeddings(path_, all);

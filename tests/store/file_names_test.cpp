@@ -43,8 +43,7 @@ TEST(CaptureNameTest, AHiddenCaptureIsReadAndVerified) {
   EXPECT_THAT(verify_capture(folder / ".hid.h5"), ::testing::IsEmpty());
 }
 
-/// Versions before 2026-11-22 left out what followed the last dot, whatever it was; the master
-/// names its shards.
+/// Versions before 2026-11-22 removed everything after the last dot; the master names its shards.
 TEST(CaptureNameTest, CapturesWithShardsUnderAnotherNameAreRead) {
   const testing::TemporaryFolder folder;
   const testing::SampleCapture sample;

@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-/// As HDF5's H5_checksum_fletcher32 has it, with a fold after every word.
+/// Naive version of HDF5's H5_checksum_fletcher32, with a fold after every word.
 std::uint32_t obvious_fletcher32(const std::vector<std::byte>& bytes) {
   std::uint32_t first = 0;
   std::uint32_t second = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that point out of themselves: tests/fuzz/make_corpus.py has made them.
+// Captures with references outside themselves, created by tests/fuzz/make_corpus.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ class HostileFileTest : public ::testing::Test {
     outside.commit();
   }
 
-  /// The capture of that name, beside whose folder lies what it points to.
+  /// Returns the capture of that name; the file that it references is next to its folder.
   fs::path place(const std::string& name) const {
     fs::path path = folder_ / "inside" / "capture.h5";
     fs::copy_file(testing::source_file("tests/fuzz/corpus/capture/" + name), path,
@@ -120,7 +120,7 @@ TEST_F(HostileFileTest, DataInAnotherFileIsRefused) {
 }
 
 TEST_F(HostileFileTest, FilterPluginIsNotLoaded) {
-  // HDF5 reads the path when it starts: effective where ctest gives this test its own process.
+  // HDF5 reads the path at startup: effective if ctest runs this test in a separate process.
   const fs::path mark = folder_ / "mark";
   ASSERT_EQ(::setenv("HDF5_PLUGIN_PATH", LIME_HOSTILE_FILTER_FOLDER, 1), 0);
   ASSERT_EQ(::setenv("LIME_HOSTILE_MARK", mark.c_str(), 1), 0);
@@ -133,8 +133,8 @@ TEST_F(HostileFileTest, FilterPluginIsNotLoaded) {
 }
 
 TEST_F(HostileFileTest, FilesAtWhichHdf5CrashesAreRefused) {
-  // Found by fuzzing, as they are or with their checksums put right; what HDF5 does with the others
-  // depends on what lies in memory.
+  // Found by fuzzing, unchanged or with repaired checksums; HDF5's behaviour on the others depends
+  // on the contents of memory.
   for (const char* const name : {"found-link-table", "found-null-read", "found-heap-attribute",
                                  "found-heap-size", "found-unlisted"}) {
     std::string file = testing::read_text(place(name));

@@ -42,7 +42,7 @@ def check_statistics(capture):
             data = capture["activations"][site][layer][:].astype(np.float64)
             count = group["count"][()]
             check(count == len(data), f"{group.name}: count is {count}, not {len(data)}")
-            # float16 activations are rounded after their statistics were taken.
+            # float16 activations are rounded after their statistics are computed.
             near = 1e-12 if capture.attrs["storage_dtype"] == "float32" else 1e-3
             check(np.allclose(group["mean"][:], data.mean(0), atol=near), f"{group.name}/mean")
             deviation = np.sqrt(group["m2"][:] / (count - 1))

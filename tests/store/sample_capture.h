@@ -9,7 +9,7 @@
 
 namespace lime::testing {
 
-/// A small capture whose every number follows from its place, so that tests know what to expect.
+/// A small capture whose values are functions of their position, so that tests know them.
 struct SampleCapture {
   int num_shards = 3;
   int sequences_per_shard = 4;
@@ -21,21 +21,21 @@ struct SampleCapture {
   std::uint64_t seed = 1;
 
   std::int64_t num_sequences() const { return std::int64_t{num_shards} * sequences_per_shard; }
-  /// Sequences have 3 to 20 rows; number 5 has none.
+  /// Sequences have 3 to 20 rows; sequence 5 has none.
   std::int64_t rows_of(std::int64_t sequence) const;
   std::int64_t num_rows() const;
 
   CapturePlan plan() const;
   RowTable rows(std::int64_t sequence) const;
   Sequence sequence(std::int64_t number) const;
-  /// [rows_of(sequence), dim], as it was handed to the writer.
+  /// Returns [rows_of(sequence), dim], as passed to the writer.
   MatrixF activations(std::size_t index, std::int64_t sequence) const;
-  /// All rows as a reader must return them, rounded to the type on disk.
+  /// Returns all rows as a reader must return them, rounded to the type on disk.
   MatrixF expected(std::size_t index) const;
 
   void write_shard(CaptureWriter& writer, int shard) const;
-  /// Writes the shards of one process that are missing, and the master if all are there.
-  /// @return what CaptureWriter::finish() returned.
+  /// Writes the missing shards of one process, and the master if all exist.
+  /// @return the value of CaptureWriter::finish().
   bool write(const std::filesystem::path& path, CaptureWriterOptions options = {}) const;
 };
 

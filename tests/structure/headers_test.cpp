@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// That every header compiles alone, without compiling each alone: a source that includes its own
-// header first proves it, but for what the precompiled headers bring along, and that is told from
-// the text. The headers without a source are compiled by the test HeadersCompileAlone.
+// Checks that every header compiles alone, without compiling each: a source that includes its own
+// header first proves it, except for what the precompiled headers provide, which is checked in the
+// text. The headers without a source are compiled by the test HeadersCompileAlone.
 
 #include <gtest/gtest.h>
 
@@ -23,14 +23,14 @@ using testing::include_lines;
 using testing::included_name;
 using testing::sources_below;
 
-/// A header of the standard library, and the names of std that need it.
+/// A header of the standard library, and the names of std that require it.
 struct Provider {
   const char* header;
   const char* names;
 };
 
-/// What our headers use of the headers that cmake/PrecompiledHeaders.cmake precompiles. A name that
-/// stands in several rows may come from any of these.
+/// Names that our headers use from the headers precompiled by cmake/PrecompiledHeaders.cmake. A
+/// name in several rows may come from any of these.
 constexpr Provider kProviders[] = {
     {"algorithm", "sort stable_sort min max clamp copy fill transform any_of all_of find find_if"},
     {"array", "array"},
@@ -65,7 +65,7 @@ constexpr Provider kProviders[] = {
     {"vector", "vector pair move forward initializer_list"},
 };
 
-/// Namespaces of precompiled libraries, and how the names of their headers begin.
+/// Namespaces of precompiled libraries, and the prefixes of their headers' names.
 const std::map<std::string, std::string>& library_headers() {
   static const std::map<std::string, std::string> headers = {
       {"Eigen", "Eigen/|Spectra/"}, {"fmt", "fmt/"},           {"nlohmann", "nlohmann/"},
@@ -73,7 +73,7 @@ const std::map<std::string, std::string>& library_headers() {
   return headers;
 }
 
-/// Header files of the standard library that declare std::`name`; empty if no row has it.
+/// Returns the standard library headers that declare std::`name`; empty if no row has it.
 std::set<std::string> headers_of(const std::string& name) {
   std::set<std::string> headers;
   for (const Provider& provider : kProviders) {
@@ -85,7 +85,7 @@ std::set<std::string> headers_of(const std::string& name) {
   return headers;
 }
 
-/// Names of all that `file` includes, also through headers of ours.
+/// Collects the names of all headers that `file` includes, also through our headers.
 void collect_includes(const fs::path& file, std::set<std::string>& names) {
   for (const std::string& line : include_lines(file)) {
     const std::string name = included_name(line);
@@ -95,7 +95,7 @@ void collect_includes(const fs::path& file, std::set<std::string>& names) {
   }
 }
 
-/// The text of a header without comments and string literals.
+/// Returns the text of a header without comments and string literals.
 std::string code_of(const fs::path& file) {
   static const std::regex not_code(R"(//[^\n]*|"(\\.|[^"\\\n])*")");
   return std::regex_replace(testing::read_text(file), not_code, "");

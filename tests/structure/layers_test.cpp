@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 using testing::include_lines;
 using testing::sources_below;
 
-/// Who may include whom, besides itself and core: docs/architecture.md has the same table.
+/// Allowed includes of each module, besides itself and core: docs/architecture.md has the same
+/// table.
 const std::map<std::string, std::set<std::string>>& allowed_modules() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"core", {}},
@@ -36,13 +37,13 @@ const std::map<std::string, std::set<std::string>>& allowed_modules() {
   return table;
 }
 
-/// The window is no module of src: what it may include of those.
+/// Modules that the explorer, which is not in src, may include.
 const std::set<std::string>& explorer_modules() {
   static const std::set<std::string> modules = {"analysis", "viz", "checkpoint", "store", "core"};
   return modules;
 }
 
-/// Headers of libraries that stay behind one module's walls.
+/// Headers of libraries that only one module may include.
 struct Walled {
   std::string pattern;
   std::set<std::string> modules;

@@ -7,13 +7,13 @@
 
 namespace lime::testing {
 
-/// The headers and sources below `folder`, sorted.
+/// Returns the headers and sources below `folder`, sorted.
 std::vector<std::filesystem::path> sources_below(const std::filesystem::path& folder);
 
-/// The #include lines of `file`, in their order.
+/// Returns the #include lines of `file`, in order.
 std::vector<std::string> include_lines(const std::filesystem::path& file);
 
-/// What stands between the quotes or brackets of an #include line.
+/// Returns the text between the quotes or brackets of an #include line.
 std::string included_name(const std::string& include_line);
 
 }  // namespace lime::testing

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The functions of CUDA that liblime_cuda.so calls, on the processor and at once. Linked with the
-// module's own sources they show, where there is no GPU, that it hands matrices over as these
-// libraries read them: column by column, with their leading dimensions, and at the right places in
-// memory.
+// The CUDA functions that liblime_cuda.so calls, implemented synchronously on the CPU. Linked with
+// the module's sources they check, without a GPU, that it passes matrices as these libraries expect
+// them: column-major, with their leading dimensions and correct offsets.
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -24,7 +23,7 @@ using ConstMatrix = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 
 bool scalars_on_device = false;
 
-/// Full of NaN, so that nothing is read before it was written.
+/// Filled with NaN, to detect reads of uninitialised memory.
 cudaError_t allocate(void** pointer, std::size_t bytes) {
   *pointer = std::malloc(bytes);
   std::memset(*pointer, 0xff, bytes);
@@ -130,7 +129,7 @@ cusolverStatus_t cusolverDnXsyevBatched_bufferSize(cusolverDnHandle_t, cusolverD
                                                    std::int64_t, cudaDataType, const void*,
                                                    cudaDataType, std::size_t* on_device,
                                                    std::size_t* on_host, std::int64_t batch) {
-  // Less for many small matrices than for one large one of as many elements.
+  // Less for many small matrices than for one large one with the same number of elements.
   *on_device = static_cast<std::size_t>(n * n * 8 + batch);
   *on_host = static_cast<std::size_t>(n);
   return CUSOLVER_STATUS_SUCCESS;

@@ -25,7 +25,7 @@ static int is_below(int descriptor, const char* folder) {
   return strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/// Whether this call fails; sets errno then.
+/// Returns true if this call must fail; then sets errno.
 static int fails(const char* kind, int descriptor) {
   const char* const folder = getenv("LIME_FAIL_UNDER");
   const char* const call = getenv("LIME_FAIL_CALL");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A module of device_abi that computes on the processor, by the book: with it everything around a
-// GPU is tested where there is none. Environment variables make it a machine:
+// A module of device_abi with a reference implementation on the CPU, for testing the GPU code
+// without a GPU. Environment variables configure it:
 //
 //   LIME_FAKE_GPU_COUNT    number of GPUs; 1 if not set
 //   LIME_FAKE_GPU_FREE     bytes of free memory; 1 GiB if not set
 //   LIME_FAKE_GPU_VERSION  of the interface
-//   LIME_FAKE_GPU_FAULT    count, compute, third-compute, or eigenvalues (which are then wrong)
-//   LIME_FAKE_GPU_LOG      file to which a line is added for each batch
+//   LIME_FAKE_GPU_FAULT    count, compute, third-compute, or eigenvalues (wrong values)
+//   LIME_FAKE_GPU_LOG      file to which a line is appended for each batch
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace lime::device_abi {
 
-/// Rows travel when they are computed, as late as the interface allows.
+/// Rows are copied when they are computed, as late as the interface allows.
 struct Workspace {
   struct Slot {
     std::vector<float> rows;

@@ -7,7 +7,7 @@
 
 namespace lime::testing {
 
-/// The text of the `Exception` that `call` throws; empty if it throws nothing.
+/// Returns the message of the `Exception` that `call` throws; empty if it throws nothing.
 template <typename Exception = Error, typename Call>
 std::string refusal_of(const Call& call) {
   try {

@@ -5,7 +5,7 @@
 
 namespace lime::testing {
 
-/// Of all rows at once.
+/// Computes the statistics of all rows at once.
 inline RunningStatistics statistics_of(const ConstMatrixRef& rows) {
   RunningStatistics statistics;
   statistics.add(rows);

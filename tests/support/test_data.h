@@ -6,20 +6,21 @@
 
 namespace lime::testing {
 
-/// `path` below the folder of real checkpoints and texts: the environment variable LIME_TEST_DATA,
-/// else the CMake setting of that name (default ../shared). The file need not exist:
+/// Returns `path` in the folder of real checkpoints and texts: the environment variable
+/// LIME_TEST_DATA, else the CMake setting of that name (default ../shared). The file need not
+/// exist:
 ///
 ///   const auto folder = test_data("checkpoints/stories260k");
 ///   if (!exists(folder)) GTEST_SKIP() << skip_reason(folder);
 std::filesystem::path test_data(const std::string& path);
 
-/// One line that says what was looked for and how to set LIME_TEST_DATA.
+/// Returns one line with the missing path and how to set LIME_TEST_DATA.
 std::string skip_reason(const std::filesystem::path& missing);
 
-/// `path` below tests/golden, which is part of the repository.
+/// Returns `path` in tests/golden, which is part of the repository.
 std::filesystem::path golden_file(const std::string& path);
 
-/// `path` below the repository's root.
+/// Returns `path` in the repository's root.
 std::filesystem::path source_file(const std::string& path);
 
 /// A new, empty folder that is removed with this object.
@@ -37,11 +38,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Writes `content` to `path`, for tests of broken files.
+/// Writes `content` to `path`, for tests of invalid files.
 void write_text(const std::filesystem::path& path, const std::string& content);
 std::string read_text(const std::filesystem::path& path);
 
-/// Exit status and what was printed by a program.
+/// Exit status and output of a program.
 struct ProgramRun {
   int status = 0;
   std::string output;  ///< standard output

@@ -35,7 +35,7 @@ std::string utf8(unsigned code_point) {
   return {static_cast<char>(0xc0 | code_point >> 6), static_cast<char>(0x80 | (code_point & 0x3f))};
 }
 
-/// GPT-2's visible letter of each byte.
+/// Returns GPT-2's printable character for a byte.
 std::string letter_of(unsigned byte) {
   const auto is_visible = [](unsigned b) {
     return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255);

@@ -9,14 +9,14 @@
 
 namespace lime::testing {
 
-/// 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280 tokens.
+/// Returns 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280 tokens.
 ModelConfig tiny_config(DecoderKind decoder = DecoderKind::kLlama);
 
 /// Writes a checkpoint with random weights and a byte-level tokenizer.json into `folder`.
 ///
-/// The tokenizer's ids: 0 to 255 the bytes, 256 `<s>`, which it puts before every text, 257 `</s>`,
-/// then tokens for ` is`, ` are`, ` was` and ` were` and what they are merged from.
-/// @param weight_scale  of the random weights; large ones make large activations.
+/// The tokenizer's ids: 0 to 255 are the bytes, 256 is `<s>`, which it prepends to every text, 257
+/// is `</s>`, then tokens for ` is`, ` are`, ` was` and ` were` and their merge steps.
+/// @param weight_scale  scale of the random weights; large weights give large activations.
 void write_tiny_checkpoint(const std::filesystem::path& folder,
                            const ModelConfig& config = tiny_config(), double weight_scale = 0.2);
 
@@ -25,7 +25,7 @@ void write_tiny_checkpoint(const std::filesystem::path& folder,
 /// config.json.
 void move_to_released_layout(const std::filesystem::path& folder);
 
-/// Some English of about `num_words` words with the four forms of `to be` among them.
+/// Returns English text of about `num_words` words including the four forms of `to be`.
 std::string tiny_text(int num_words, std::uint64_t seed = 1);
 
 }  // namespace lime::testing

@@ -67,7 +67,7 @@ TEST(AdamWTest, RoutersHaveTheirOwnRateAndNoDecay) {
   router.mutable_grad() = at::ones({2, 4}, at::kDouble);
   matrix.mutable_grad() = at::ones({2, 4}, at::kDouble);
   optimizer.step(0.5);
-  // The first step of Adam has the size of the learning rate, whatever the gradient.
+  // The first step of Adam has the size of the learning rate, for any gradient.
   EXPECT_NEAR(router[0][0].item<double>(), 1.0 - 0.5 * 0.2, 1e-8);
   EXPECT_NEAR(matrix[0][0].item<double>(), 1.0 - 0.05 * 0.1 - 0.5 * 0.1, 1e-8);
 }
@@ -84,7 +84,7 @@ TEST(AdamWTest, MeasuresAllGradientsTogether) {
   EXPECT_EQ(optimizer.gradient_norm(), 0.0);
 }
 
-/// One pass over contiguous memory, or LibTorch's passes over a view: the same step.
+/// The CPU kernel on contiguous memory and LibTorch's passes over a view: the same step.
 TEST(AdamWTest, TakesTheSameStepByKernelAndByLibrary) {
   const auto stepped = [](bool contiguous) {
     const at::Tensor base = at::linspace(-1.0, 1.0, 9000, at::kDouble).view({90, 100});

@@ -62,8 +62,8 @@ TEST(ArithmeticExpressionTest, KnowsWhetherAllResultsAreExactAndInRange) {
     return ArithmeticExpression::parse(text).is_exact_within({0, 20});
   };
   EXPECT_TRUE(is_fine("18 + 2 - 20"));
-  EXPECT_FALSE(is_fine("18 + 3 - 20"));  // 21 on the way
-  EXPECT_FALSE(is_fine("3 - 4 + 5"));    // -1 on the way
+  EXPECT_FALSE(is_fine("18 + 3 - 20"));  // 21 as intermediate result
+  EXPECT_FALSE(is_fine("3 - 4 + 5"));    // -1 as intermediate result
   EXPECT_FALSE(is_fine("7 / 2"));
   EXPECT_FALSE(is_fine("7 / ( 2 - 2 )"));
   EXPECT_FALSE(is_fine("21"));

@@ -27,8 +27,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// Values of an expression whose k-th integer stands for an arbitrary real number, read by a plain
-/// recursive descent of its own: what two texts have to share to mean the same formula.
+/// Values of an expression whose k-th integer stands for an arbitrary real number, parsed by a
+/// simple recursive descent: two texts with equal values are the same formula.
 class RealValue {
  public:
   explicit RealValue(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -53,7 +53,7 @@ class RealValue {
   }
 
   double operand() {
-    // Numbers in no simple relation, so that different formulas have different values.
+    // Numbers without simple relations, so that different formulas have different values.
     if (next() != "(") return std::exp(std::sin(1.2345 * static_cast<double>(++integers_)));
     const double value = sum();
     next();
@@ -68,7 +68,7 @@ class RealValue {
   int integers_ = 0;
 };
 
-/// `words` without the pair of brackets that opens at `open`.
+/// Returns `words` without the pair of brackets that opens at `open`.
 std::vector<std::string> without_pair(std::vector<std::string> words, std::size_t open) {
   int depth = 0;
   std::size_t close = open;

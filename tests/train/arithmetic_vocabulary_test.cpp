@@ -82,7 +82,7 @@ TEST(ArithmeticVocabularyTest, ItsTokenizerFilesGiveTheSameIds) {
     const ArithmeticExpression expression = generator.draw(5, TaskSplit::kTest, i);
     const auto ids = tokenizer->encode(expression.solution(), {.add_special_tokens = true});
     auto expected = vocabulary.sequence(expression);
-    expected.pop_back();  // the tokenizer puts `<s>` in front, but no `</s>` behind
+    expected.pop_back();  // the tokenizer prepends `<s>`, but appends no `</s>`
     EXPECT_THAT(ids, ElementsAreArray(expected)) << expression.text();
     EXPECT_EQ(tokenizer->decode(ids), expression.solution());
   }

@@ -16,7 +16,7 @@ using ::testing::ThrowsMessage;
 
 constexpr std::int32_t kPad = 0;
 
-/// `count` sequences; the i-th is 1000 + i, then i % 7 + 1 tokens.
+/// Returns `count` sequences; the i-th is 1000 + i, then i % 7 + 1 tokens.
 std::vector<TokenSequence> sequences(int count) {
   std::vector<TokenSequence> all;
   for (int i = 0; i < count; ++i) {

@@ -113,7 +113,7 @@ TEST(ProsQaGeneratorTest, EveryProofHoldsAndTheOtherCandidateDoesNotFollow) {
     EXPECT_GE(problem.steps.size(), 3U);
     EXPECT_LE(problem.steps.size(), 6U);
 
-    // All that follows from the name, by brute force.
+    // All consequences of the name, by brute force.
     const auto words = prosqa_words(problem.question);
     const std::string name = problem.answer.substr(0, problem.answer.find(' '));
     std::set<std::string> known = {name};
@@ -149,7 +149,7 @@ TEST(ProsQaGeneratorTest, LeavesOutQuestionsOfOtherSpacing) {
   EXPECT_THROW(generator.draw_distinct(2, {}, stop.get_token()), Interrupted);
 }
 
-/// Means over problems that say how hard they are.
+/// Means over problems that measure their difficulty.
 struct Shape {
   double statements = 0.0;
   double steps = 0.0;
@@ -236,7 +236,7 @@ TEST_F(ProsQaRunTest, TrainsOnAFileAsOnTheSameProblemsDrawn) {
   TrainingSetup with_files = setup(folder_ / "read");
   EXPECT_EQ(*train_on_prosqa(data_, with_files).validation_loss, drawn);
 
-  // The run is not that of another file.
+  // The run does not match another file.
   write("train.json", ProsQaGenerator(4).draw_distinct(32));
   with_files.run.resume = true;
   EXPECT_THAT([&] { train_on_prosqa(data_, with_files); },

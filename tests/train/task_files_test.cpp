@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Samples that are numbers, and what was asked for.
+/// Samples that are numbers, with a record of the requests.
 class TaskFilesTest : public ::testing::Test {
  protected:
   TaskSamples<int> take() {

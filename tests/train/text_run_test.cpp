@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// Sentences from which a tokenizer can learn some hundred pieces.
+/// Returns sentences on which a tokenizer can train some hundred pieces.
 std::string made_up_text() {
   std::string text;
   for (int i = 0; i < 300; ++i) {

@@ -12,7 +12,7 @@
 
 namespace lime::testing {
 
-/// A decoder with two layers of width 16 that trains in milliseconds.
+/// Returns a decoder with two layers of width 16 that trains in milliseconds.
 ModelConfig tiny_config(DecoderKind decoder);
 
 /// A run on the Arithmetic Expression Task.
@@ -21,16 +21,16 @@ struct TinyRun {
   TrainingSetup setup;
 };
 
-/// A run of a few steps on expressions of two operands, into `folder`.
+/// Returns a run of a few steps on expressions of two operands, into `folder`.
 TinyRun tiny_run(const std::filesystem::path& folder);
 
 TrainingOutcome train(const TinyRun& run, const ProgressFn& on_progress = {},
                       std::stop_token stop = {});
 
-/// A few steps with a model of tiny_config()'s size, into `folder`; for any task.
+/// Returns a run of a few steps with a model of tiny_config()'s size, into `folder`; for any task.
 TrainingSetup tiny_setup(const std::filesystem::path& folder);
 
-/// The lines of a run's log with this `event`.
+/// Returns the lines of a run's log with this `event`.
 std::vector<Json> log_lines(const std::filesystem::path& folder, const std::string& event);
 
 }  // namespace lime::testing

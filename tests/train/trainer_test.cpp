@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// Five sequences over the vocabulary of tiny_config(), of different lengths.
+/// Returns five sequences over the vocabulary of tiny_config(), of different lengths.
 std::vector<TokenSequence> few_sequences() {
   return {{{1, 5, 9, 4, 2}, 1},
           {{1, 6, 3, 2}, 1},
@@ -43,9 +43,9 @@ TEST_P(TrainerTest, LearnsAFewSequencesByHeart) {
   SequenceBatches data(few_sequences(), {.batch_size = 5});
   Trainer trainer(decoder, data, quick_options(200));
   const double first = trainer.step().loss;
-  EXPECT_NEAR(first, std::log(30.0), 0.5);  // nothing is known yet: uniform over 30 tokens
+  EXPECT_NEAR(first, std::log(30.0), 0.5);  // untrained: uniform over 30 tokens
   while (trainer.steps_done() < 199) trainer.step();
-  // What follows <s> stays uncertain: five sequences, -log(1/5) at one of 20 targets.
+  // The token after <s> stays uncertain: five sequences, -log(1/5) at one of 20 targets.
   const double least = 5 * std::log(5.0) / 20;
   EXPECT_NEAR(trainer.step().loss, least, 0.01);
 

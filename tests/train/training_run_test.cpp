@@ -30,7 +30,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// Loss and gradient norm of each step, as they stand in the log.
+/// Returns loss and gradient norm of each step, as in the log.
 std::map<std::int64_t, std::pair<double, double>> steps_of(const fs::path& folder) {
   std::map<std::int64_t, std::pair<double, double>> steps;
   for (const Json& line : testing::log_lines(folder, "step")) {
@@ -251,7 +251,7 @@ TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
   EXPECT_EQ(testing::log_lines(folder, "save").size(), 1U);
 }
 
-/// Held-out data that takes its time.
+/// Held-out data that is slow to read.
 class SlowBatches final : public BatchSource {
  public:
   static constexpr std::chrono::milliseconds kPause{200};
@@ -266,7 +266,7 @@ class SlowBatches final : public BatchSource {
   SequenceBatches batches_{{{{1, 5, 9, 4, 2}, 1}}, {.batch_size = 1}};
 };
 
-/// Held-out data during whose first batch somebody asks for a stop, once.
+/// Held-out data that requests a stop during its first batch, once.
 class StoppingBatches final : public BatchSource {
  public:
   explicit StoppingBatches(std::stop_source stop) : stop_(std::move(stop)) {}
@@ -326,7 +326,7 @@ TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
   EXPECT_LT(outcome.seconds, std::chrono::duration<double>(12 * SlowBatches::kPause).count());
   EXPECT_THAT(note, HasSubstr(" tokens/s"));
 
-  // Seven tokens in, of which five have a target, in each step.
+  // Seven input tokens, of which five have a target, in each step.
   const Json last = testing::log_lines(folder / "model", "step").back();
   EXPECT_EQ(last["step"], 12);
   const double seconds = last["seconds"];

@@ -6,7 +6,7 @@
 namespace lime {
 namespace {
 
-/// Labels of the ticks between `low` and `high`, joined by blanks; powers as "1e+06".
+/// Returns the labels of the ticks between `low` and `high`, joined by spaces; powers as "1e+06".
 std::string labels_of(QCPAxisTicker& ticker, double low, double high) {
   QVector<double> ticks;
   QVector<QString> labels;

@@ -30,7 +30,7 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
     return std::get<TablePanel>(figure.panels.at(0).content).rows.at(0).at(1);
   };
   const Figure all = table_of({}, {});
-  // 0.58 and 0, 2, 4, 6 per cent over the layers, whose deviation is the root of 5.
+  // 0.58 and 0, 2, 4, 6 per cent over the layers, with deviation sqrt(5).
   EXPECT_EQ(first_cell(all), "61.0 \xC2\xB1 2.2");
   EXPECT_EQ(
       all.note,

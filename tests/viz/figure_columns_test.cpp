@@ -67,7 +67,7 @@ TEST(FigureColumnsTest, ManyLayersHaveRoundTicks) {
   EXPECT_EQ(ticks[1].label, "20");
   const Figure heads =
       make_figure(std::vector<FigureSource>{sample_router(20, 2)}, {.kind = "router-heads"});
-  // Labels stand at the edges of the sheet only.
+  // Labels are only at the outer edges.
   EXPECT_EQ(heads.panels.at(0).x.label, "");
   EXPECT_EQ(heads.panels.at(0).y.label, "head");
   EXPECT_EQ(heads.panels.at(1).y.label, "");

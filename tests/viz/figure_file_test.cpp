@@ -100,7 +100,7 @@ TEST_F(FigureFileTest, LongLabelsFindRoom) {
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
   const auto path = write("long.png", figure, {.size = "80"});
   const QImage image(QString::fromStdString(path.string()));
-  // The legend takes two lines, and ends before the frame does.
+  // The legend needs two lines, and ends before the frame does.
   const auto short_path = write("short.png", entropy_, {.size = "80"});
   EXPECT_GT(image.height(), QImage(QString::fromStdString(short_path.string())).height());
   for (int y = 0; y < image.height(); ++y) {
@@ -125,7 +125,7 @@ TEST_F(FigureFileTest, TokensHaveTheirTextsWhereThePanelHasRoom) {
   const auto svg = [&](const std::string& stem, const std::string& size) {
     return content_of(write("tokens.svg", pattern_of_tokens(stem), {.size = size}));
   };
-  const std::string turned = "matrix(0,-1";  // as the label of the queries is
+  const std::string turned = "matrix(0,-1";  // like the label of the queries
   for (const auto& [stem, num_turned] : {std::pair("t", 1), std::pair("a token of ", 21)}) {
     const std::string page = svg(stem, "a4-page");
     EXPECT_EQ(count_of(page, fmt::format(">{}19</text>", stem)), 2);
@@ -223,7 +223,7 @@ TEST_F(FigureFileTest, OptionsOfStyleAreFollowed) {
               HasSubstr(hex(map_colour(MapPalette::kCividis, 0.5))));
 }
 
-/// Zero-shot accuracies of `models` models on as many tasks as BLiMP has.
+/// Zero-shot accuracies of `models` models on the tasks of BLiMP.
 Figure bars_of_tasks(int models) {
   FigureSource source = testing::sample_blimp(0);
   const Json all = source.results.rows.front();
@@ -284,7 +284,7 @@ TEST_F(FigureFileTest, BarsOfRoutersHaveALineEach) {
         QString::fromStdString(write("routers.png", figure, {.size = size, .dpi = 254}).string()));
     EXPECT_GT(image.height() / 10.0, 1.2 * kRouters * kLine) << size;
   }
-  // Half a column each, less the names.
+  // Half a column each, minus the names.
   EXPECT_THAT(figure_to_pgfplots(figure, {.size = "acl-column"}),
               HasSubstr("width=23.1mm, height=117.6mm"));
 }

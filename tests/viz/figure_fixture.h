@@ -15,8 +15,8 @@
 
 namespace lime::testing {
 
-/// A test that draws: with Qt, the font that figures use, and a folder of its own, which stays, so
-/// that what was drawn can be looked at.
+/// A drawing test: with Qt, the font of the figures, and a separate folder, which is kept so that
+/// the figures can be inspected.
 class FigureFixture : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -33,11 +33,11 @@ TEST(FigureOptionsTest, RefusesOptionsThatTheFigureDoesNotRead) {
   EXPECT_THAT(
       figure_refusal({testing::sample_attention_heads()}, {.measure = {"entropy", "distance"}}),
       HasSubstr("measure: attention-heads shows one of them, got entropy,distance"));
-  // Where the usual figure has nothing to show, the next one may have the option.
+  // If the default figure is empty, the next one may accept the option.
   EXPECT_EQ(figure_refusal({testing::sample_attention_heads()}, {.measure = {"first_share"}}), "");
 }
 
-/// Options of which each differs from its default.
+/// Options that all differ from their defaults.
 FigureOptions all_changed() {
   return {.kind = "x",
           .site = {"x"},

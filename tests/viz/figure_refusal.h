@@ -10,7 +10,7 @@
 
 namespace lime::testing {
 
-/// What make_figure() says against `options` of `sources`; empty if it makes the figure.
+/// Returns the error of make_figure() for `options` of `sources`; empty on success.
 inline std::string figure_refusal(const std::vector<FigureSource>& sources,
                                   const FigureOptions& options = {}) {
   return refusal_of<InvalidArgument>([&] { make_figure(sources, options); });

@@ -111,10 +111,10 @@ TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
   const SourceCloud& cloud = source.clouds[0];
   EXPECT_EQ(cloud.layer, 2);
   EXPECT_EQ(cloud.y, (std::vector<float>{2, 4, 6}));
-  // Classes without points are left out.
+  // Empty classes are omitted.
   EXPECT_EQ(cloud.class_names, (std::vector<std::string>{" is", " was"}));
   EXPECT_EQ(cloud.classes, (std::vector<int>{1, 0, 1}));
-  // Points of no class are a class of their own.
+  // Unlabelled points form a separate class.
   EXPECT_EQ(source.clouds[1].class_names, (std::vector<std::string>{" was", "other"}));
   EXPECT_EQ(source.clouds[1].classes, (std::vector<int>{0, 1, 0}));
 }

@@ -24,7 +24,7 @@ TEST(FigureTextTest, LatexSaysWhatLettersMeanToIt) {
   EXPECT_THAT(
       tex, HasSubstr("LIMe $-$ LLaMA; error bars: paired 95 \\% intervals; * p \\textless{} 0.05"));
   EXPECT_THAT(tex, HasSubstr("{***}"));
-  // LaTeX knows no letters beyond ASCII unless told.
+  // LaTeX does not support letters beyond ASCII by default.
   EXPECT_TRUE(std::all_of(tex.begin(), tex.end(), [](char c) { return c > 0; }));
 }
 

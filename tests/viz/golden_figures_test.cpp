@@ -12,7 +12,7 @@
 #include "viz/figure_fixture.h"
 #include "viz/sample_results.h"
 
-// Pictures as they should be lie in tests/golden/figures; LIME_UPDATE_GOLDENS=1 writes them anew.
+// Expected images are in tests/golden/figures; LIME_UPDATE_GOLDENS=1 rewrites them.
 
 namespace lime {
 namespace {
@@ -59,12 +59,12 @@ std::vector<GoldenFigure> golden_figures() {
   };
 }
 
-/// How far two pictures are apart. Renderers of fonts differ between machines by shades at the
-/// edges of letters and by less than a pixel of place; lines, areas and labels must be the same.
+/// Difference of two images. Font rendering differs between machines in the shades at the edges of
+/// letters and by less than a pixel in position; lines, areas and labels must be equal.
 struct PictureDifference {
   QImage picture;             ///< black where equal
-  double mean = 0.0;          ///< of the channels' absolute differences, of 255
-  double share_unlike = 0.0;  ///< pixels of which a channel differs by more than a third
+  double mean = 0.0;          ///< mean absolute channel difference, of 255
+  double share_unlike = 0.0;  ///< pixels with a channel difference of more than a third
 };
 
 PictureDifference difference_of(const QImage& a, const QImage& b) {
@@ -109,7 +109,7 @@ TEST_F(GoldenFiguresTest, PicturesAreAsTheyWere) {
     ASSERT_NEAR(now.height(), then.height(), 2);
     const QImage same_size = then.size() == now.size() ? then : then.scaled(now.size());
     const PictureDifference difference = difference_of(now, same_size);
-    // With other settings of fonts, text is wider and a panel begins a pixel elsewhere.
+    // With other font settings, text is wider and a panel begins a pixel elsewhere.
     const bool is_alike = difference.mean < 4.0 && difference.share_unlike < 0.01;
     if (is_alike) continue;
     const fs::path shown = folder_ / (golden.name + ".difference.png");

@@ -87,12 +87,12 @@ TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
   EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[0].content).curves.at(0).y[0], 2.0);
   EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[3].content).curves.at(1).y[0], 1.0);
   EXPECT_THAT(figure.note, ::testing::StartsWith("matrix-based entropy; bands: 95 %"));
-  // Titles with the name of a line beside them leave no room for two panels side by side.
+  // Titles with the name of a line next to them leave no room for two panels side by side.
   EXPECT_EQ(with_fitting_columns(figure, {}).columns, 2);
   EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
 }
 
-/// Entropies of one model as those of `preset`, with their order and unit.
+/// Entropies of one model for `preset`, with its order and unit.
 FigureSource entropy_of(const std::string& preset, double alpha, const std::string& unit,
                         const std::string& label = "LIMe") {
   FigureSource source = sample_entropy(3);

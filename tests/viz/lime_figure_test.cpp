@@ -39,7 +39,7 @@ class LimeFigureTest : public ::testing::Test {
                                 arguments);
   }
 
-  /// The one line of an unsuccessful run, which must leave nothing behind.
+  /// Returns the one-line error of a failed run, which must leave no files.
   std::string refusal(const std::string& arguments, int status) const {
     const std::ptrdiff_t before = count_files();
     const ProgramRun result = run(arguments);
@@ -194,7 +194,7 @@ TEST_F(LimeFigureTest, SaysSoWhereNoPermissionIsGiven) {
 }
 
 TEST_F(LimeFigureTest, SaysSoWhereNoSpaceIsLeft) {
-  // A limit on the size of files stands for a full disk.
+  // A file size limit simulates a full disk.
   const std::ptrdiff_t before = count_files();
   const ProgramRun result = testing::run_command("cd '" + folder_.path().string() +
                                                  "' && trap '' XFSZ && ulimit -f 1 && " LIME_FIGURE

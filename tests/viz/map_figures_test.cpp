@@ -22,9 +22,9 @@ TEST(MapFiguresTest, TheMeanMapIsALowerTriangle) {
   const std::vector<FigureSource> sources = {sample_router(4)};
   const Figure figure = make_figure(sources, {});
   const auto& map = std::get<MapPanel>(figure.panels.at(0).content);
-  // Layer 0 has nothing to choose from.
+  // Layer 0 has no other source.
   ASSERT_EQ(map.values.rows(), 3);
-  // Row 0 is drawn at the bottom: the last layer.
+  // Row 0 is at the bottom: the last layer.
   EXPECT_DOUBLE_EQ(map.values(0, 3), 0.25);
   EXPECT_DOUBLE_EQ(map.values(2, 0), 0.5);
   EXPECT_TRUE(std::isnan(map.values(2, 2)));

@@ -9,7 +9,7 @@
 namespace lime {
 namespace {
 
-/// Patterns in 16 bits sum to 1 up to this.
+/// Tolerance of the sum of 16-bit patterns.
 constexpr double kSumTolerance = 0.01;
 constexpr auto kNumMeasures = static_cast<Eigen::Index>(kAttentionMeasures.size());
 
@@ -27,7 +27,7 @@ void check_attention(const VectorD& attention, double sum) {
   }
 }
 
-/// @param attention  of the last of its tokens, as query, to all of them
+/// @param attention  of the last token as query to all tokens
 void measure_query(const VectorD& attention, Eigen::Ref<Eigen::RowVectorXd> measures) {
   const Eigen::Index query = attention.size() - 1;
   check_attention(attention, attention.sum());
@@ -54,7 +54,7 @@ MatrixD attention_profile(const ConstMatrixRef& pattern) {
   MatrixD profile(pattern.rows(), kNumMeasures);
   Eigen::RowVectorXd measures(kNumMeasures);
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
-    // A vector of its own: sums over aligned memory have the same bits wherever the pattern lies.
+    // A separate vector: sums over aligned memory are bit-identical wherever the pattern is stored.
     const VectorD attention = pattern.row(q).head(q + 1).cast<double>();
     measure_query(attention, measures);
     profile.row(q) = measures;

@@ -12,11 +12,11 @@
 namespace lime {
 namespace {
 
-/// Sums closer than this, relative to the sum of magnitudes, are equal but for rounding.
+/// Sums closer than this, relative to the sum of magnitudes, are equal up to rounding.
 constexpr double kTie = 1e-12;
-/// 2^n of at most this n fits into the counter.
+/// Largest n for which 2^n fits into the counter.
 constexpr std::size_t kMostBits = 62;
-/// Stream of the sign flips, apart from those of the bootstrap (0, 1, ... resamples - 1).
+/// Random stream of the sign flips, separate from those of the bootstrap (0, 1, ... resamples - 1).
 constexpr std::uint64_t kFlipStream = std::uint64_t{1} << 63;
 
 std::vector<double> differences(std::span<const double> first, std::span<const double> second) {
@@ -29,7 +29,7 @@ std::vector<double> differences(std::span<const double> first, std::span<const d
   return values;
 }
 
-/// sum_i s_i d_i, where bit i of `words` says that s_i = -1.
+/// Returns sum_i s_i d_i, where bit i of `words` means s_i = -1.
 double flipped_sum(std::span<const double> values, std::span<const std::uint64_t> words) {
   double sum = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {

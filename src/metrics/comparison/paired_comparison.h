@@ -7,12 +7,12 @@
 
 namespace lime {
 
-/// How two paired samples are compared.
+/// Options of the comparison of two paired samples.
 struct PairedOptions {
-  /// Probability that the interval is meant to cover, in (0, 1).
+  /// Coverage probability of the interval, in (0, 1).
   double confidence = 0.95;
-  /// Bootstrap resamples, and random sign flips where there are too many to try all, in
-  /// [100, 10^7].
+  /// Number of bootstrap resamples, and of random sign flips if not all can be tried, in [100,
+  /// 10^7].
   std::int64_t resamples = 10000;
   std::uint64_t seed = 0;
 
@@ -20,44 +20,44 @@ struct PairedOptions {
   void validate() const;
 };
 
-/// How far apart two paired samples are, and how sure that is.
+/// Difference of two paired samples, with its uncertainty.
 struct PairedComparison {
   std::int64_t n = 0;
   double difference = 0.0;  ///< mean of second - first
   double std = 0.0;         ///< of the differences, ddof 0
-  double ci_low = 0.0;      ///< NaN where n < 2
+  double ci_low = 0.0;      ///< NaN if n < 2
   double ci_high = 0.0;     ///< likewise
   double p_value = 1.0;     ///< two-sided, in (0, 1]
-  bool exact = false;       ///< whether all 2^n sign flips were tried
+  bool exact = false;       ///< true if all 2^n sign flips were tried
 };
 
-/// Compares two samples whose values belong together one by one.
+/// Compares two paired samples.
 ///
 /// With d_i = second_i - first_i: the interval is the percentile bootstrap of mean(d) over the
-/// pairs, as summarize() has it. The p-value is that of the sign-flip test: if the two were
-/// exchangeable, each d_i would as well be -d_i, so it is the share of the sign choices s for which
+/// pairs, as in summarize(). The p-value is that of the sign-flip test: if the two were
+/// exchangeable, each d_i could equally be -d_i, so it is the fraction of the sign vectors s for
+/// which
 ///
 ///   |sum_i s_i d_i| >= |sum_i d_i|,
 ///
-/// of all 2^n of them where those are at most `resamples`, else of that many random ones, the
-/// observed one counted in: (1 + hits) / (1 + resamples). Sums that agree within 1e-12 of
-/// sum |d_i| count as equal. Low means that the difference is no accident of these pairs; with n
-/// pairs it cannot fall below 2^(1 - n).
+/// over all 2^n of them if those are at most `resamples`, else over that many random ones,
+/// including the observed one: (1 + hits) / (1 + resamples). Sums within 1e-12 of sum |d_i| count
+/// as equal. Low: the difference is unlikely to be due to chance; with n pairs the p-value is at
+/// least 2^(1 - n).
 ///
-/// Random flips depend on the seed and on n only, so that all layers of a model see the same.
+/// Random flips depend only on the seed and n, so they are the same for all layers of a model.
 /// @throws InvalidArgument  if the samples are empty, differ in number or are not finite.
 /// Source: Fisher (1935), The Design of Experiments, ch. 3; Phipson & Smyth (2010),
-/// doi:10.2202/1544-6115.1585 for the counted-in observation.
+/// doi:10.2202/1544-6115.1585 for including the observation.
 PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,
                                 const PairedOptions& options = {});
 
-/// Corrects p-values for having tested several times: the chance of a single false alarm among them
-/// stays below the level at which the corrected values are read.
+/// Corrects p-values for multiple testing (Holm-Bonferroni); controls the family-wise error rate.
 ///
 ///   adjusted_(k) = max_{j <= k} min(1, (m - j + 1) p_(j)),  p_(1) <= ... <= p_(m)
 ///
 /// @return  in the order of `p_values`.
-/// @throws InvalidArgument  if a value lies outside [0, 1].
+/// @throws InvalidArgument  if a value is outside [0, 1].
 /// Source: Holm (1979), Scandinavian Journal of Statistics 6.
 std::vector<double> holm_adjusted(std::span<const double> p_values);
 

@@ -32,15 +32,16 @@ LayerSizes layer_sizes(const DecoderShape& shape, Count layer) {
   return sizes;
 }
 
-/// Outputs that DenseFormer's weighted average after layer `layer` (from 0) reads: the embedding is
-/// number 0, this layer's output number layer + 1.
+/// Returns the number of outputs in DenseFormer's weighted average after layer `layer` (from 0):
+/// the embedding is output 0, this layer's output is layer + 1.
 Count dwa_sources(const DecoderShape& shape, Count layer) {
   const Count depth = layer + 1;
   if (depth % shape.dwa_period != 0) return 0;
   return depth / shape.dwa_dilation + 1;
 }
 
-/// Parameters of one Hyper-Connections module; a layer has two, around attention and MLP.
+/// Returns the parameters of one Hyper-Connections module; a layer has two, around attention and
+/// MLP.
 Count hyper_module_parameters(const DecoderShape& shape) {
   const Count rate = shape.hyper_rate;
   const Count statics = rate * (rate + 1) + rate;
@@ -48,7 +49,7 @@ Count hyper_module_parameters(const DecoderShape& shape) {
   return statics + (shape.hyper_dynamic ? dynamics : 0);
 }
 
-/// Buffered heads that one target head of a LIMe reads; layer 0 has no router.
+/// Returns the buffered heads that one target head of a LIMe reads; layer 0 has no router.
 Count routed_sources(const DecoderShape& shape, Count layer) {
   const CostedRouter& router = shape.router;
   if (layer == 0) return 0;
@@ -68,8 +69,8 @@ Count router_parameters(const DecoderShape& shape, Count layer) {
   return heads * sources * (shape.router.per_dimension ? shape.head_dim : 1);
 }
 
-/// Operations per token: the product of weights with keys and with values, and for a dynamic router
-/// its queries, their products with the keys, scaling and softmax.
+/// Returns the operations per token: the product of weights with keys and with values, and for a
+/// dynamic router its queries, their products with the keys, scaling and softmax.
 double router_operations(const DecoderShape& shape, Count layer) {
   const double key_value_width = double(shape.num_key_value_heads * shape.head_dim);
   const double sources = double(routed_sources(shape, layer));
@@ -104,8 +105,9 @@ Count mixing_parameters(const DecoderShape& shape) {
   return total;
 }
 
-/// Operations of one Hyper-Connections module per token: norm without gain over all streams, the
-/// dynamic weights, mixing the streams before the layer and adding its output to each of them.
+/// Returns the operations of one Hyper-Connections module per token: norm without gain over all
+/// streams, the dynamic weights, mixing the streams before the layer and adding its output to each
+/// of them.
 double hyper_module_operations(const DecoderShape& shape) {
   const double rate = double(shape.hyper_rate);
   const double streams = rate * double(shape.hidden_size);
@@ -115,7 +117,7 @@ double hyper_module_operations(const DecoderShape& shape) {
   return dynamic + width_connection + depth_connection;
 }
 
-/// Operations per token that combine layers or streams.
+/// Returns the operations per token that combine layers or streams.
 double mixing_operations(const DecoderShape& shape) {
   const double key_value_width = double(shape.num_key_value_heads * shape.head_dim);
   double total = 0.0;
@@ -141,7 +143,7 @@ double mixing_operations(const DecoderShape& shape) {
   return total;
 }
 
-/// Norms, rotary embedding, SwiGLU and residual sums, per token.
+/// Returns the operations of norms, rotary embedding, SwiGLU and residual sums, per token.
 double elementwise_operations(const DecoderShape& shape) {
   const bool hyper = shape.decoder == CostedDecoder::kHyperConnections;
   const double width = double(shape.hidden_size);
@@ -156,8 +158,8 @@ double elementwise_operations(const DecoderShape& shape) {
   return layers * (layer_norms + rotary + swiglu + residual) + norm + gain;
 }
 
-/// Numbers in the keys and values of all layers. SVFormer keeps the values of layer 0 only, which
-/// every layer reads.
+/// Returns the number of keys and values of all layers. SVFormer stores only the values of layer 0,
+/// which every layer reads.
 Count cache_elements(const DecoderShape& shape, Count num_tokens) {
   Count positions = 0;
   for (Count layer = 0; layer < shape.num_hidden_layers; ++layer) {

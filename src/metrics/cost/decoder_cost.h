@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// The decoders whose cost is known in closed form.
+/// Decoders with a closed-form cost.
 enum class CostedDecoder { kLlama, kLime, kDenseFormer, kHyperConnections, kResFormer, kSvFormer };
 
 template <>
@@ -26,10 +26,10 @@ struct EnumNames<CostedDecoder> {
   }};
 };
 
-/// What a LIMe's routers read, and how.
+/// Configuration of a LIMe's routers.
 struct CostedRouter {
   /// Layers that the router of each layer reads, itself included, [num_hidden_layers]; empty: all
-  /// up to its own.
+  /// layers up to its own.
   std::vector<std::int64_t> layers_read = {};
   bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
   bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
@@ -37,7 +37,7 @@ struct CostedRouter {
   bool has_parameters = true;  ///< false: fixed averages
 };
 
-/// The sizes that decide what a decoder costs; names as in config.json.
+/// Sizes that determine the cost of a decoder; names as in config.json.
 struct DecoderShape {
   CostedDecoder decoder = CostedDecoder::kLlama;
   std::int64_t vocab_size = 0;
@@ -60,20 +60,20 @@ struct DecoderShape {
   /// input.
   std::int64_t hyper_rate = 4;
   bool hyper_dynamic = true;
-  /// Positions that the cache of each layer keeps at most (a sliding window), [num_hidden_layers];
-  /// 0, or an empty list: all of them. Operations do not depend on it: the paper's code counts
-  /// every product of a query with a key.
+  /// Maximum number of positions in the cache of each layer (a sliding window),
+  /// [num_hidden_layers]; 0, or an empty list: unlimited. Does not affect the operations: the
+  /// paper's code counts every product of a query with a key.
   std::vector<std::int64_t> cached_positions = {};
 
-  /// @throws InvalidArgument that names the first size at fault.
+  /// @throws InvalidArgument  naming the first invalid size.
   void validate() const;
 };
 
-/// What one decoder costs.
+/// Cost of one decoder.
 struct DecoderCost {
   std::int64_t parameters = 0;
-  std::int64_t router_parameters = 0;  ///< of them: weights that mix layers or streams
-  /// Operations of one forward pass over the sequence, logits included, and what they consist of.
+  std::int64_t router_parameters = 0;  ///< thereof weights that mix layers or streams
+  /// Operations of one forward pass over the sequence, logits included, and their breakdown.
   double multiply_accumulates = 0.0;
   double linear = 0.0;              ///< projections, feed-forward and output layer
   double attention = 0.0;           ///< scaled dot products and softmax
@@ -83,10 +83,10 @@ struct DecoderCost {
   std::int64_t cache_elements = 0;  ///< numbers in the key-value cache after the sequence
 };
 
-/// Counts parameters and operations of a forward pass over one sequence.
+/// Computes the parameters and operations of a forward pass over one sequence.
 ///
-/// Operations are counted as the LIMe paper's code does (utils/flops_counter.py over fvcore): a
-/// matrix product counts output elements times the inner dimension, that is multiply-accumulates;
+/// Operations are counted as in the LIMe paper's code (utils/flops_counter.py over fvcore): a
+/// matrix product counts output elements times the inner dimension, i.e. multiply-accumulates;
 /// scaled dot-product attention 4 H T^2 D + 3 H T^2; SiLU, sum, product, negation and softmax 1 per
 /// output element, square 2, reciprocal root 6, mean 1 per input element; the embedding 0.
 ///

@@ -26,7 +26,7 @@ const device_abi::Module* load_module(const fs::path& path) {
         "(nvcc, cuBLAS, cuSOLVER) and build again, or use --device cpu",
         path.string());
   }
-  // Never closed: CUDA's libraries clean up behind themselves when the process ends.
+  // Never closed: CUDA's libraries clean up when the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw IoError(

@@ -13,40 +13,40 @@
 
 namespace lime {
 
-/// Where a metric is computed, as `--device` names it.
+/// Device of a metric, as given to `--device`.
 struct DeviceName {
   bool is_gpu = false;
-  std::optional<int> index = std::nullopt;  ///< of the GPU, where it is given
+  std::optional<int> index = std::nullopt;  ///< of the GPU, if given
 
-  /// "cpu", "cuda" or "cuda:N". @throws InvalidArgument
+  /// Parses "cpu", "cuda" or "cuda:N". @throws InvalidArgument
   static DeviceName parse(const std::string& text);
 };
 
-/// `../lib/lime/liblime_cuda.so` seen from the running program, in the build folder and when
-/// installed; or what the environment variable LIME_GPU_MODULE names, for tests.
+/// Returns the path of `../lib/lime/liblime_cuda.so` relative to the running program, in the build
+/// folder and when installed; or the value of the environment variable LIME_GPU_MODULE, for tests.
 std::filesystem::path gpu_module_path();
 
-/// A GPU, reached through a module that is loaded when the first is asked for: programs start where
-/// CUDA is not installed.
+/// A GPU, accessed through a module that is loaded on first use: programs start without CUDA.
 class Gpu {
  public:
-  /// @param name       a GPU; without index that of `neighbour`.
-  /// @param neighbour  number of this process among those of the machine, which go round its GPUs.
-  /// @throws IoError          if there is no module, it cannot be loaded, is of another version
-  ///                          or finds no GPU.
+  /// @param name       a GPU; without index selected by `neighbour`.
+  /// @param neighbour  local rank: index of this process on the machine, assigned to its GPUs in
+  ///                   turn.
+  /// @throws IoError          if the module is missing, cannot be loaded, has another version or
+  ///         finds no GPU.
   /// @throws InvalidArgument  if the machine has no GPU of that index.
   explicit Gpu(const DeviceName& name, int neighbour = 0,
                const std::filesystem::path& module = gpu_module_path());
 
-  /// "cuda:0 (NVIDIA H200)"
+  /// Returns the index and the model, "cuda:0 (NVIDIA H200)".
   const std::string& name() const { return name_; }
-  /// Bytes of its memory that nobody holds now.
+  /// Returns the bytes of its memory that are free now.
   std::int64_t free_bytes() const;
 
  private:
   friend class GramWorkspace;
   device_abi::DeviceInfo info() const;
-  /// @throws IoError  with the module's line, unless `status` is kOk.
+  /// @throws IoError  with the module's error message, unless `status` is kOk.
   void check(device_abi::Status status) const;
 
   const device_abi::Module* module_;
@@ -54,19 +54,18 @@ class Gpu {
   std::string name_;
 };
 
-/// Memory on a GPU and pinned memory beside it, for spectra of Gram matrices; module_abi.h says how
-/// its slots are used. rows() and upload() are thread-safe for different slots.
+/// GPU memory with pinned host memory for spectra of Gram matrices; module_abi.h documents its
+/// slots. rows() and upload() are thread-safe for different slots.
 class GramWorkspace {
  public:
-  /// @param plan  its device is that of `gpu`; the batch is halved until the GPU's memory is
-  /// enough.
-  /// @throws IoError  if it is not for a batch of one; says what was needed and what is free.
+  /// @param plan  for the device of `gpu`; the batch is halved until it fits into GPU memory.
+  /// @throws IoError  if a batch of one does not fit; reports the required and the free memory.
   GramWorkspace(const Gpu& gpu, device_abi::Plan plan);
 
-  /// Sequences that one call of compute() takes; there are twice as many slots.
+  /// Returns the number of sequences per call of compute(); there are twice as many slots.
   std::int64_t batch() const { return plan_.batch; }
 
-  /// The pinned memory of a slot. @param count  floats, <= max_elements
+  /// Returns the pinned memory of a slot. @param count  floats, <= max_elements
   std::span<float> rows(std::int64_t slot, std::int64_t count) const;
   /// @throws IoError
   void upload(std::int64_t slot, const device_abi::Rows& rows) const;

@@ -97,7 +97,7 @@ void EntropyCalculator::begin_all(PendingEntropy& pending) {
   eigenvalues_.reduce(gram_, pending.tridiagonal);
 }
 
-/// Orders 2, 3 and 4 from tr(K^2) = <K, K>, tr(K^3) = <K^2, K>, tr(K^4) = <K^2, K^2>.
+/// Computes orders 2, 3 and 4 from tr(K^2) = <K, K>, tr(K^3) = <K^2, K>, tr(K^4) = <K^2, K^2>.
 std::vector<double> EntropyCalculator::entropies_without_eigenvalues(double trace) {
   if (std::any_of(orders_.begin(), orders_.end(), [](double alpha) { return alpha > 2.0; })) {
     gram_builder_.square(gram_, squared_gram_);
@@ -112,7 +112,7 @@ std::vector<double> EntropyCalculator::entropies_without_eigenvalues(double trac
   return entropies;
 }
 
-/// The eigenvalues stand where the diagonal was.
+/// Uses the eigenvalues, which have replaced the diagonal.
 std::vector<double> EntropyCalculator::entropies_of(const PendingEntropy& pending) const {
   return lime::entropies_of({.num_tokens = pending.num_tokens,
                              .dim = pending.dim,

@@ -17,44 +17,44 @@
 
 namespace lime {
 
-/// The entropies of one sequence in the unit of the preset, one per order.
+/// The entropies of one sequence in the preset's unit, one per order.
 struct SequenceEntropy {
   std::vector<double> values;  ///< with top_k the middle of the bounds
   std::vector<double> lower;   ///< with top_k only
   std::vector<double> upper;   ///< with top_k only
-  double left_out = 0.0;       ///< with top_k: part of the trace that is not accounted for
+  double left_out = 0.0;       ///< with top_k: fraction of the trace in the other eigenvalues
 };
 
-/// A sequence whose Gram matrix has been reduced, and whose entropies wait for eigenvalues.
+/// A sequence with a reduced Gram matrix, whose entropies still need eigenvalues.
 struct PendingEntropy {
   std::int64_t num_tokens = 0;
   std::int64_t dim = 0;
   double trace = 0.0;
   double squared_norm = 0.0;        ///< of the clamped Gram matrix, layer-by-layer only
-  linalg::Tridiagonal tridiagonal;  ///< empty where no eigenvalues are waited for
-  SequenceEntropy entropy;          ///< in nats, complete where none are
+  linalg::Tridiagonal tridiagonal;  ///< empty if no eigenvalues are needed
+  SequenceEntropy entropy;          ///< in nats, complete if none are needed
 };
 
-/// Computes the entropies of one sequence after another in the same memory.
+/// Computes the entropies of sequences one by one in reused memory.
 ///
 /// Not thread-safe: one object per thread. Everything runs on the calling thread, in an order that
-/// depends on the sequence only.
+/// depends only on the sequence.
 class EntropyCalculator {
  public:
   /// @param standardization  needed by the preset lime-code, ignored by the others.
-  /// @throws InvalidArgument  if the options are unfit or the standardization is missing.
+  /// @throws InvalidArgument  if the options are invalid or the standardization is missing.
   EntropyCalculator(const EntropyOptions& options,
                     const std::optional<Standardization>& standardization);
 
-  /// @param rows  representations, [num_tokens, dim], with no shift or scale of their own.
+  /// @param rows  representations, [num_tokens, dim], without shift or scale.
   /// @throws InvalidArgument  if they are empty, all zero after the preset's preprocessing, or not
-  ///                          finite; names the first token and dimension.
+  ///         finite; names the first token and dimension.
   template <typename Scalar>
   SequenceEntropy compute(linalg::AffineRows<Scalar> rows);
 
-  /// compute() in two parts: everything but the eigenvalues of a tridiagonal matrix, and these,
-  /// which take little longer for linalg::kLanes sequences than for one. Which sequences are
-  /// finished together changes no bit.
+  /// Splits compute() into two parts: everything but the eigenvalues of a tridiagonal matrix, and
+  /// these, which take little longer for linalg::kLanes sequences than for one. Results are
+  /// bit-identical for any grouping of sequences.
   /// @throws as compute(); NumericalError  if eigenvalues do not converge.
   template <typename Scalar>
   PendingEntropy begin(linalg::AffineRows<Scalar> rows);

@@ -12,12 +12,12 @@
 
 namespace lime {
 
-/// Whose entropy is computed: the preprocessing, the default order and the unit of the result.
-/// docs/numerics.md has the formula and the source of each.
+/// Definition of the entropy: the preprocessing, the default order and the unit of the result.
+/// docs/numerics.md has the formula and source of each.
 enum class EntropyPreset {
-  kLimeCode,       ///< dimensions standardised over the data set; alpha 0.5; nats (the LIMe code)
-  kRaw,            ///< rows as they are; alpha 0.5; nats
-  kSeqVcr,         ///< rows as they are; alpha 1; nats (Seq-VCR, eq. 2)
+  kLimeCode,       ///< dimensions standardised over the dataset; alpha 0.5; nats (the LIMe code)
+  kRaw,            ///< unchanged rows; alpha 0.5; nats
+  kSeqVcr,         ///< unchanged rows; alpha 1; nats (Seq-VCR, eq. 2)
   kLayerByLayer,   ///< centred, unit rows, Gram matrix clamped at 0 element by element; alpha 1;
                    ///< divided by `normalization` (the Layer by Layer code)
   kMatrixEntropy,  ///< centred, unit rows; alpha 1; divided by ln(dim) (the Matrix-Entropy code)
@@ -25,7 +25,7 @@ enum class EntropyPreset {
                    ///< difference untrained - trained is Diff-eRank
 };
 
-/// What the preset layer-by-layer divides the entropy by; N tokens, D dimensions.
+/// Divisor of the entropy in the preset layer-by-layer; N tokens, D dimensions.
 enum class EntropyNormalization {
   kMaxEntropy,  ///< min(ln N, ln D)
   kLogN,
@@ -57,39 +57,41 @@ struct EnumNames<EntropyNormalization> {
   }};
 };
 
-/// What entropy to compute of each sequence.
+/// Options of the entropy of each sequence.
 struct EntropyOptions {
   EntropyPreset preset = EntropyPreset::kLimeCode;
-  /// Orders, each > 0, `inf` allowed; empty stands for the preset's own (0.5 or 1). One spectrum
-  /// serves them all.
+  /// Orders, each > 0, `inf` allowed; empty: the preset's default (0.5 or 1). All share one
+  /// spectrum.
   std::vector<double> alpha = {};
-  /// Only for the preset layer-by-layer; its own default is maxEntropy.
+  /// Only for the preset layer-by-layer; its default is maxEntropy.
   EntropyNormalization normalization = EntropyNormalization::kMaxEntropy;
-  /// Only this many leading eigenvalues, > 0, and from them bounds of the entropy; unset: all
+  /// Number of leading eigenvalues to compute, > 0, with bounds of the entropy; unset: all
   /// eigenvalues. Not for layer-by-layer, whose clamped matrix has negative eigenvalues.
   std::optional<std::int64_t> top_k = std::nullopt;
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range or at odds with another.
+  /// @throws InvalidArgument  naming the first field that is out of range or conflicts with
+  ///         another.
   void validate() const;
-  /// `alpha`, or the preset's own order where none is given.
+  /// Returns `alpha`, or the preset's default order if it is empty.
   std::vector<double> orders() const;
 };
 
-/// The preset's own order: 0.5 for lime-code and raw, 1 for the others.
+/// Returns the preset's default order: 0.5 for lime-code and raw, 1 for the others.
 double default_entropy_order(EntropyPreset preset);
-/// True for lime-code, which needs the data set's statistics.
+/// Returns true for lime-code, which needs the statistics of the dataset.
 bool needs_standardization(EntropyPreset preset);
-/// "nats"; "ratio" where the preset divides by a logarithm; "rank" for diff-erank.
+/// Returns "nats"; "ratio" if the preset divides by a logarithm; "rank" for diff-erank.
 std::string_view entropy_unit(const EntropyOptions& options);
 
-/// The largest value that `options` allow for a sequence of this shape, in the preset's own unit:
-/// ln min(tokens, dim) for those in nats, that over the divisor for those that divide,
-/// min(tokens, dim) for diff-erank.
+/// Returns the maximum under `options` for a sequence of this shape, in the preset's unit: ln
+/// min(tokens, dim) for presets in nats, divided by the divisor for those with one, min(tokens,
+/// dim) for diff-erank.
 /// @throws InvalidArgument  if the preset divides by the logarithm of 1.
 double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyOptions& options);
 
-/// An entropy in nats of a sequence of this shape in the preset's unit; increasing in `nats`.
+/// Converts an entropy in nats of a sequence of this shape to the preset's unit; increasing in
+/// `nats`.
 /// @throws InvalidArgument  if the preset divides by the logarithm of 1.
 double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
                       const EntropyOptions& options);

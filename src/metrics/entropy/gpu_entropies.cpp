@@ -14,14 +14,14 @@
 namespace lime {
 namespace {
 
-/// A batch larger than either gains nothing: by then a GPU has enough to do.
+/// Batches larger than either limit gain nothing: the GPU is already saturated.
 constexpr std::int64_t kMostSequences = 256;
 constexpr std::int64_t kMostStagingBytes = std::int64_t{512} << 20;
-/// Relative difference up to which sums over eigenvalues are those of their matrix; rounding makes
-/// about the size of the matrix times 1e-16.
+/// Relative tolerance of sums over eigenvalues; rounding errors are about the size of the matrix
+/// times 1e-16.
 constexpr double kSumTolerance = 1e-9;
 
-/// Bytes of the rows, and of what maps them, once as it is made and once pinned.
+/// Returns the bytes of the rows and their affine map, both pageable and pinned.
 std::int64_t slot_bytes(const SequenceExtent& extent) {
   return extent.max_elements * 4 + 2 * (2 * extent.max_dim + extent.max_tokens) * 8;
 }
@@ -46,8 +46,8 @@ device_abi::Plan plan_of(const EntropyOptions& options, const SequenceExtent& ex
           .max_size = extent.max_size};
 }
 
-/// The order in which sequences are computed: those with Gram matrices of equal size together, and
-/// of those as they lie in the file.
+/// Returns the order of computation: sequences with Gram matrices of equal size together, in file
+/// order.
 std::vector<std::int64_t> order_by_size(const SizedSequences& sequences) {
   std::vector<std::int64_t> order(sequences.num_tokens.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -59,8 +59,8 @@ std::vector<std::int64_t> order_by_size(const SizedSequences& sequences) {
   return order;
 }
 
-/// Refuses eigenvalues that cannot be those of the matrix: tr(K) = sum lambda_i and
-/// ||K||_F^2 = sum lambda_i^2.
+/// Rejects eigenvalues that do not match the matrix: tr(K) = sum lambda_i and ||K||_F^2 = sum
+/// lambda_i^2.
 void check_eigenvalues(const GramSpectrum& gram) {
   double sum = 0.0;
   double squares = 0.0;
@@ -78,7 +78,7 @@ void check_eigenvalues(const GramSpectrum& gram) {
       gram.trace, gram.squared_norm, sum, squares);
 }
 
-/// One sequence after another passes through it.
+/// Buffer that is reused by one sequence after another.
 struct Slot {
   std::int64_t index = 0;  ///< of the sequence
   linalg::AffineRows<float> rows;
@@ -108,7 +108,7 @@ class Pass {
 
   std::int64_t count() const { return static_cast<std::int64_t>(order_.size()); }
 
-  /// Reads the sequence at `place` of the order into its slot, and sends it off.
+  /// Reads the sequence at `place` of the order into its slot and uploads it.
   void read(std::int64_t place) {
     Slot& slot = slots_[slot_of(place)];
     slot.index = order_[static_cast<std::size_t>(place)];
@@ -133,7 +133,7 @@ class Pass {
                        .row_scale = slot.rows.row_scale});
   }
 
-  /// Computes the batch that starts at `place`, all of which has been read.
+  /// Computes the batch that starts at `place`, whose sequences have been read.
   void compute(std::int64_t place, std::int64_t count) {
     const std::size_t first = slot_of(place);
     const auto spectra = workspace_.compute(static_cast<std::int64_t>(first), count);
@@ -146,7 +146,7 @@ class Pass {
   SequenceEntropies take_result() { return std::move(result_); }
 
  private:
-  /// Batches take turns between the halves of the workspace.
+  /// Batches alternate between the halves of the workspace.
   std::size_t slot_of(std::int64_t place) const {
     return static_cast<std::size_t>(place % (2 * workspace_.batch()));
   }
@@ -218,7 +218,7 @@ SequenceEntropies GpuEntropies::compute(const SizedSequences& sequences,
                                         std::stop_token stop) {
   Pass pass(options_, workspace_, sequences, standardization);
   const std::int64_t count = pass.count();
-  // Of each step, the first item computes what the step before has read.
+  // In each step, the first item computes what the previous step read.
   for (std::int64_t place = 0; place < count + batch(); place += batch()) {
     const std::int64_t read = std::clamp<std::int64_t>(count - place, 0, batch());
     const std::int64_t before = std::max<std::int64_t>(0, place - batch());

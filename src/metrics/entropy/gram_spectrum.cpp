@@ -9,10 +9,10 @@
 namespace lime {
 namespace {
 
-/// As the Layer by Layer code does: negative elements of the Gram matrix became 0; of its
-/// eigenvalues the positive ones are divided by their own sum. Order 2 takes the squared Frobenius
-/// norm, but divides it by the squared size of the matrix, which is the squared trace only where
-/// the diagonal is 1: with more tokens than dimensions the value is low by 2 ln(N / D).
+/// Follows the Layer by Layer code: negative elements of the Gram matrix are set to 0; its positive
+/// eigenvalues are divided by their own sum. Order 2 uses the squared Frobenius norm, but divides
+/// it by the squared size of the matrix, which equals the squared trace only if the diagonal is 1:
+/// with more tokens than dimensions the value is low by 2 ln(N / D).
 std::vector<double> entropies_of_clamped(const GramSpectrum& gram,
                                          const std::vector<double>& orders) {
   std::vector<double> positive;

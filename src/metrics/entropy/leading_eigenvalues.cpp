@@ -8,13 +8,13 @@
 namespace lime {
 namespace {
 
-/// Relative residual of an eigenpair; the error of the eigenvalue is of its square.
+/// Relative residual of an eigenpair; the error of the eigenvalue is of the order of its square.
 constexpr double kTolerance = 1e-10;
-/// An eigenvalue that the second run finds may exceed the smallest one by its own error.
+/// Relative error by which an eigenvalue of the second run may exceed the smallest one.
 constexpr double kSlack = 1e-8;
 constexpr Eigen::Index kMaxRestarts = 300;
 
-/// x -> A A^T x - U diag(lambda) U^T x on the smaller side of Z, as Spectra calls it.
+/// Operator x -> A A^T x - U diag(lambda) U^T x on the smaller side of Z, for Spectra.
 class DeflatedGramProduct {
  public:
   using Scalar = double;
@@ -50,7 +50,7 @@ class DeflatedGramProduct {
 
 using Solver = Spectra::SymEigsSolver<DeflatedGramProduct>;
 
-/// Lanczos vectors to keep for `count` eigenvalues of a matrix of this size.
+/// Returns the number of Lanczos vectors for `count` eigenvalues of a matrix of this size.
 Eigen::Index subspace_size(Eigen::Index count, Eigen::Index size) {
   return std::min(size, std::max<Eigen::Index>(2 * count + 1, 20));
 }
@@ -66,7 +66,7 @@ bool converge(Solver& solver) {
 std::optional<std::vector<double>> leading_gram_eigenvalues(const MatrixD& rows,
                                                             std::int64_t count) {
   DeflatedGramProduct product(rows);
-  // Beyond half of the spectrum the full solution is the cheaper one.
+  // Beyond half of the spectrum the full solution is cheaper.
   if (2 * count >= product.rows()) return std::nullopt;
   Solver solver(product, count, subspace_size(count, product.rows()));
   if (!converge(solver)) return std::nullopt;

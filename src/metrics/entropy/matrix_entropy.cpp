@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// Orders so close to 1 take the form without cancellation; the LIMe code's 0.99 does not.
+/// Orders this close to 1 use the formula without cancellation; the LIMe code's 0.99 does not.
 constexpr double kNearOne = 1e-3;
 
 double largest_of(std::span<const double> eigenvalues) {
@@ -25,7 +25,7 @@ double largest_of(std::span<const double> eigenvalues) {
   return largest;
 }
 
-/// -sum p log p.
+/// Returns -sum p log p.
 double shannon_entropy(std::span<const double> eigenvalues, double trace) {
   double entropy = 0.0;
   for (const double value : eigenvalues) {
@@ -35,8 +35,8 @@ double shannon_entropy(std::span<const double> eigenvalues, double trace) {
   return entropy;
 }
 
-/// log(sum p^alpha) / (1 - alpha) with sum p^alpha = sum p + sum p (p^(alpha - 1) - 1). The sum of
-/// the p is 1 but for rounding, which 1 / (1 - alpha) would magnify, and is left out.
+/// Returns log(sum p^alpha) / (1 - alpha) with sum p^alpha = sum p + sum p (p^(alpha - 1) - 1). The
+/// sum of the p is replaced by 1, since 1 / (1 - alpha) would amplify its rounding error.
 double entropy_near_one(std::span<const double> eigenvalues, double trace, double alpha) {
   double excess = 0.0;
   for (const double value : eigenvalues) {
@@ -46,7 +46,8 @@ double entropy_near_one(std::span<const double> eigenvalues, double trace, doubl
   return std::log1p(excess) / (1.0 - alpha);
 }
 
-/// The general form, relative to the largest p, so that no power overflows or vanishes.
+/// Computes the general formula, relative to the largest p, so that no power overflows or
+/// underflows.
 double general_entropy(std::span<const double> eigenvalues, double trace, double alpha,
                        double largest) {
   double sum = 0.0;

@@ -10,20 +10,20 @@
 
 namespace lime {
 
-/// What a preset does to the rows of a sequence before their Gram matrix is formed.
+/// Applies a preset's preprocessing to the rows of a sequence before their Gram matrix is computed.
 ///
-/// Holds memory that serves the next sequence again. Not thread-safe: one object per thread.
+/// Reuses its memory for the next sequence. Not thread-safe: one object per thread.
 class EntropyPreprocessing {
  public:
   /// @param standardization  needed by the preset lime-code, ignored by the others.
   /// @throws InvalidArgument  if it is missing.
   EntropyPreprocessing(EntropyPreset preset, const std::optional<Standardization>& standardization);
 
-  /// Sets shift and scales of `rows`, which must have none; they are of this object and stay valid
-  /// until the next call.
-  /// @throws InvalidArgument  if the rows are empty, or have other dimensions than the
-  ///                          standardization; if tokens are to be divided by a distance from the
-  ///                          mean token that is 0 or not finite.
+  /// Sets shift and scales of `rows`, which must have none; they are stored in this object and
+  /// valid until the next call.
+  /// @throws InvalidArgument  if the rows are empty, or do not have the dimensions of the
+  ///         standardization; if a token would be divided by a distance from the mean token that is
+  ///         0 or not finite.
   template <typename Scalar>
   void apply(linalg::AffineRows<Scalar>& rows);
 
@@ -37,7 +37,7 @@ class EntropyPreprocessing {
   VectorD row_scale_;     ///< [num_tokens]
 };
 
-/// @throws InvalidArgument  that names the first value that is not finite.
+/// @throws InvalidArgument  naming the first value that is not finite.
 template <typename Scalar>
 void check_finite(const linalg::AffineRows<Scalar>& rows);
 

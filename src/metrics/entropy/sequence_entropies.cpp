@@ -16,7 +16,7 @@
 namespace lime {
 namespace {
 
-/// What one thread works with.
+/// Working memory of one thread.
 struct Workspace {
   Workspace(const EntropyOptions& options, const std::optional<Standardization>& standardization)
       : calculator(options, standardization) {}
@@ -25,7 +25,7 @@ struct Workspace {
   MatrixF rows;
 };
 
-/// Lends workspaces to items; at most as many come into being as items run at once.
+/// Pool of workspaces; creates at most as many as items run at once.
 class WorkspaceShelf {
  public:
   WorkspaceShelf(const EntropyOptions& options,
@@ -56,14 +56,14 @@ class WorkspaceShelf {
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 
-/// What one sequence leaves behind.
+/// Result of one sequence.
 struct Outcome {
   SequenceEntropy entropy;
   std::int64_t num_tokens = 0;
   std::int64_t dim = 0;
 };
 
-/// As many sequences as share the computation of eigenvalues; who comes last does it.
+/// Number of sequences that share the computation of eigenvalues; the last one to finish runs it.
 constexpr std::int64_t kGroupSize = linalg::kLanes;
 
 struct SequenceGroup {
@@ -71,7 +71,7 @@ struct SequenceGroup {
   std::atomic<std::size_t> left;
 };
 
-/// Rows of a sequence, in memory of the caller or read into the matrix.
+/// Returns the rows of a sequence, in memory of the caller or read into the matrix.
 using RowsFn = std::function<ConstMatrixRef(std::int64_t index, MatrixF& rows)>;
 
 PendingEntropy begin_sequence(EntropyCalculator& calculator, const ConstMatrixRef& rows,
@@ -149,7 +149,7 @@ std::vector<SequenceGroup> make_groups(std::int64_t count) {
   return groups;
 }
 
-/// What both public functions do; `rows_of` is called on the pool's threads.
+/// Implements both public functions; `rows_of` is called on the pool's threads.
 std::vector<Outcome> measure_sequences(std::int64_t count, const RowsFn& rows_of,
                                        WorkspaceShelf& shelf, ThreadPool& pool,
                                        const ProgressFn& on_progress, std::stop_token stop) {
@@ -195,7 +195,7 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress, std::stop_token stop) {
   WorkspaceShelf shelf(options, standardization);
-  shelf.give_back(shelf.take());  // unfit options are refused before anything is read
+  shelf.give_back(shelf.take());  // rejects invalid options before anything is read
   const auto rows_of = [&](std::int64_t index, MatrixF& rows) {
     sequences.read(index, rows);
     return ConstMatrixRef(rows);

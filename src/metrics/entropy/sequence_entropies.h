@@ -26,33 +26,33 @@ struct SequenceEntropies {
   /// With top_k: rigorous bounds of each value, [num_sequences, num_orders]; else empty.
   MatrixD lower;
   MatrixD upper;
-  /// With top_k: the part of the trace that the eigenvalues left out hold, in [0, 1],
-  /// [num_sequences]; else empty.
+  /// With top_k: the fraction of the trace in the other eigenvalues, in [0, 1], [num_sequences];
+  /// else empty.
   std::vector<double> left_out;
 
-  /// Values of one order over the sequences, as summarize() takes them.
+  /// Returns the values of one order over the sequences, for summarize().
   std::vector<double> of_order(std::size_t order) const;
 };
 
-/// Computes the matrix-based Renyi entropy of each sequence of a data set.
+/// Computes the matrix-based Renyi entropy of each sequence of a dataset.
 ///
 /// @param sequences        read on the pool's threads; each has >= 2 tokens and the same dim.
 /// @param standardization  needed by the preset lime-code and ignored by the others.
 /// @param options          preset and orders; validated here.
-/// @param pool             sequences run side by side on its threads; each is computed by one
-///                         thread, so that the bits do not depend on their number.
+/// @param pool             processes sequences in parallel, one thread each; results are
+///                         bit-identical for any number of threads.
 /// @param on_progress      counts sequences.
 /// @throws InvalidArgument  if a sequence is empty, of one token, all zero or not finite; names
 ///                          the sequence, and for NaN or infinity the first token and dimension.
 /// @throws Interrupted      if `stop` was requested first.
 ///
-/// In double throughout. Memory: per thread one matrix in double and the smaller Gram matrix.
+/// In double throughout. Memory per thread: one matrix in double and the smaller Gram matrix.
 SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
-/// The same for sequences that lie in memory.
+/// Computes the same for sequences in memory.
 SequenceEntropies sequence_entropies(std::span<const ConstMatrixRef> sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,

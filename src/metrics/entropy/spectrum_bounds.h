@@ -6,19 +6,19 @@
 
 namespace lime {
 
-/// Between which values an entropy must lie, in nats.
+/// Bounds of an entropy, in nats.
 struct EntropyBounds {
   double lower = 0.0;
   double upper = 0.0;
 };
 
-/// Bounds the entropy of a spectrum of which only the leading eigenvalues are known.
+/// Bounds the entropy of a spectrum from its leading eigenvalues.
 ///
 /// With p_i = lambda_i / trace, the m = num_eigenvalues - k unknown ones are in [0, p_k] and sum to
-/// r = 1 - (p_1 + ... + p_k). The Renyi entropy of every order is Schur-concave, so that it is
-///   largest  where they are equal, r / m each, and
-///   smallest where they are as unequal as can be: as many as fit at p_k, one with what remains.
-/// Both are attained: without knowing more, no bounds are closer. They meet for alpha = inf.
+/// r = 1 - (p_1 + ... + p_k). The Renyi entropy of every order is Schur-concave, so it is
+///   largest  if they are equal, r / m each, and
+///   smallest if they are as unequal as possible: as many as fit at p_k, one with the rest.
+/// Both are attained, so the bounds are tight. They coincide for alpha = inf.
 ///
 /// @param leading          the k largest eigenvalues, descending, not empty.
 /// @param trace            sum of all eigenvalues, > 0.

@@ -6,16 +6,16 @@
 
 namespace lime {
 
-/// What is subtracted from and divides each dimension.
+/// Mean and divisor of each dimension.
 struct Standardization {
   VectorD mean;     ///< [dim]
   VectorD divisor;  ///< [dim], > 0
 };
 
-/// What the LIMe analysis adds to the standard deviation.
+/// Constant that the LIMe analysis adds to the standard deviation.
 inline constexpr double kStandardizationEpsilon = 1e-5;
 
-/// Derives the preprocessing of the LIMe analysis from the statistics of a data set:
+/// Computes the preprocessing of the LIMe analysis from the statistics of a dataset:
 ///
 ///   z = (x - mean) / (sqrt(m2 / (count - 1)) + epsilon)
 ///

@@ -15,13 +15,13 @@
 namespace lime {
 namespace {
 
-/// Parts of the largest eigenvalue below which nothing is told from rounding.
+/// Differences below this fraction of the largest eigenvalue are rounding errors.
 constexpr double kRounding = 1e-15;
-/// Part of the trace below which what is left of a sequence counts as nothing.
+/// Remaining fraction of the trace below which the rest of a sequence counts as zero.
 constexpr double kNothingLeft = 1e-12;
 constexpr int kMostSteps = 200;
 
-/// Spectrum of Z^T Z without those eigenvalues that must be 0.
+/// Spectrum of Z^T Z without the eigenvalues that must be 0.
 struct TokenSpectrum {
   VectorD eigenvalues;  ///< [r], ascending
   MatrixD squares;      ///< [num_tokens, r], w^2 of each token
@@ -53,35 +53,35 @@ TokenSpectrum spectrum_of(const ConstMatrixRefD& z) {
   return spectrum;
 }
 
-/// 1 - sum_i w_i^2 / (L_i - m), which falls from pole to pole. Poles are some eigenvalues,
-/// ascending and apart, each with weight.
+/// The function 1 - sum_i w_i^2 / (L_i - m), which decreases between poles. Poles are some of the
+/// eigenvalues, ascending and distinct, each with a weight.
 class SecularFunction {
  public:
-  /// @param rounding  difference below which numbers are the same.
+  /// @param rounding  difference below which numbers are equal.
   SecularFunction(const std::vector<double>& poles, const std::vector<double>& weights,
                   double rounding)
       : poles_(poles.data(), static_cast<Eigen::Index>(poles.size())),
         weights_(weights.data(), static_cast<Eigen::Index>(weights.size())),
         rounding_(rounding) {}
 
-  /// The root between poles `index` - 1 (0 for the first) and `index`.
+  /// Returns the root between poles `index` - 1 (0 for the first) and `index`.
   double root(Eigen::Index index) const {
     double low = index > 0 ? poles_(index - 1) : 0.0;
     double high = poles_(index);
     double at_low = index > 0 ? weights_(index - 1) * (high - low) : without_poles(0.0, index);
     double at_high = -weights_(index) * (index > 0 ? high - low : 1.0);
-    // Rounding has pushed it out: it is 0.
+    // Rounding has moved it outside: it is 0.
     if (!(at_low > 0.0)) return low;
     int side = 0;
     for (int step = 0; step < kMostSteps && high - low > rounding_; ++step) {
-      // Every third step halves, so that a bad bracket costs little.
+      // Every third step bisects, so that a bad bracket costs little.
       double m =
           step % 3 == 2 ? 0.5 * (low + high) : (low * at_high - high * at_low) / (at_high - at_low);
       if (!(m > low && m < high)) m = 0.5 * (low + high);
       if (m <= low || m >= high) break;
       const double value = without_poles(m, index);
       if (value == 0.0) return m;
-      // Illinois: an end that stays counts for half.
+      // Illinois: the value at an end that stays is halved.
       const int now = value > 0.0 ? 1 : -1;
       (now > 0 ? low : high) = m;
       (now > 0 ? at_low : at_high) = value;
@@ -92,7 +92,7 @@ class SecularFunction {
   }
 
  private:
-  /// The function times its distance to both poles: the same root, and no steep ends.
+  /// Returns the function times its distance to both poles: same root, no steep ends.
   double without_poles(double m, Eigen::Index index) const {
     const double value = 1.0 - (weights_ / (poles_ - m)).sum();
     return value * (poles_(index) - m) * (index > 0 ? m - poles_(index - 1) : 1.0);
@@ -103,8 +103,8 @@ class SecularFunction {
   double rounding_;
 };
 
-/// Eigenvalues of L - w w^T: those of L on which w has no weight stay, and of equal ones all but
-/// one; the others move down.
+/// Returns the eigenvalues of L - w w^T: those of L without weight in w are unchanged, as are all
+/// but one of equal ones; the others decrease.
 std::vector<double> eigenvalues_without(const TokenSpectrum& spectrum, Eigen::Index token) {
   const Eigen::Index count = spectrum.eigenvalues.size();
   const double rounding = kRounding * spectrum.eigenvalues(count - 1);

@@ -10,11 +10,11 @@
 namespace lime {
 namespace {
 
-/// Distances from the mean below this share of its length are rounding: rows are float32.
+/// Distances from the mean below this fraction of its norm are rounding errors: rows are float32.
 constexpr double kRounding = 1e-12;
 
-/// Largest column sum and largest row sum of magnitudes: sqrt of their product is the norm of
-/// Dong et al.
+/// Maximum absolute column sum and row sum: the square root of their product is the norm of Dong et
+/// al.
 struct CompositeNorm {
   explicit CompositeNorm(Eigen::Index dim) : column_sums(Eigen::ArrayXd::Zero(dim)) {}
 
@@ -37,7 +37,7 @@ void DirectionSum::add(const ConstMatrixRef& rows, const VectorD* centre) {
     throw InvalidArgument("directions: rows must have {} dimensions as before, got {}", sum.size(),
                           rows.cols());
   }
-  // A row that equals the centre but for its rounding has no direction.
+  // A row that equals the centre up to rounding has no direction.
   const double shortest = centre != nullptr ? kRounding * centre->norm() : 0.0;
   VectorD row(rows.cols());
   for (Eigen::Index r = 0; r < rows.rows(); ++r) {

@@ -20,7 +20,7 @@ MatrixF rows_of(const ConstMatrixRef& points, const std::vector<Eigen::Index>& c
   return rows;
 }
 
-/// Indices of the first of each set of equal rows, ascending.
+/// Returns the indices of the first of each set of equal rows, ascending.
 std::vector<Eigen::Index> distinct_rows(const ConstMatrixRef& points) {
   const auto compare = [&](Eigen::Index a, Eigen::Index b) {
     const float* const x = points.data() + a * points.outerStride();
@@ -42,7 +42,7 @@ std::vector<Eigen::Index> distinct_rows(const ConstMatrixRef& points) {
   return firsts;
 }
 
-/// Root mean square distance from the mean.
+/// Returns the root mean square distance from the mean.
 double spread_of(const MatrixF& points) {
   const VectorD mean = points.cast<double>().colwise().mean().transpose();
   double squares = 0.0;
@@ -52,7 +52,7 @@ double spread_of(const MatrixF& points) {
   return std::sqrt(squares / static_cast<double>(points.rows()));
 }
 
-/// Distances to the neighbours in double, ascending, [num_points, num_neighbors].
+/// Returns the distances to the neighbours in double, ascending, [num_points, num_neighbors].
 MatrixD exact_distances(const MatrixF& points, const NeighborGraph& graph, ThreadPool& pool) {
   MatrixD distances(graph.index.rows(), graph.index.cols());
   constexpr Eigen::Index kBlock = 256;
@@ -69,7 +69,7 @@ MatrixD exact_distances(const MatrixF& points, const NeighborGraph& graph, Threa
   return distances;
 }
 
-/// Points without a neighbour of lower index within `limit`, ascending.
+/// Returns the points without a neighbour of lower index within `limit`, ascending.
 std::vector<Eigen::Index> without_close_ones(const NeighborGraph& graph, double limit) {
   std::vector<Eigen::Index> kept;
   for (Eigen::Index i = 0; i < graph.index.rows(); ++i) {
@@ -99,7 +99,7 @@ std::optional<double> two_nn_dimension(std::vector<double> log_ratios, TwoNnFit 
   std::sort(log_ratios.begin(), log_ratios.end());
   const auto n = static_cast<double>(log_ratios.size());
   auto kept = static_cast<std::size_t>(n * (1.0 - discard));
-  // The last of all ratios has F = 1, which lies at infinity.
+  // The last of all ratios has F = 1, which is at infinity.
   if (fit == TwoNnFit::kLinear) kept = std::min(kept, log_ratios.size() - 1);
   if (log_ratios.empty() || kept < 2) return std::nullopt;
   double products = 0.0;

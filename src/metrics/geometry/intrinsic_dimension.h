@@ -16,8 +16,8 @@
 namespace lime {
 
 enum class TwoNnFit {
-  kLinear,  ///< straight line through the origin, as Facco et al. fit it
-  kMl,      ///< maximum likelihood of the same model, the discarded ratios counted as censored
+  kLinear,  ///< least-squares line through the origin, as in Facco et al.
+  kMl,      ///< maximum likelihood of the same model with discarded ratios as censored
 };
 
 template <>
@@ -27,7 +27,7 @@ struct EnumNames<TwoNnFit> {
 };
 
 enum class MleAverage {
-  kInverse,  ///< 1 / mean(1 / m): MacKay & Ghahramani (2005), the likelihood of all points together
+  kInverse,  ///< 1 / mean(1 / m): MacKay & Ghahramani (2005), the joint likelihood of all points
   kDirect,   ///< mean(m): Levina & Bickel (2005), eq. 9
 };
 
@@ -37,15 +37,16 @@ struct EnumNames<MleAverage> {
       {{MleAverage::kInverse, "inverse"}, {MleAverage::kDirect, "direct"}}};
 };
 
-/// How the intrinsic dimension is estimated from distances to neighbours.
+/// Options of the intrinsic dimension estimates from neighbour distances.
 struct IntrinsicDimensionOptions {
-  /// Neighbours of a point that the maximum-likelihood estimate uses, >= 2.
+  /// Neighbours per point for the maximum-likelihood estimate, >= 2.
   std::int64_t num_neighbors = 20;
   TwoNnFit two_nn_fit = TwoNnFit::kLinear;
-  /// Share of the largest ratios that TwoNN leaves out, in [0, 1).
+  /// Fraction of the largest ratios that TwoNN discards, in [0, 1).
   double two_nn_discard = 0.1;
   MleAverage mle_average = MleAverage::kInverse;
-  /// Points closer than this times the root mean square distance from the mean are one point, >= 0.
+  /// Points closer than this times the root mean square distance from the mean are duplicates, >=
+  /// 0.
   double duplicate_tolerance = 1e-6;
 
   /// @throws InvalidArgument
@@ -56,11 +57,11 @@ struct IntrinsicDimensionOptions {
 ///
 ///   mu_i = r2_i / r1_i, sorted;   F_i = i / n, i from 1;   -ln(1 - F_i) = d ln mu_i
 ///
-/// `linear` fits d over the smallest (1 - discard) n ratios, `ml` is
-/// (m - 1) / (sum_{i <= m} ln mu_i + (n - m) ln mu_m) for the m that are kept.
+/// `linear` fits d to the smallest (1 - discard) n ratios, `ml` is (m - 1) / (sum_{i <= m} ln mu_i
+/// + (n - m) ln mu_m) for the m that are kept.
 ///
 /// @param log_ratios  ln mu_i in any order, >= 0.
-/// @return unset where fewer than 2 ratios are kept or all of them are 1.
+/// @return unset if fewer than 2 ratios are kept or all of them are 1.
 /// Source: Facco, d'Errico, Rodriguez & Laio (2017), steps 1 to 5; Denti et al. (2022) for `ml`.
 std::optional<double> two_nn_dimension(std::vector<double> log_ratios, TwoNnFit fit,
                                        double discard);
@@ -70,11 +71,11 @@ std::optional<double> two_nn_dimension(std::vector<double> log_ratios, TwoNnFit 
 ///   m(x) = (k - 1) / sum_{j < k} ln(T_k / T_j)
 ///
 /// @param distances  [num_points, k], ascending, > 0; k >= 2.
-/// @return unset where all sums are 0.
+/// @return unset if all sums are 0.
 /// Source: Levina & Bickel (2005), eq. 8; MacKay & Ghahramani (2005).
 std::optional<double> mle_dimension(const MatrixD& distances, MleAverage average);
 
-/// What the neighbours of some points say about the dimension of the set they lie on.
+/// Intrinsic dimension estimates of a point set.
 struct IntrinsicDimension {
   std::optional<double> two_nn;
   std::optional<double> mle;
@@ -87,8 +88,8 @@ struct IntrinsicDimension {
 ///
 /// Of points that are equal, or closer than the tolerance, the first is kept and the others are
 /// counted: they have no ratio of distances. Distances are recomputed in double.
-/// @return both unset where fewer than num_neighbors + 1 points are distinct.
-/// @throws InvalidArgument  if a value is not finite, or the options are unfit.
+/// @return both unset if fewer than num_neighbors + 1 points are distinct.
+/// @throws InvalidArgument  if a value is not finite, or the options are invalid.
 /// @throws Interrupted
 IntrinsicDimension intrinsic_dimension(const ConstMatrixRef& points,
                                        const IntrinsicDimensionOptions& options, ThreadPool& pool,

@@ -16,16 +16,15 @@ namespace {
 
 constexpr std::int64_t kMostGroups = 32;
 constexpr std::int64_t kFewestGroups = 4;
-/// Memory that the moments of all groups may take together, where there are more than the fewest.
+/// Memory limit for the moments of all groups, unless kFewestGroups need more.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
-/// Rows that are added to a Gram matrix at once, so that short sequences do not each load and
-/// store all of it.
+/// Rows added to a Gram matrix at once, so that not every short sequence loads and stores all of
+/// it.
 constexpr Eigen::Index kBatchRows = 512;
 
 void check_finite(const ConstMatrixRef& rows) {
   for (Eigen::Index r = 0; r < rows.rows(); ++r) {
-    // The sum of magnitudes is finite unless a value is not, or they overflow, which doubles do
-    // not.
+    // The sum of magnitudes is finite unless a value is not: float sums cannot overflow in double.
     if (std::isfinite(rows.row(r).cast<double>().cwiseAbs().sum())) continue;
     for (Eigen::Index c = 0; c < rows.cols(); ++c) {
       if (std::isfinite(rows(r, c))) continue;
@@ -37,7 +36,7 @@ void check_finite(const ConstMatrixRef& rows) {
   }
 }
 
-/// Rows that wait until there are enough of them for one product.
+/// Buffers rows until there are enough for one product.
 class BatchedMoments {
  public:
   explicit BatchedMoments(const VectorD& shift) : moments_(shift) {}
@@ -53,7 +52,7 @@ class BatchedMoments {
     num_waiting_ += rows.rows();
   }
   void merge(const RowMoments& other) { moments_.merge(other); }
-  /// Adds what waits, and gives back the memory that only adding needs. May be called again.
+  /// Adds buffered rows and frees the memory that only adding needs. May be called again.
   const RowMoments& finish() {
     flush();
     waiting_.resize(0, 0);
@@ -72,14 +71,14 @@ class BatchedMoments {
   Eigen::Index num_waiting_ = 0;
 };
 
-/// What the sequences of one group sum up to.
+/// Sums over the sequences of one group.
 struct Group {
   std::unique_ptr<BatchedMoments> moments;
   DirectionSum directions;
   DirectionSum centred_directions;
 };
 
-/// Measures the sequences of a layer, and sums over those of a group.
+/// Measures the sequences of a layer, and accumulates the sums of groups.
 class LayerMeter {
  public:
   LayerMeter(const std::vector<std::int64_t>& offsets, const VectorD& centre,
@@ -89,7 +88,7 @@ class LayerMeter {
     result_.dim = centre.size();
     result_.sequences.resize(offsets.size() - 1);
     result_.sample.resize(static_cast<Eigen::Index>(options.sample.size()), centre.size());
-    // Fewer rows than dimensions have a smaller Gram matrix than that of the dimensions.
+    // With fewer rows than dimensions, the Gram matrix of the rows is smaller.
     keeps_rows_ = options.spectrum_of_rows && result_.num_rows < result_.dim;
     if (keeps_rows_) rows_.resize(result_.num_rows, result_.dim);
   }
@@ -143,7 +142,7 @@ class LayerMeter {
   void add_spectrum(const ConstMatrixRef& rows, SpectrumMeter& meter, SequenceGeometry& sequence,
                     Group& group) const {
     if (options_.spectrum_of_sequences && rows.rows() >= rows.cols()) {
-      // The Gram matrix of the sequence serves all rows too.
+      // The Gram matrix of the sequence is also used for all rows.
       RowMoments moments(centre_);
       moments.add(rows);
       sequence.spectrum = meter.measure(moments);
@@ -170,7 +169,7 @@ class LayerMeter {
   MatrixF rows_;
 };
 
-/// First sequence of a group.
+/// Returns the first sequence of a group.
 std::int64_t group_start(std::int64_t group, std::int64_t num_groups, std::int64_t num_sequences) {
   return group * num_sequences / num_groups;
 }
@@ -188,7 +187,7 @@ std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim) {
 }
 
 std::int64_t moment_scratch_bytes(std::int64_t longest_sequence, std::int64_t dim) {
-  // Rows that wait, in float, and those that are being added, packed in double.
+  // Buffered rows, in float, and rows being added, packed in double.
   return (kBatchRows * 4 + std::max<std::int64_t>(kBatchRows, longest_sequence) * 8) * dim;
 }
 

@@ -21,9 +21,9 @@
 
 namespace lime {
 
-/// Whether the mean is subtracted before the spectrum is measured.
+/// Whether the mean is subtracted before computing the spectrum.
 enum class Centering {
-  kAsDefined,  ///< for the participation ratio, which is that of the covariance, and no other
+  kAsDefined,  ///< only for the participation ratio, which is defined on the covariance
   kAlways,
   kNever,
 };
@@ -36,7 +36,7 @@ struct EnumNames<Centering> {
        {Centering::kNever, "never"}}};
 };
 
-/// Which parts of the geometry of a layer are computed, and how.
+/// Selects the measures of a layer's geometry, with their options.
 struct LayerGeometryOptions {
   bool spectrum_of_rows = true;        ///< of all rows together
   bool spectrum_of_sequences = false;  ///< of each sequence
@@ -46,7 +46,7 @@ struct LayerGeometryOptions {
   Centering centering = Centering::kAsDefined;
   SpectrumOptions spectrum_options;
   MassiveActivationOptions massive_options;
-  /// Rows to be returned, counted over all sequences, ascending.
+  /// Rows to return, counted over all sequences, ascending.
   std::vector<std::int64_t> sample;
 
   void validate() const;
@@ -54,15 +54,15 @@ struct LayerGeometryOptions {
 
 /// The spectrum of one matrix of rows.
 struct MeasuredSpectrum {
-  std::optional<SpectrumMeasures> ranks;      ///< unset where the matrix measured is zero
+  std::optional<SpectrumMeasures> ranks;      ///< unset if the matrix is zero
   std::optional<double> participation_ratio;  ///< likewise
 };
 
-/// What one sequence says; parts that were not asked for are unset.
+/// Results of one sequence; parts that were not requested are unset.
 struct SequenceGeometry {
   std::int64_t num_tokens = 0;
   MeasuredSpectrum spectrum;
-  /// Without the sums of directions, which are merged into LayerGeometry.
+  /// Without the direction sums, which are merged into LayerGeometry.
   SequenceSimilarity similarity;
   PathCurvature curvature;
   MassiveActivations massive;
@@ -82,27 +82,27 @@ struct LayerGeometry {
 ///
 /// @param sequences    read on the pool's threads; each has >= 2 tokens and the same dim.
 /// @param offsets      first row of each sequence and, last, the number of rows, [count + 1].
-/// @param centre       mean of all rows, [dim]: for cosines after centring, and as the shift about
-///                     which moments are summed.
+/// @param centre       mean of all rows, [dim]: for cosines after centring, and as the shift of the
+///                     moments.
 /// @throws InvalidArgument  if a sequence has one token, or a value is not finite: names the
 ///                          sequence, token and dimension.
 /// @throws Interrupted
 ///
-/// Sequences fall into a fixed number of groups, each summed in order by one thread and then merged
-/// in order, so that the bits do not depend on the number of threads. Memory: per group a matrix of
-/// dim^2 / 2 doubles (num_moment_groups()), per thread a sequence.
+/// Sequences are split into a fixed number of groups, each summed in order by one thread and then
+/// merged in order, so results are bit-identical for any number of threads. Memory: per group a
+/// matrix of dim^2 / 2 doubles (num_moment_groups()), per thread a sequence.
 LayerGeometry layer_geometry(const SequenceSource& sequences,
                              const std::vector<std::int64_t>& offsets, const VectorD& centre,
                              const LayerGeometryOptions& options, ThreadPool& pool,
                              const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// Groups into which sequences fall; depends on the data only.
+/// Returns the number of groups of sequences; depends only on the data.
 std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim);
 
-/// Bytes that a thread needs beside that to sum moments.
+/// Returns the bytes of additional scratch memory per thread.
 std::int64_t moment_scratch_bytes(std::int64_t longest_sequence, std::int64_t dim);
 
-/// Mean of all rows in one pass; [dim].
+/// Computes the mean of all rows in one pass; [dim].
 VectorD mean_of_rows(const SequenceSource& sequences, ThreadPool& pool,
                      const std::stop_token& stop = {});
 

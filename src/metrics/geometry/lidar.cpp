@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// Rows minus the mean of their class; the means themselves go to `means`, [num_classes, dim].
+/// Subtracts from rows the mean of their class and stores the means in `means`, [num_classes, dim].
 MatrixD within_classes(const ConstMatrixRef& rows, std::int64_t num_classes, MatrixD& means) {
   const Eigen::Index size = rows.rows() / num_classes;
   MatrixD within = rows.cast<double>();
@@ -68,7 +68,7 @@ double lidar(const ConstMatrixRef& rows, std::int64_t num_classes, const LidarOp
   if (cholesky.info() != Eigen::Success) {
     throw NumericalError("lidar: the scatter within classes is not positive definite");
   }
-  // L^-1 (mu_c - mu) / sqrt(n - 1): the Gram matrix of these has the eigenvalues asked for.
+  // L^-1 (mu_c - mu) / sqrt(n - 1): the Gram matrix of these has the required eigenvalues.
   means.rowwise() -= means.colwise().mean().eval();
   means /= std::sqrt(static_cast<double>(num_classes - 1));
   MatrixD between = means.transpose();

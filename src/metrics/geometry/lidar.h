@@ -9,15 +9,15 @@ namespace lime {
 
 /// Constants of LiDAR.
 struct LidarOptions {
-  /// Added to the diagonal of the scatter within classes, > 0.
+  /// Added to the diagonal of the within-class scatter, > 0.
   double delta = 1e-4;
-  /// Added to eigenvalues before they are divided by their sum, >= 0.
+  /// Added to eigenvalues before normalisation, >= 0.
   double epsilon = 1e-8;
 
   void validate() const;
 };
 
-/// Computes the rank of the linear-discriminant matrix of classes of equal size.
+/// Computes LiDAR, the effective rank of the linear-discriminant matrix, for classes of equal size.
 ///
 ///   S_b = sum_c (mu_c - mu)(mu_c - mu)^T / (n - 1)
 ///   S_w = sum_c sum_i (x_ci - mu_c)(x_ci - mu_c)^T / (n (q - 1)) + delta I
@@ -25,9 +25,9 @@ struct LidarOptions {
 ///   LiDAR = exp(-sum p_k ln p_k), the sum over all dim eigenvalues
 ///
 /// The paper's classes are augmented views of one sample; ours are occurrences of one token
-/// (`lidar-token`), so the numbers are a variant and not comparable with the paper's.
+/// (`lidar-token`), so the values are not comparable with the paper's.
 ///
-/// @param rows       [num_classes * class_size, dim], the rows of a class one after the other.
+/// @param rows       [num_classes * class_size, dim], grouped by class.
 /// @throws InvalidArgument  if there are fewer than 2 classes or 2 rows in each, or a value is not
 ///                          finite.
 /// Source: Thilak et al. (2024), eq. 1 to 3; constants as in stable-pretraining.

@@ -13,11 +13,11 @@
 namespace lime {
 namespace {
 
-/// Bins of the histogram: 8 bits of the exponent and the 4 leading bits of the mantissa.
+/// Histogram bins: 8 bits of the exponent and the 4 leading bits of the mantissa.
 constexpr int kShift = 19;
 constexpr std::size_t kNumBins = std::size_t{1} << (31 - kShift);
-/// Neighbouring elements count into tables of their own, so that equal bins do not wait for each
-/// other.
+/// Neighbouring elements use different tables, so that increments of equal bins do not depend on
+/// each other.
 constexpr std::size_t kTables = 4;
 
 std::uint32_t magnitude_bits(float value) {

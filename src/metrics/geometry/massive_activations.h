@@ -7,7 +7,7 @@
 
 namespace lime {
 
-/// When an activation is called massive.
+/// Thresholds of massive activations.
 struct MassiveActivationOptions {
   /// Smallest magnitude, >= 0.
   double threshold = 100.0;
@@ -19,11 +19,11 @@ struct MassiveActivationOptions {
 
 /// The largest activations of one sequence.
 struct MassiveActivations {
-  double share = 0.0;            ///< of the elements that are massive, in [0, 1]
-  double token_share = 0.0;      ///< of the tokens with at least one such element, in [0, 1]
+  double share = 0.0;            ///< fraction of massive elements, in [0, 1]
+  double token_share = 0.0;      ///< fraction of tokens with at least one, in [0, 1]
   double largest = 0.0;          ///< largest magnitude
-  double median = 0.0;           ///< median magnitude; of an even number, the lower middle
-  double largest_ratio = 0.0;    ///< largest / median; infinite where the median is 0
+  double median = 0.0;           ///< median magnitude; for an even count the lower middle one
+  double largest_ratio = 0.0;    ///< largest / median; infinite if the median is 0
   std::int64_t num_massive = 0;  ///< elements
 };
 
@@ -31,14 +31,15 @@ struct MassiveActivations {
 /// median of all magnitudes of the sequence.
 ///
 /// @param rows  representations, [num_tokens, dim], finite.
-/// @throws InvalidArgument  if there are no rows, or the options are unfit.
+/// @throws InvalidArgument  if there are no rows, or the options are invalid.
 /// Time O(n d): the median comes from a histogram of the exponents and leading digits.
 /// Source: Sun, Chen, Kolter & Liu (2024), section 2 ("surpasses 100 and is at least or around
-/// 1,000 times larger than the median magnitude of its hidden state"); torch.median as their code.
+/// 1,000 times larger than the median magnitude of its hidden state"); torch.median as in their
+/// code.
 MassiveActivations massive_activations(const ConstMatrixRef& rows,
                                        const MassiveActivationOptions& options = {});
 
-/// The element of rank (count - 1) / 2 among the magnitudes of `rows`, counted from 0.
+/// Returns the element of rank (count - 1) / 2 among the magnitudes of `rows`, counted from 0.
 float median_magnitude(const ConstMatrixRef& rows);
 
 }  // namespace lime

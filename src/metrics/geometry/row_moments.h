@@ -10,33 +10,34 @@
 
 namespace lime {
 
-/// Count, sum and Gram matrix of rows about a shift, gathered in one pass over rows that need not
-/// be in memory together.
+/// Accumulates count, sum and Gram matrix of shifted rows in one pass; the rows need not be in
+/// memory together.
 ///
 ///   y_i = x_i - shift,   S = sum_i y_i,   G = sum_i y_i y_i^T
 ///   centred:  C = G - S S^T / n            n times the covariance
 ///   raw:      A^T A = C + n mean mean^T,   mean = shift + S / n
 ///
-/// A shift near the mean keeps the centred matrix from cancelling where the mean is large beside
-/// the spread, as it is in language models. In double; the bits depend on the order of the calls
-/// only. Not thread-safe. Memory dim^2 / 2 doubles.
+/// A shift near the mean avoids cancellation in the centred matrix if the mean is large relative to
+/// the spread, as in language models. In double; the result depends only on the order of the calls.
+/// Not thread-safe. Memory dim^2 / 2 doubles.
 class RowMoments {
  public:
-  /// @param shift  [dim], e.g. the mean that a capture's statistics hold.
+  /// @param shift  [dim], e.g. the mean from a capture's statistics.
   explicit RowMoments(VectorD shift);
 
   /// Adds rows, [num_rows, dim]. Time num_rows dim^2 / 2 multiply-adds.
   void add(const ConstMatrixRef& rows);
-  /// Adds what `other`, with the same shift, has seen.
+  /// Adds the rows accumulated by `other`, which has the same shift.
   void merge(const RowMoments& other);
 
-  /// Gives back what only add() needs; it may be called again.
+  /// Frees the scratch memory of add(), which may be called again.
   void release_scratch() { builder_ = {}; }
 
   std::int64_t count() const { return count_; }
   std::int64_t dim() const { return shift_.size(); }
   VectorD mean() const;
-  /// n times the covariance, and A^T A. Their eigenvalues are squared singular values.
+  /// Returns n times the covariance; raw_gram() returns A^T A. Their eigenvalues are squared
+  /// singular values.
   linalg::SymmetricSlivers centred_gram() const;
   linalg::SymmetricSlivers raw_gram() const;
 
@@ -50,11 +51,11 @@ class RowMoments {
   linalg::GramBuilder builder_;
 };
 
-/// target += factor v v^T. @param v  [target.size()]
+/// Computes target += factor v v^T. @param v  [target.size()]
 void add_rank_one(linalg::SymmetricSlivers& target, const VectorD& v, double factor);
-/// target += other, of the same size.
+/// Computes target += other, of the same size.
 void add_matrix(linalg::SymmetricSlivers& target, const linalg::SymmetricSlivers& other);
-/// A copy of a matrix, which eigenvalue solvers then may destroy.
+/// Copies a matrix, so that eigenvalue solvers may overwrite the copy.
 linalg::SymmetricSlivers copy_of(const linalg::SymmetricSlivers& matrix);
 
 }  // namespace lime

@@ -21,7 +21,7 @@ linalg::AffineRows<float> centred(const ComparableRows& x) {
           .shift = x.mean.data()};
 }
 
-/// n (n - 3) times the unbiased estimate of HSIC for linear kernels of centred rows.
+/// Returns n (n - 3) times the unbiased estimate of HSIC for linear kernels of centred rows.
 double debiased_hsic(double squared_cross_norm, const ComparableRows& x, const ComparableRows& y) {
   const auto n = static_cast<double>(x.rows.rows());
   return squared_cross_norm - n / (n - 2.0) * x.squared_lengths.dot(y.squared_lengths) +

@@ -9,9 +9,9 @@
 
 namespace lime {
 
-/// The rows of one layer with what every comparison with another layer needs of them.
+/// The rows of one layer with the precomputed terms of every comparison.
 struct ComparableRows {
-  MatrixF rows;                ///< [num_rows, dim]; row i is of the same token in every layer
+  MatrixF rows;                ///< [num_rows, dim]; row i is the same token in every layer
   VectorD mean;                ///< [dim]
   VectorD squared_lengths;     ///< of the centred rows, [num_rows]
   double squared_norm = 0.0;   ///< |X|_F^2 of the centred rows
@@ -20,30 +20,30 @@ struct ComparableRows {
 };
 
 /// Prepares rows for compare_rows().
-/// @throws InvalidArgument  if there are fewer than 4 rows, one is not finite (names the first
-///                          place), or all are equal.
+/// @throws InvalidArgument  if there are fewer than 4 rows, one is not finite (names the first), or
+///         all are equal.
 ComparableRows comparable_rows(MatrixF rows);
 
-/// How alike two sets of representations of the same tokens are.
+/// Similarity of two sets of representations of the same tokens.
 struct RowSimilarity {
-  /// Linear CKA, in [0, 1]: |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), X and Y centred. Above 0 even for
-  /// unrelated rows where there are few: about dim / num_rows.
+  /// Linear CKA, in [0, 1]: |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), X and Y centred. Biased upwards
+  /// for few rows: about dim / num_rows for unrelated ones.
   /// Source: Kornblith, Norouzi, Lee & Hinton (2019), eq. 2 to 4.
   double cka = 0.0;
-  /// The same with the unbiased estimate of HSIC; about 0 for unrelated rows, and may be below.
-  /// Unset where the estimate of one set with itself is not above 0, as with very few rows.
+  /// CKA with the unbiased estimate of HSIC; about 0 for unrelated rows, and may be negative. Unset
+  /// if the estimate of one set with itself is not positive, as with very few rows.
   /// Source: Song et al. (2012), eq. 5, in the feature-space form of Kornblith's code.
   std::optional<double> cka_debiased;
   /// Orthogonal Procrustes distance, in [0, 2]: |A|_F^2 + |B|_F^2 - 2 |A^T B|_*, A and B centred
-  /// and of Frobenius norm 1. 0 where a rotation maps one onto the other.
+  /// and with Frobenius norm 1. 0 if an orthogonal map takes one to the other.
   /// Source: Ding, Denain & Steinhardt (2021), section 2.
   double procrustes = 0.0;
 };
 
-/// Compares rows with rows, in memory that serves the next pair again; one object per thread.
+/// Compares sets of rows in reused memory; one object per thread.
 ///
-/// In double; the bits depend on the operands only. Time n d^2 multiply-adds and the eigenvalues of
-/// a d x d matrix.
+/// In double; bit-identical for equal operands. Time n d^2 multiply-adds and the eigenvalues of a d
+/// x d matrix.
 class RowComparison {
  public:
   /// @throws InvalidArgument  if the numbers of rows differ.

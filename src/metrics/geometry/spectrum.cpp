@@ -12,10 +12,10 @@
 namespace lime {
 namespace {
 
-/// Below this, singular values that come from a Gram matrix in double are rounding noise.
+/// Smaller singular values from a Gram matrix in double are rounding errors.
 constexpr double kSmallestTolerance = 1e-7;
 
-/// The largest min(rows, dim) singular values, descending.
+/// Returns the largest min(rows, dim) singular values, descending.
 std::vector<double> singular_values(std::span<const double> eigenvalues, std::int64_t count) {
   std::vector<double> values;
   for (const double eigenvalue : eigenvalues) {

@@ -7,19 +7,19 @@
 
 namespace lime {
 
-/// How the spectrum of a matrix of rows becomes numbers.
+/// Constants of the spectrum measures.
 struct SpectrumOptions {
-  /// What RankMe adds to every p_k, >= 0. The paper's code has 1e-7, "suitable for float32".
+  /// Added to every p_k in RankMe, >= 0. The paper's code uses 1e-7, "suitable for float32".
   double rankme_epsilon = 1e-7;
-  /// Singular values above this times the largest one count for the numerical rank, in
-  /// [1e-7, 1); unset: max(rows, dim) times the epsilon of float32, as numpy.linalg.matrix_rank.
+  /// Tolerance of the numerical rank relative to the largest singular value, in [1e-7, 1); unset:
+  /// max(rows, dim) times the epsilon of float32, as in numpy.linalg.matrix_rank.
   std::optional<double> rank_tolerance;
 
   void validate() const;
 };
 
-/// How many directions the rows of a matrix take up, counted in four ways; each is at most
-/// min(rows, dim), RankMe up to its epsilon.
+/// Four rank measures of a matrix of rows; each is at most min(rows, dim), RankMe up to its
+/// epsilon.
 struct SpectrumMeasures {
   double effective_rank = 0.0;
   double rankme = 0.0;
@@ -27,7 +27,7 @@ struct SpectrumMeasures {
   double numerical_rank = 0.0;
 };
 
-/// Measures the spectrum of a matrix A from the eigenvalues of its smaller Gram matrix.
+/// Computes rank measures of a matrix A from the eigenvalues of its smaller Gram matrix.
 ///
 ///   sigma_k = sqrt(max(lambda_k, 0)),   q_k = sigma_k / sum_j sigma_j
 ///   effective rank       exp(-sum q_k ln q_k)                    Roy & Vetterli (2007), eq. 3
@@ -35,16 +35,17 @@ struct SpectrumMeasures {
 ///   stable rank          sum sigma_k^2 / max sigma_k^2           Rudelson & Vershynin (2007)
 ///   numerical rank       number of sigma_k > tolerance max sigma_k
 ///
-/// @param eigenvalues  of A A^T or A^T A, in any order, [min(rows, dim)] or more; what rounding
-///                     made negative counts as 0.
+/// @param eigenvalues  of A A^T or A^T A, in any order, [min(rows, dim)] or more; values that are
+///                     negative due to rounding count as 0.
 /// @param rows, dim    shape of A: RankMe sums over min(rows, dim) values.
 /// @throws InvalidArgument  if there are none, one is not finite, or none is above 0.
 SpectrumMeasures measure_spectrum(std::span<const double> eigenvalues, std::int64_t rows,
                                   std::int64_t dim, const SpectrumOptions& options = {});
 
-/// Participation ratio (sum lambda_k)^2 / sum lambda_k^2 from the trace of a Gram matrix and its
-/// squared Frobenius norm: no eigenvalues are needed. Its source measures the covariance, that is
-/// centred rows. Source: Gao et al. (2017), "A theory of multineuronal dimensionality".
+/// Computes the participation ratio (sum lambda_k)^2 / sum lambda_k^2 from the trace of a Gram
+/// matrix and its squared Frobenius norm, without eigenvalues. Its source defines it on the
+/// covariance, i.e. on centred rows. Source: Gao et al. (2017), "A theory of multineuronal
+/// dimensionality".
 /// @throws InvalidArgument  if the matrix is zero or not finite.
 double participation_ratio(double trace, double squared_norm);
 

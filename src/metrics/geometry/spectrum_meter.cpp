@@ -4,7 +4,7 @@
 namespace lime {
 namespace {
 
-/// A centred trace below this share of the raw one is rounding.
+/// A centred trace below this fraction of the raw one is a rounding error.
 constexpr double kRoundingNoise = 1e-14;
 
 }  // namespace

@@ -8,18 +8,17 @@
 
 namespace lime {
 
-/// Measures the spectra of matrices of rows, one after another in the same memory; one object per
-/// thread.
+/// Measures the spectra of matrices of rows one by one in reused memory; one object per thread.
 ///
-/// Matrices whose centred part is below 1e-14 of their squared norm count as all equal.
+/// If the centred part is below 1e-14 of the squared norm, all rows count as equal.
 class SpectrumMeter {
  public:
   SpectrumMeter(Centering centering, const SpectrumOptions& options)
       : centering_(centering), options_(options) {}
 
-  /// From moments, for matrices of any number of rows. Time dim^3.
+  /// Measures moments, for any number of rows. Time dim^3.
   MeasuredSpectrum measure(const RowMoments& moments);
-  /// From the rows themselves, [num_rows, dim]: uses the smaller Gram matrix.
+  /// Measures rows, [num_rows, dim], with the smaller Gram matrix.
   MeasuredSpectrum measure(const ConstMatrixRef& rows);
 
  private:

@@ -8,12 +8,12 @@
 
 namespace lime {
 
-/// How much the path that a sequence takes through representation space bends.
+/// Curvature of the path of a sequence through representation space.
 struct PathCurvature {
-  /// Mean angle between one step and the next, in degrees, in [0, 180]; unset where no two
-  /// consecutive steps have a length.
+  /// Mean angle between consecutive steps, in degrees, in [0, 180]; unset if no two consecutive
+  /// steps have non-zero length.
   std::optional<double> degrees;
-  std::int64_t angles = 0;       ///< how many angles the mean is over
+  std::int64_t angles = 0;       ///< number of angles in the mean
   std::int64_t still_steps = 0;  ///< steps between equal tokens, which have no direction
 };
 
@@ -21,10 +21,10 @@ struct PathCurvature {
 ///
 ///   v_t = x_{t+1} - x_t,   c_t = arccos(<v_t, v_{t+1}> / (|v_t| |v_{t+1}|))
 ///
-/// 0 is a straight line; directions drawn at random have 90, independent points 120 (each step
-/// shares a point with the next).
+/// 0 is a straight line; random directions give 90, independent points 120 (consecutive steps share
+/// a point).
 ///
-/// @param rows  representations in the order of the text, [num_tokens, dim].
+/// @param rows  representations in text order, [num_tokens, dim].
 /// @throws InvalidArgument  if there are fewer than 3 tokens.
 /// Source: Henaff, Goris & Simoncelli (2019), eq. 1 and 2; for language models Hosseini &
 /// Fedorenko (2023).

@@ -5,20 +5,19 @@
 
 namespace lime {
 
-/// What can be said of each token of a sequence from its own row and the next one's.
+/// Measures of each token of a sequence that use only its row and the next one.
 struct TokenProfile {
-  VectorD norm;  ///< [num_tokens], |x_t|
-  VectorD
-      relative_norm;    ///< [num_tokens], |x_t| over the median of the sequence; 0 where that is 0
-  VectorD next_cosine;  ///< [num_tokens - 1], cosine of x_t and x_{t+1}; 0 where one of them is 0
+  VectorD norm;           ///< [num_tokens], |x_t|
+  VectorD relative_norm;  ///< [num_tokens], |x_t| over the median of the sequence; 0 if that is 0
+  VectorD next_cosine;    ///< [num_tokens - 1], cosine of x_t and x_{t+1}; 0 if either is 0
 };
 
-/// Measures the tokens of one sequence. The median is the lower one of two, so that it is a norm
-/// that occurs.
+/// Measures the tokens of one sequence. For an even number of tokens the median is the lower middle
+/// one.
 ///
-/// A relative norm far above 1 marks what Sun, Chen, Kolter & Liu (2024, arXiv:2402.17762) call
-/// massive activations; cosines near 1 from token to token are the oversmoothing of neighbours.
-/// @param rows  in the order of the text, [num_tokens, dim], num_tokens >= 1.
+/// A relative norm far above 1 indicates massive activations (Sun, Chen, Kolter & Liu 2024,
+/// arXiv:2402.17762); cosines near 1 between neighbours indicate oversmoothing.
+/// @param rows  in text order, [num_tokens, dim], num_tokens >= 1.
 /// @throws InvalidArgument  if there is no token or a value is not finite.
 TokenProfile token_profile(const ConstMatrixRef& rows);
 

@@ -27,12 +27,12 @@ double* AlignedBuffer::resize(std::size_t size) {
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
-  // Only advice: without huge pages the same code runs a little slower.
+  // Only a hint: without huge pages the same code is slightly slower.
   if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
   data_.reset(static_cast<double*>(memory));
   capacity_ = size;
 #ifndef NDEBUG
-  // Whoever reads what nobody wrote shall see it.
+  // Makes reads of uninitialised memory visible.
   std::fill_n(data(), size, std::numeric_limits<double>::quiet_NaN());
 #endif
   return data();

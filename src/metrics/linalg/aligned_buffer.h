@@ -6,13 +6,13 @@
 
 namespace lime::linalg {
 
-/// Memory for doubles that grows but never shrinks, so that one workspace serves many matrices
-/// without new page faults. Aligned to cache lines; large buffers ask for huge pages.
+/// Memory for doubles that grows but never shrinks, so that one workspace is reused for many
+/// matrices without new page faults. Aligned to cache lines; large buffers request huge pages.
 class AlignedBuffer {
  public:
-  /// Makes room for `size` doubles; what was there is lost if it has to grow.
+  /// Resizes to `size` doubles; the contents are lost if it has to grow.
   double* resize(std::size_t size);
-  /// The same, set to zero.
+  /// Resizes and sets all elements to zero.
   double* resize_zeroed(std::size_t size);
 
   double* data() { return data_.get(); }

@@ -11,13 +11,13 @@ namespace lime::linalg {
 namespace {
 
 constexpr std::int64_t kB = kBandwidth;
-/// Slivers of a block that stays in the second-level cache while it is multiplied both ways.
+/// Slivers of a block that stays in the L2 cache for both multiplications.
 constexpr std::int64_t kBlockSlivers = 4;
-/// Slivers whose reflectors stay there while all rows pass by.
+/// Slivers whose reflectors stay there while all rows are processed.
 constexpr std::int64_t kUpdateSlivers = 8;
 static_assert(kB % kTileCols == 0);
 
-/// out[p, j] = sum_r a[r, p] v[r, j] for a in slivers and v row by row, [kB, kB].
+/// Computes out[p, j] = sum_r a[r, p] v[r, j] for a in slivers and v row by row, [kB, kB].
 void multiply_transposed(const SliverMatrix& a, const double* v_rows, double* out) {
   for (std::int64_t p = 0; p < kB; p += kTileCols) {
     for (std::int64_t j = 0; j < kB; j += kSliverRows) {
@@ -31,7 +31,7 @@ void multiply_transposed(const SliverMatrix& a, const double* v_rows, double* ou
   }
 }
 
-/// out = a^T b, or a b, of [kB, kB] matrices row by row; small enough for the plain loops.
+/// Computes out = a^T b, or a b, of [kB, kB] matrices row by row; small enough for plain loops.
 void multiply_small(const double* a, bool transpose_a, const double* b, double* out) {
   std::fill(out, out + kB * kB, 0.0);
   for (std::int64_t i = 0; i < kB; ++i) {
@@ -44,8 +44,8 @@ void multiply_small(const double* a, bool transpose_a, const double* b, double* 
   }
 }
 
-/// The block [row slivers, column slivers) of the symmetric A times V, in both of its places:
-/// into `product` as rows of the lower triangle, into `product_rows` as columns of it.
+/// The block [row slivers, column slivers) of the symmetric A times V, used twice: into `product`
+/// as rows of the lower triangle, into `product_rows` as columns of it.
 struct Block {
   std::int64_t row_begin;
   std::int64_t row_end;
@@ -127,7 +127,7 @@ void BandReduction::factor_panel(SymmetricSlivers& matrix, std::int64_t first_co
 }
 
 void BandReduction::form_triangular_factor() {
-  // V^T V needs only the columns of V in `reflectors_`, which lie first.
+  // V^T V needs only the columns of V in `reflectors_`, which come first.
   multiply_transposed(reflectors_, v_rows_.data(), gram_);
   std::fill(triangular_, triangular_ + kB * kB, 0.0);
   for (std::int64_t j = 0; j < kB; ++j) {

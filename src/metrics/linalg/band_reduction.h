@@ -7,9 +7,8 @@
 
 namespace lime::linalg {
 
-/// Half-bandwidth of the matrices between dense and tridiagonal: wide enough that the first stage
-/// runs at the speed of matrix products, narrow enough that the second, whose work grows with it,
-/// stays small.
+/// Half-bandwidth of the intermediate band matrices: large enough for the first stage to run at the
+/// speed of matrix products, small enough to limit the cost of the second, which grows with it.
 inline constexpr std::int64_t kBandwidth = 48;
 static_assert(kBandwidth % kSliverRows == 0);
 
@@ -17,9 +16,9 @@ static_assert(kBandwidth % kSliverRows == 0);
 ///
 ///   Q^T A Q = B,   B[i, j] = 0 where |i - j| > kBandwidth
 ///
-/// Per block of kBandwidth columns: a QR factorisation I - V T V^T of what lies below the band,
-/// then the two-sided update  A <- A - V W^T - W V^T,  W = A V T - V T^T (V^T A V) T / 2.
-/// Time 4/3 n^3 operations, nearly all in matrix products. One object per thread.
+/// Per block of kBandwidth columns: a QR factorisation I - V T V^T of the part below the band, then
+/// the two-sided update  A <- A - V W^T - W V^T,  W = A V T - V T^T (V^T A V) T / 2. Time 4/3 n^3
+/// operations, nearly all in matrix products. One object per thread.
 /// Sources: Bischof, Lang & Sun (2000), "A framework for symmetric band reduction", ACM TOMS
 /// 26(4); block reflectors as in Golub & Van Loan, Matrix Computations, 4th ed., section 5.2.3.
 class BandReduction {
@@ -34,7 +33,7 @@ class BandReduction {
   void form_update();
   void update_trailing(SymmetricSlivers& matrix, std::int64_t first_sliver) const;
 
-  SliverMatrix reflectors_;  ///< [rows, 2 kBandwidth]: V beside W
+  SliverMatrix reflectors_;  ///< [rows, 2 kBandwidth]: V, then W
   SliverMatrix product_;     ///< [rows, kBandwidth]: A V
   AlignedBuffer v_rows_;     ///< V row by row
   AlignedBuffer product_rows_;

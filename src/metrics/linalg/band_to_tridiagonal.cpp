@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::int64_t kB = kBandwidth;
 constexpr int kVectors = static_cast<int>(kB) / kLanes;
-/// Sweeps that follow each other; their blocks together stay in the second-level cache.
+/// Sweeps in a pipeline; their blocks together stay in the L2 cache.
 constexpr std::int64_t kSweepsTogether = 8;
-/// A sweep may take a step when the one before is two steps ahead: then nothing overlaps.
+/// A sweep may advance when the previous one is two steps ahead: then they do not overlap.
 constexpr std::int64_t kLag = 2;
 
 /// kB consecutive values.
@@ -53,19 +53,20 @@ inline double dot(const Vector& x, const Vector& y) {
 }
 static_assert(kVectors % 2 == 0);
 
-/// From one element of the band to its right neighbour.
+/// Offset from one element of the band to its right neighbour.
 constexpr std::int64_t kRight = 2 * kB - 1;
 
-/// `value` with the lanes up to and including `lane` set to 0.
+/// Returns `value` with the lanes up to and including `lane` set to 0.
 [[gnu::always_inline]] inline Simd keep_above_lane(Simd value, int lane) {
   static const Simd lane_numbers([](auto i) { return static_cast<double>(static_cast<int>(i)); });
   std::experimental::where(lane_numbers <= Simd(static_cast<double>(lane)), value) = 0.0;
   return value;
 }
 
-/// Columns [kFirst * kLanes, (kFirst + 1) * kLanes) of a diagonal block A times v: what they give
-/// to the rows below them is added to `below`, what their transposes give to `above`. The vectors
-/// above the first one lie above the diagonal; in the first one `keep_above_lane` parts the two.
+/// Multiplies columns [kFirst * kLanes, (kFirst + 1) * kLanes) of a diagonal block A by v: adds the
+/// result for the rows below them to `below`, that of the transpose to `above`. The registers
+/// before the first one are above the diagonal; in the first one `keep_above_lane` separates the
+/// two.
 template <int kFirst>
 [[gnu::always_inline]] inline void multiply_columns(const double* block, const double* v_values,
                                                     const Vector& v, Vector& below, double* above) {
@@ -86,7 +87,7 @@ template <int kFirst>
   }
 }
 
-/// The same columns: A -= v w^T + w v^T.
+/// Updates the same columns: A -= v w^T + w v^T.
 template <int kFirst>
 [[gnu::always_inline]] inline void subtract_columns(double* block, const double* v_values,
                                                     const double* w_values, const Vector& v,
@@ -109,7 +110,7 @@ template <int kFirst>
 
 using VectorIndices = std::make_integer_sequence<int, kVectors>;
 
-/// A v for a symmetric block of which the lower triangle is stored.
+/// Returns A v for a symmetric block whose lower triangle is stored.
 Vector multiply_diagonal_block(const double* block, const double* v_values, const Vector& v) {
   Vector below;
   alignas(64) double above[kB];
@@ -148,7 +149,7 @@ void BandToTridiagonal::reduce(const SymmetricSlivers& matrix, std::span<double>
 
 void BandToTridiagonal::copy_band(const SymmetricSlivers& matrix) {
   const std::int64_t size = matrix.size();
-  // Zeros behind the last column let every block have its full size.
+  // Zeros after the last column allow full-size blocks everywhere.
   band_ = buffer_.resize_zeroed(static_cast<std::size_t>((size + 2 * kB + 1) * kStride));
   for (std::int64_t c = 0; c < size; ++c) {
     const std::int64_t end = std::min(size, c + kB + 1);

@@ -11,10 +11,10 @@ namespace lime::linalg {
 
 /// Reduces a symmetric band matrix to tridiagonal form with the same eigenvalues.
 ///
-/// Sweep j annihilates column j below the subdiagonal by one reflector and chases the bulge that
-/// it makes down the band, kBandwidth rows at a step. Several sweeps follow each other closely, so
-/// that a part of the band is in the cache for all of them. Time 6 n^2 kBandwidth operations.
-/// One object per thread.
+/// Sweep j annihilates column j below the subdiagonal by one reflector and chases the resulting
+/// bulge down the band, kBandwidth rows per step. Several sweeps closely follow each other, so that
+/// a part of the band is in cache for all of them. Time 6 n^2 kBandwidth operations. One object per
+/// thread.
 /// Sources: Schwarz (1968), "Tridiagonalization of a symmetric band matrix", Numer. Math. 12;
 /// Murata & Horikoshi (1975), Bischof, Lang & Sun (2000) for reflectors instead of rotations.
 class BandToTridiagonal {
@@ -26,13 +26,13 @@ class BandToTridiagonal {
               std::span<double> subdiagonal);
 
  private:
-  /// Reflector of a sweep and the row where the block starts that it is to be applied to.
+  /// Reflector of a sweep and the first row of the block that it is applied to next.
   struct Sweep {
     alignas(64) double v[kBandwidth];
     double tau;
     std::int64_t row;
   };
-  /// Doubles per column of the band: kBandwidth below the diagonal and as many for bulges.
+  /// Doubles per column of the band: kBandwidth below the diagonal and kBandwidth for bulges.
   static constexpr std::int64_t kStride = 2 * kBandwidth;
 
   double* column(std::int64_t row, std::int64_t col) { return band_ + col * kStride + row - col; }

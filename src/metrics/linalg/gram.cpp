@@ -10,12 +10,12 @@ namespace lime::linalg {
 namespace {
 
 /// Columns of the operand that are packed and multiplied at once: a sliver of them, 24 KiB with
-/// AVX-512, stays in the first-level cache while others pass by.
+/// AVX-512, stays in the L1 cache while others are streamed.
 constexpr std::int64_t kDepth = 128;
-/// Slivers that pass by it; they stay in the second-level cache.
+/// Streamed slivers per block; they stay in the L2 cache.
 constexpr std::int64_t kBlockSlivers = 24;
 
-/// kLanes values of one row from column `col` on, mapped except for the scale of the row.
+/// Loads kLanes values of one row from column `col` on, mapped except for the scale of the row.
 template <typename Scalar>
 Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t col) {
   Simd z(rows.x + row * rows.row_stride + col, std::experimental::element_aligned);
@@ -24,7 +24,7 @@ Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t 
   return z;
 }
 
-/// to[c * kSliverRows + r] = z[first_row + r, first_col + c] for c < depth; rows past the end
+/// Packs to[c * kSliverRows + r] = z[first_row + r, first_col + c] for c < depth; rows past the end
 /// become 0.
 template <typename Scalar>
 void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int64_t first_col,
@@ -51,7 +51,7 @@ void pack_rows(const AffineRows<Scalar>& rows, std::int64_t first_row, std::int6
   }
 }
 
-/// Columns [start, start + depth) of all rows.
+/// Packs columns [start, start + depth) of all rows.
 template <typename Scalar>
 void pack_all_rows(const AffineRows<Scalar>& rows, std::int64_t start, std::int64_t depth,
                    SliverMatrix& panel) {
@@ -61,9 +61,8 @@ void pack_all_rows(const AffineRows<Scalar>& rows, std::int64_t start, std::int6
   }
 }
 
-/// All columns of the rows [start, start + depth): of sliver s,
-/// to[p * kSliverRows + i] = z[start + p, s * kSliverRows + i]. Row after row, as they lie in
-/// memory.
+/// Packs all columns of the rows [start, start + depth): for sliver s, to[p * kSliverRows + i] =
+/// z[start + p, s * kSliverRows + i]. Reads row by row in memory order.
 template <typename Scalar>
 void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::int64_t depth,
                       SliverMatrix& panel) {
@@ -87,14 +86,14 @@ void pack_all_columns(const AffineRows<Scalar>& rows, std::int64_t start, std::i
   }
 }
 
-/// c += a b, or c = a b where `first`, for `count` registers of rows of the tile.
+/// Computes c += a b, or c = a b if `first`, for `count` registers of rows of the tile.
 template <int kCount = kSliverVectors>
 void add_tile(std::int64_t count, std::int64_t depth, const double* a, const double* b, bool first,
               double* c) {
   if constexpr (kCount > 1) {
     if (count < kCount) return add_tile<kCount - 1>(count, depth, a, b, first, c);
   }
-  // On its way from memory meanwhile, where C is too large for the caches.
+  // Prefetch C, which may be too large for the caches.
   for (int j = 0; j < kTileCols; ++j) {
     for (int i = 0; i < kCount; ++i) __builtin_prefetch(c + j * kSliverRows + i * kLanes, 1);
   }
@@ -121,7 +120,7 @@ struct Slice {
   }
 };
 
-/// Memory that is brought into the second-level cache bit by bit while something is computed.
+/// Memory that is gradually prefetched into the L2 cache during a computation.
 struct Prefetch {
   const char* next = nullptr;
   const char* end = nullptr;
@@ -133,8 +132,7 @@ struct Prefetch {
   }
 };
 
-/// Rows [start, start + kDepth), as far as there are so many; nothing where they do not lie side
-/// by side.
+/// Returns rows [start, start + kDepth), as far as they exist; nothing if they are not contiguous.
 template <typename Scalar>
 Prefetch rows_from(const AffineRows<Scalar>& rows, std::int64_t start) {
   if (start >= rows.num_rows || rows.row_stride != rows.num_cols) return {};
@@ -143,8 +141,8 @@ Prefetch rows_from(const AffineRows<Scalar>& rows, std::int64_t start) {
           reinterpret_cast<const char*>(rows.x + end * rows.row_stride)};
 }
 
-/// Sliver i of C += that of P times block j of P^T, where it lies below the diagonal or in the
-/// same registers.
+/// Adds sliver i of P times block j of P^T to that of C, if it is below the diagonal or in the same
+/// registers.
 void add_block(const Slice& p, std::int64_t i, std::int64_t j, bool first, SymmetricSlivers& c) {
   const std::int64_t rows = std::min(kSliverRows, p.matrix.rows() - i * kSliverRows);
   const std::int64_t end = (rows + kLanes - 1) / kLanes;
@@ -156,13 +154,14 @@ void add_block(const Slice& p, std::int64_t i, std::int64_t j, bool first, Symme
   }
 }
 
-/// C += P P^T for the lower triangle, up to what mirror_diagonal() adds; `first` overwrites C.
-/// @param needed_next  fetched meanwhile.
+/// Computes C += P P^T for the lower triangle, except what mirror_diagonal() adds; `first`
+/// overwrites C.
+/// @param needed_next  prefetched during the computation.
 void add_outer_product(const Slice& p, bool first, SymmetricSlivers& c, Prefetch needed_next = {}) {
   const std::int64_t num_slivers = p.matrix.num_slivers();
   const std::int64_t blocks = num_slivers * (num_slivers + 1) / 2;
   const std::int64_t share = (needed_next.end - needed_next.next) / blocks + 1;
-  // Rows behind the last one are not computed.
+  // Rows beyond the last one are not computed.
   if (first) std::fill(c.sliver(num_slivers - 1), c.sliver(num_slivers), 0.0);
   for (std::int64_t block = 0; block < num_slivers; block += kBlockSlivers) {
     for (std::int64_t i = block; i < num_slivers; ++i) {
@@ -175,7 +174,7 @@ void add_outer_product(const Slice& p, bool first, SymmetricSlivers& c, Prefetch
   }
 }
 
-/// Copies what lies below the diagonal of each block on it to above.
+/// Mirrors each diagonal block from below the diagonal to above.
 void mirror_diagonal(SymmetricSlivers& matrix) {
   for (std::int64_t s = 0; s < matrix.num_slivers(); ++s) {
     double* const block = matrix.sliver(s) + s * kSliverRows * kSliverRows;
@@ -186,7 +185,7 @@ void mirror_diagonal(SymmetricSlivers& matrix) {
   }
 }
 
-/// C += A B^T of panels, C [rows of A, rows of B padded to whole slivers].
+/// Computes C += A B^T of panels, C [rows of A, rows of B padded to whole slivers].
 void add_product(const SliverMatrix& a, const SliverMatrix& b, std::int64_t depth,
                  SliverMatrix& c) {
   for (std::int64_t block = 0; block < b.num_slivers(); block += kBlockSlivers) {
@@ -202,7 +201,7 @@ void add_product(const SliverMatrix& a, const SliverMatrix& b, std::int64_t dept
   }
 }
 
-/// Columns [first_col, first_col + depth) of sliver `index` of a symmetric matrix.
+/// Packs columns [first_col, first_col + depth) of sliver `index` of a symmetric matrix.
 void pack_symmetric(const SymmetricSlivers& matrix, std::int64_t index, std::int64_t first_col,
                     std::int64_t depth, double* to) {
   const std::int64_t stored = kSliverRows * (index + 1);

@@ -8,7 +8,7 @@
 
 namespace lime::linalg {
 
-/// Rows of a matrix after an affine map that is applied while they are read:
+/// Rows of a matrix with an affine map that is applied on access:
 ///
 ///   z[r, c] = (x[r, c] - shift[c]) * column_scale[c] * row_scale[r]
 ///
@@ -23,7 +23,7 @@ struct AffineRows {
   const double* column_scale = nullptr;  ///< [num_cols]
   const double* row_scale = nullptr;     ///< [num_rows]
 
-  /// z[row, col]
+  /// Returns z[row, col].
   double at(std::int64_t row, std::int64_t col) const {
     double z = static_cast<double>(x[row * row_stride + col]);
     if (shift != nullptr) z -= shift[col];
@@ -33,31 +33,31 @@ struct AffineRows {
   }
 };
 
-/// Computes Gram matrices of rows, float or double, in double.
+/// Computes Gram matrices of float or double rows in double.
 ///
-/// Holds memory for packed operands that serves the next matrix again: one object per thread.
-/// The arithmetic, and so every bit, depends on the operands only.
+/// Reuses its memory for packed operands: one object per thread. Results depend only on the
+/// operands and are bit-identical.
 class GramBuilder {
  public:
-  /// Z Z^T where num_rows <= num_cols, else Z^T Z: the smaller of the two, which have the same
-  /// non-zero eigenvalues. Time n d min(n, d) multiply-adds / 2.
+  /// Computes Z Z^T if num_rows <= num_cols, else Z^T Z: the smaller of the two, which have the
+  /// same non-zero eigenvalues. Time n d min(n, d) multiply-adds / 2.
   template <typename Scalar>
   void smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
 
-  /// gram += Z^T Z, for rows that come in pieces. Time n d^2 / 2 multiply-adds.
-  /// @param gram  of size num_cols, already filled (by set_zero() at first).
+  /// Computes gram += Z^T Z, for rows that are added in pieces. Time n d^2 / 2 multiply-adds.
+  /// @param gram  of size num_cols, initialised (by set_zero() at first).
   template <typename Scalar>
   void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
 
-  /// product = X^T Y for two sets of as many rows, [x.num_cols, y.num_cols padded with zeros to
-  /// whole slivers]. Time n d_x d_y multiply-adds.
+  /// Computes product = X^T Y for two sets of the same number of rows, [x.num_cols, y.num_cols
+  /// padded with zeros to whole slivers]. Time n d_x d_y multiply-adds.
   template <typename Scalar>
   void cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scalar>& y, SliverMatrix& product);
 
-  /// gram = M M^T.
+  /// Computes gram = M M^T.
   void outer_gram(const SliverMatrix& matrix, SymmetricSlivers& gram);
 
-  /// K^2 of a symmetric matrix. Time n^3 / 2 multiply-adds.
+  /// Computes K^2 of a symmetric matrix. Time n^3 / 2 multiply-adds.
   void square(const SymmetricSlivers& matrix, SymmetricSlivers& squared);
 
  private:
@@ -65,11 +65,11 @@ class GramBuilder {
   SliverMatrix other_panel_;
 };
 
-/// Sum of the diagonal.
+/// Returns the sum of the diagonal.
 double trace(const SymmetricSlivers& matrix);
-/// Squared Frobenius norm.
+/// Returns the squared Frobenius norm.
 double squared_norm(const SliverMatrix& matrix);
-/// sum_ij a_ij b_ij = tr(A B) for symmetric matrices of one size; A = B gives the squared
+/// Returns sum_ij a_ij b_ij = tr(A B) for symmetric matrices of one size; A = B gives the squared
 /// Frobenius norm.
 double inner_product(const SymmetricSlivers& a, const SymmetricSlivers& b);
 /// Sets negative elements to 0.

@@ -17,7 +17,7 @@ struct Row {
   Simd value[kVectors] = {};
 };
 
-/// dots[c] = sum over rows > column of panel[r, column] panel[r, c].
+/// Computes dots[c] = sum over rows > column of panel[r, column] panel[r, c].
 void dot_with_column(const double* panel, std::int64_t num_rows, std::int64_t column,
                      double* dots) {
   Row sums;
@@ -29,8 +29,9 @@ void dot_with_column(const double* panel, std::int64_t num_rows, std::int64_t co
   for (int i = 0; i < kVectors; ++i) store(dots + i * kLanes, sums.value[i]);
 }
 
-/// Rows > column: panel[r, :] -= scale panel[r, column] w, and panel[r, column] becomes v[r].
-/// From kFirst * kLanes on; w is 0 up to `column`. Meanwhile dots[c] is gathered for column + 1.
+/// For rows > column: panel[r, :] -= scale panel[r, column] w, and panel[r, column] becomes v[r].
+/// Processes columns from kFirst * kLanes on; w is 0 up to `column`. Accumulates dots[c] for column
+/// + 1 at the same time.
 template <int kFirst>
 void apply_and_dot(double* panel, std::int64_t num_rows, std::int64_t column, double scale,
                    const double* w, double* dots) {
@@ -57,7 +58,7 @@ void apply_and_dot(double* panel, std::int64_t num_rows, std::int64_t column, do
 
 using ApplyFn = void (*)(double*, std::int64_t, std::int64_t, double, const double*, double*);
 
-/// The instance that skips the vectors left of `column`.
+/// Selects the instance that skips the registers left of `column`.
 template <int kFirst = 0>
 ApplyFn apply_from(std::int64_t column) {
   if constexpr (kFirst + 1 < kVectors) {

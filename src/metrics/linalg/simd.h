@@ -6,7 +6,7 @@
 
 namespace lime::linalg {
 
-/// As many doubles as one register of the processor that this build is for holds.
+/// Vector of as many doubles as one register of the target CPU.
 using Simd = std::experimental::native_simd<double>;
 inline constexpr std::int64_t kLanes = Simd::size();
 
@@ -14,11 +14,11 @@ inline Simd load(const double* from) { return Simd(from, std::experimental::elem
 inline void store(double* to, const Simd& value) {
   value.copy_to(to, std::experimental::element_aligned);
 }
-/// Sum of the lanes, always in the same order.
+/// Returns the sum of the lanes, always in the same order.
 inline double sum_of_lanes(const Simd& value) { return std::experimental::reduce(value); }
 
-/// Rows of a sliver and columns of a register tile: their product of accumulators, one sliver
-/// column and one broadcast value fill the register file (32 registers with AVX-512, else 16).
+/// Rows of a sliver and columns of a register tile: the tile's accumulators, one sliver column and
+/// one broadcast value fill the register file (32 registers with AVX-512, else 16).
 inline constexpr int kSliverVectors = kLanes == 2 ? 2 : 3;
 inline constexpr std::int64_t kSliverRows = kSliverVectors * kLanes;
 inline constexpr int kTileCols = kLanes >= 8 ? 8 : 4;

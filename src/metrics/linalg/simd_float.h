@@ -11,7 +11,7 @@
 
 namespace lime::linalg {
 
-/// As many floats as one register of the processor that this build is for holds.
+/// Vector of as many floats as one register of the target CPU.
 using SimdF = std::experimental::native_simd<float>;
 inline constexpr int kFloatLanes = static_cast<int>(SimdF::size());
 
@@ -19,10 +19,10 @@ inline SimdF load(const float* from) { return SimdF(from, std::experimental::ele
 inline void store(float* to, const SimdF& value) {
   value.copy_to(to, std::experimental::element_aligned);
 }
-/// Sum of the lanes, always in the same order.
+/// Returns the sum of the lanes, always in the same order.
 inline float sum_of_lanes(const SimdF& value) { return std::experimental::reduce(value); }
 
-/// 1 / value, to within 2 units in the last place. With AVX-512 an estimate of 14 bits and one
+/// Returns 1 / value, to within 2 units in the last place. With AVX-512 a 14-bit estimate and one
 /// step of Newton's method: a division takes 16 cycles there, this takes 4.
 inline SimdF reciprocal(const SimdF& value) {
 #ifdef __AVX512F__
@@ -41,7 +41,7 @@ struct PairsF {
   SimdF second;
 };
 
-/// Lanes (pairs[2 i], pairs[2 i + 1]) for i = index[0], index[1], ...
+/// Gathers lanes (pairs[2 i], pairs[2 i + 1]) for i = index[0], index[1], ...
 inline PairsF gather_pairs(const float* pairs, const std::int32_t* index) {
 #ifdef __AVX512F__
   const auto eight = [&](int from) {

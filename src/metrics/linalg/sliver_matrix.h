@@ -9,14 +9,14 @@
 
 namespace lime::linalg {
 
-/// Number of slivers that hold `rows` rows; the last one may be partly empty.
+/// Returns the number of slivers for `rows` rows; the last one may be partly empty.
 inline std::int64_t slivers_for(std::int64_t rows) {
   return (rows + kSliverRows - 1) / kSliverRows;
 }
 
-/// A matrix stored as horizontal slivers of kSliverRows rows, each column by column:
-/// element (r, p) lies at sliver r / kSliverRows, offset p * kSliverRows + r % kSliverRows.
-/// That is the order in which the inner loops read it. Rows below the last one are zero.
+/// A matrix stored as horizontal slivers of kSliverRows rows, each column by column: element (r, p)
+/// is in sliver r / kSliverRows, at offset p * kSliverRows + r % kSliverRows. The inner loops read
+/// it in this order. Rows beyond the last one are zero.
 class SliverMatrix {
  public:
   void resize(std::int64_t rows, std::int64_t cols) {
@@ -39,12 +39,12 @@ class SliverMatrix {
   std::int64_t cols_ = 0;
 };
 
-/// The lower triangle of a symmetric matrix in slivers: sliver s holds columns
-/// [0, kSliverRows * (s + 1)) of its rows, so that the blocks on the diagonal are stored whole.
-/// Rows and columns from size() up to padded_size() are zero. Half the memory of the full matrix.
+/// The lower triangle of a symmetric matrix in slivers: sliver s contains columns [0, kSliverRows *
+/// (s + 1)) of its rows, so that the blocks on the diagonal are stored whole. Rows and columns from
+/// size() up to padded_size() are zero. Half the memory of the full matrix.
 class SymmetricSlivers {
  public:
-  /// What is stored is undefined then, beyond size() too.
+  /// Resizes; all contents are then undefined, also beyond size().
   void resize(std::int64_t size) {
     size_ = size;
     data_ = buffer_.resize(static_cast<std::size_t>(sliver_offset(num_slivers())));
@@ -58,7 +58,7 @@ class SymmetricSlivers {
   double* sliver(std::int64_t index) { return data_ + sliver_offset(index); }
   const double* sliver(std::int64_t index) const { return data_ + sliver_offset(index); }
 
-  /// Element (row, col) with col < kSliverRows * (row / kSliverRows + 1).
+  /// Returns element (row, col) with col < kSliverRows * (row / kSliverRows + 1).
   double& at(std::int64_t row, std::int64_t col) {
     return sliver(row / kSliverRows)[col * kSliverRows + row % kSliverRows];
   }

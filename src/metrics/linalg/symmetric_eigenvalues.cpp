@@ -10,14 +10,14 @@
 namespace lime::linalg {
 namespace {
 
-/// Brings the largest element of the matrix near 1 by a power of two, which rounds nothing, so
-/// that squares of its elements neither overflow nor vanish. Returns the exponent.
+/// Scales the largest element of the matrix to about 1 by a power of two, which is exact, so that
+/// squares of its elements neither overflow nor underflow. Returns the exponent.
 int scale_to_unit_range(SymmetricSlivers& matrix) {
   double* const begin = matrix.sliver(0);
   double* const end = matrix.sliver(matrix.num_slivers());
   double largest = 0.0;
   for (const double* value = begin; value != end; ++value) {
-    // Written so that NaN is kept.
+    // This form propagates NaN.
     if (!(std::abs(*value) <= largest)) largest = std::abs(*value);
   }
   if (!std::isfinite(largest)) {
@@ -30,7 +30,7 @@ int scale_to_unit_range(SymmetricSlivers& matrix) {
   return exponent;
 }
 
-/// Seconds since the last call, or since it was made.
+/// Measures the seconds since the last call, or since construction.
 class StopWatch {
  public:
   double lap() {

@@ -10,7 +10,7 @@
 
 namespace lime::linalg {
 
-/// Where the time went, in seconds.
+/// Time per stage, in seconds.
 struct StageSeconds {
   double band = 0.0;         ///< dense to band
   double tridiagonal = 0.0;  ///< band to tridiagonal
@@ -19,27 +19,27 @@ struct StageSeconds {
 
 /// Computes all eigenvalues of dense symmetric matrices, without eigenvectors.
 ///
-/// Two stages, dense to band to tridiagonal, then root-free QL. Against LAPACK's dsyevd, which
-/// spends half of its operations in products of a matrix with one vector, nearly all of them here
-/// are products of matrices. Every eigenvalue is within a small multiple of n eps ||A|| of the
-/// true one. Own kernels instead of BLAS: they do not start threads, give the same bits on every
-/// call, and do not depend on which processors an installed BLAS knows.
+/// Two stages, dense to band to tridiagonal, then root-free QL. LAPACK's dsyevd spends half of its
+/// operations in matrix-vector products; here nearly all are matrix-matrix products. Every
+/// eigenvalue is within a small multiple of n eps ||A|| of the true one. Uses its own kernels
+/// instead of BLAS: they start no threads, are bit-identical on every call, and do not depend on
+/// the CPUs that an installed BLAS supports.
 ///
-/// Time 4/3 n^3 operations. Memory: that of one band matrix, kept for the next call. One object
-/// per thread.
+/// Time 4/3 n^3 operations. Memory: one band matrix, reused by the next call. One object per
+/// thread.
 class SymmetricEigenvalues {
  public:
-  /// @param matrix  destroyed.
+  /// @param matrix  overwritten.
   /// @return [size], ascending; valid until the next call.
   /// @throws NumericalError  if an element is not finite or the last stage does not converge.
   std::span<const double> compute(SymmetricSlivers& matrix);
 
-  /// The first two stages: a tridiagonal matrix with the same eigenvalues, for those who take the
-  /// last stage for several matrices at once.
-  /// @param matrix  destroyed.
+  /// Runs the first two stages: returns a tridiagonal matrix with the same eigenvalues, for callers
+  /// that run the last stage for several matrices at once.
+  /// @param matrix  overwritten.
   /// @throws NumericalError  if an element is not finite.
   void reduce(SymmetricSlivers& matrix, Tridiagonal& tridiagonal);
-  /// Stages of the last call.
+  /// Returns the times of the last call.
   const StageSeconds& seconds() const { return seconds_; }
 
  private:

@@ -3,9 +3,9 @@
 
 #include "metrics/linalg/simd.h"
 
-// The two inner loops that all products of this folder are made of. Both keep one tile of the
-// result in registers (Goto & van de Geijn 2008, "Anatomy of high-performance matrix
-// multiplication", ACM TOMS 34(3), section 5).
+// The two inner loops of all products in this folder. Both keep one tile of the result in registers
+// (Goto & van de Geijn 2008, "Anatomy of high-performance matrix multiplication", ACM TOMS 34(3),
+// section 5).
 
 namespace lime::linalg {
 
@@ -16,9 +16,9 @@ struct TileOf {
 };
 using Tile = TileOf<kSliverVectors>;
 
-/// tile[r, j] += sum_p a[p, r] b[p, j]: a sliver times rows of a matrix.
+/// Computes tile[r, j] += sum_p a[p, r] b[p, j]: a sliver times rows of a matrix.
 ///
-/// @param a  [depth, kSliverRows], contiguous; of its rows the first kVectors * kLanes.
+/// @param a  [depth, kSliverRows], contiguous; uses the first kVectors * kLanes of its rows.
 /// @param b  [depth, kTileCols], rows `b_stride` apart.
 template <int kVectors>
 [[gnu::always_inline]] inline void multiply_sliver(TileOf<kVectors>& tile, std::int64_t depth,
@@ -41,7 +41,8 @@ template <int kVectors>
   tile = sum;
 }
 
-/// tile[c, j] += sum_r a[c, r] v[r, j]: kTileCols columns of a sliver, transposed, times rows.
+/// Computes tile[c, j] += sum_r a[c, r] v[r, j]: kTileCols columns of a sliver, transposed, times
+/// rows.
 ///
 /// @param a  [kTileCols, kSliverRows], columns of one sliver, contiguous.
 /// @param v  [kSliverRows, kSliverRows], rows `v_stride` apart.
@@ -64,7 +65,7 @@ inline void multiply_transposed_sliver(Tile& tile, const double* a, const double
   tile = sum;
 }
 
-/// Columns of `tile` to or from kTileCols lines of kSliverRows values, `stride` apart.
+/// Loads columns of `tile` from kTileCols lines of kSliverRows values, `stride` apart.
 inline void load_tile(Tile& tile, const double* from, std::int64_t stride) {
 #pragma GCC unroll 8
   for (int j = 0; j < kTileCols; ++j) {
@@ -82,7 +83,7 @@ inline void store_tile(const Tile& tile, double* to, std::int64_t stride) {
   }
 }
 
-/// to -= tile.
+/// Computes to -= tile.
 inline void subtract_tile(const Tile& tile, double* to, std::int64_t stride) {
 #pragma GCC unroll 8
   for (int j = 0; j < kTileCols; ++j) {

@@ -9,23 +9,23 @@
 namespace lime::linalg {
 namespace {
 
-/// As many sweeps as LAPACK allows for a row; 1.7 are usual.
+/// Maximum sweeps per row, as in LAPACK; 1.7 are typical.
 constexpr std::int64_t kSweepsPerRow = 30;
-/// A squared element beside the diagonal counts as 0 below this times the product of its two
-/// neighbours on the diagonal: the square of half the distance from 1 to the next double.
+/// A squared off-diagonal element below this times the product of its two diagonal neighbours
+/// counts as 0: the square of half the distance from 1 to the next double.
 constexpr double kNegligible =
     std::numeric_limits<double>::epsilon() * std::numeric_limits<double>::epsilon() / 4.0;
-/// Cosines below this are 0 to all that follows, and squared elements below it too: matrices are
-/// near 1 here. Reciprocals stay finite.
+/// Cosines and squared elements below this count as 0: matrices are scaled to about 1. Reciprocals
+/// stay finite.
 constexpr double kTiny = 1e-290;
-/// Elements whose exponents lie within these bounds can be squared as they are.
+/// Elements with exponents within these bounds can be squared without scaling.
 constexpr int kLargestExponent = 64;
 
 bool is_negligible(double squared, double above, double below) {
   return squared <= std::max(kNegligible * std::abs(above * below), kTiny);
 }
 
-/// Exponent of the largest element, or 0 where nothing needs to be scaled.
+/// Returns the exponent of the largest element, or 0 if no scaling is needed.
 int exponent_to_remove(const Tridiagonal& matrix) {
   double largest = 0.0;
   for (const double value : matrix.diagonal) largest = std::max(largest, std::abs(value));
@@ -37,7 +37,7 @@ int exponent_to_remove(const Tridiagonal& matrix) {
   return std::abs(exponent) <= kLargestExponent ? 0 : exponent;
 }
 
-/// The variables of a sweep from the last row of a block up to its first, in dsterf's names.
+/// Variables of a sweep from the last row of a block up to its first, with dsterf's names.
 struct SweepState {
   Simd first{std::numeric_limits<double>::infinity()};  ///< of the block; idle lanes have none
   Simd last{0.0};
@@ -46,12 +46,12 @@ struct SweepState {
   Simd sine{0.0};  ///< both squared
   Simd gamma{1.0};
   Simd p{1.0};
-  Simd below{0.0};  ///< diagonal element that was finished last
-  Simd split{0.0};  ///< first row after which the block falls apart, and the one after that
+  Simd below{0.0};  ///< last finished diagonal element
+  Simd split{0.0};  ///< first row after which the block splits, and the one after that
   Simd next_split{0.0};
 };
 
-/// Step from `row + 1` to `row`, in the lanes whose block holds both.
+/// Steps from `row + 1` to `row`, in the lanes whose block contains both.
 [[gnu::always_inline]] inline void step_up(SweepState& state, std::int64_t row, double* diagonals,
                                            double* squares) {
   const Simd number(static_cast<double>(row));
@@ -60,7 +60,7 @@ struct SweepState {
   const Simd beta = load(squares + row * kLanes);
   const Simd r = state.p + beta;
   const Simd inverse = 1.0 / r;
-  const Simd ratio = r / state.p;  // 1 / cosine, at once with the other division
+  const Simd ratio = r / state.p;  // 1 / cosine; concurrent with the other division
   const Simd cosine = state.p * inverse;
   const Simd sine = beta * inverse;
   const Simd gamma = cosine * (alpha - state.sigma) - sine * state.gamma;
@@ -97,7 +97,7 @@ std::vector<std::int64_t> TridiagonalEigenvalues::compute(std::span<Tridiagonal*
     for (const Tridiagonal* matrix : matrices.first(count)) {
       largest = std::max(largest, matrix->diagonal.size());
     }
-    // A row more, because the last sweep writes below its block.
+    // One more row, because the last sweep writes below its block.
     diagonals_.resize_zeroed((largest + 1) * kLanes);
     squares_.resize_zeroed((largest + 1) * kLanes);
     for (std::size_t i = 0; i < count; ++i) load(static_cast<int>(i), *matrices[i]);
@@ -119,8 +119,8 @@ std::vector<std::int64_t> TridiagonalEigenvalues::compute(std::span<Tridiagonal*
   return missing;
 }
 
-/// Reverses the rows where the larger end of the diagonal is at the top, as dsterf does: the
-/// method meets graded matrices from their small end.
+/// Reverses the rows if the larger end of the diagonal is at the top, as in dsterf: graded matrices
+/// are processed from their small end.
 void TridiagonalEigenvalues::load(int lane, const Tridiagonal& matrix) {
   const auto size = static_cast<std::int64_t>(matrix.diagonal.size());
   assert(matrix.subdiagonal.size() + 1 >= matrix.diagonal.size());
@@ -155,7 +155,7 @@ void TridiagonalEigenvalues::unload(int lane, Tridiagonal& matrix) {
   std::sort(matrix.diagonal.begin(), matrix.diagonal.end());
 }
 
-/// Takes out the blocks of one and two rows at the top, and finds the shift for the next one.
+/// Removes the blocks of one and two rows at the top, and computes the shift for the next one.
 /// Returns whether there is one, and sweeps are left.
 bool TridiagonalEigenvalues::prepare_sweep(int index) {
   Lane& lane = lanes_[index];
@@ -186,8 +186,8 @@ std::int64_t TridiagonalEigenvalues::end_of_block(int lane, std::int64_t first) 
   return row;
 }
 
-/// The two eigenvalues of the block of `row` and the next one. The one of larger magnitude is free
-/// of cancellation; the other follows from the determinant.
+/// Computes the two eigenvalues of the block of `row` and the next one. The one of larger magnitude
+/// has no cancellation; the other follows from the determinant.
 void TridiagonalEigenvalues::solve_pair(int lane, std::int64_t row) {
   double& a = diagonal(lane, row);
   double& c = diagonal(lane, row + 1);
@@ -202,18 +202,19 @@ void TridiagonalEigenvalues::solve_pair(int lane, std::int64_t row) {
   c = inner;
 }
 
-/// The eigenvalue of the two rows at the top of the block that is closer to the first one's
+/// Returns the eigenvalue of the two rows at the top of the block that is closer to the first one's
 /// diagonal element.
 double TridiagonalEigenvalues::wilkinson_shift(int lane) const {
   const std::int64_t first = lanes_[lane].first;
   const double p = diagonal(lane, first);
   const double beside = std::sqrt(squared(lane, first));
   const double half = (diagonal(lane, first + 1) - p) / (2.0 * beside);
-  // Where the square overflows, the shift is p, as it should be.
+  // If the square overflows, the shift is p, as it should be.
   return p - beside / (half + std::copysign(std::sqrt(half * half + 1.0), half));
 }
 
-/// One QL sweep in each of the lanes `active`, from the lowest last row up to the highest first.
+/// Runs one QL sweep in each of the lanes `active`, from the lowest last row up to the highest
+/// first.
 void TridiagonalEigenvalues::sweep(std::uint32_t active) {
   SweepState state;
   std::int64_t top = std::numeric_limits<std::int64_t>::max();

@@ -13,37 +13,37 @@ namespace lime::linalg {
 /// A symmetric tridiagonal matrix, times 2^exponent.
 struct Tridiagonal {
   std::vector<double> diagonal;     ///< [size]
-  std::vector<double> subdiagonal;  ///< [size]; the last one is not read
+  std::vector<double> subdiagonal;  ///< [size]; the last one is ignored
   int exponent = 0;
 };
 
 /// Computes all eigenvalues of symmetric tridiagonal matrices, kLanes matrices at a time.
 ///
-/// The iteration is the root-free QL method, as in LAPACK's dsterf. It waits for its divisions,
-/// each of which needs the result of the one before; so every lane of a register works on a matrix
-/// of its own. A lane does the same operations whatever the others hold: the bits of a result do
-/// not depend on which matrices it was computed with. Every eigenvalue is within a small multiple
-/// of n eps ||A|| of the true one.
+/// The iteration is the root-free QL method, as in LAPACK's dsterf. Its speed is limited by the
+/// latency of dependent divisions, so every lane of a register processes a different matrix. A lane
+/// performs the same operations whatever the others contain: results are bit-identical for any
+/// grouping of matrices. Every eigenvalue is within a small multiple of n eps ||A|| of the true
+/// one.
 ///
-/// Time about 1.7 n^2 / 2 steps of two divisions each, for kLanes matrices as for one. One object
-/// per thread.
+/// Time about 1.7 n^2 / 2 steps of two divisions each, for up to kLanes matrices. One object per
+/// thread.
 /// Sources: Reinsch (1971), "A stable, rational QR algorithm", Numer. Math. 16, in the form of Pal,
 /// Walker and Kahan; Parlett, The Symmetric Eigenvalue Problem (1998), section 8.15.
 class TridiagonalEigenvalues {
  public:
-  /// Replaces each diagonal by the eigenvalues, ascending. Subdiagonals are left alone.
+  /// Replaces each diagonal by the eigenvalues, ascending. Subdiagonals are unchanged.
   ///
-  /// @param matrices  finite, of any sizes; similar sizes share their time best.
-  /// @return for each matrix the number of eigenvalues that 30 size sweeps did not find, 0 but for
-  ///         our own mistakes; such a matrix's diagonal holds no eigenvalues.
+  /// @param matrices  finite, of any sizes; most efficient for similar sizes.
+  /// @return for each matrix the number of eigenvalues not found within 30 size sweeps, 0 except
+  ///         for bugs; the diagonal of such a matrix contains no eigenvalues.
   std::vector<std::int64_t> compute(std::span<Tridiagonal* const> matrices);
 
  private:
-  /// Where the iteration stands on the matrix of a lane. Rows before `first` are eigenvalues.
+  /// State of the iteration on the matrix of a lane. Rows before `first` are eigenvalues.
   struct Lane {
     std::int64_t size = 0;
     std::int64_t first = 0;
-    std::int64_t last = 0;       ///< first..last is a block of its own; below `first`: not known
+    std::int64_t last = 0;       ///< first..last is an unreduced block; below `first`: unknown
     std::int64_t next_last = 0;  ///< end of the block that starts at last + 1; as above
     std::int64_t sweeps_left = 0;
     int exponent = 0;
@@ -62,7 +62,7 @@ class TridiagonalEigenvalues {
   double diagonal(int lane, std::int64_t row) const {
     return diagonals_.data()[row * kLanes + lane];
   }
-  /// Element (row + 1, row), squared.
+  /// Returns element (row + 1, row), squared.
   double& squared(int lane, std::int64_t row) { return squares_.data()[row * kLanes + lane]; }
   double squared(int lane, std::int64_t row) const { return squares_.data()[row * kLanes + lane]; }
 

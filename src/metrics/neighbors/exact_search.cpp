@@ -11,18 +11,18 @@ namespace {
 using linalg::kFloatLanes;
 using linalg::SimdF;
 
-/// Query slivers that one work item compares with each base sliver while it lies in the cache.
+/// Query slivers per work item; each base sliver is compared with all of them while in cache.
 constexpr std::int64_t kGroupSlivers = 4;
 constexpr std::int64_t kGroupRows = kGroupSlivers * kSliverRows;
 
-/// Keeps the nearest candidates of one query: unsorted, and thinned out whenever it is full.
+/// Keeps the nearest candidates of one query: unsorted, and pruned whenever it is full.
 class Nearest {
  public:
   Nearest(std::int64_t wanted, std::int64_t self) : wanted_(wanted), self_(self) {
     kept_.reserve(static_cast<std::size_t>(2 * wanted + kSliverRows));
   }
 
-  /// Adds a candidate and returns the key below which further ones are worth adding.
+  /// Adds a candidate and returns the key above which further ones need not be added.
   float add(float key, std::int64_t index) {
     if (index == self_) return threshold_;
     kept_.push_back({key, static_cast<std::int32_t>(index)});
@@ -30,7 +30,7 @@ class Nearest {
     return threshold_;
   }
 
-  /// The nearest, sorted.
+  /// Returns the nearest ones, sorted.
   std::span<const Candidate> finish() {
     thin_out();
     std::sort(kept_.begin(), kept_.end());
@@ -52,9 +52,9 @@ class Nearest {
   std::vector<Candidate> kept_;
 };
 
-/// Offers the products of one query sliver and one base sliver to the queries.
+/// Passes the products of one query sliver and one base sliver to the queries.
 ///
-/// The key of a candidate is its squared distance less the squared norm of the query.
+/// The key of a candidate is its squared distance minus the squared norm of the query.
 void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
            std::span<Nearest> nearest, float* thresholds) {
   const std::int64_t first = sliver * kSliverRows;

@@ -24,16 +24,16 @@ struct Candidate {
   }
 };
 
-/// Which queries look for what.
+/// Queries and number of neighbours of a search.
 struct SearchPlan {
   std::int64_t num_neighbors = 1;
-  /// `self[i]` is the base point that query i shall not find; empty: none.
+  /// `self[i]` is the base point that query i excludes; empty: none.
   std::span<const std::int64_t> self = {};
 };
 
-/// For every query the nearest base points, sorted, [num_queries * num_neighbors].
-/// Both must have been packed with the same centering. The base must have at least
-/// num_neighbors points besides the query itself.
+/// Returns the nearest base points of every query, sorted, [num_queries * num_neighbors]. Both must
+/// have been packed with the same centering. The base must have at least num_neighbors points
+/// besides the query itself.
 std::vector<Candidate> exact_search(const PackedPoints& queries, const PackedPoints& base,
                                     const SearchPlan& plan, ThreadPool& pool,
                                     const std::stop_token& stop);

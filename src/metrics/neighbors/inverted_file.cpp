@@ -24,7 +24,7 @@ constexpr std::int64_t kRecallSample = 1000;
 constexpr std::int64_t kFewestProbes = 8;
 constexpr std::int64_t kQueryBlock = 256;
 
-/// `count` different rows of `num_rows`, ascending.
+/// Returns `count` distinct rows of `num_rows`, ascending.
 std::vector<std::int64_t> sample_rows(std::int64_t num_rows, std::int64_t count, Random random) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(num_rows));
   std::iota(rows.begin(), rows.end(), 0);
@@ -42,7 +42,7 @@ MatrixF gather_rows(const ConstMatrixRef& points, const std::vector<std::int64_t
   return gathered;
 }
 
-/// Lloyd's algorithm; a centre that loses all its points stays where it was.
+/// Runs Lloyd's algorithm; a centre that loses all its points is unchanged.
 MatrixF k_means(const MatrixF& sample, std::int64_t num_centres, const Centering& centering,
                 Random random, ThreadPool& pool, const std::stop_token& stop) {
   MatrixF centres = gather_rows(sample, sample_rows(sample.rows(), num_centres, random));
@@ -65,8 +65,8 @@ MatrixF k_means(const MatrixF& sample, std::int64_t num_centres, const Centering
   return centres;
 }
 
-/// FAISS's index over points that we have assigned ourselves: its own k-means depends on the
-/// number of threads, and its matrix products on the BLAS at hand.
+/// FAISS's index over points with our own cluster assignment: its k-means depends on the number of
+/// threads, and its matrix products on the installed BLAS.
 class InvertedFile {
  public:
   InvertedFile(const ConstMatrixRef& points, const PackedPoints& packed, const Centering& centering,
@@ -92,8 +92,8 @@ class InvertedFile {
 
   std::int64_t num_groups() const { return centres_->rows(); }
 
-  /// Neighbours of the points `rows`, looking into `probes` groups each. Rows that found fewer
-  /// than wanted end in index -1.
+  /// Finds the neighbours of the points `rows`, searching `probes` groups each. Rows with fewer
+  /// than `wanted` results are padded with index -1.
   void search(const std::vector<std::int64_t>& rows, std::int64_t probes, std::int64_t wanted,
               NeighborGraph::Indices& index, MatrixD& squared_distance) const {
     const auto count = static_cast<std::int64_t>(rows.size());
@@ -112,7 +112,7 @@ class InvertedFile {
   }
 
  private:
-  /// The `count` nearest centres of every point, [num_points * count].
+  /// Returns the `count` nearest centres of every point, [num_points * count].
   std::vector<FaissId> nearest_centres(const PackedPoints& packed, std::int64_t count) const {
     const std::vector<Candidate> nearest =
         exact_search(packed, *centres_, {.num_neighbors = count}, pool_, stop_);
@@ -124,7 +124,7 @@ class InvertedFile {
 
   void search_block(const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t probes,
                     NeighborGraph::Indices& index, MatrixD& squared_distance) const {
-    set_library_threads(1);  // of FAISS: the items of the pool run side by side
+    set_library_threads(1);  // of FAISS: the pool runs items in parallel
     const std::int64_t wanted = index.cols();
     const auto count = static_cast<FaissId>(rows.size());
     const MatrixF queries = gather_rows(points_, rows);
@@ -162,8 +162,8 @@ class InvertedFile {
   std::unique_ptr<faiss::IndexIVFFlat> index_;
 };
 
-/// Share of the true neighbours that `index` has, row by row. A point at the distance of the
-/// farthest true one counts: which of several equals is named is no error.
+/// Returns the fraction of the true neighbours that `index` contains, row by row. A point at the
+/// distance of the farthest true one counts as found, so ties are not errors.
 double recall_of(const MatrixD& found, const NeighborGraph::Indices& index,
                  const std::vector<Candidate>& truth, double scale) {
   std::int64_t hits = 0;
@@ -204,7 +204,7 @@ void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
   std::vector<std::int64_t> all(static_cast<std::size_t>(points.rows()));
   std::iota(all.begin(), all.end(), 0);
   file.search(all, probes, wanted, graph.index, graph.squared_distance);
-  // A point whose groups hold too few others: look everywhere.
+  // Points whose groups contain too few others: search everywhere.
   std::vector<std::int64_t> incomplete;
   for (const std::int64_t row : all) {
     if (graph.index(row, wanted - 1) < 0) incomplete.push_back(row);

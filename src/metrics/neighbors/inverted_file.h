@@ -11,9 +11,9 @@
 
 namespace lime::neighbors {
 
-/// Fills `graph` (index, squared_distance, search, recall) from an inverted file: points are
-/// grouped by their nearest of 4 sqrt(n) centres (k-means on a sample), and a query looks into as
-/// many of the nearest groups as the recall that `options` asks for takes.
+/// Fills `graph` (index, squared_distance, search, recall) with an inverted file: points are
+/// grouped by their nearest of 4 sqrt(n) centres (k-means on a sample), and a query searches as
+/// many of the nearest groups as needed for the recall in `options`.
 void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& packed,
                           const Centering& centering, const NeighborOptions& options,
                           NeighborGraph& graph, ThreadPool& pool, const std::stop_token& stop);

@@ -18,9 +18,10 @@ using neighbors::PackedPoints;
 
 /// Multiply-adds of an exact search above which `auto` builds an inverted file.
 constexpr double kMostExactWork = 1e12;
-/// A squared distance below this share of the squared norm about the mean is recomputed in double.
+/// A squared distance below this fraction of the squared norm about the mean is recomputed in
+/// double.
 constexpr double kRecomputeBelow = 1e-1;
-/// If even the last neighbour is so near, rounding may have left out a nearer one: the point is
+/// If even the last neighbour is this near, rounding may have dropped a nearer one: the point is
 /// compared with all others in double.
 constexpr double kDoubtBelow = 2e-2;
 
@@ -38,7 +39,7 @@ double squared_distance(const ConstMatrixRef& points, Eigen::Index a, Eigen::Ind
   return (points.row(a).cast<double>() - points.row(b).cast<double>()).squaredNorm();
 }
 
-/// The nearest of `row` among all points, in double.
+/// Returns the nearest neighbours of `row` among all points, in double.
 std::vector<Distance> search_in_double(const ConstMatrixRef& points, Eigen::Index row,
                                        std::int64_t wanted) {
   std::vector<Distance> all;
@@ -52,7 +53,7 @@ std::vector<Distance> search_in_double(const ConstMatrixRef& points, Eigen::Inde
   return all;
 }
 
-/// Turns what float32 found for one point into distances that hold.
+/// Refines the float32 results of one point to exact distances.
 std::vector<Distance> refine(const ConstMatrixRef& points, Eigen::Index row,
                              std::span<const Candidate> found, double squared_norm, double scale) {
   std::vector<Distance> refined;
@@ -66,7 +67,7 @@ std::vector<Distance> refine(const ConstMatrixRef& points, Eigen::Index row,
   }
   std::sort(refined.begin(), refined.end());
   const auto farthest = static_cast<double>(found.back().squared_distance);
-  // Equal points are at distance 0 in float32 too, and there is nothing nearer.
+  // Equal points also have distance 0 in float32, and nothing is nearer.
   const bool all_equal = refined.back().squared == 0.0;
   if (farthest < kDoubtBelow * squared_norm && !all_equal) {
     return search_in_double(points, row, std::ssize(found));

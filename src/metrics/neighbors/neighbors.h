@@ -26,38 +26,37 @@ struct EnumNames<NeighborSearch> {
        {NeighborSearch::kInvertedFile, "ivf"}}};
 };
 
-/// How nearest neighbours are looked for.
+/// Options of the nearest-neighbour search.
 struct NeighborOptions {
   NeighborSearch search = NeighborSearch::kAuto;
-  /// Recall, in (0, 1], up to which an inverted file looks into more and more clusters.
+  /// Target recall, in (0, 1]: an inverted file searches more clusters until it is reached.
   double target_recall = 0.98;
-  /// Of the clusters' first centres and of the points that the recall is measured on.
+  /// Seed of the initial cluster centres and of the points on which the recall is measured.
   std::uint64_t seed = 0;
 
   /// @throws InvalidArgument
   void validate() const;
 };
 
-/// The nearest neighbours of every point among the others, nearest first, the lower index first
-/// where distances are equal.
+/// The nearest neighbours of every point among the others, nearest first; ties: lower index first.
 struct NeighborGraph {
   using Indices = Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
   Indices index;                                   ///< [num_points, num_neighbors]
   MatrixD squared_distance;                        ///< the same shape; squared Euclidean, >= 0
-  NeighborSearch search = NeighborSearch::kExact;  ///< which was used; never kAuto
-  double recall = 1.0;  ///< share of the true neighbours found; measured on up to 1000 points
+  NeighborSearch search = NeighborSearch::kExact;  ///< the one used; never kAuto
+  double recall = 1.0;  ///< fraction of the true neighbours found; measured on up to 1000 points
 };
 
 /// Finds the `num_neighbors` nearest neighbours of every point in Euclidean distance.
 ///
-/// A point is not its own neighbour, but an equal one is, at distance 0 exactly. Distances are
-/// float32 sums about the mean of the points, within 2e-5 relative; where the difference of two
-/// points is small beside them it is recomputed in double.
+/// A point is not its own neighbour, but an equal one is, at distance exactly 0. Distances are
+/// float32 sums about the mean of the points, within 2e-5 relative; if the difference of two points
+/// is small relative to them it is recomputed in double.
 ///
 /// @param points         [num_points, dim]; finite.
 /// @param num_neighbors  in [1, num_points - 1].
-/// @param pool           for the work; the result has the same bits for any number of threads.
+/// @param pool           threads; results are bit-identical for any number of them.
 /// @throws InvalidArgument  if a value is not finite (names the first row), or num_neighbors is
 ///                          out of range.
 /// @throws Interrupted
@@ -67,7 +66,7 @@ NeighborGraph find_neighbors(const ConstMatrixRef& points, std::int64_t num_neig
                              const NeighborOptions& options, ThreadPool& pool,
                              const std::stop_token& stop = {});
 
-/// @throws InvalidArgument  that names the first row and column that is not finite.
+/// @throws InvalidArgument  naming the first row and column that is not finite.
 void check_finite_rows(const ConstMatrixRef& points);
 
 }  // namespace lime

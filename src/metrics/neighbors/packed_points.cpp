@@ -10,12 +10,12 @@ namespace {
 using linalg::kFloatLanes;
 using linalg::SimdF;
 
-/// Columns summed in one go: so long both slivers stay in the first-level cache, and rounding
-/// grows with the number of blocks, not of columns.
+/// Columns per partial sum: both slivers stay in the L1 cache, and rounding grows with the number
+/// of blocks, not of columns.
 constexpr std::int64_t kDepthBlock = 128;
 constexpr std::int64_t kMeanBlock = 256;
 
-/// products[j, 0 .. kSliverRows) += sum over p of a[p, .] b[p, j] for kTileCols columns.
+/// Computes products[j, 0 .. kSliverRows) += sum over p of a[p, .] b[p, j] for kTileCols columns.
 inline void add_tile(std::int64_t depth, const float* a, const float* b, float* products) {
   SimdF sum[kTileCols][kSliverVectors] = {};
   for (std::int64_t p = 0; p < depth; ++p) {

@@ -17,18 +17,18 @@ inline constexpr std::int64_t kSliverRows = std::int64_t{kSliverVectors} * linal
 inline constexpr int kTileCols = linalg::kFloatLanes >= 16 ? 8 : 4;
 static_assert(kSliverRows % kTileCols == 0);
 
-/// What is done to points before they are rounded to float32: (x - shift) * scale, so that
-/// products neither lose digits to a common mean nor overflow. `scale` is a power of two.
+/// Preprocessing of points before rounding to float32: (x - shift) * scale, so that products
+/// neither lose digits to a common mean nor overflow. `scale` is a power of two.
 struct Centering {
   Eigen::RowVectorXd shift;
   double scale = 1.0;
 };
 
-/// Mean of the rows, and the scale that brings the largest deviation to about 1.
+/// Computes the mean of the rows, and the scale that maps the largest deviation to about 1.
 Centering centering_of(const ConstMatrixRef& points, ThreadPool& pool);
 
-/// Points in the order in which products read them: slivers of kSliverRows rows, each column by
-/// column; rows beyond the last are zero.
+/// Points packed in the order in which products read them: slivers of kSliverRows rows, each column
+/// by column; rows beyond the last are zero.
 class PackedPoints {
  public:
   PackedPoints(const ConstMatrixRef& points, const Centering& centering, ThreadPool& pool);
@@ -39,8 +39,8 @@ class PackedPoints {
   const float* sliver(std::int64_t index) const {
     return data_.data() + index * kSliverRows * dim_;
   }
-  /// Squared lengths, [num_slivers * kSliverRows], summed as multiply_slivers() sums: equal points
-  /// have distance 0 to the bit.
+  /// Returns the squared lengths, [num_slivers * kSliverRows], summed in the order of
+  /// multiply_slivers(): equal points have distance exactly 0.
   const float* squared_norms() const { return squared_norms_.data(); }
 
  private:
@@ -50,7 +50,7 @@ class PackedPoints {
   Eigen::ArrayXf squared_norms_;
 };
 
-/// products[j, i] = <a row i, b row j> of two slivers, [kSliverRows, kSliverRows].
+/// Computes products[j, i] = <a row i, b row j> of two slivers, [kSliverRows, kSliverRows].
 /// Every product is summed in the same order.
 void multiply_slivers(const float* a, const float* b, std::int64_t dim, float* products);
 

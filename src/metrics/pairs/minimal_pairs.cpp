@@ -66,13 +66,13 @@ double normal_quantile(double probability) {
     throw InvalidArgument("normal_quantile: the probability must be in (0, 1), got {}",
                           probability);
   }
-  // Newton's method on the convex side, from the middle outwards; the tail is taken on the left.
+  // Newton's method on the convex side, from the centre outwards, for the left tail.
   const double tail = std::min(probability, 1.0 - probability);
   double x = 0.0;
   for (int step = 0; step < 200; ++step) {
     const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
     const double density = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
-    // Newton in log(below) keeps the steps sound far out in the tail.
+    // Newton in log(below) keeps the steps stable far out in the tail.
     const double change = below / density * std::log(below / tail);
     x -= change;
     if (std::abs(change) <= 1e-15 * std::max(1.0, std::abs(x))) break;

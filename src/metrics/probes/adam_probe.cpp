@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// torch.optim.Adam of one tensor with its default betas and epsilon, in float32.
+/// torch.optim.Adam for one tensor with default betas and epsilon, in float32.
 class Adam {
  public:
   Adam(Eigen::Index size, double learning_rate)
@@ -41,7 +41,7 @@ class Adam {
   int steps_ = 0;
 };
 
-/// Rows of a batch, copied together.
+/// Copies the rows of a batch.
 MatrixF gather(const ProbeData& data, std::span<const int> indices) {
   MatrixF batch(static_cast<Eigen::Index>(indices.size()), data.rows.cols());
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -67,7 +67,7 @@ std::int64_t count_right(const MatrixF& logits, const ProbeData& data,
   return right;
 }
 
-/// Gradient of the mean cross-entropy by the logits, in place of the logits.
+/// Computes the gradient of the mean cross-entropy with respect to the logits, in place.
 void to_logit_gradient(MatrixF& logits, const ProbeData& data, std::span<const int> indices) {
   const auto count = static_cast<float>(indices.size());
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -79,7 +79,7 @@ void to_logit_gradient(MatrixF& logits, const ProbeData& data, std::span<const i
   }
 }
 
-/// Calls f(indices) for batches of `order` in turn; the last may be short.
+/// Calls f(indices) for each batch of `order`; the last may be smaller.
 template <typename F>
 void for_batches(std::span<const int> order, int batch_size, const F& f) {
   const auto size = static_cast<std::size_t>(batch_size);

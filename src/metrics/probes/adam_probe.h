@@ -15,34 +15,34 @@ namespace lime {
 
 class ThreadPool;
 
-/// The linear classifier of the LIMe code: a few steps of Adam, not an optimum.
+/// Options of the linear classifier of the LIMe code: a few steps of Adam, not an optimum.
 struct AdamProbeOptions {
   /// Step size of Adam (Kingma & Ba 2015), > 0; beta 0.9 and 0.999, epsilon 1e-8, as in PyTorch.
   double learning_rate = 1e-2;
   int epochs = 1;       ///< passes over the training rows, > 0
   int batch_size = 64;  ///< rows per step, and per batch whose accuracies are averaged, > 0
-  /// Seed of the initial weights and of the order of rows.
+  /// Seed of the initial weights and of the row order.
   std::uint64_t seed = 42;
 
   void validate() const;
 };
 
-/// Weights of a linear layer, as torch.nn.Linear holds them, in float32.
+/// Weights of a linear layer, shaped as in torch.nn.Linear, in float32.
 struct LinearLayer {
   MatrixF weight;        ///< [num_classes, dim]
   Eigen::VectorXf bias;  ///< [num_classes]
 };
 
-/// Trains a layer as the LIMe code does: cross-entropy averaged over each batch, PyTorch's Adam,
-/// float32. Moments live as long as the object, so that epochs follow each other.
+/// Trains a layer as in the LIMe code: cross-entropy averaged over each batch, PyTorch's Adam,
+/// float32. The moments persist over epochs.
 class AdamTraining {
  public:
-  /// @param layer  changed by run(); must outlive this object.
+  /// @param layer  modified by run(); must outlive this object.
   AdamTraining(LinearLayer& layer, const AdamProbeOptions& options);
   ~AdamTraining();
 
-  /// One pass over the rows `order`, in that order.
-  /// @return accuracy over the rows under the weights of the moment: the epoch's running accuracy.
+  /// Runs one epoch over the rows `order`, in that order.
+  /// @return running accuracy of the epoch: each row is classified with the weights at its step.
   double run(const ProbeData& data, std::span<const int> order);
 
  private:
@@ -54,22 +54,22 @@ class AdamTraining {
 
 /// One fold of the LIMe code.
 struct AdamProbeFold {
-  /// Unweighted mean of the accuracies of batches: the last, short one counts as much as the
+  /// Unweighted mean of the batch accuracies: the last, short one has the same weight as the
   /// others.
   double accuracy = 0.0;
-  double row_accuracy = 0.0;    ///< share of the test rows, every row counted once
+  double row_accuracy = 0.0;    ///< over the test rows, every row counted once
   double train_accuracy = 0.0;  ///< running accuracy during the last epoch
   std::int64_t num_train = 0;
   std::int64_t num_test = 0;
 };
 
-/// Cross-validates the classifier of the LIMe code: nn.Linear on features as they are,
-/// cross-entropy, one epoch of Adam.
+/// Cross-validates the classifier of the LIMe code: nn.Linear on unscaled features, cross-entropy,
+/// one epoch of Adam.
 ///
-/// Folds, formulas and averages are those of the code; initial weights are
-/// uniform in +-1 / sqrt(dim) as nn.Linear draws them, but neither they nor the order of rows can
-/// repeat PyTorch's generator: compare within the spread over seeds. One fold is one thread's work.
-/// @throws InvalidArgument  if an option is unfit.
+/// Folds, formulas and averages are those of the code. Initial weights are uniform in +-1 /
+/// sqrt(dim) as in nn.Linear, but neither they nor the row order reproduce PyTorch's generator:
+/// compare within the spread over seeds. Each fold runs on one thread.
+/// @throws InvalidArgument  if an option is invalid.
 /// Source: corl-team/lime src/analysis/classification.py.
 std::vector<AdamProbeFold> cross_validate_adam(const ProbeData& data, const Folds& folds,
                                                const AdamProbeOptions& options, ThreadPool& pool,

@@ -26,7 +26,7 @@ std::vector<int> control_task_labels(std::span<const int> types, std::span<const
   for (const int type : types) {
     const auto [place, is_new] = class_of_type.emplace(type, 0);
     if (is_new) {
-      // A row drawn at random has a class drawn with the classes' shares.
+      // The class of a random row has the class frequencies of the rows.
       Random own = random.fork(static_cast<std::uint64_t>(type));
       place->second = classes[static_cast<std::size_t>(own.below(classes.size()))];
     }

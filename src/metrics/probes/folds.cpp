@@ -11,13 +11,13 @@
 namespace lime {
 namespace {
 
-/// `ids` renumbered 0, 1, ...; numpy.unique's return_inverse is `in_order` of size.
+/// Ids renumbered to 0, 1, ..., count - 1.
 struct Renumbered {
   std::vector<int> index;  ///< [num_rows]
   int count = 0;
 };
 
-/// Numbers by ascending id, as numpy.unique.
+/// Numbers ids by ascending value, as numpy.unique.
 Renumbered number_by_value(std::span<const int> ids) {
   std::map<int, int> numbers;
   for (const int id : ids) numbers.emplace(id, 0);
@@ -27,7 +27,7 @@ Renumbered number_by_value(std::span<const int> ids) {
   return result;
 }
 
-/// Numbers by first appearance, as StratifiedKFold.
+/// Numbers ids by first appearance, as StratifiedKFold.
 Renumbered number_by_appearance(std::span<const int> ids) {
   std::map<int, int> numbers;
   Renumbered result;
@@ -39,14 +39,15 @@ Renumbered number_by_appearance(std::span<const int> ids) {
   return result;
 }
 
-/// Sizes of `parts` runs that share `count` items, the first ones larger by one: numpy.array_split.
+/// Returns the sizes of `parts` ranges that split `count` items, the first ones larger by one:
+/// numpy.array_split.
 std::vector<int> even_parts(int count, int parts) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), count / parts);
   for (int i = 0; i < count % parts; ++i) ++sizes[static_cast<std::size_t>(i)];
   return sizes;
 }
 
-/// KFold over `count` items: the fold of each.
+/// Returns the KFold fold of each of `count` items.
 std::vector<int> deal(int count, const FoldOptions& options) {
   std::vector<int> items(static_cast<std::size_t>(count));
   std::iota(items.begin(), items.end(), 0);
@@ -65,7 +66,7 @@ std::vector<int> deal_stratified(std::span<const int> classes, const FoldOptions
   const Renumbered encoded = number_by_appearance(classes);
   std::vector<int> sorted = encoded.index;
   std::sort(sorted.begin(), sorted.end());
-  // allocation[k][f]: rows of class k in fold f, by dealing out the sorted classes in turn.
+  // allocation[k][f]: rows of class k in fold f, by distributing the sorted classes in turn.
   const auto folds = static_cast<std::size_t>(options.num_folds);
   std::vector<std::vector<int>> allocation(static_cast<std::size_t>(encoded.count),
                                            std::vector<int>(folds, 0));
@@ -90,7 +91,7 @@ std::vector<int> deal_stratified(std::span<const int> classes, const FoldOptions
   return fold_of;
 }
 
-/// GroupKFold without shuffling: the largest groups first, each into the lightest fold.
+/// Runs GroupKFold without shuffling: the largest groups first, each into the smallest fold.
 std::vector<int> deal_by_weight(const Renumbered& groups, int num_folds) {
   std::vector<int> rows_of(static_cast<std::size_t>(groups.count), 0);
   for (const int group : groups.index) ++rows_of[static_cast<std::size_t>(group)];

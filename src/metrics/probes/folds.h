@@ -13,10 +13,10 @@
 
 namespace lime {
 
-/// How rows are dealt out to the folds of a cross-validation.
+/// Assignment of rows to the folds of a cross-validation.
 enum class FoldKind {
-  kShuffled,    ///< scikit-learn's KFold: every row on its own, classes as chance has it
-  kStratified,  ///< scikit-learn's StratifiedKFold: every fold has the classes' shares
+  kShuffled,    ///< scikit-learn's KFold: every row independently of its class
+  kStratified,  ///< scikit-learn's StratifiedKFold: preserves the class frequencies in each fold
   kGrouped,     ///< scikit-learn's GroupKFold: the rows of one group stay in one fold
 };
 
@@ -32,7 +32,7 @@ struct FoldOptions {
   FoldKind kind = FoldKind::kStratified;
   /// Number of folds, >= 2 and at most the number of rows (kGrouped: of groups).
   int num_folds = 5;
-  /// Draws rows (kGrouped: groups) in random order; false keeps theirs, as scikit-learn does.
+  /// Shuffles rows (kGrouped: groups) first; false keeps their order, as in scikit-learn.
   bool shuffle = true;
   /// numpy's `random_state`, < 2^32.
   std::uint64_t seed = 0;
@@ -46,26 +46,26 @@ struct Folds {
   std::vector<int> fold_of_row;  ///< [num_rows], the fold in which each row is tested
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(fold_of_row.size()); }
-  /// 1 for the rows that train when `fold` is tested, [num_rows].
+  /// Returns 1 for the training rows of `fold`, else 0, [num_rows].
   std::vector<std::uint8_t> training_rows(int fold) const;
 };
 
-/// Deals rows out to folds, the same as scikit-learn >= 1.6 with numpy's legacy generator for equal
-/// `num_folds`, `shuffle` and `random_state`.
+/// Assigns rows to folds, identically to scikit-learn >= 1.6 with numpy's legacy generator for
+/// equal `num_folds`, `shuffle` and `random_state`.
 ///
-/// A class with fewer rows than folds is missing from the test part of some folds, as in
+/// A class with fewer rows than folds is absent from the test part of some folds, as in
 /// scikit-learn; see require_rows_per_class().
 ///
 /// @param classes  [num_rows] class of each row, >= 0; used by kStratified only.
 /// @param groups   [num_rows] group of each row (document, pair); used by kGrouped only, may be
 ///                 empty otherwise.
-/// @throws InvalidArgument  if an option is unfit for these rows.
+/// @throws InvalidArgument  if an option is invalid for these rows.
 Folds make_folds(std::span<const int> classes, std::span<const int> groups,
                  const FoldOptions& options = {});
 
-/// Refuses classes with fewer rows than folds: some fold could not test them.
+/// Checks that every class has at least as many rows as there are folds, so that each can test it.
 /// @param class_names  names for the message, [num_classes]; may be empty.
-/// @throws InvalidArgument  that names the first such class and its number of rows.
+/// @throws InvalidArgument  naming the first violating class and its number of rows.
 void require_rows_per_class(std::span<const int> classes, std::span<const std::string> class_names,
                             int num_folds);
 

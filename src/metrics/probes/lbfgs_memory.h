@@ -8,16 +8,17 @@
 
 namespace lime::probes {
 
-/// The last steps of a minimisation and what they changed in the gradient: an approximate Hessian.
+/// Recent steps of a minimisation and the gradient changes over them: an approximate Hessian.
 ///
-/// A direction is -H g, where H = second_loop(H0 first_loop(g)) and H0 is the caller's guess.
+/// The search direction is -H g, where H = second_loop(H0 first_loop(g)) and H0 is the caller's
+/// estimate.
 /// Source: Nocedal (1980), Updating quasi-Newton matrices with limited storage, Math. Comp. 35.
 class LbfgsMemory {
  public:
   explicit LbfgsMemory(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Keeps a step and the change of the gradient over it; drops the oldest when full. A pair whose
-  /// curvature is lost in rounding is not kept.
+  /// Stores a step and the change of the gradient over it; drops the oldest when full. Pairs whose
+  /// curvature is lost in rounding are not stored.
   void add(VectorD step, VectorD change);
   void first_loop(VectorD& vector);
   void second_loop(VectorD& vector) const;

@@ -6,8 +6,8 @@
 
 namespace lime::probes {
 
-/// Newton's method for the minimum of a convex function along a line, kept inside the bracket that
-/// the slopes of earlier trials give. Starts with the step 1, which quasi-Newton directions expect.
+/// Newton's method for the minimum of a convex function along a line, restricted to the bracket
+/// given by the slopes of earlier trials. Starts with step 1, which quasi-Newton directions expect.
 class LineSearch {
  public:
   LineSearch() = default;  ///< no search: step 0
@@ -15,9 +15,9 @@ class LineSearch {
   explicit LineSearch(double start_slope) : start_slope_(start_slope), step_(1.0) {}
 
   double step() const { return step_; }
-  /// Whether the slope at step() has fallen far enough from that at the start.
+  /// Returns true if the slope at step() is sufficiently smaller than the start slope.
   bool accepts(double slope) const { return std::abs(slope) <= kSlopeShare * -start_slope_; }
-  /// Goes on to another step. @param slope, curvature  at step()
+  /// Moves to another step. @param slope, curvature  at step()
   void move(double slope, double curvature) {
     (slope > 0.0 ? high_ : low_) = step_;
     const double newton = step_ - slope / curvature;

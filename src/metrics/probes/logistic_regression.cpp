@@ -58,7 +58,7 @@ bool trains(const LogisticTask& task, std::size_t row) {
   return task.train.empty() || task.train[row] != 0;
 }
 
-/// Classes with training rows, ascending.
+/// Returns the classes with training rows, ascending.
 std::vector<int> present_classes(const LogisticTask& task) {
   std::vector<std::uint8_t> seen(static_cast<std::size_t>(task.num_classes), 0);
   for (std::size_t i = 0; i < task.classes.size(); ++i) {
@@ -71,7 +71,7 @@ std::vector<int> present_classes(const LogisticTask& task) {
   return present;
 }
 
-/// The answer where the training rows have one class: that class.
+/// Returns the fit for training rows of a single class: that class.
 LogisticFit constant_fit(const LogisticTask& task, int only, Eigen::Index num_rows,
                          Eigen::Index dim) {
   LogisticFit fit;
@@ -88,7 +88,7 @@ LogisticFit constant_fit(const LogisticTask& task, int only, Eigen::Index num_ro
   return fit;
 }
 
-/// `solution`, which knows the classes `present` only, among all classes of the task.
+/// Extends `solution`, which covers only the classes `present`, to all classes of the task.
 LogisticFit fit_of(const RegressionSolution& solution, const LogisticTask& task,
                    const std::vector<int>& present, double tolerance) {
   const Eigen::Index dim = solution.weights.cols();
@@ -104,7 +104,7 @@ LogisticFit fit_of(const RegressionSolution& solution, const LogisticTask& task,
   } else {
     fit.coefficients = MatrixD::Zero(task.num_classes, dim);
     fit.intercepts = VectorD::Constant(task.num_classes, -kInfinity);
-    // One score s of two classes stands for the softmax of -s / 2 and s / 2.
+    // The score s of two classes corresponds to the softmax of -s / 2 and s / 2.
     const bool two = present.size() == 2;
     for (std::size_t k = 0; k < present.size(); ++k) {
       const auto row = static_cast<Eigen::Index>(two ? 0 : k);

@@ -8,21 +8,21 @@
 
 namespace lime {
 
-/// Repeats numpy's legacy generator, `numpy.random.RandomState(seed)`, where Python code that a
-/// preset follows draws from it.
+/// Reproduces numpy's legacy generator, `numpy.random.RandomState(seed)`, for presets that follow
+/// Python code using it.
 ///
 /// MT19937 (Matsumoto & Nishimura 1998), seeded by a 32-bit integer: the standard's std::mt19937.
-/// Integers come by masking and rejection, as numpy's random_interval() draws them. For our own
-/// random choices use Random.
+/// Integers are drawn by masking and rejection, as in numpy's random_interval(). For other random
+/// choices use Random.
 class NumpyRandom {
  public:
   /// @param seed  < 2^32, as numpy requires. @throws InvalidArgument
   explicit NumpyRandom(std::uint64_t seed);
 
-  /// Uniform integer in [0, max], max < 2^32.
+  /// Returns a uniform integer in [0, max], max < 2^32.
   std::uint32_t interval(std::uint32_t max);
 
-  /// Permutes `items` as RandomState.shuffle does.
+  /// Permutes `items` like RandomState.shuffle.
   template <typename T>
   void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) {

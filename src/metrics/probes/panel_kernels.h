@@ -15,17 +15,17 @@ using Vector = std::experimental::native_simd<Scalar>;
 template <typename Scalar>
 constexpr int kWidth = static_cast<int>(Vector<Scalar>::size());
 
-/// Registers of a strip that one tile of a transposed product keeps for each column of the operand.
+/// Registers of a strip per tile and operand column in a transposed product.
 constexpr int kTileVectors = 3;
 constexpr int kStripCols = kTileVectors * kWidth<float>;
-/// A tile is 4 x 5 sums in the product, 3 registers x 8 columns in the transposed one: both fill
-/// the 32 registers of AVX-512 together with their operands, and spill a little with fewer.
+/// A tile is 4 x 5 sums in the product, 3 registers x 8 columns in the transposed one: with their
+/// operands both fill the 32 registers of AVX-512, and spill slightly on other CPUs.
 constexpr int kTileRows = 4;
 constexpr int kProductCols = 5;
 constexpr int kTransposedCols = kWidth<float> >= 8 ? 8 : 4;
 static_assert(kStripCols % kTransposedCols == 0);
 
-/// Loads a register from floats, widened where Scalar is double.
+/// Loads a register from floats, widened if Scalar is double.
 template <typename Scalar>
 Vector<Scalar> load(const float* from) {
   return Vector<Scalar>(from, std::experimental::element_aligned);
@@ -35,7 +35,7 @@ Vector<Scalar> load_own(const Scalar* from) {
   return Vector<Scalar>(from, std::experimental::element_aligned);
 }
 
-/// Four rows times NC columns over all strips: out[k][row + r] for r < 4.
+/// Multiplies four rows by NC columns over all strips: out[k][row + r] for r < 4.
 ///
 /// @param x  the four rows in the first strip; strips are `strip_stride` floats apart.
 template <typename Scalar, int NC>
@@ -69,8 +69,8 @@ void multiply_tile(const float* x, std::int64_t strip_stride, std::int64_t num_s
   }
 }
 
-/// Sums over rows of x[row, 3 registers] * f[c * col_stride + row * row_stride], NC columns at
-/// once.
+/// Computes sums over rows of x[row, 3 registers] * f[c * col_stride + row * row_stride], NC
+/// columns at once.
 template <typename Scalar, int NC, bool kSquared>
 void transposed_tile(const float* x, std::int64_t num_rows, const Scalar* f,
                      std::int64_t col_stride, std::int64_t row_stride,

@@ -40,7 +40,8 @@ void with_count(std::int64_t n, const F& f) {
   }
 }
 
-/// Size of the next tile of `left` columns: even tiles rather than full ones and a rest.
+/// Returns the size of the next tile of `left` columns: equal tiles instead of full ones and a
+/// remainder.
 std::int64_t next_tile(std::int64_t left, std::int64_t most) {
   const std::int64_t tiles = (left + most - 1) / most;
   return (left + tiles - 1) / tiles;
@@ -65,7 +66,7 @@ void Columns<Scalar>::resize(std::int64_t count, std::int64_t length) {
 struct PanelMatrix::Piece {
   const float* data;          ///< [num_rows, kStripCols]
   std::int64_t num_rows;      ///< a multiple of kTileRows
-  std::int64_t strip_stride;  ///< floats to the same rows in the next strip
+  std::int64_t strip_stride;  ///< floats between the same rows of adjacent strips
 };
 
 std::int64_t PanelMatrix::padded_rows() const { return round_up(rows_, kTileRows); }
@@ -161,7 +162,7 @@ void PanelMatrix::multiply_squared_transposed(const Columns<double>& in, Columns
 }
 
 void PanelMatrix::gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const {
-  // Blocks of strips small enough that their pieces and sums stay in the second-level cache.
+  // Blocks of strips small enough to keep their pieces and sums in the L2 cache.
   constexpr std::int64_t kBlock = 4;
   constexpr int kBlockCols = static_cast<int>(kBlock) * kStripCols;
   const std::int64_t blocks = (num_strips() + kBlock - 1) / kBlock;

@@ -42,10 +42,11 @@ class Columns {
 
 /// Rows in float32, packed once for many products with narrow matrices.
 ///
-/// Chunks of 128 rows; a chunk is a sequence of strips of three registers' width; a strip holds its
-/// part of each row, one after the other. Both products read it front to back. float32 products
-/// accumulate in float32 over one chunk or row at most, float64 products in float64 throughout.
-/// Every sum has an order that depends on the shape only, so the bits do not depend on the threads.
+/// Chunks of 128 rows; a chunk is a sequence of strips as wide as three registers; a strip contains
+/// its part of each row, contiguously. Both products read it sequentially. float32 products
+/// accumulate in float32 over at most one chunk or row, float64 products in float64 throughout. The
+/// order of every sum depends only on the shape: results are bit-identical for any number of
+/// threads.
 class PanelMatrix {
  public:
   /// Packs x - shift, rounded to float32. @param shift  [dim], or empty for none.
@@ -53,30 +54,30 @@ class PanelMatrix {
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
-  /// What operands are padded to; the padding must be 0.
+  /// Returns the padded size of operands; the padding must be 0.
   std::int64_t padded_rows() const;
   std::int64_t padded_cols() const;
 
-  /// out[k][i] = sum_j x[i, j] in[k][j]. @param in  [count][padded_cols]
+  /// Computes out[k][i] = sum_j x[i, j] in[k][j]. @param in  [count][padded_cols]
   /// @param out  [count][padded_rows], resized.
   template <typename Scalar>
   void multiply(const Columns<Scalar>& in, Columns<double>& out, ThreadPool& pool) const;
 
-  /// out[k][j] = sum_i x[i, j] in[k][i]. @param in  [count][padded_rows]
+  /// Computes out[k][j] = sum_i x[i, j] in[k][i]. @param in  [count][padded_rows]
   /// @param out  [count][padded_cols], resized.
   template <typename Scalar>
   void multiply_transposed(const Columns<Scalar>& in, Columns<double>& out, ThreadPool& pool) const;
 
-  /// out[k][j] = sum_i x[i, j]^2 in[k][i].
+  /// Computes out[k][j] = sum_i x[i, j]^2 in[k][i].
   void multiply_squared_transposed(const Columns<double>& in, Columns<double>& out,
                                    ThreadPool& pool) const;
 
-  /// The lower triangle of X^T X in float32, to within float32's rounding over all rows.
+  /// Computes the lower triangle of X^T X in float32, to within float32's rounding over all rows.
   /// @param out  [cols, >= cols], row-major.
   void gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const;
 
  private:
-  struct Piece;  // the part of one strip that lies in one chunk
+  struct Piece;  // the part of one strip in one chunk
   std::int64_t num_chunks() const;
   std::int64_t num_strips() const;
   Piece piece(std::int64_t chunk, std::int64_t strip) const;

@@ -10,10 +10,10 @@
 namespace lime {
 namespace {
 
-/// Fits go through the solver in batches of at most this many score columns.
+/// Maximum number of score columns per solver batch.
 constexpr int kMostColumns = 128;
 
-/// One labelling in one fold with one strength of the penalty.
+/// One labelling in one fold with one penalty strength.
 struct Cell {
   std::size_t labels = 0;
   int fold = 0;
@@ -35,7 +35,7 @@ Eigen::Index best_class(const MatrixD& log_probabilities, Eigen::Index row) {
   return best;
 }
 
-/// Calls use(cell, fit) for every cell, in order; fits go through the solver side by side.
+/// Calls use(cell, fit) for every cell, in order; the solver fits batches together.
 template <typename F>
 void fit_cells(const Problem& problem, const std::vector<Cell>& cells, const std::stop_token& stop,
                const F& use) {
@@ -68,7 +68,7 @@ double accuracy_on(const LogisticFit& fit, const std::vector<int>& labels,
   return count == 0 ? 0.0 : static_cast<double>(right) / static_cast<double>(count);
 }
 
-/// The rows of an inner fold, as rows of the whole: trained on, tested on.
+/// Training and test rows of an inner fold, as indices into all rows.
 struct InnerSplit {
   std::vector<std::uint8_t> train;
   std::vector<std::uint8_t> test;
@@ -100,7 +100,7 @@ std::vector<InnerSplit> inner_splits(const Problem& problem, const Cell& outer) 
   return splits;
 }
 
-/// Sets `c` of every cell to the best of the options by inner cross-validation.
+/// Sets `c` of every cell to the best candidate by inner cross-validation.
 void choose_c(const Problem& problem, std::vector<Cell>& cells, const std::stop_token& stop) {
   std::vector<double> grid = problem.options.c;
   std::sort(grid.begin(), grid.end());
@@ -216,7 +216,7 @@ std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions
   constexpr std::int64_t kDouble = sizeof(double);
   const auto strengths = static_cast<std::int64_t>(options.c.size());
   const std::int64_t panel = size.num_rows * size.dim * kFloat;
-  // The Gram matrix, an inverse before it is packed, and one packed inverse per strength; folds of
+  // The Gram matrix, an inverse before packing, and one packed inverse per strength; folds of
   // unequal size may need one more.
   std::int64_t whitening = (3 + strengths) * size.dim * size.dim * kFloat;
   if (size.dim > 2 * size.num_rows) {
@@ -226,8 +226,8 @@ std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions
   const std::int64_t inner = strengths > 1 ? strengths * options.inner_folds : 0;
   const std::int64_t columns =
       std::min<std::int64_t>(kMostColumns, size.num_classes * std::max(outer, inner));
-  // Per score column: parameters, gradient, direction, ten pairs of steps and what they changed,
-  // operands; scores of the rows, their directions, residuals, probabilities.
+  // Per score column: parameters, gradient, direction, ten pairs of steps and gradient changes,
+  // operands; per row its scores, their directions, residuals, probabilities.
   const std::int64_t fits = columns * kDouble * (size.dim * (5 + 2 * 10) + size.num_rows * 5);
   return panel + whitening + fits;
 }

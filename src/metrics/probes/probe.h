@@ -13,13 +13,13 @@
 
 namespace lime {
 
-/// How a linear probe is fitted in each fold.
+/// Options of the fit of a linear probe in each fold.
 struct ProbeOptions {
   LogisticOptions fit;
-  /// Inverse strengths of the penalty, each > 0. Several: each fold takes the one with the best
-  /// mean accuracy (at a tie the smallest) of an inner cross-validation over its training rows.
+  /// Inverse strengths of the penalty, each > 0. If several, each fold selects the one with the
+  /// best mean accuracy (ties: the smallest) in an inner cross-validation over its training rows.
   std::vector<double> c = {1.0};
-  /// Folds of that inner cross-validation, >= 2: stratified, or grouped where groups are given.
+  /// Folds of that inner cross-validation, >= 2: stratified, or grouped if groups are given.
   int inner_folds = 3;
   /// Seed of the inner folds, < 2^32.
   std::uint64_t seed = 0;
@@ -28,7 +28,7 @@ struct ProbeOptions {
   void validate() const;
 };
 
-/// Rows with what a probe is to tell from them. Refers to memory of the caller.
+/// Rows with the labels of a probe. Refers to memory of the caller.
 struct ProbeData {
   ConstMatrixRef rows;           ///< [num_rows, dim]
   std::span<const int> classes;  ///< [num_rows], in [0, num_classes)
@@ -36,15 +36,15 @@ struct ProbeData {
   std::span<const int> groups = {};  ///< [num_rows] for the inner folds; empty: none
 };
 
-/// What came out of one fold.
+/// Results of one fold.
 struct ProbeFold {
   std::int64_t num_train = 0;
   std::int64_t num_test = 0;
-  double accuracy = 0.0;        ///< share of the test rows whose class has the largest probability
+  double accuracy = 0.0;        ///< fraction of test rows whose most likely class is correct
   double log_loss = 0.0;        ///< mean of -ln p(class) over the test rows, nats; p >= 2^-52
-  double train_accuracy = 0.0;  ///< the same share of the training rows
+  double train_accuracy = 0.0;  ///< fraction of the training rows, likewise
   Eigen::MatrixXi confusion;    ///< test rows, [true class, predicted class]
-  /// Accuracy of always naming the class that most training rows have.
+  /// Accuracy of the majority baseline: always predicting the most frequent training class.
   double majority_accuracy = 0.0;
   double c = 1.0;
   double objective = 0.0;
@@ -54,7 +54,7 @@ struct ProbeFold {
   std::vector<int> missing_classes;  ///< without a training row, so never predicted
 };
 
-/// The threads of a call, and who may end it.
+/// Threads of a call, and its stop token.
 struct ProbeRun {
   ThreadPool& pool;
   std::stop_token stop = {};
@@ -63,27 +63,27 @@ struct ProbeRun {
 /// A cross-validated probe.
 struct ProbeResult {
   std::vector<ProbeFold> folds;
-  std::vector<int> predictions;  ///< [num_rows], each by the fold that did not train on it
-  MatrixF log_probabilities;     ///< [num_rows, num_classes], nats, by the same folds
+  std::vector<int> predictions;  ///< [num_rows], each from the fold that tests it
+  MatrixF log_probabilities;     ///< [num_rows, num_classes], nats, from the same folds
 
-  /// Accuracies of the folds, for means, deviations and comparisons.
+  /// Returns the accuracies of the folds.
   std::vector<double> accuracies() const;
-  /// Sum of the folds' confusion matrices.
+  /// Returns the sum of the folds' confusion matrices.
   Eigen::MatrixXi confusion() const;
   double largest_gradient_norm() const;
   bool converged() const;
 };
 
-/// Cross-validates a linear probe: how well can a class be read off the rows by a linear map?
+/// Cross-validates a linear probe: how linearly decodable is a class from the rows?
 ///
 /// @param data     at least one training row in every fold.
-/// @param pool     results have the same bits for any number of threads.
+/// @param pool     results are bit-identical for any number of threads.
 /// @throws InvalidArgument, Interrupted  as fit_logistic.
 /// Source: Alain & Bengio (2016), arXiv:1610.01644.
 ProbeResult cross_validate(const ProbeData& data, const Folds& folds, const ProbeOptions& options,
                            ThreadPool& pool, const std::stop_token& stop = {});
 
-/// How large a cross-validation is.
+/// Size of a cross-validation.
 struct ProbeSize {
   std::int64_t num_rows = 0;
   std::int64_t dim = 0;
@@ -92,14 +92,14 @@ struct ProbeSize {
   int num_folds = 5;
 };
 
-/// Bytes that cross_validate_labels() needs at its peak, the rows of `data` not counted: 4 per
+/// Returns the peak memory of cross_validate_labels() in bytes, without the rows of `data`: 4 per
 /// value of the rows, 4 per pair of dimensions for each Gram matrix and inverse (one of each, and
-/// an inverse more for every further C), and the steps of L-BFGS of the fits that run side by side.
+/// one more inverse for every further C), and the L-BFGS steps of concurrent fits.
 std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions& options);
 
-/// Cross-validates several labellings of the same rows and folds in one go (the real classes and
-/// controls): much cheaper than one after the other. All of `labels` have the rows of `data`, whose
-/// own classes are not used.
+/// Cross-validates several labellings of the same rows and folds at once (the original classes and
+/// controls): much cheaper than separately. All of `labels` have the rows of `data`, whose own
+/// classes are ignored.
 std::vector<ProbeResult> cross_validate_labels(const ProbeData& data,
                                                std::span<const std::vector<int>> labels,
                                                const Folds& folds, const ProbeOptions& options,

@@ -17,14 +17,15 @@ namespace lime::probes {
 namespace {
 
 constexpr std::size_t kMemory = 10;
-/// Typical weight p (1 - p) of a row in the Hessian; only the number of iterations depends on it.
+/// Typical weight p (1 - p) of a row in the Hessian; affects only the number of iterations.
 constexpr double kTypicalWeight = 0.1;
-/// Where float32 products give way to float64 ones: their rounding is felt a little below.
+/// Gradient below which float64 products replace float32 ones, whose rounding matters slightly
+/// below.
 constexpr double kFloatTolerance = 1e-6;
 constexpr int kMostTrials = 20;
 constexpr std::int64_t kLossRows = 512;
 
-/// One problem on its way. Vectors hold num_scores * dim weights, then num_scores intercepts.
+/// State of one problem. Vectors contain num_scores * dim weights, then num_scores intercepts.
 struct Fit {
   const RegressionProblem* problem = nullptr;
   Whitening* whitening = nullptr;
@@ -116,7 +117,7 @@ BatchSolver::BatchSolver(const PanelMatrix& panel, const std::vector<RegressionP
 }
 
 void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems) {
-  // Mean and scale of all problems together; each differs a little from them.
+  // Mean and scale of all problems together; each problem's own differ slightly.
   const auto dim = static_cast<Eigen::Index>(panel_.cols());
   VectorD mean = VectorD::Zero(dim);
   VectorD scale = VectorD::Zero(dim);
@@ -130,7 +131,7 @@ void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems
     throw_if_stopped(stop_);
     const double share =
         static_cast<double>(fit.problem->part->num_rows) / static_cast<double>(panel_.rows());
-    // To a power of two: folds of nearly equal size share one.
+    // Rounded to a power of two: folds of nearly equal size share one.
     const double strength =
         std::exp2(std::round(std::log2(kTypicalWeight * fit.problem->c * share)));
     std::unique_ptr<Whitening>& whitening = whitenings_[strength];
@@ -189,7 +190,7 @@ void BatchSolver::start(const std::vector<Fit*>& active, Operands<Scalar>& opera
   update_gradients(active, operands);
 }
 
-/// direction = -H gradient, where H is what L-BFGS makes of the whitening.
+/// Computes direction = -H gradient, where H is L-BFGS's update of the preconditioner.
 void BatchSolver::find_directions(const std::vector<Fit*>& active) {
   for_each(active, [](Fit& fit) {
     fit.direction = fit.gradient;
@@ -201,7 +202,7 @@ void BatchSolver::find_directions(const std::vector<Fit*>& active) {
     fit.direction *= -1.0;
     fit.start_slope = fit.gradient.dot(fit.direction);
     if (fit.start_slope < 0.0) return;
-    // Rounding spoilt the direction: start anew along the gradient, scaled by the largest
+    // Rounding invalidated the direction: restart along the gradient, scaled by the largest
     // curvature.
     fit.memory.clear();
     const double curvature = 1.0 + 0.25 * fit.scale() * static_cast<double>(panel_.cols());
@@ -210,7 +211,8 @@ void BatchSolver::find_directions(const std::vector<Fit*>& active) {
   });
 }
 
-/// Applies each fit's whitening to its direction; the intercepts' share of the Hessian is diagonal.
+/// Applies each fit's preconditioner to its direction; the intercepts' part of the Hessian is
+/// diagonal.
 void BatchSolver::whiten(const std::vector<Fit*>& active) {
   const Eigen::Index dim = panel_.cols();
   for (const auto& [strength, whitening] : whitenings_) {
@@ -240,7 +242,7 @@ void BatchSolver::whiten(const std::vector<Fit*>& active) {
   }
 }
 
-/// Scores of the directions: one product for all fits.
+/// Computes the scores of the directions: one product for all fits.
 template <typename Scalar>
 void BatchSolver::score_directions(const std::vector<Fit*>& active, Operands<Scalar>& operands) {
   const Eigen::Index dim = panel_.cols();
@@ -263,7 +265,7 @@ void BatchSolver::score_directions(const std::vector<Fit*>& active, Operands<Sca
   });
 }
 
-/// Loss of each fit at its step; blocks of rows in parallel, summed in their order.
+/// Computes the loss of each fit at its step; blocks of rows in parallel, summed in order.
 template <typename Scalar>
 std::vector<LineLoss> BatchSolver::evaluate(const std::vector<Fit*>& fits,
                                             Operands<Scalar>& operands, bool along_direction) {
@@ -298,8 +300,8 @@ std::vector<LineLoss> BatchSolver::evaluate(const std::vector<Fit*>& fits,
   return sums;
 }
 
-/// Searches along the directions; scores are linear in the step, so that a trial costs no product.
-/// Leaves the residuals of the accepted steps.
+/// Searches along the directions; scores are linear in the step, so a trial needs no product.
+/// Stores the residuals of the accepted steps.
 template <typename Scalar>
 void BatchSolver::search(const std::vector<Fit*>& active, Operands<Scalar>& operands) {
   operands.residuals.resize(num_columns_, panel_.padded_rows());
@@ -336,7 +338,7 @@ void BatchSolver::search(const std::vector<Fit*>& active, Operands<Scalar>& oper
   });
 }
 
-/// Gradients from the residuals: one transposed product for all fits.
+/// Computes the gradients from the residuals: one transposed product for all fits.
 template <typename Scalar>
 void BatchSolver::update_gradients(const std::vector<Fit*>& active, Operands<Scalar>& operands) {
   const Eigen::Index dim = panel_.cols();

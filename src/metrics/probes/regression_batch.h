@@ -14,7 +14,7 @@ namespace lime::probes {
 
 /// A regression of at least two classes, each with training rows.
 struct RegressionProblem {
-  std::vector<int> classes;  ///< [num_rows], in [0, max(num_scores, 2)) where a row trains
+  std::vector<int> classes;  ///< [num_rows], in [0, max(num_scores, 2)) for training rows
   int num_scores = 1;        ///< 1 for two classes, else their number
   const TrainingPart* part = nullptr;
   double c = 1.0;
@@ -29,7 +29,7 @@ struct RegressionSolution {
   int iterations = 0;
 };
 
-/// Minimises all problems at once; the steps are those of fit_logistic().
+/// Minimises all problems at once with the steps of fit_logistic().
 std::vector<RegressionSolution> solve_regressions(const PanelMatrix& panel,
                                                   const std::vector<RegressionProblem>& problems,
                                                   const LogisticOptions& options, ThreadPool& pool,

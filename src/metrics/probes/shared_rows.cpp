@@ -13,9 +13,9 @@
 namespace lime::probes {
 namespace {
 
-/// Column means rounded to float32 where they are larger than 4 standard deviations, else 0. The
-/// difference is exact for values within a factor of 2 of the mean (Sterbenz), others are rounded
-/// by 2^-24 of it.
+/// Returns the column means rounded to float32 if they exceed 4 standard deviations, else 0. The
+/// difference is exact for values within a factor of 2 of the mean (Sterbenz); other values are
+/// rounded by 2^-24 of it.
 std::vector<float> column_shifts(const ConstMatrixRef& rows, ThreadPool& pool) {
   constexpr Eigen::Index kCols = 64;
   std::vector<float> shifts(static_cast<std::size_t>(rows.cols()));
@@ -95,7 +95,7 @@ void SharedRows::measure_parts(FeatureScaling scaling, ThreadPool& pool) {
     for (Eigen::Index j = 0; j < panel_.cols(); ++j) {
       const double square = squares.column(column)[j] / n;
       const double variance = square - part.mean[j] * part.mean[j];
-      // What is left of a constant feature is the rounding of two sums.
+      // The variance of a constant feature is the rounding error of two sums.
       const double rounding = n * std::numeric_limits<double>::epsilon() * square;
       if (variance > rounding) part.scale[j] = std::sqrt(variance);
     }

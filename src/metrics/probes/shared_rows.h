@@ -20,19 +20,19 @@ struct TrainingPart {
   VectorD scale;               ///< [dim], > 0
 };
 
-/// The rows that all tasks of a call share, packed, and what is known of each set of training rows:
-/// tasks that train on the same rows share one part.
+/// The packed rows shared by all tasks of a call, with the properties of each set of training rows:
+/// tasks with the same training rows share one part.
 class SharedRows {
  public:
-  /// Columns whose mean is beyond 4 standard deviations are shifted by it before they are packed,
-  /// so that float32 products are exact enough.
+  /// Columns whose mean exceeds 4 standard deviations are shifted by it before packing, to keep
+  /// float32 products accurate.
   /// @throws InvalidArgument  if a task has no training row.
   SharedRows(const ConstMatrixRef& rows, std::span<const LogisticTask> tasks,
              FeatureScaling scaling, ThreadPool& pool);
 
   const PanelMatrix& panel() const { return panel_; }
   const TrainingPart& part(std::size_t task) const { return *parts_[part_of_task_[task]]; }
-  /// Mean of the training rows of a task, [dim]; not shifted.
+  /// Returns the mean of the training rows of a task, [dim]; not shifted.
   VectorD mean(std::size_t task) const;
 
  private:

@@ -7,11 +7,11 @@
 namespace lime::probes {
 namespace {
 
-/// Rows that are taken at once: few enough for the first-level cache, enough to fill registers.
+/// Rows per block: few enough for the L1 cache, enough to fill registers.
 constexpr int kRows = 64;
 using Block = Eigen::Array<double, kRows, 1>;
 
-/// `count` values, the rest of the block 0.
+/// Loads `count` values; the rest of the block is 0.
 Block load(const double* from, std::int64_t count) {
   Block block = Block::Zero();
   std::copy_n(from, count, block.data());
@@ -23,7 +23,7 @@ void store(const Block& block, std::int64_t count, Scalar* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Scalar>(block[i]);
 }
 
-/// log(1 + e) for e in [0, 1] without the loss of digits near 0 that log(1 + e) has.
+/// Computes log(1 + e) for e in [0, 1] without cancellation near 0.
 Block log1p_unit(const Block& e) {
   const Block sum = e + 1.0;
   const Block lost = e - (sum - 1.0);
@@ -70,7 +70,7 @@ LineLoss evaluate_softmax(const ScoreColumns& columns, double t, std::int64_t fi
   const Block weight = load(columns.weight + first, count);
   Block chosen = Block::Zero();
   for (std::int64_t i = 0; i < count; ++i) {
-    // Rows that are not fitted may be of a class that the fit does not have.
+    // Test rows may have a class that the fit does not contain.
     if (weight[i] != 0.0) chosen[i] = p[static_cast<std::size_t>(columns.classes[first + i])][i];
   }
   Block sum = Block::Zero();
@@ -97,7 +97,7 @@ LineLoss evaluate_softmax(const ScoreColumns& columns, double t, std::int64_t fi
     residuals[k][first + i] = static_cast<Scalar>(p[k][i] - 1.0);
   }
   result.slope = (mean - of_class).sum();
-  // Weights are 0 or 1, so that the weighted mean squared is the square of the weighted mean.
+  // Weights are 0 or 1, so the square of the weighted mean is the weighted squared mean.
   result.curvature = (square - mean.square()).sum();
   return result;
 }

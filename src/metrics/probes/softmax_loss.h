@@ -10,7 +10,7 @@
 
 namespace lime::probes {
 
-/// The loss of some rows along a line of scores s + t d, with its derivatives in t.
+/// Loss of some rows along a line of scores s + t d, with its derivatives with respect to t.
 struct LineLoss {
   double loss = 0.0;       ///< sum of -log p(class)
   double slope = 0.0;      ///< first derivative
@@ -19,7 +19,7 @@ struct LineLoss {
   LineLoss& operator+=(const LineLoss& other);
 };
 
-/// Where the scores of one fit lie: `num_scores` columns from `first` on, one for two classes.
+/// Location of the scores of one fit: `num_scores` columns from `first` on, one for two classes.
 struct ScoreColumns {
   const double* const* scores;     ///< [num_scores] pointers to [num_rows]
   const double* const* direction;  ///< the same of d; null for d = 0
@@ -28,16 +28,16 @@ struct ScoreColumns {
   const double* weight = nullptr;  ///< [num_rows], 1 for training rows and 0 for others
 };
 
-/// Evaluates the loss of rows [first, first + count) at s + t d and writes its derivative by the
-/// scores, p - 1 for the class and p for the others, 0 for rows of weight 0.
+/// Evaluates the loss of rows [first, first + count) at s + t d and writes its derivative with
+/// respect to the scores, p - 1 for the class and p for the others, 0 for rows of weight 0.
 ///
-/// One score stands for two classes: p(1) = 1 / (1 + exp(-s)). Several are a softmax.
+/// With two classes there is one score: p(1) = 1 / (1 + exp(-s)). With more it is a softmax.
 /// @param residuals  [num_scores] pointers to [num_rows], float or double.
 template <typename Scalar>
 LineLoss evaluate_loss(const ScoreColumns& columns, double t, std::int64_t first,
                        std::int64_t count, Scalar* const* residuals);
 
-/// Log-probabilities of one row from its scores, [max(num_scores, 2)].
+/// Computes the log-probabilities of one row from its scores, [max(num_scores, 2)].
 void log_probabilities(std::span<const double> scores, std::span<double> out);
 
 }  // namespace lime::probes

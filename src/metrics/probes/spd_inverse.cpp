@@ -13,7 +13,7 @@ constexpr Eigen::Index kBlock = 128;
 
 Eigen::Index num_blocks(Eigen::Index size) { return (size + kBlock - 1) / kBlock; }
 
-/// Columns of block `k` of the whole matrix, whose lower triangle is kept.
+/// Copies the columns of block `k` of the full matrix, of which the lower triangle is stored.
 template <typename Matrix>
 void gather_columns(const Matrix& matrix, Eigen::Index start, Eigen::Index width, Matrix& columns) {
   const Eigen::Index below = start + width;
@@ -45,7 +45,7 @@ bool invert_positive_definite(Matrix& matrix, ThreadPool& pool) {
       scaled.middleRows(i * kBlock, height).noalias() =
           columns.middleRows(i * kBlock, height) * pivot_inverse;
     });
-    // The long rows first: they are the most work.
+    // Long rows first: they take the most time.
     pool.parallel_for(blocks, [&](std::int64_t item) {
       const Eigen::Index i = blocks - 1 - item;
       if (i == k) return;

@@ -11,9 +11,9 @@ namespace probes {
 
 /// Replaces a symmetric positive definite matrix by its inverse.
 ///
-/// The sweep operator, block by block: d^3 flops, all of them products of blocks, in an order that
-/// does not depend on the number of threads. Only the lower triangle is read; both are written.
-/// @return false, with `matrix` spoilt, if it is not positive definite in this precision.
+/// Uses the blocked sweep operator: d^3 flops, all in products of blocks, in an order that does not
+/// depend on the number of threads. Reads only the lower triangle; writes both.
+/// @return false, with undefined `matrix`, if it is not positive definite in this precision.
 /// Source: Goodnight (1979), A tutorial on the SWEEP operator, The American Statistician 33(3).
 template <typename Matrix>
 bool invert_positive_definite(Matrix& matrix, ThreadPool& pool);

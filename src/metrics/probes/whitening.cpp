@@ -21,13 +21,13 @@ void for_row_blocks(Eigen::Index num_rows, ThreadPool& pool, const F& f) {
   });
 }
 
-/// P^-1 in float32, with P scaled to a unit diagonal first.
+/// Applies P^-1 in float32, with P first scaled to a unit diagonal.
 class DenseWhitening final : public Whitening {
  public:
   DenseWhitening(const MatrixF& gram, double strength, ThreadPool& pool)
       : unit_((strength * gram.diagonal().cast<double>().array() + 1.0).rsqrt()) {
     MatrixF inverse(gram.rows(), gram.cols());
-    // Rounding can make the smallest eigenvalues negative; a ridge a little above it cannot.
+    // Rounding can make the smallest eigenvalues negative; a ridge slightly above it prevents that.
     double ridge = 1e-6;
     do {
       if (ridge > 1.0) {
@@ -67,7 +67,7 @@ class DenseWhitening final : public Whitening {
   Columns<double> product_;
 };
 
-/// P^-1 = I - Z^T (I / strength + Z Z^T)^-1 Z, in float64.
+/// Applies P^-1 = I - Z^T (I / strength + Z Z^T)^-1 Z, in float64.
 class RowSpaceWhitening final : public Whitening {
  public:
   RowSpaceWhitening(const PanelMatrix& panel, const VectorD& mean, const VectorD& inverse_scale,
@@ -149,7 +149,7 @@ WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, Vecto
     gram_.diagonal() = gram_.diagonal().cwiseMax(0.0F);
     return;
   }
-  // Column k of Z Z^T is Z times row k of Z; a row of X comes as X^T e_k.
+  // Column k of Z Z^T is Z times row k of Z; row k of X is X^T e_k.
   row_gram_.resize(rows, rows);
   constexpr Eigen::Index kBatch = 32;
   Columns<double> unit, z, product;

@@ -12,25 +12,26 @@ class ThreadPool;
 
 namespace probes {
 
-/// An approximation of the inverse Hessian of logistic regressions on one set of rows:
+/// Preconditioner: an approximation of the inverse Hessian of logistic regressions on one set of
+/// rows:
 ///
 ///   P = strength * Z^T Z + I,    Z = (X - mean) / scale
 ///
-/// A Hessian is C Z^T D Z + I with weights p (1 - p) <= 1/4 in D, so that strength = C / 10 comes
-/// close wherever no probability is near 0 or 1. It need not be exact: it decides how many
-/// iterations a fit takes, not where it ends. Folds share one, since they share most of their rows.
+/// A Hessian is C Z^T D Z + I with weights p (1 - p) <= 1/4 in D, so strength = C / 10 is a good
+/// approximation unless probabilities are near 0 or 1. It need not be exact: it affects the number
+/// of iterations, not the result. All folds share one, since they share most of their rows.
 class Whitening {
  public:
   virtual ~Whitening() = default;
-  /// out[k] = P^-1 in[k]. @param in  [count][padded_cols of the panel]
+  /// Computes out[k] = P^-1 in[k]. @param in  [count][padded_cols of the panel]
   virtual void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) = 0;
 };
 
-/// Makes Whitenings of several strengths for one set of rows.
+/// Creates preconditioners of several strengths for one set of rows.
 class WhiteningFactory {
  public:
-  /// Computes X^T X in float32 where there are more rows than half the columns, else Z Z^T in
-  /// float64 (Woodbury's identity).
+  /// Computes X^T X in float32 if there are more rows than half the columns, else Z Z^T in float64
+  /// (Woodbury's identity).
   /// @param mean, scale  [cols] of the panel's values.
   WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale, ThreadPool& pool);
 

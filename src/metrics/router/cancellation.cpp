@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::Index;
 
-/// Norms of the buffered heads that a router reads, [num_sources, tokens].
+/// Returns the norms of the buffered heads that a router reads, [num_sources, tokens].
 MatrixD source_norms(const ValueBuffer& values, Index num_sources, TokenRange tokens) {
   MatrixD norms = MatrixD::Zero(num_sources, tokens.count);
   for (Index dim = 0; dim < values.head_dim(); ++dim) {
@@ -22,7 +22,8 @@ MatrixD source_norms(const ValueBuffer& values, Index num_sources, TokenRange to
   return norms.cwiseSqrt();
 }
 
-/// Sums over the buffered heads of the norms of what they contribute, [target heads, tokens].
+/// Returns the sums over buffered heads of the norms of their contributions, [target heads,
+/// tokens].
 MatrixD contributed_norms(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens) {
   if (!router.is_per_dimension()) {
     return router.of_dimension(0).cwiseAbs() * source_norms(values, router.num_sources(), tokens);
@@ -64,7 +65,7 @@ void CancellationIndex::add(const ValueBuffer& values, const LayerRouter& router
     for (Index token = 0; token < tokens.count; ++token) {
       const double all = contributed(head, token);
       if (!(all > 0.0)) continue;
-      // Rounding may leave a little more than all of one contribution.
+      // Rounding may leave slightly more than 100 % of a single contribution.
       sum_(head) += std::max(0.0, 1.0 - remaining(head, token) / all);
       ++count_(head);
     }

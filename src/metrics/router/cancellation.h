@@ -8,15 +8,15 @@
 
 namespace lime {
 
-/// How much of what the buffered heads contribute to a target head cancels out.
+/// Measures the cancellation among the contributions of buffered heads to a target head.
 ///
 ///   index = 1 - ||sum_j R_hj v_j|| / sum_j ||R_hj v_j||,   averaged over tokens
 ///
-/// R_hj is a number, or of a router per dimension a diagonal matrix.
+/// R_hj is a number, or a diagonal matrix for a router per dimension.
 ///
-/// 0: all contributions point the same way; 1: nothing is left of them. Contributions of m equal
-/// sizes in random directions of many dimensions give 1 - 1/sqrt(m). Does not depend on how heads
-/// are scaled. Gathers over any number of buffers; not thread-safe.
+/// 0: all contributions have the same direction; 1: they cancel completely. m contributions of
+/// equal norm in random high-dimensional directions give 1 - 1/sqrt(m). Invariant to the scaling of
+/// heads. Accumulates over any number of buffers; not thread-safe.
 class CancellationIndex {
  public:
   explicit CancellationIndex(std::int64_t num_key_value_heads);
@@ -26,7 +26,7 @@ class CancellationIndex {
   void add(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens);
   void merge(const CancellationIndex& other);
 
-  /// The mean of each target head, [kv_heads]; NaN for a head that no token contributes to.
+  /// Returns the mean of each target head, [kv_heads]; NaN for a head without contributions.
   VectorD mean() const;
   std::int64_t count(std::int64_t head) const { return count_(head); }
 

@@ -19,7 +19,7 @@ namespace {
 
 using Eigen::Index;
 
-/// A name, and whether a number follows it.
+/// Name of a kind, and whether a number follows it.
 struct KindName {
   CounterfactualKind kind;
   std::string_view name;
@@ -46,7 +46,8 @@ constexpr std::array<KindName, 9> kKindNames = {{
       printable(text));
 }
 
-/// Scales of what `layer` reads, as the weights of a target head: [num_dims, sources].
+/// Returns the scales of the sources of `layer`, shaped as a target head's weights: [num_dims,
+/// sources].
 MatrixD scales_of_sources(const HeadScales& scales, const LayerRouter& router) {
   const Index heads = router.num_heads();
   const Index dims = router.num_dims();
@@ -59,7 +60,7 @@ MatrixD scales_of_sources(const HeadScales& scales, const LayerRouter& router) {
   return result;
 }
 
-/// The weights of one target head, [num_dims, sources].
+/// Returns the weights of one target head, [num_dims, sources].
 MatrixD weights_of_head(const LayerRouter& router, Index head) {
   MatrixD weights(router.num_dims(), router.num_sources());
   for (Index dim = 0; dim < weights.rows(); ++dim) {
@@ -76,7 +77,7 @@ MatrixD keep_columns(const MatrixD& weights, Index first, Index count) {
   return kept;
 }
 
-/// The `count` sources of largest ||w s||; at a tie the earlier column.
+/// Keeps the `count` sources with the largest ||w s||; ties: the earlier column.
 MatrixD keep_largest(const MatrixD& weights, const MatrixD& scales, Index count) {
   std::vector<Index> order(static_cast<std::size_t>(weights.cols()));
   std::iota(order.begin(), order.end(), Index{0});
@@ -90,7 +91,7 @@ MatrixD keep_largest(const MatrixD& weights, const MatrixD& scales, Index count)
   return kept;
 }
 
-/// contributions / s, 0 where s is.
+/// Returns contributions / s, 0 where s is 0.
 MatrixD from_contributions(const MatrixD& contributions, const MatrixD& scales) {
   return (scales.array() > 0.0).select(contributions.array() / scales.array(), 0.0);
 }
@@ -120,7 +121,7 @@ MatrixD random_weights(const MatrixD& weights, const MatrixD& scales, Random ran
   return from_contributions(direction, scales);
 }
 
-/// The weights of one target head.
+/// Returns the replaced weights of one target head.
 MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Index num_heads,
                  const Counterfactual& counterfactual, const Random& random) {
   const Index sources = weights.cols();

@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// What one layer reads of the buffer: a weight per pair of heads, or one per pair and dimension.
+/// Router of one layer: a weight per pair of heads, or one per pair and dimension.
 ///
 ///   dimension c of routed head h = sum_j R_c[h, j] * dimension c of buffered head j
 ///
@@ -21,17 +21,17 @@ class LayerRouter {
   /// @param per_dimension  R_c of every dimension of a head, of equal shape.
   /// @throws InvalidArgument  if there is none, or shapes differ.
   explicit LayerRouter(std::vector<MatrixD> per_dimension);
-  /// Every head reads itself. @param num_dims  matrices: 1, or the dimensions of a head.
+  /// Returns the router whose heads read themselves. @param num_dims  matrices: 1, or head_dim.
   static LayerRouter identity(std::int64_t layer, std::int64_t num_key_value_heads,
                               std::int64_t num_dims = 1);
 
   std::int64_t num_heads() const { return weights_.front().rows(); }
   std::int64_t num_sources() const { return weights_.front().cols(); }
-  /// Number of matrices: 1, or the dimensions of a head.
+  /// Returns the number of matrices: 1, or head_dim.
   std::int64_t num_dims() const { return static_cast<std::int64_t>(weights_.size()); }
   bool is_per_dimension() const { return weights_.size() > 1; }
 
-  /// R_c.
+  /// Returns R_c.
   const MatrixD& of_dimension(std::int64_t dim) const {
     return weights_[is_per_dimension() ? static_cast<std::size_t>(dim) : 0];
   }

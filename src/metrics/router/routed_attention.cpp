@@ -19,7 +19,7 @@ void check_routed_head(const LayerRouter& router, std::int64_t head, std::int64_
   }
 }
 
-/// What a head reads of buffered head `source`, [num_keys, head_dim], is added to `read`.
+/// Adds the contribution of buffered head `source` to a head, [num_keys, head_dim], to `read`.
 void add_routed(const LayerRouter& router, std::int64_t head, std::int64_t source,
                 const Eigen::Ref<const MatrixD>& values, MatrixD& read) {
   for (Eigen::Index c = 0; c < values.cols(); ++c) {

@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// What the spectrum of one sequence says.
+/// Measures of the spectrum of one sequence.
 struct SpectrumSummary {
   std::vector<double> entropies;  ///< nats, one per order
   double effective_rank = 0.0;    ///< 1 to min(tokens, dim)
@@ -29,9 +29,9 @@ struct SpectrumSummary {
 class SpectrumCalculator {
  public:
   /// @param features         Z^T, [dim, num_tokens], feature-major; standardised in place.
-  /// @param standardization  of its rows; none: as they are.
+  /// @param standardization  of its rows; none: unchanged.
   /// @param orders           of the entropies, each > 0.
-  /// @return nothing where all of Z is zero.
+  /// @return nothing if all of Z is zero.
   /// @throws InvalidArgument  if a value is not finite (names the first feature and token) or the
   ///                          standardization has another size.
   std::optional<SpectrumSummary> compute(MatrixD& features,

@@ -30,7 +30,7 @@ const MatrixD& router_of(const Routers& routers, std::int64_t layer) {
   return routers.weights[static_cast<std::size_t>(layer)];
 }
 
-/// |R| of one layer with rows that sum to 1; rows of zeros stay.
+/// Normalises the rows of |R| of one layer to sum to 1; zero rows are unchanged.
 MatrixD row_shares(const MatrixD& router) {
   MatrixD shares = router.cwiseAbs();
   for (Index h = 0; h < shares.rows(); ++h) {
@@ -40,7 +40,7 @@ MatrixD row_shares(const MatrixD& router) {
   return shares;
 }
 
-/// `quantity` of every weight of a layer.
+/// Returns `quantity` of every weight of a layer.
 MatrixD weight_values(const MatrixD& router, RouterQuantity quantity) {
   MatrixD values = is_signed(quantity) ? router : MatrixD(router.cwiseAbs());
   if (!is_share(quantity)) return values;
@@ -51,19 +51,19 @@ MatrixD weight_values(const MatrixD& router, RouterQuantity quantity) {
   return values;
 }
 
-/// A row of R as [kv_heads, layers].
+/// Reshapes a row of R to [kv_heads, layers].
 MatrixD by_head_and_layer(const Eigen::Ref<const Eigen::RowVectorXd>& row, Index heads) {
   MatrixD table(heads, row.size() / heads);
   for (Index j = 0; j < row.size(); ++j) table(j % heads, j / heads) = row(j);
   return table;
 }
 
-/// Keeps the strongest of many edges.
+/// Collects the strongest edges.
 class StrongestEdges {
  public:
   explicit StrongestEdges(std::int64_t count) : count_(static_cast<std::size_t>(count)) {}
 
-  /// Those that are not stronger would be dropped.
+  /// Returns the amount above which an edge is kept.
   double floor() const { return floor_; }
 
   void add(const RouterFlow::Edge& edge) {
@@ -80,7 +80,7 @@ class StrongestEdges {
  private:
   static constexpr std::size_t kSpare = 1024;
 
-  /// Of equal edges the one of the later layer, then of the first heads: an order without ties.
+  /// Orders equal edges by descending layer, then by ascending heads, without ties.
   static bool is_before(const RouterFlow::Edge& a, const RouterFlow::Edge& b) {
     return std::tuple(-a.amount, -a.layer, a.head, a.source_layer, a.source_head) <
            std::tuple(-b.amount, -b.layer, b.head, b.source_layer, b.source_head);
@@ -90,7 +90,7 @@ class StrongestEdges {
     if (edges_.size() <= count_) return;
     const auto last = edges_.begin() + static_cast<std::ptrdiff_t>(count_);
     std::nth_element(edges_.begin(), last, edges_.end(), is_before);
-    // Layers come in falling order: an equal edge that comes later would be dropped.
+    // Layers come in descending order: a later equal edge would be dropped.
     floor_ = last->amount;
     edges_.erase(last, edges_.end());
   }
@@ -100,7 +100,7 @@ class StrongestEdges {
   std::vector<RouterFlow::Edge> edges_;
 };
 
-/// Lets `each` of what every routed head of `layer` holds flow into its buffered heads.
+/// Distributes the content `each` of every routed head of `layer` to its buffered heads.
 /// @param passed  [all buffered heads, as the columns of R]
 void pass_on(const MatrixD& router, Index layer, double each, Eigen::RowVectorXd& passed,
              StrongestEdges& strongest) {
@@ -111,7 +111,7 @@ void pass_on(const MatrixD& router, Index layer, double each, Eigen::RowVectorXd
     if (!(sum > 0.0)) continue;
     amounts = each * (router.row(h).cwiseAbs() / sum);
     passed.head(amounts.size()) += amounts;
-    // Nearly all heads have no edge that is strong enough: one look at the strongest tells.
+    // Most heads have no edge that is strong enough; comparing the strongest suffices.
     if (!(amounts.maxCoeff() > strongest.floor())) continue;
     for (Index j = 0; j < amounts.size(); ++j) {
       if (!(amounts(j) > strongest.floor())) continue;
@@ -174,7 +174,7 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
   flow.signs = by_head_and_layer(router.row(head).cwiseSign(), heads);
   Eigen::RowVectorXd passed = Eigen::RowVectorXd::Zero(heads * (layer + 1));
   StrongestEdges strongest(options.max_edges);
-  // What the stream before layer m holds that did not arrive there by a buffer.
+  // Part of the stream before layer m that did not pass through a buffer.
   double carried = 0.0;
   for (Index m = layer; m > 0; --m) {
     const double stream =

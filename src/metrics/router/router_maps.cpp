@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Index;
 
-/// |R| s of one layer, shaped as the router: [kv_heads, (layer + 1) * kv_heads].
+/// Returns |R| s of one layer, shaped as the router: [kv_heads, (layer + 1) * kv_heads].
 MatrixD weighted_magnitudes(const Routers& routers, Index layer, const HeadScales& scales) {
   const Index heads = routers.num_key_value_heads;
   MatrixD magnitudes = routers.weights[static_cast<std::size_t>(layer)].cwiseAbs();

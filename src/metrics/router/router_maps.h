@@ -18,70 +18,70 @@ struct Routers {
   std::vector<MatrixD> weights;
 
   std::int64_t num_layers() const { return static_cast<std::int64_t>(weights.size()); }
-  /// Throws InvalidArgument that names the first layer whose shape or values are unfit.
+  /// Throws InvalidArgument naming the first layer with an invalid shape or value.
   void validate() const;
-  /// Routers of a plain transformer: every layer reads its own heads.
+  /// Returns the routers of a plain transformer: every layer reads its own heads.
   static Routers identity(std::int64_t num_layers, std::int64_t num_key_value_heads);
 };
 
-/// Root mean square of what each buffered head holds, [num_layers, kv_heads]; ones leave |R| as it
-/// is. Keys and values give two different weightings.
+/// Root mean square of each buffered head's activations, [num_layers, kv_heads]; ones leave |R|
+/// unchanged. Keys and values give two different weightings.
 using HeadScales = MatrixD;
 
-/// Which layers a layer reads on average over heads.
+/// Computes which layers each layer reads, averaged over heads.
 ///
 ///   M[l, l'] = sum_{h, h'} |R[l', h', h]| s[l', h']  /  its sum over l' <= l
 ///
 /// @param scales  s, [num_layers, kv_heads]; see HeadScales.
-/// @return [num_layers, num_layers], lower triangular, rows sum to 1; a row of zeros where a router
-///         is zero. Source: figure 5 of the LIMe paper (there s = 1, layers from 2 on).
+/// @return [num_layers, num_layers], lower triangular, rows sum to 1; a row of zeros if a router is
+///         zero. Source: figure 5 of the LIMe paper (with s = 1, layers from 2 on).
 ///
-/// |R| alone depends on how heads happen to be scaled: W_K and W_V of a buffered head times c and
-/// its columns divided by c leave the function as it is. With s the root mean square of the head's
-/// keys or values, the map does not move.
+/// |R| alone depends on the arbitrary scaling of heads: multiplying W_K and W_V of a buffered head
+/// by c and dividing its columns by c does not change the function. With s the root mean square of
+/// the head's keys or values, the map is invariant.
 MatrixD router_mean_map(const Routers& routers, const HeadScales& scales);
 
-/// The same for each target head of one layer, [kv_heads, layer + 1], rows sum to 1.
+/// Computes the same for each target head of one layer, [kv_heads, layer + 1], rows sum to 1.
 /// Source: figure 9 of the LIMe paper.
 MatrixD router_head_map(const Routers& routers, std::int64_t layer, const HeadScales& scales);
-/// Those of all layers.
+/// Computes the maps of all layers.
 std::vector<MatrixD> router_head_maps(const Routers& routers, const HeadScales& scales);
 
-/// Ones for every buffered head: the maps of |R| itself.
+/// Returns ones for every buffered head, for maps of |R| itself.
 HeadScales unit_scales(const Routers& routers);
 
-/// What the router of one target head does, in numbers; shares refer to router_head_map().
+/// Summary of the router of one target head; shares refer to router_head_map().
 struct RouterHeadSummary {
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  double entropy = 0.0;            ///< of its share over all buffered heads, nats
+  double entropy = 0.0;            ///< of its weight distribution over all buffered heads, nats
   double effective_sources = 1.0;  ///< exp(entropy), 1 to (layer + 1) * kv_heads
-  double mean_depth = 0.0;         ///< layers back on average: 0 reads the own layer only
-  double share_embedding = 0.0;    ///< of layer 0's buffer, projected from the embeddings
-  double share_first_two = 0.0;    ///< of layers 0 and 1
-  double share_previous = 0.0;     ///< of layer l - 1
-  double share_own = 0.0;          ///< of layer l
-  double share_negative = 0.0;     ///< of the weights below zero
+  double mean_depth = 0.0;         ///< mean number of layers back: 0 reads the own layer only
+  double share_embedding = 0.0;    ///< on layer 0's buffer, projected from the embeddings
+  double share_first_two = 0.0;    ///< on layers 0 and 1
+  double share_previous = 0.0;     ///< on layer l - 1
+  double share_own = 0.0;          ///< on layer l
+  double share_negative = 0.0;     ///< fraction of weights below zero
 };
 
-/// One summary per layer and target head, layers ascending.
+/// Returns one summary per layer and target head, layers ascending.
 std::vector<RouterHeadSummary> summarize_routers(const Routers& routers, const HeadScales& scales);
 
-/// How far training has moved the router of one layer from where LIMe starts it: the identity on
-/// the own layer, and uniform weights of standard deviation 1 / sqrt((layer + 1) * kv_heads)
-/// elsewhere.
+/// Distance of the trained router of one layer from LIMe's initialisation: the identity on the own
+/// layer, and uniform weights of standard deviation 1 / sqrt((layer + 1) * kv_heads) elsewhere.
 struct RouterDrift {
-  double own_distance = 0.0;  ///< ||R_own - I|| / ||I||, Frobenius; 0 at the start
-  /// Root mean square of the weights on earlier layers over what it is at the start: about 1 there.
-  /// 0 for a plain transformer; NaN for layer 0, which has no earlier layers.
+  double own_distance = 0.0;  ///< ||R_own - I|| / ||I||, Frobenius; 0 at initialisation
+  /// Root mean square of the weights on earlier layers relative to the initialisation: about 1
+  /// there. 0 for a plain transformer; NaN for layer 0, which has no earlier layers.
   double others_ratio = 0.0;
 };
 
-/// One per layer. Source of the start: corl-team/lime src/lm/lime.py.
+/// Returns one per layer. Source of the initialisation: corl-team/lime src/lm/lime.py.
 std::vector<RouterDrift> router_drift(const Routers& routers);
 
-/// Frobenius distance of each layer's router from another one of the same shape, divided by the
-/// Frobenius norm of the other, [num_layers]. @throws InvalidArgument if the shapes differ.
+/// Returns the Frobenius distance of each layer's router from a reference of the same shape,
+/// relative to the norm of the reference, [num_layers]. @throws InvalidArgument if the shapes
+/// differ.
 VectorD router_distance(const Routers& routers, const Routers& reference);
 
 }  // namespace lime

@@ -30,7 +30,7 @@ void check_fits(const ValueBuffer& values, const LayerRouter& router, TokenRange
   }
 }
 
-/// The buffered heads with a weight other than 0 in some dimension.
+/// Returns the buffered heads with a non-zero weight in some dimension.
 std::vector<Index> sources_read(const LayerRouter& router) {
   std::vector<Index> sources;
   for (Index source = 0; source < router.num_sources(); ++source) {
@@ -68,7 +68,7 @@ void ValueBuffer::set_rows(std::int64_t layer, std::int64_t first_token,
         "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
         rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
   }
-  // Tiles, so that neither side of the transposition leaves the cache.
+  // Tiled, so that neither side of the transposition leaves the cache.
   constexpr Index kTile = 32;
   for (Index first = 0; first < rows.rows(); first += kTile) {
     const Index last = std::min(first + kTile, rows.rows());

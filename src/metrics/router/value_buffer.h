@@ -9,22 +9,21 @@
 
 namespace lime {
 
-/// Values (or keys) of all layers of some tokens, laid out for routing.
+/// Values (or keys) of all layers for some tokens, laid out for routing.
 ///
-/// Routing treats every dimension of a head by itself: routed value c of a token is R (R_c of a
-/// router per dimension) times the c-th dimensions of its buffered heads. So the buffer holds one
-/// matrix per dimension,
-/// [num_sources, num_tokens], whose rows are the buffered heads in the order of R's columns
-/// (oldest layer first): one matrix product per dimension routes all tokens.
+/// Routing treats each dimension of a head separately: routed value c of a token is R (R_c of a
+/// router per dimension) times the c-th dimensions of its buffered heads. So the buffer contains
+/// one matrix per dimension, [num_sources, num_tokens], whose rows are the buffered heads in the
+/// order of R's columns (oldest layer first): one matrix product per dimension routes all tokens.
 class ValueBuffer {
  public:
   /// @throws InvalidArgument  if a size is below 1.
   ValueBuffer(std::int64_t num_layers, std::int64_t num_key_value_heads, std::int64_t head_dim);
 
-  /// Makes room for `num_tokens` tokens; what was there is lost.
+  /// Resizes to `num_tokens` tokens; the contents are lost.
   void resize(std::int64_t num_tokens);
-  /// Puts rows of one layer in place, [any, kv_heads * head_dim], from token `first_token` on.
-  /// Different layers and tokens may be set from several threads at once.
+  /// Stores rows of one layer, [any, kv_heads * head_dim], from token `first_token` on. Different
+  /// layers and tokens may be set from several threads at once.
   /// @throws InvalidArgument  if they do not fit.
   void set_rows(std::int64_t layer, std::int64_t first_token, const ConstMatrixRef& rows);
 
@@ -33,11 +32,11 @@ class ValueBuffer {
   std::int64_t head_dim() const { return head_dim_; }
   std::int64_t num_sources() const { return num_layers_ * num_heads_; }
   std::int64_t num_tokens() const { return num_tokens_; }
-  /// Dimension `dim` of the buffered head in column `source` of the routers, [num_tokens].
+  /// Returns dimension `dim` of the buffered head in column `source` of the routers, [num_tokens].
   const float* source(std::int64_t dim, std::int64_t source) const {
     return data_.data() + (dim * num_sources() + source) * num_tokens_;
   }
-  /// Memory that `num_tokens` tokens take, in bytes.
+  /// Returns the memory of `num_tokens` tokens, in bytes.
   std::int64_t bytes_for(std::int64_t num_tokens) const;
 
  private:
@@ -56,15 +55,15 @@ struct TokenRange {
 
 /// Computes routed values, U = R V for every dimension, in double.
 ///
-/// Keeps its scratch memory: one object per thread.
+/// Reuses its scratch memory: one object per thread.
 class ValueRouter {
  public:
-  /// @param router  of one layer; per dimension with as many as a head has, or with one for all.
+  /// @param router  of one layer; per dimension with head_dim matrices, or with one for all.
   /// @param routed  [head_dim * kv_heads, tokens.count]; row c * kv_heads + h is dimension c of
-  ///                target head h. Feature-major: the transpose of routed rows, and with
-  ///                dimensions outside heads.
-  /// Time head_dim * kv_heads * tokens multiply-adds per buffered head with a weight other than 0.
-  /// @throws InvalidArgument  if router and buffer, or tokens and buffer do not fit.
+  ///                target head h. Feature-major: the transpose of routed rows, ordered by
+  ///                dimension, then head.
+  /// Time head_dim * kv_heads * tokens multiply-adds per buffered head with a non-zero weight.
+  /// @throws InvalidArgument  if router and buffer, or tokens and buffer do not match.
   void route(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens,
              MatrixD& routed);
 
@@ -73,8 +72,8 @@ class ValueRouter {
   MatrixD weights_;
 };
 
-/// Feature-major routed values as rows of a capture: [tokens, kv_heads * head_dim], heads outside
-/// dimensions.
+/// Converts feature-major routed values to the rows of a capture: [tokens, kv_heads * head_dim],
+/// ordered by head, then dimension.
 MatrixF routed_rows(const MatrixD& routed, std::int64_t num_key_value_heads);
 
 }  // namespace lime

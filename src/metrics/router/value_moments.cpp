@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Index;
 
-/// Tokens that are widened to double at a time.
+/// Tokens widened to double at a time.
 constexpr Index kTokensPerTile = 512;
 
 }  // namespace

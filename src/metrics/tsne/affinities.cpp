@@ -13,10 +13,10 @@ constexpr int kBisectionSteps = 100;
 constexpr double kEntropyTolerance = 1e-5;
 constexpr std::int64_t kRowBlock = 64;
 
-/// The probabilities of one row for one beta, and their entropy.
+/// Computes the probabilities of one row for one beta, and returns their entropy.
 ///
-/// Distances are taken less the smallest, which changes neither and keeps the exponentials away
-/// from underflow.
+/// The smallest distance is subtracted, which changes neither and prevents underflow of the
+/// exponentials.
 double probabilities_and_entropy(const Eigen::ArrayXd& excess, double beta, Eigen::ArrayXd& row) {
   row = (-beta * excess).exp();
   const double sum = row.sum();  // >= 1: the nearest contributes 1
@@ -41,7 +41,7 @@ void bisect_row(const Eigen::ArrayXd& excess, double target, Eigen::ArrayXd& row
   }
 }
 
-/// The entries of the transposed matrix, row by row with ascending columns.
+/// The transposed matrix, row by row with ascending columns.
 struct Transposed {
   std::vector<std::int64_t> offset;
   std::vector<std::int32_t> column;
@@ -73,7 +73,7 @@ struct Entry {
   double value;
 };
 
-/// Entries of row `row` of A + A^T, ascending.
+/// Returns the entries of row `row` of A + A^T, ascending.
 std::vector<Entry> merge_row(const NeighborGraph::Indices& index, const MatrixD& value,
                              const Transposed& transposed, Eigen::Index row) {
   const auto at = static_cast<std::size_t>(row);

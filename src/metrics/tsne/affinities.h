@@ -10,12 +10,12 @@
 
 namespace lime {
 
-/// The joint probabilities P of t-SNE: symmetric, sum 1, zero between points neither of which is
-/// a neighbour of the other. Compressed rows with ascending columns.
+/// The joint probabilities P of t-SNE: symmetric, sum 1, zero between points neither of which is a
+/// neighbour of the other. Compressed sparse rows with ascending columns.
 struct Affinities {
   std::vector<std::int64_t> offset;  ///< [num_points + 1]
   std::vector<std::int32_t> column;  ///< [offset.back()]
-  std::vector<double> value;         ///< the same length; > 0 or, from underflow, 0
+  std::vector<double> value;         ///< same length; > 0 or, from underflow, 0
 
   std::int64_t num_points() const { return static_cast<std::int64_t>(offset.size()) - 1; }
 };
@@ -25,17 +25,17 @@ struct Affinities {
 ///   p_{j|i} = exp(-beta_i d_ij^2) / sum_k exp(-beta_i d_ik^2),   entropy of p_{.|i} =
 ///   ln(perplexity)
 ///
-/// beta_i by at most 100 steps of bisection from 1, until the entropy is met to 1e-5:
-/// scikit-learn's rule, so that the values are the same. Where more than `perplexity` neighbours
-/// are equally near (duplicates), no beta meets it: the probability then spreads evenly over those.
+/// beta_i by at most 100 bisection steps from 1, until the entropy matches to 1e-5: scikit-learn's
+/// rule, which gives the same values. If more than `perplexity` neighbours are equally near
+/// (duplicates), no beta matches: the probability is then uniform over those.
 ///
-/// @param squared_distance  [num_points, num_neighbors], as NeighborGraph has it.
+/// @param squared_distance  [num_points, num_neighbors], from NeighborGraph.
 /// @return [num_points, num_neighbors], rows of sum 1.
 /// Source: van der Maaten & Hinton (2008), JMLR 9, eq. 1 and section 2.
 MatrixD conditional_probabilities(const MatrixD& squared_distance, double perplexity,
                                   ThreadPool& pool);
 
-/// Makes joint probabilities, (p_{j|i} + p_{i|j}) / (2 num_points).
+/// Computes joint probabilities, (p_{j|i} + p_{i|j}) / (2 num_points).
 Affinities joint_probabilities(const NeighborGraph::Indices& index, const MatrixD& conditional,
                                ThreadPool& pool);
 

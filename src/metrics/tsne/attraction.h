@@ -17,7 +17,7 @@ struct PlaneVector {
   double y;
 };
 
-/// Computes how strongly neighbours draw each other, with q_ij = 1 / (1 + |y_i - y_j|^2):
+/// Computes the attractive forces between neighbours, with q_ij = 1 / (1 + |y_i - y_j|^2):
 ///
 ///   force_i = sum_j p_ij q_ij (y_i - y_j)
 class Attraction {
@@ -25,10 +25,10 @@ class Attraction {
   /// @param in_double  float32 otherwise. `affinities` must outlive this.
   Attraction(const Affinities& affinities, bool in_double);
 
-  /// Takes over the positions for force_of(). @param embedding  [num_points, 2].
+  /// Sets the positions for force_of(). @param embedding  [num_points, 2].
   void set_embedding(const MatrixD& embedding, SpinPool& pool);
 
-  /// The force on one point. Thread-safe.
+  /// Returns the force on one point. Thread-safe.
   PlaneVector force_of(std::int64_t point) const {
     return in_double_ ? force_in_double(point) : force_in_float(point);
   }
@@ -40,14 +40,15 @@ class Attraction {
   const Affinities& affinities_;
   bool in_double_;
   const MatrixD* embedding_ = nullptr;
-  // The same in float32; every row filled up with zeros to whole registers.
+  // The same in float32; every row padded with zeros to whole registers.
   std::vector<std::int64_t> offset_;
   std::vector<std::int32_t> column_;
   std::vector<float> value_;
   std::vector<float> position_;  // x and y of every point
 };
 
-/// Kullback-Leibler divergence from P to Q, sum p_ij ln(p_ij / q_ij), with q_ij normalised by Z.
+/// Computes the Kullback-Leibler divergence from P to Q, sum p_ij ln(p_ij / q_ij), with q_ij
+/// normalised by Z.
 double kl_divergence(const Affinities& affinities, const MatrixD& embedding, double normalization,
                      SpinPool& pool);
 

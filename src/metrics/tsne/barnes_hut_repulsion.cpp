@@ -16,7 +16,7 @@ using linalg::store;
 /// Groups of kFloatLanes points per work item.
 constexpr std::int64_t kGroupsPerItem = 8;
 
-/// Sums in float32 over one walk through the tree, for a register of points at a time.
+/// Sums in float32 over one tree walk, for a register of points.
 class Sums {
  public:
   void add_point(const SimdF& dx, const SimdF& dy) {
@@ -26,8 +26,8 @@ class Sums {
     force_y += q * q * dy;
   }
 
-  /// Adds the points of a far cell, by Taylor's formula to the second order about their centre of
-  /// mass, at the distance d; n of them, with the moments M:
+  /// Adds the points of a remote cell, by Taylor's formula to the second order about their centre
+  /// of mass, at the distance d; n of them, with the moments M:
   ///
   ///   sum q   = q (n - q tr M + 4 q^2 d'Md)
   ///   sum q^2 (d - e) = q^2 ((n - 2 q tr M + 12 q^2 d'Md) d - 4 q Md)
@@ -67,13 +67,13 @@ class BarnesHutRepulsion : public Repulsion {
       const std::int64_t last = std::min(num_groups, (item + 1) * kGroupsPerItem);
       for (std::int64_t g = item * kGroupsPerItem; g < last; ++g) sums_[g] = visit(g, force);
     });
-    // Each point has met itself, at q = 1.
+    // Each point interacts with itself, at q = 1.
     return sums_.sum() - static_cast<double>(count);
   }
 
  private:
-  /// Walks the tree with kFloatLanes points that lie side by side, opening a cell if one of them
-  /// is too near; returns their part of Z.
+  /// Walks the tree with kFloatLanes contiguous points, opening a cell if one of them is too near;
+  /// returns their part of Z.
   double visit(std::int64_t group, MatrixD& force) const {
     const std::int64_t first = group * kFloatLanes;
     const std::int64_t count = std::min<std::int64_t>(kFloatLanes, tree_.num_points() - first);

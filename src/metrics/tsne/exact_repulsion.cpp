@@ -12,7 +12,7 @@ namespace {
 using linalg::load;
 using linalg::store;
 
-/// How a register of the scalar type is spelled, and 1 / x in it.
+/// Register type of the scalar type, and its reciprocal.
 template <typename Scalar>
 struct Register;
 
@@ -28,9 +28,9 @@ struct Register<double> {
   static Simd reciprocal(const Simd& value) { return 1.0 / value; }
 };
 
-/// Registers of points that meet one other point at a time.
+/// Registers of points that are compared with one other point at a time.
 constexpr int kVectors = 4;
-/// Other points after which float sums go into double ones.
+/// Number of other points after which float sums are added to double ones.
 constexpr std::int64_t kSumBlock = 512;
 
 template <typename Scalar>
@@ -49,7 +49,7 @@ class ExactRepulsion : public Repulsion {
     sums_.resize(count);
     pool_.parallel_for(num_groups,
                        [&](std::int64_t group) { compute_group(group * kGroup, count, force); });
-    // Each point has met itself, at q = 1.
+    // Each point interacts with itself, at q = 1.
     return sums_.sum() - static_cast<double>(count);
   }
 
@@ -58,7 +58,7 @@ class ExactRepulsion : public Repulsion {
   static constexpr int kLanes = static_cast<int>(Simd::size());
   static constexpr int kGroup = kVectors * kLanes;
 
-  /// What all points do to the points [first, first + kGroup).
+  /// Computes the forces of all points on the points [first, first + kGroup).
   void compute_group(std::int64_t first, std::int64_t count, MatrixD& force) {
     double total[3][kGroup] = {};
     for (std::int64_t j = 0; j < count; j += kSumBlock) {

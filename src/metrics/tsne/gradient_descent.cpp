@@ -70,7 +70,7 @@ double GradientDescent::advance(const Rates& rates) {
       const PlaneVector gradient = gradient_of(point, rates.exaggeration);
       sum += gradient.x * gradient.x + gradient.y * gradient.y;
       move(point, gradient, rates);
-      // Positions beyond the finite numbers must not reach the next gradient.
+      // Non-finite positions must not reach the next gradient.
       if (!std::isfinite(next_(point, 0) + next_(point, 1))) sum = kNotFinite;
     }
     squared_norms[block] = sum;

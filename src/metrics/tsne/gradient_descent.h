@@ -14,7 +14,7 @@ namespace lime::tsne_detail {
 
 /// Gradient descent with momentum and a gain per coordinate, as in van der Maaten's code:
 ///
-///   gain   = gain + 0.2 where gradient and last step point the same way up, else 0.8 gain
+///   gain   = gain + 0.2 if gradient and last step have opposite signs, else 0.8 gain
 ///   step   = momentum * step - learning_rate * gain * gradient
 class GradientDescent {
  public:
@@ -30,18 +30,18 @@ class GradientDescent {
                   SpinPool& pool);
 
   const MatrixD& embedding() const { return embedding_; }
-  /// sum of q over all pairs at the last gradient.
+  /// Returns the sum of q over all pairs at the last gradient.
   double normalization() const { return normalization_; }
 
-  /// Computes the gradient at the present embedding and takes a step; returns the gradient's norm,
-  /// infinity if a point left the finite numbers.
+  /// Computes the gradient at the current embedding and takes a step; returns the gradient's norm,
+  /// or infinity if a coordinate is not finite.
   double advance(const Rates& rates);
-  /// Forgets steps and gains, as scikit-learn does after the early exaggeration.
+  /// Resets steps and gains, as scikit-learn does after the early exaggeration.
   void reset_momentum();
-  /// The gradient at the present embedding.
+  /// Computes the gradient at the current embedding.
   MatrixD gradient(double exaggeration);
-  /// The divergence of the present embedding, with the sum over pairs of the last gradient: that
-  /// of the embedding before the last step, as in scikit-learn.
+  /// Computes the divergence of the current embedding, with the sum over pairs of the last
+  /// gradient, i.e. of the embedding before the last step, as in scikit-learn.
   double divergence() const;
 
  private:

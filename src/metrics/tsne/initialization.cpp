@@ -17,7 +17,7 @@ constexpr Eigen::Index kSubspace = 10;
 constexpr int kMostRounds = 40;
 constexpr double kVarianceTolerance = 1e-5;
 constexpr Eigen::Index kRowBlock = 256;
-/// A component of less than this share of the first one's deviation is rounding.
+/// A component with less than this fraction of the first one's deviation is a rounding error.
 constexpr double kNoVariance = 1e-6;
 
 Eigen::RowVectorXd mean_of(const ConstMatrixRef& points) {
@@ -38,7 +38,7 @@ void for_centred_blocks(const ConstMatrixRef& points, const Eigen::RowVectorXf& 
   });
 }
 
-/// X^T X basis, [dim, columns], for the centred X; summed block by block in order.
+/// Computes X^T X basis, [dim, columns], for the centred X; summed block by block in order.
 MatrixF apply_scatter(const ConstMatrixRef& points, const Eigen::RowVectorXf& mean,
                       const MatrixF& basis, ThreadPool& pool) {
   std::vector<MatrixF> parts(static_cast<std::size_t>((points.rows() + kRowBlock - 1) / kRowBlock));
@@ -62,7 +62,7 @@ struct Components {
   Eigen::Vector2d variance;  // times the number of points, up to the scale of `points`
 };
 
-/// The first two eigenvectors of the scatter matrix within the span of `basis`.
+/// Computes the first two eigenvectors of the scatter matrix within the span of `basis`.
 Components rayleigh_ritz(const MatrixF& basis, const MatrixF& applied) {
   const MatrixD projected = basis.cast<double>().transpose() * applied.cast<double>();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(0.5 *
@@ -106,7 +106,7 @@ double deviation(const Eigen::VectorXd& values) {
 
 MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, ThreadPool& pool) {
   const Eigen::RowVectorXd mean = mean_of(points);
-  // Products of four values of this size must not leave float32's range.
+  // Products of four values of this size must not overflow float32.
   const double largest = (points.cast<double>().rowwise() - mean).cwiseAbs().maxCoeff();
   if (largest == 0.0) {
     throw InvalidArgument("tsne: all {} rows are equal; there is nothing to embed", points.rows());

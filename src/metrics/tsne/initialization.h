@@ -8,25 +8,25 @@
 
 namespace lime {
 
-/// Standard deviation of the first coordinate where an optimisation starts (Kobak & Berens 2019).
+/// Standard deviation of the first coordinate of an initial embedding (Kobak & Berens 2019).
 inline constexpr double kTsneInitScale = 1e-4;
 
 /// Projects points on their first two principal components, scaled so that the first has standard
-/// deviation 1e-4. A component without variance gets normal variates instead, because points on
+/// deviation 1e-4. A component without variance is replaced by normal variates, because points on
 /// one line could never leave it. The sign of a component makes its largest loading positive.
 ///
 /// @param points  [num_points, dim], finite, not all equal.
 /// @return [num_points, 2].
-/// Subspace iteration from `seed`, to where the variances move by less than 1e-5.
+/// Uses subspace iteration from `seed`, until the variances change by less than 1e-5.
 /// Source: Halko, Martinsson & Tropp (2011), arXiv:0909.4061, algorithm 4.4.
 MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, ThreadPool& pool);
 
-/// Normal variates of standard deviation 1e-4, [num_points, 2].
+/// Returns normal variates of standard deviation 1e-4, [num_points, 2].
 MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed);
 
-/// An embedding moved to mean 0 and scaled so that the larger of its coordinates' standard
-/// deviations is 1e-4: the start of a run that shall end up oriented like another (after openTSNE's
-/// `rescale`).
+/// Centres an embedding and scales it so that the larger standard deviation of its coordinates is
+/// 1e-4: the initialisation of a run that should have the same orientation as another (after
+/// openTSNE's `rescale`).
 /// @throws InvalidArgument  if it is not [n, 2], not finite, or all points are equal.
 MatrixD rescaled_initialization(const ConstMatrixRefD& embedding);
 

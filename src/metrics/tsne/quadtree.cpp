@@ -12,13 +12,13 @@
 namespace lime::tsne_detail {
 namespace {
 
-/// Points that a leaf holds at most, unless they share a cell of the finest level.
+/// Maximum points per leaf, unless they share a cell of the finest level.
 constexpr std::int64_t kLeafPoints = 16;
-/// Levels of the tree; a cell of the finest one is 1 / 65536 of the embedding wide.
+/// Levels of the tree; a cell of the finest level has 1 / 65536 of the embedding's width.
 constexpr int kLevels = 16;
 constexpr std::int64_t kPointBlock = 4096;
 
-/// Bits of x and y alternately, y's above x's (Morton 1966).
+/// Interleaves the bits of x and y, y's above x's (Morton 1966).
 std::uint32_t interleave(std::uint32_t x, std::uint32_t y) {
   const auto spread = [](std::uint32_t v) {
     v = (v | (v << 8)) & 0x00FF00FFU;
@@ -56,7 +56,7 @@ void Quadtree::sort_points(const MatrixD& embedding) {
   radix_sort();
 }
 
-/// Sorts keys by code, equal codes in the order of the points.
+/// Sorts keys by code; ties keep the order of the points.
 void Quadtree::radix_sort() {
   constexpr int kBits = 11;
   scratch_.resize(keys_.size());

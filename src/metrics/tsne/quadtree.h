@@ -11,23 +11,24 @@
 
 namespace lime::tsne_detail {
 
-/// A quadtree over points of the plane, flat, with what a far observer needs to know of each cell.
+/// A flat quadtree over points of the plane, with the moments of each cell that distant points
+/// need.
 ///
-/// Points are sorted along Morton's curve, so that those of a cell, and those of a register, lie
-/// side by side. The same bits for any number of threads.
+/// Points are sorted along the Morton curve, so that those of a cell, and those of a register, are
+/// contiguous. Bit-identical for any number of threads.
 class Quadtree {
  public:
-  /// Cells lie in the order in which a walk from the root meets them, so that one walks without a
-  /// stack: to the next cell, or past this one's descendants.
+  /// Cells are stored in depth-first order, so that a walk needs no stack: it goes to the next
+  /// cell, or past the descendants of the current one.
   struct Cell {
     float x;  ///< centre of mass
     float y;
     float count;
     float width;
-    float moment_xx;  ///< sum over the points of (x_j - x)^2, and so on
+    float moment_xx;  ///< sum over the points of (x_j - x)^2, etc.
     float moment_xy;
     float moment_yy;
-    std::int32_t begin;  ///< its points, in sorted order
+    std::int32_t begin;  ///< first of its points, in sorted order
     std::int32_t end;
     std::int32_t past;  ///< the first cell that is not a descendant
     bool is_leaf;
@@ -35,16 +36,17 @@ class Quadtree {
 
   explicit Quadtree(SpinPool& pool) : pool_(pool) {}
 
-  /// Takes new points. @param embedding  [num_points, 2], finite, not empty. Keeps its memory.
+  /// Rebuilds the tree for new points, reusing memory. @param embedding  [num_points, 2], finite,
+  /// not empty.
   void build(const MatrixD& embedding);
 
   const std::vector<Cell>& cells() const { return cells_; }
   std::int64_t num_points() const { return std::ssize(keys_); }
-  /// Number of the point at a place of the sorted order.
+  /// Returns the index of the point at a position of the sorted order.
   std::int32_t point(std::int64_t place) const {
     return keys_[static_cast<std::size_t>(place)].point;
   }
-  /// Coordinates in sorted order; filled up to whole registers with copies of the last point.
+  /// Coordinates in sorted order; padded to whole registers with copies of the last point.
   const Eigen::ArrayXf& x() const { return x_; }
   const Eigen::ArrayXf& y() const { return y_; }
 
@@ -53,7 +55,7 @@ class Quadtree {
     std::uint32_t code;
     std::int32_t point;
   };
-  /// Sums over the points before a place, about the lower corner of all points.
+  /// Prefix sums over the sorted points, relative to the lower corner of all points.
   struct Sums {
     double x = 0.0;
     double y = 0.0;
@@ -69,7 +71,7 @@ class Quadtree {
   Cell make_cell(std::int32_t begin, std::int32_t end, int level) const;
 
   SpinPool& pool_;
-  Eigen::RowVector2d corner_;  // the lower one of the square that holds all points
+  Eigen::RowVector2d corner_;  // lower corner of the square that contains all points
   double width_ = 0.0;         // of that square
   std::vector<Key> keys_;
   std::vector<Key> scratch_;

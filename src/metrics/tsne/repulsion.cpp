@@ -4,7 +4,7 @@
 namespace lime::tsne_detail {
 namespace {
 
-/// Points up to which all pairs take no more than a tenth of a millisecond longer than the tree;
+/// Number of points up to which all pairs take at most 0.1 ms longer than the tree;
 /// docs/benchmarks.md has the measurement.
 constexpr Eigen::Index kMostExactPoints = 1000;
 

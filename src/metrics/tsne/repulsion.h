@@ -11,12 +11,12 @@
 
 namespace lime::tsne_detail {
 
-/// Computes what all points do to each point, q_ij = 1 / (1 + |y_i - y_j|^2):
+/// Computes the repulsive forces of all points on each point, q_ij = 1 / (1 + |y_i - y_j|^2):
 ///
 ///   force_i = sum_j q_ij^2 (y_i - y_j),   Z = sum_{i != j} q_ij
 ///
-/// Implementations keep memory for the next call and use the pool given to their constructor.
-/// The result has the same bits for any number of threads.
+/// Implementations reuse their memory and use the pool given to their constructor. Results are
+/// bit-identical for any number of threads.
 class Repulsion {
  public:
   virtual ~Repulsion() = default;
@@ -26,17 +26,17 @@ class Repulsion {
   virtual double compute(const MatrixD& embedding, MatrixD& force) = 0;
 };
 
-/// Every pair, in float32 with sums in double. Time n^2.
+/// Creates exact sums over all pairs, in float32 with sums in double. Time n^2.
 std::unique_ptr<Repulsion> make_exact_repulsion(SpinPool& pool);
-/// Every pair, in double.
+/// Creates exact sums over all pairs, in double.
 std::unique_ptr<Repulsion> make_double_repulsion(SpinPool& pool);
-/// A quadtree whose cells stand for their points where width < theta * distance, by their number,
-/// centre of mass and second moments; van der Maaten has no moments. Time n log n.
-/// Source: Barnes & Hut (1986); van der Maaten (2014), JMLR 15, section 4; moments as in Greengard
-/// & Rokhlin (1987), here by Taylor's formula.
+/// Creates Barnes-Hut sums: a quadtree whose cells replace their points if width < theta *
+/// distance, with their number, centre of mass and second moments; van der Maaten uses no moments.
+/// Time n log n. Source: Barnes & Hut (1986); van der Maaten (2014), JMLR 15, section 4; moments as
+/// in Greengard & Rokhlin (1987), here by Taylor's formula.
 std::unique_ptr<Repulsion> make_barnes_hut_repulsion(double theta, SpinPool& pool);
 
-/// Which of them `options` mean for so many points; never kAuto.
+/// Returns the method that `options` select for this number of points; never kAuto.
 TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points);
 std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
                                           SpinPool& pool);

@@ -18,7 +18,7 @@ using linalg::SimdF;
 using neighbors::kSliverRows;
 using neighbors::PackedPoints;
 
-/// The points looked at, ascending.
+/// Selects the points to evaluate, ascending.
 std::vector<std::int64_t> choose_queries(Eigen::Index num_points,
                                          const TrustworthinessOptions& options) {
   std::vector<std::int64_t> queries(static_cast<std::size_t>(num_points));
@@ -32,7 +32,7 @@ std::vector<std::int64_t> choose_queries(Eigen::Index num_points,
   return queries;
 }
 
-/// The k nearest of `query` in the embedding, the lower index first where distances are equal.
+/// Returns the k nearest of `query` in the embedding; ties: lower index first.
 std::vector<std::int64_t> nearest_in(const MatrixD& embedding, std::int64_t query, std::int64_t k) {
   std::vector<std::pair<double, std::int64_t>> others;
   others.reserve(static_cast<std::size_t>(embedding.rows()));
@@ -48,10 +48,10 @@ std::vector<std::int64_t> nearest_in(const MatrixD& embedding, std::int64_t quer
   return nearest;
 }
 
-/// Distances in the data of one sliver of queries from all points, less a constant per query.
+/// Distances in the data from one sliver of queries to all points, minus a constant per query.
 class DistanceRows {
  public:
-  /// keys[point, query in the sliver].
+  /// Computes keys[point, query in the sliver].
   void compute(const PackedPoints& queries, std::int64_t sliver, const PackedPoints& base) {
     keys_.resize(base.num_slivers() * kSliverRows * kSliverRows);
     for (std::int64_t s = 0; s < base.num_slivers(); ++s) {
@@ -76,7 +76,7 @@ class DistanceRows {
   Eigen::ArrayXf keys_;
 };
 
-/// sum over the k neighbours in the embedding of how far their rank in the data exceeds k.
+/// Sums over the k neighbours in the embedding by how much their rank in the data exceeds k.
 double penalty(const DistanceRows& distances, std::int64_t lane, std::int64_t query,
                const std::vector<std::int64_t>& nearest, std::int64_t num_points) {
   const auto k = std::ssize(nearest);

@@ -14,9 +14,9 @@
 namespace lime {
 namespace {
 
-/// Iterations between looks at the divergence (scikit-learn: _N_ITER_CHECK).
+/// Iterations between checks of the divergence (scikit-learn: _N_ITER_CHECK).
 constexpr std::int64_t kCheckInterval = 50;
-/// Up to here the final divergence counts all pairs; beyond, it takes the optimiser's sum.
+/// Up to this size the final divergence is over all pairs; beyond, it uses the optimiser's sum.
 constexpr Eigen::Index kMostPairsCounted = 200'000;
 
 class Stopwatch {
@@ -46,7 +46,7 @@ void check_start(const MatrixD& start, Eigen::Index num_points) {
   if (!start.allFinite()) throw InvalidArgument("tsne: the start must be finite");
 }
 
-/// Looks at a run every 50 iterations and decides when it has come to its end.
+/// Checks a run every 50 iterations and decides when it ends.
 class Watch {
  public:
   Watch(const TsneOptions& options, const TsneStepFn& on_step)
@@ -57,7 +57,7 @@ class Watch {
     return is_time && (on_step_ || !is_exaggerated(iteration));
   }
 
-  /// Shows a step to the callback. @return why to end here; nothing: go on.
+  /// Passes a step to the callback. @return reason to stop; nothing: continue.
   std::optional<TsneEnd> end_after(const TsneStep& step) {
     if (on_step_ && !on_step_(step)) return TsneEnd::kCallback;
     if (is_exaggerated(step.iteration)) return std::nullopt;
@@ -81,7 +81,7 @@ class Watch {
   std::int64_t best_iteration_ = 0;
 };
 
-/// The rates of one iteration, counted from 1.
+/// Returns the rates of one iteration, counted from 1.
 tsne_detail::GradientDescent::Rates rates_at(std::int64_t iteration, const TsneOptions& options,
                                              Eigen::Index num_points) {
   const bool exaggerates = iteration <= options.exaggeration_iterations;
@@ -91,7 +91,7 @@ tsne_detail::GradientDescent::Rates rates_at(std::int64_t iteration, const TsneO
           .min_gain = options.min_gain};
 }
 
-/// Runs the iterations; fills in how they ended.
+/// Runs the iterations and records how they ended.
 void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, Watch& watch,
              const std::stop_token& stop, TsneResult& result) {
   for (std::int64_t iteration = 1; iteration <= options.iterations; ++iteration) {

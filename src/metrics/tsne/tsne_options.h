@@ -13,13 +13,13 @@
 
 namespace lime {
 
-/// Where the optimisation starts.
+/// Initialisation of the embedding.
 enum class TsneInit {
   kPca,     ///< first two principal components, scaled to a standard deviation of 1e-4
   kRandom,  ///< normal variates of standard deviation 1e-4
 };
 
-/// How the repulsive sums over all pairs are computed.
+/// Computation of the repulsive sums over all pairs.
 enum class TsneRepulsion {
   kAuto,       ///< theta 0: exact in double; else exact up to 1000 points, Barnes-Hut beyond
   kExact,      ///< every pair; float32, or double if theta is 0
@@ -44,40 +44,41 @@ struct EnumNames<TsneRepulsion> {
 struct TsneOptions {
   /// Effective number of neighbours of a point, >= 1; at most (num_points - 1) / 3.
   double perplexity = 30.0;
-  /// Trade-off of Barnes-Hut in [0, 1] (scikit-learn: `angle`); 0 computes the exact gradient in
-  /// double, whatever `repulsion` says.
+  /// Barnes-Hut trade-off in [0, 1] (scikit-learn: `angle`); 0 computes the exact gradient in
+  /// double and overrides `repulsion`.
   double theta = 0.5;
   TsneRepulsion repulsion = TsneRepulsion::kAuto;
   TsneInit init = TsneInit::kPca;
   std::uint64_t seed = 0;
 
-  /// Iterations in all, > 0.
+  /// Total number of iterations, > 0.
   std::int64_t iterations = 1000;
-  /// Of them with exaggerated attraction; >= 0.
+  /// Number of those with early exaggeration; >= 0.
   std::int64_t exaggeration_iterations = 250;
-  /// Factor on the affinities in those; >= 1.
+  /// Factor of the affinities during early exaggeration; >= 1.
   double early_exaggeration = 12.0;
-  /// Step length; unset: max(num_points / early_exaggeration / 4, 50) (Belkina et al. 2019).
+  /// Learning rate; unset: max(num_points / early_exaggeration / 4, 50) (Belkina et al. 2019).
   std::optional<double> learning_rate = std::nullopt;
-  /// In [0, 1), during and after early exaggeration (van der Maaten & Hinton 2008).
+  /// Momentum in [0, 1), during and after early exaggeration (van der Maaten & Hinton 2008).
   double initial_momentum = 0.5;
   double final_momentum = 0.8;
-  /// Smallest gain of a coordinate, in (0, 1] (Jacobs 1988, as in van der Maaten's code).
+  /// Minimum gain of a coordinate, in (0, 1] (Jacobs 1988, as in van der Maaten's code).
   double min_gain = 0.01;
-  /// Ends the run when the norm of the gradient falls below; >= 0.
+  /// Stops when the norm of the gradient falls below this; >= 0.
   double min_grad_norm = 1e-7;
-  /// Ends the run when the divergence has not fallen for so many iterations after the early
+  /// Stops when the divergence has not decreased for this many iterations after the early
   /// exaggeration; > 0. scikit-learn: `n_iter_without_progress`.
   std::int64_t patience = 300;
   NeighborOptions neighbors = {};
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  that names the first field out of range.
+  /// @throws InvalidArgument  naming the first field out of range.
   void validate() const;
-  /// Also checks the perplexity against the number of points.
+  /// Checks the fields and the perplexity against the number of points.
   void validate(Eigen::Index num_points) const;
 
-  /// Neighbours that carry affinity: floor(3 perplexity + 1), at most num_points - 1.
+  /// Returns the number of neighbours with non-zero affinity: floor(3 perplexity + 1), at most
+  /// num_points - 1.
   std::int64_t num_neighbors(Eigen::Index num_points) const;
   double learning_rate_for(Eigen::Index num_points) const;
 };

@@ -14,10 +14,10 @@
 namespace lime {
 namespace {
 
-/// More are too small to be read; layers are left out then.
+/// Maximum number of legible patterns; beyond, layers are omitted.
 constexpr std::size_t kMostPatterns = 64;
 constexpr int kWideColumns = 3;
-constexpr int kMostKeysInColumn = 24;  // of panels side by side: more with their texts need a page
+constexpr int kMostKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
 
@@ -45,7 +45,7 @@ const AttentionMeasure& attention_measure(const FigureOptions& options) {
   throw InvalidArgument("measure: attention has {}, got '{}'", fmt::join(known, ", "), wanted);
 }
 
-/// The layer or head of a row.
+/// Returns the layer or head of a row.
 int place_of(const FigureRow& row, const std::string& key) {
   return row.index(key, key == "layer" ? kMostLayers : kMostHeads);
 }
@@ -56,7 +56,7 @@ std::set<int> numbers_of(const std::vector<FigureRow>& rows, const std::string& 
   return numbers;
 }
 
-/// Rows of `kind` in the layers and heads that are asked for.
+/// Returns the rows of `kind` in the requested layers and heads.
 std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
                                       const FigureOptions& options, const std::string& kind,
                                       const std::string& remedy) {
@@ -80,7 +80,7 @@ std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
   return rows;
 }
 
-/// What a panel is of.
+/// Model, layer and head of a panel.
 struct HeadPlace {
   std::string label;
   int layer = 0;
@@ -106,7 +106,7 @@ HeadGroups group_by_head(const std::vector<FigureRow>& rows) {
   return groups;
 }
 
-/// Leaves layers out, evenly, where there are more heads than can be drawn. @return what was done
+/// Omits layers, evenly, if there are too many heads to draw. @return a note on the omission
 std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions& options) {
   std::set<int> there;
   for (const HeadPlace& place : places) there.insert(place.layer);
@@ -124,7 +124,7 @@ std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions&
   return fmt::format("layers {} of {}; --layer shows others", fmt::join(named, ", "), all.size());
 }
 
-/// Texts of the tokens of `label`: of its rows of kind token, else numbers.
+/// Returns the token texts of `label`: from its rows of kind token, else numbers.
 std::vector<std::string> texts_of(std::span<const FigureSource> sources, const FigureRow& of,
                                   std::size_t num_tokens) {
   std::vector<std::string> texts(num_tokens);
@@ -140,7 +140,7 @@ std::vector<std::string> texts_of(std::span<const FigureSource> sources, const F
   return texts;
 }
 
-/// Whether `columns` panels of `keys` tokens each need a page.
+/// Returns true if `columns` panels of `keys` tokens each need a page.
 bool needs_page(int columns, int keys) {
   return columns >= kWideColumns || columns * keys > kMostKeysInColumn;
 }
@@ -160,7 +160,7 @@ void set_columns(Figure& figure, int columns, bool is_wide) {
   thin_out_labels(figure);
 }
 
-/// Layers with heads, from the rows of one model and measure.
+/// Returns the heatmap of layers by heads, from the rows of one model and measure.
 FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
   const std::set<int> layers = numbers_of(rows, "layer");
   const std::set<int> heads = numbers_of(rows, "head");
@@ -246,14 +246,14 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
                      "routers");
   HeadGroups groups = group_by_head(rows);
   const std::string left_out = thin_out_layers(groups.places, options);
-  // Panels are low: side by side they would not have the height that a colour bar needs.
+  // Panels are low: in one row they would be too low for a colour bar.
   const int columns = columns_for(groups.places.size(), options.columns);
   const bool is_wide = columns >= 2;
   std::vector<FigurePanel> panels;
   std::string query_text;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
-    // What comes after the query is not read.
+    // Keys after the query are ignored.
     const int keys = count_of(own, "query", kMostTokens);
     const int query = keys - 1;
     const int layers = count_of(own, "source_layer", kMostLayers);

@@ -7,8 +7,8 @@
 namespace lime {
 namespace {
 
-/// Ticks at tokens with their texts; where those have no room, at some of their positions.
-/// @param is_upright  the axis goes up, the first token is at its upper end.
+/// Returns ticks at tokens with their texts or, if these do not fit, at some positions.
+/// @param is_upright  vertical axis with the first token at the upper end.
 FigureAxis token_axis(const std::string& label, const std::vector<std::string>& texts,
                       bool is_upright) {
   FigureAxis axis{.label = label};
@@ -27,7 +27,7 @@ FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::strin
   MapPanel map;
   map.values = pattern.colwise().reverse();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
-    // What comes later is not seen.
+    // Later keys are masked.
     map.values.row(pattern.rows() - 1 - q)
         .tail(pattern.cols() - 1 - q)
         .setConstant(std::numeric_limits<double>::quiet_NaN());

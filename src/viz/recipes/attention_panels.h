@@ -8,21 +8,22 @@
 #include "core/matrix.h"
 #include "viz/figure.h"
 
-// Attention as maps, for recipes and for the window.
+// Attention heatmaps, for recipes and the explorer.
 
 namespace lime {
 
-/// A pattern: queries from top to bottom, keys from left to right, no cell for what comes later.
-/// Axes have the tokens' texts, and their positions where those have no room.
-/// @param pattern  [queries, keys], as many of both as `texts`.
+/// Returns the heatmap of a pattern: queries from top to bottom, keys from left to right, no cell
+/// for later keys. Ticks are the tokens' texts, or their positions if the texts do not fit.
+/// @param pattern  [queries, keys], both with the size of `texts`.
 FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::string>& texts);
 
-/// What `query` reads of the keys up to it: buffered layers, the oldest at the bottom, and keys.
+/// Returns the heatmap of one query's attention: buffered layers, the oldest at the bottom, by
+/// keys.
 /// @param shares  [layers, keys]
 FigurePanel routed_attention_panel(const MatrixD& shares, std::int64_t query,
                                    const std::vector<std::string>& texts, int layer_base);
 
-/// Figures of such panels, which share one scale of colours.
+/// Returns a figure of such panels with a common colour scale.
 Figure figure_of_attention(std::vector<FigurePanel> panels);
 Figure figure_of_routed_attention(std::vector<FigurePanel> panels);
 

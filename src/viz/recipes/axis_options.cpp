@@ -16,7 +16,7 @@ void limit(FigureAxis& axis, const std::vector<double>& limits) {
   axis.max = limits[1];
 }
 
-/// Makes what `options` ask for logarithmic; says where that leaves points out.
+/// Makes the requested axes logarithmic; reports omitted points in the note.
 void make_logarithmic(Figure& figure, const FigureOptions& options) {
   bool leaves_out = false;
   const auto see = [&](const FigurePanel& panel, const FigureAxis& axis, const char* name,

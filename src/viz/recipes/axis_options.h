@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// Gives the axes of all panels the limits and logarithmic scales that `options` ask for; the note
-/// says where that leaves points out.
+/// Sets the limits and logarithmic scales of `options` on the axes of all panels; the note reports
+/// omitted points.
 /// @throws InvalidArgument  if a panel has no such axes, or a logarithmic one no value above 0.
 void apply_axis_options(Figure& figure, const FigureOptions& options);
 

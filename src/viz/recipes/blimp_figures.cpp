@@ -37,7 +37,7 @@ std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGr
   return part;
 }
 
-/// Accuracies of probes over the layers: a panel per site and group.
+/// Returns accuracies of probes over the layers: a panel per site and group.
 Figure probe_curves(const std::vector<FigureRow>& rows, std::span<const FigureSource> sources,
                     const FigureOptions& options) {
   const std::vector<FigureRow> part = rows_of_level(rows, options.by.value_or(BlimpGroups::kAll));
@@ -68,7 +68,8 @@ Figure probe_curves(const std::vector<FigureRow>& rows, std::span<const FigureSo
   return figure;
 }
 
-/// Stars of a model at the mean over tasks, where it was compared with the first model; else none.
+/// Returns the stars of a model at the mean over tasks if it was compared with the first model;
+/// else none.
 std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
                                     const std::string& label,
                                     const std::vector<std::string>& names) {
@@ -85,8 +86,8 @@ std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
   return stars;
 }
 
-/// Zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over tasks
-/// first.
+/// Returns zero-shot accuracies: a group of bars per phenomenon, a bar per model, the mean over
+/// tasks first.
 Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<FigureRow>& comparisons,
                       const FigureOptions& options) {
   const BlimpGroups level = options.by.value_or(BlimpGroups::kLinguisticsTerm);
@@ -138,14 +139,14 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
   return figure;
 }
 
-/// A column of the table: a model, and of probes a site.
+/// A column of the table: a model and, for probes, a site.
 struct TableModel {
   std::string label;
   std::string site;
   bool operator==(const TableModel&) const = default;
 };
 
-/// What stands beside the accuracy in a cell.
+/// Spread shown next to the accuracy in a cell.
 enum class CellSpread { kNone, kInterval, kOverLayers, kOverFolds };
 
 struct TableCell {
@@ -153,7 +154,8 @@ struct TableCell {
   CellSpread spread = CellSpread::kNone;
 };
 
-/// Mean and standard deviation (ddof 0) of the accuracies of one group, row by row a layer.
+/// Returns mean and standard deviation (ddof 0) of the accuracies of one group over its layers, one
+/// per row.
 TableCell cell_over_layers(const std::vector<FigureRow>& rows) {
   const auto count = static_cast<double>(rows.size());
   double mean = 0.0;
@@ -164,7 +166,8 @@ TableCell cell_over_layers(const std::vector<FigureRow>& rows) {
           CellSpread::kOverLayers};
 }
 
-/// An accuracy with its interval; of tasks, whose probes have none, with its folds' deviation.
+/// Returns an accuracy with its interval; for tasks of probes, which have none, with the deviation
+/// of the folds.
 TableCell cell_of_row(const FigureRow& row) {
   const double mean = 100.0 * row.number("mean");
   if (row.has("ci_low") && row.has("ci_high")) {
@@ -179,7 +182,7 @@ TableCell cell_of_row(const FigureRow& row) {
   return {fmt::format("{:.1f}", mean)};
 }
 
-/// "layers 1-4", "layer 4" or "layers 1, 3"; empty of rows without layers.
+/// Returns "layers 1-4", "layer 4" or "layers 1, 3"; empty for rows without layers.
 std::string layers_text(const std::vector<FigureRow>& rows, int base) {
   std::set<int> layers;
   for (const FigureRow& row : rows) {
@@ -193,7 +196,7 @@ std::string layers_text(const std::vector<FigureRow>& rows, int base) {
   return fmt::format("layers {}", fmt::join(layers, ", "));
 }
 
-/// "67,000 pairs", the largest of the rows; empty where they do not say.
+/// Returns "67,000 pairs", the maximum over the rows; empty if they have no count.
 std::string count_note(const std::vector<FigureRow>& rows, const std::string& key) {
   double most = 0.0;
   for (const FigureRow& row : rows) {
@@ -203,14 +206,14 @@ std::string count_note(const std::vector<FigureRow>& rows, const std::string& ke
   return fmt::format("{} {}", with_commas(most), most == 1.0 ? key.substr(0, key.size() - 1) : key);
 }
 
-/// A number of the options of the first results; `otherwise` where they have none.
+/// Returns a number from the options of the first results; `otherwise` if absent.
 double option_of(std::span<const FigureSource> sources, const char* name, double otherwise) {
   const Json& run = sources.front().results.options;
   const auto given = run.find(name);
   return given != run.end() && given->is_number() ? given->get<double>() : otherwise;
 }
 
-/// What the table is of: "probes, layers 0-4, 67 tasks, 67,000 pairs, 5 folds".
+/// Returns a description of the table: "probes, layers 0-4, 67 tasks, 67,000 pairs, 5 folds".
 /// @param all  rows of the mean over tasks.
 std::string about_note(const std::vector<FigureRow>& all, std::span<const FigureSource> sources,
                        int layer_base) {
@@ -223,7 +226,7 @@ std::string about_note(const std::vector<FigureRow>& all, std::span<const Figure
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// What `spread` is.
+/// Returns an explanation of `spread`.
 std::string spread_note(CellSpread spread, std::span<const FigureSource> sources) {
   switch (spread) {
     case CellSpread::kNone:
@@ -247,7 +250,7 @@ std::vector<TableModel> models_of(const std::vector<FigureRow>& rows) {
   return models;
 }
 
-/// The cells of one line of the table, in per cent; adds to `spreads` what they have.
+/// Returns the cells of one line of the table, in per cent; adds their spreads to `spreads`.
 std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const std::string& name,
                                     const std::vector<TableModel>& models,
                                     std::set<CellSpread>& spreads) {

@@ -9,14 +9,14 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kMostPanels = 6;  // side by side, per model
+constexpr std::size_t kMostPanels = 6;  // per row and model
 
-/// Name of a class without the space that a token begins with.
+/// Returns the name of a class without the leading space of a token.
 std::string shown_name(const std::string& name) {
   return name.size() > 1 && name.front() == ' ' ? name.substr(1) : name;
 }
 
-/// The layers of `clouds` that are drawn: those asked for, or at most six of them, evenly.
+/// Returns the layers of `clouds` to draw: the requested ones, or at most six, evenly spaced.
 std::vector<int> shown_layers(const std::vector<const SourceCloud*>& clouds,
                               const FigureOptions& options) {
   std::set<int> there;
@@ -31,7 +31,7 @@ std::vector<int> shown_layers(const std::vector<const SourceCloud*>& clouds,
   return some;
 }
 
-/// All clouds of the sites and labels asked for.
+/// Returns all embeddings of the requested sites and labels.
 std::vector<const SourceCloud*> clouds_of(std::span<const FigureSource> sources,
                                           const FigureOptions& options) {
   const auto is_chosen = [](const std::vector<std::string>& list, const std::string& text) {
@@ -47,7 +47,7 @@ std::vector<const SourceCloud*> clouds_of(std::span<const FigureSource> sources,
   return clouds;
 }
 
-/// The classes of all clouds, in the order of their first appearance.
+/// Returns the classes of all embeddings, in order of first appearance.
 std::vector<std::string> classes_of(const std::vector<const SourceCloud*>& clouds) {
   std::vector<std::string> names;
   for (const SourceCloud* const cloud : clouds) {
@@ -73,7 +73,7 @@ CloudPanel panel_of(const SourceCloud& cloud, const std::vector<std::string>& cl
 }  // namespace
 
 Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
-  rows_of(sources, options);  // says which sites and labels there are
+  rows_of(sources, options);  // throws if a site or label does not exist
   std::vector<const SourceCloud*> clouds = clouds_of(sources, options);
   if (clouds.empty()) throw NothingToShow("figure: there are no coordinates beside the results");
   const std::vector<int> layers = shown_layers(clouds, options);
@@ -94,7 +94,7 @@ Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& 
     panel.title = fmt::format("{}{}{}{}layer {}", labels.size() > 1 ? cloud->label : "",
                               labels.size() > 1 ? ", " : "", sites.size() > 1 ? cloud->site : "",
                               sites.size() > 1 ? ", " : "", cloud->layer + options.layer_base);
-    // t-SNE's axes mean nothing.
+    // The axes of t-SNE have no meaning.
     panel.x = {.hides_numbers = true};
     panel.y = {.hides_numbers = true};
     panel.content = panel_of(*cloud, class_names);

@@ -11,15 +11,15 @@
 namespace lime {
 namespace {
 
-/// What tells the quantities of one results file apart beside `quantity`.
+/// Columns that, besides `quantity`, distinguish the quantities of one results file.
 constexpr std::array kParts = {"alpha", "method", "labels", "task", "over"};
 
-/// "LIMe - LLaMA", with a minus sign.
+/// Returns "LIMe - LLaMA", with a minus sign.
 std::string pair_of(const FigureRow& row) {
   return fmt::format("{} \xE2\x88\x92 {}", row.text("label"), row.text("baseline"));
 }
 
-/// What was compared, without what all rows have in common.
+/// Returns the compared quantity, without the parts that all rows share.
 std::string quantity_of(const FigureRow& row, const std::vector<std::string>& varying) {
   std::string name = measure_name(row.text("quantity"));
   for (const std::string& key : varying) {
@@ -42,7 +42,7 @@ std::vector<std::string> varying_parts(const std::vector<FigureRow>& rows) {
   return varying;
 }
 
-/// The preset of an entropy where `kinds` have several; empty otherwise.
+/// Returns the preset of an entropy if `kinds` have several; empty otherwise.
 std::string varying_preset(const FigureRow& row, const std::vector<EntropyKind>& kinds,
                            std::span<const FigureSource> sources) {
   const bool differs = std::any_of(kinds.begin(), kinds.end(), [&](const EntropyKind& kind) {
@@ -61,7 +61,7 @@ std::vector<std::string> different(const std::vector<FigureRow>& rows, Function&
   return texts;
 }
 
-/// A curve of the differences of one pair, with a star where they are no chance.
+/// Returns the curve of the differences of one pair, with a star at significant ones.
 Curve difference_curve(const std::vector<FigureRow>& rows, int layer_base) {
   LayerCurves columns;
   columns.value = "difference";
@@ -117,7 +117,7 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
         curves.curves.push_back(difference_curve(own, options.layer_base));
         curves.curves.back().label = pairs[i];
         curves.curves.back().look = model_look(i);
-        // Single points, so that stars stand free.
+        // Isolated points, so that stars remain readable.
         curves.curves.back().look.pattern = LinePattern::kNone;
         for (const double layer : curves.curves.back().x) {
           panel.x.min = std::min(panel.x.min.value_or(layer), layer - 0.4);
@@ -130,7 +130,7 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
       figure.panels.push_back(std::move(panel));
     }
   }
-  // A row per quantity, where all of them have all sites.
+  // One row per quantity, if all of them have all sites.
   const bool is_full = figure.panels.size() % sites.size() == 0 && sites.size() > 1;
   const int by_site = is_full ? static_cast<int>(sites.size()) : 0;
   figure.columns =

@@ -10,15 +10,15 @@
 namespace lime {
 namespace {
 
-/// A column: its head, and what stands in a row's cell.
+/// A column: its header, and the content of a row's cell.
 struct CostColumn {
   std::string head;
   std::function<std::string(const FigureRow&)> cell;
-  /// Left out where all rows agree.
+  /// Omitted if all rows agree.
   bool only_if_different = false;
 };
 
-/// A count with five digits that count: "1.0761 B", "69,696" below a million.
+/// Formats a count with five significant digits: "1.0761 B", "69,696" below a million.
 std::string count_text(double value, const char* billion, const char* trillion) {
   if (value >= 1e12) return fmt::format("{:.4f} {}", value / 1e12, trillion);
   if (value >= 1e9) return fmt::format("{:.5f} {}", value / 1e9, billion);

@@ -22,10 +22,10 @@ constexpr std::array kFamilyPatterns = {LinePattern::kSolid, LinePattern::kDashe
 constexpr std::array kFamilyMarkers = {MarkerShape::kDisc, MarkerShape::kSquare,
                                        MarkerShape::kTriangle, MarkerShape::kDiamond};
 
-/// "last" for "last-2": routers of one name with different numbers look alike.
+/// Returns "last" for "last-2": routers with the same name and different numbers share a colour.
 std::string family_of(const std::string& router) { return router.substr(0, router.find('-')); }
 
-/// What a figure calls a router: "cut-0", which lacks the first layer, counts as the axes do.
+/// Returns the name of a router in figures: the layer in "cut-0" is numbered as on the axes.
 std::string shown_name(const std::string& router, int layer_base) {
   constexpr std::string_view kCut = "cut-";
   int layer = 0;
@@ -37,14 +37,15 @@ std::string shown_name(const std::string& router, int layer_base) {
 }
 
 std::size_t family_colour(const std::string& family) {
-  // What is taken away entirely, signs or sources, shares a colour.
+  // Routers that remove signs or sources entirely share a colour.
   constexpr std::array kFamilies = {"trained", "identity", "last", "first", "top", "cut"};
   const auto* const at =
       std::find(kFamilies.begin(), kFamilies.end(), family == "unsigned" ? "cut" : family);
   return at == kFamilies.end() ? kMutedColour : static_cast<std::size_t>(at - kFamilies.begin());
 }
 
-/// How a router looks: its family's colour, and the `index`-th pattern and marker of that colour.
+/// Returns the look of a router: its family's colour, and the `index`-th pattern and marker of that
+/// colour.
 SeriesLook router_look(const std::string& router, std::size_t index) {
   const std::size_t colour = family_colour(family_of(router));
   if (colour == kMutedColour) {  // controls
@@ -54,7 +55,7 @@ SeriesLook router_look(const std::string& router, std::size_t index) {
           kFamilyMarkers[(index + colour) % kFamilyMarkers.size()]};
 }
 
-/// What the rows of a router are drawn as.
+/// Series of one router's rows.
 struct RouterSeries {
   std::string label;
   std::string router;
@@ -73,7 +74,7 @@ std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
   return wanted.empty() ? there : wanted;
 }
 
-/// A series per router of the model that has them, and one of the plain transformer beside it.
+/// Returns a series per router of the model that has them, and one of the plain transformer.
 std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
                                     const FigureOptions& options) {
   std::vector<RouterSeries> series;
@@ -87,7 +88,7 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
   const std::vector<std::string> routers = chosen_routers(rows, options.router);
   for (const std::string& label : distinct(rows, "label")) {
     if (std::find(routed.begin(), routed.end(), label) == routed.end()) {
-      // A plain transformer: what it reads is what it has.
+      // A plain transformer: the identity router.
       series.push_back({label, "identity", label, {kMutedColour, LinePattern::kSolid}});
       continue;
     }
@@ -100,7 +101,7 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
   return series;
 }
 
-/// Rows that pass `keep`.
+/// Returns the rows for which `keep` is true.
 std::vector<FigureRow> counterfactual_rows(std::span<const FigureSource> sources,
                                            const FigureOptions& options,
                                            const std::function<bool(const FigureRow&)>& keep) {
@@ -114,10 +115,10 @@ std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows, const std::
   return rows_where(rows, [&](const FigureRow& row) { return row.text(key) == value; });
 }
 
-/// What one panel shows: a quantity, of entropy under one preset and of one order.
+/// Content of one panel: a quantity, or entropy with one preset and order.
 struct QuantityPart {
   std::string quantity;
-  std::string distinction;  ///< from the quantity's other parts; empty if there are none
+  std::string distinction;  ///< of the quantity's other parts; empty if there are none
   std::vector<FigureRow> rows;
 };
 
@@ -138,7 +139,7 @@ std::vector<QuantityPart> parts_of(const std::vector<FigureRow>& rows,
   return parts;
 }
 
-/// Adds the site, and preset and order of the entropy, where all that `parts` show agree in them.
+/// Adds the site, and preset and order of the entropy, if equal in all `parts`.
 void add_parts_note(Figure& figure, const std::vector<QuantityPart>& parts,
                     std::span<const FigureSource> sources) {
   std::vector<FigureRow> all;
@@ -157,7 +158,7 @@ std::string with_delta(const std::string& quantity) {
   return fmt::format("\xCE\x94 {}", measure_name(quantity));
 }
 
-/// "LIMe - LLaMA" with a minus sign for the hyphen.
+/// Replaces the hyphen in "LIMe - LLaMA" by a minus sign.
 std::string with_minus(std::string pair) {
   const std::size_t at = pair.find(" - ");
   if (at != std::string::npos) pair.replace(at + 1, 1, "\xE2\x88\x92");
@@ -169,7 +170,7 @@ void lay_out(Figure& figure, const FigureOptions& options) {
   figure.is_wide = figure.columns >= 2;
 }
 
-/// The differences of one quantity to the trained router: a bar per router.
+/// Returns the differences of one quantity from the trained router: a bar per router.
 FigurePanel change_panel(const std::vector<FigureRow>& rows,
                          const std::vector<std::string>& routers, const std::string& quantity,
                          int layer_base) {
@@ -194,7 +195,7 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
   return {.title = "", .x = {.label = with_delta(quantity)}, .y = {}, .content = std::move(bars)};
 }
 
-/// One quantity of one gap and its parts over the layers.
+/// Returns one quantity of one gap and its parts over the layers.
 FigurePanel gap_panel(const std::vector<FigureRow>& rows, const std::string& quantity,
                       int layer_base) {
   CurvePanel curves;
@@ -239,7 +240,7 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
         return row.text("label") == one.label && row.text("router") == one.router;
       });
       if (own.empty()) continue;
-      // A dozen bands would be one; the other figures of these results show the intervals.
+      // A dozen bands would merge; the other figures of these results show the intervals.
       columns.low.clear();
       Curve curve = layer_curve(own, columns, options.layer_base);
       const bool has_room = curve.look.marker != MarkerShape::kNone;

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kMostSitesInARow = 3;
 
-/// "entropy (nats)"; a rank is no entropy any more.
+/// Returns "entropy (nats)"; a rank is not called entropy.
 std::string axis_label(const std::string& unit) {
   if (unit == "rank") return "effective rank";
   return fmt::format("entropy ({})", unit.empty() ? "nats" : unit);
 }
 
-/// "100 sequences", or from the fewest to the most of a row; empty where no row counts them.
+/// Returns "100 sequences", or the range over the rows; empty if no row has a count.
 std::string sequences_text(const std::vector<FigureRow>& rows) {
   std::vector<double> counts;
   for (const FigureRow& row : rows) {
@@ -62,7 +62,7 @@ Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions
           joined_parts({sites.size() > 1 ? site : "", distinction_of(kind, kinds)});
     }
   }
-  // A row per kind, where all of them have all of a few sites.
+  // One row per kind, if all of them have all of a few sites.
   const bool is_grid = kinds.size() > 1 && sites.size() > 1 && sites.size() <= kMostSitesInARow &&
                        figure.panels.size() == kinds.size() * sites.size();
   const int by_site = is_grid ? static_cast<int>(sites.size()) : 0;

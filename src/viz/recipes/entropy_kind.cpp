@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// The preset of `row`: its own, or the one that its results were asked for.
+/// Returns the preset of `row`: its own, or the one in the options of its results.
 std::string preset_of(const FigureRow& row, const Json& options) {
   std::string preset = row.text("preset");
   const auto asked = options.find("preset");
@@ -57,7 +57,7 @@ std::vector<EntropyKind> entropy_kinds(const std::vector<FigureRow>& rows,
 }
 
 std::string distinction_of(const EntropyKind& kind, const std::vector<EntropyKind>& all) {
-  // The unit follows from the preset, and stands at the axis.
+  // The unit follows from the preset, and is in the axis label.
   return joined_parts({all_agree(all, &EntropyKind::preset) ? "" : kind.preset,
                        all_agree(all, &EntropyKind::order) ? "" : kind.order});
 }

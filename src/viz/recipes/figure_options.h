@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// What a loss curve runs over.
+/// Horizontal axis of a loss curve.
 enum class TrainingAxis { kSteps, kTokens, kFlops };
 
 template <>
@@ -23,7 +23,7 @@ struct EnumNames<TrainingAxis> {
        {TrainingAxis::kFlops, "flops"}}};
 };
 
-/// What a BLiMP figure is broken down by.
+/// Groups of a BLiMP figure.
 enum class BlimpGroups { kAll, kField, kLinguisticsTerm, kTask };
 
 template <>
@@ -35,30 +35,31 @@ struct EnumNames<BlimpGroups> {
        {BlimpGroups::kTask, "task"}}};
 };
 
-/// What of the results a figure shows.
+/// Selection of the results that a figure shows.
 struct FigureOptions {
-  /// Name of a recipe; empty: the first of the results' metric that has something to show.
+  /// Name of a recipe; empty: the first one for the metric that has data to show.
   std::string kind = {};
   std::vector<std::string> site = {};   ///< empty: all
   std::vector<std::string> label = {};  ///< models; empty: all
-  /// Of figures with a panel per layer, from layer_base on; empty: all, or some evenly.
+  /// For figures with a panel per layer, from layer_base on; empty: all, or an evenly spaced
+  /// subset.
   std::vector<int> layer = {};
   std::vector<int> head = {};             ///< of attention; empty: all
-  std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: chosen
+  std::vector<std::string> measure = {};  ///< of geometry, similarity, comparison; empty: default
   std::vector<std::string> router = {};   ///< of counterfactual; empty: all
-  /// Of router maps: none (|R|), keys, values (|R| times the root mean square of what it weighs),
-  /// or a difference as in "keys - none". Empty: all of the first three that there are in the mean
-  /// map, none in the maps per head.
+  /// Weighting of router heatmaps: none (|R|), keys, values (|R| times the root mean square of the
+  /// weighted activations), or a difference as in "keys - none". Empty: those of the first three
+  /// that exist in the mean map, none in the maps per head.
   std::vector<std::string> weighting = {};
-  std::optional<BlimpGroups> by = {};  ///< unset: what fits the figure
+  std::optional<BlimpGroups> by = {};  ///< unset: depends on the figure
   TrainingAxis over = TrainingAxis::kSteps;
-  int layer_base = 0;                 ///< number of the first layer on axes: 0 or 1, as in papers
+  int layer_base = 0;                 ///< index of the first layer on axes: 0 or 1, as in papers
   std::vector<double> x_limits = {};  ///< two numbers
   std::vector<double> y_limits = {};
   bool log_x = false;
   bool log_y = false;
-  int columns = 0;  ///< panels side by side; 0: chosen
-  /// Draws results of different texts in one figure, which is refused otherwise.
+  int columns = 0;  ///< panels per row; 0: automatic
+  /// Allows results of different texts in one figure.
   bool mixed_texts = false;
 
   void describe(OptionList& list);
@@ -66,8 +67,8 @@ struct FigureOptions {
   void validate() const;
 };
 
-/// The one measure that `kind` shows: the one asked for, else `usual`.
-/// @throws InvalidArgument  if several are asked for.
+/// Returns the single measure that `kind` shows: the requested one, else `usual`.
+/// @throws InvalidArgument  if several are requested.
 std::string one_measure(const FigureOptions& options, const std::string& kind,
                         const std::string& usual);
 

@@ -16,7 +16,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
 }
 
-/// A value as the file has it, cut where it is long.
+/// Returns a value as in the file, truncated if it is long.
 std::string shown_value(const Json& value) {
   return fmt::format("{:.40}", value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -67,7 +67,8 @@ int FigureRow::index(const std::string& key, int limit) const {
 }
 
 MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
-  // A triangle of layers or tokens fills half of its map; one line of a large map, a little of it.
+  // A triangle of layers or tokens fills half of its heatmap; one line of a large heatmap only a
+  // small part.
   constexpr std::size_t kMostCellsPerRow = 512;
   if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
       kMostCellsPerRow * own.size()) {

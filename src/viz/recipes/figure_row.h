@@ -14,11 +14,11 @@
 #include "viz/figure_source.h"
 #include "viz/recipes/figure_options.h"
 
-// How recipes read the rows of results.
+// Access to the rows of results in recipes.
 
 namespace lime {
 
-/// A row with the file that it comes from.
+/// A row with its source file.
 struct FigureRow {
   const Json* row = nullptr;
   std::size_t source = 0;
@@ -26,37 +26,38 @@ struct FigureRow {
 
   std::string text(const std::string& key) const;  ///< "" if absent
   bool has(const std::string& key) const;
-  /// NaN if absent or null. @throws FormatError  if it is no number; names file and key.
+  /// Returns NaN if absent or null. @throws FormatError  if it is not a number; names file and key.
   double number(const std::string& key) const;
-  /// Whether there is a whole number in [0, limit).
+  /// Returns true if there is an integer in [0, limit).
   bool has_index(const std::string& key, int limit) const;
-  /// The whole number in [0, limit) that numbers a layer, head or token.
-  /// @throws FormatError  if there is none; names file and key.
+  /// Returns the index of a layer, head or token, in [0, limit).
+  /// @throws FormatError  if it is missing or invalid; names file and key.
   int index(const std::string& key, int limit) const;
 };
 
-/// A map of `rows` x `cols` cells, all of them NaN, which are filled from `own`.
-/// @throws FormatError  before anything is allocated, if so few rows cannot be those of such a map.
+/// Returns a matrix of `rows` x `cols` NaN values, to be filled from `own`.
+/// @throws FormatError  before allocation, if the rows are too few for such a matrix.
 MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols);
 
-/// One more than the largest index under `key`; 1 if there is no row. @throws FormatError
+/// Returns one more than the largest index under `key`; 1 without rows. @throws FormatError
 int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit);
 
-/// Rows of all sources, of the sites and labels asked for. @throws InvalidArgument if none is left.
+/// Returns the rows of all sources with the requested sites and labels. @throws InvalidArgument if
+/// none is left.
 std::vector<FigureRow> rows_of(std::span<const FigureSource> sources, const FigureOptions& options);
 
-/// Rows of which `keep` is true.
+/// Returns the rows for which `keep` is true.
 std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
                                   const std::function<bool(const FigureRow&)>& keep);
 
-/// The different texts under `key`, in the order of their first appearance.
+/// Returns the distinct texts under `key`, in order of first appearance.
 std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key);
 
-/// The layers asked for as files number them, from 0; `options` number them as axes do.
-/// @param there  the layers of the results, from 0. @throws InvalidArgument  if one is not there.
+/// Converts the requested layers, numbered as on axes, to the numbering of files, from 0.
+/// @param there  the layers of the results, from 0. @throws InvalidArgument  if one does not exist.
 std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<int>& there);
 
-/// Rows of the layers asked for; all if none are.
+/// Returns the rows of the requested layers; all if none are requested.
 std::vector<FigureRow> rows_of_layers(const std::vector<FigureRow>& rows,
                                       const FigureOptions& options);
 

@@ -10,8 +10,8 @@
 namespace lime {
 namespace {
 
-/// Whether all results were measured with a jackknife, which gives intervals to all that can have
-/// them.
+/// Returns true if all results were measured with a jackknife, which gives intervals to all
+/// measures that support them.
 bool have_jackknife(std::span<const FigureSource> sources) {
   return std::all_of(sources.begin(), sources.end(), [](const FigureSource& source) {
     const auto blocks = source.results.options.find("jackknife");
@@ -20,7 +20,7 @@ bool have_jackknife(std::span<const FigureSource> sources) {
   });
 }
 
-/// What bands there are, and of which measures where others have none.
+/// Returns a note on the bands, listing their measures if others have none.
 std::string bands_note(const Figure& figure, std::span<const FigureSource> sources) {
   std::vector<std::string> with;
   bool all_have = true;
@@ -46,7 +46,7 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
   if (rows.empty()) throw NothingToShow("figure: no row holds a measure of geometry");
   const std::vector<std::string> labels = distinct(rows, "label");
   std::vector<std::string> sites = sites_of(rows);
-  // Six panels per site: one site unless several are asked for.
+  // Six panels per site: only one site unless several are requested.
   const bool has_more_sites = options.site.empty() && sites.size() > 1;
   if (has_more_sites) sites = {is_wanted(sites, "hidden") ? "hidden" : sites.front()};
   Figure figure;
@@ -55,7 +55,7 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
       const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
         return row.text("site") == site && row.text("measure") == measure;
       });
-      // Ranks may be there of all rows and of each sequence.
+      // Ranks may exist for all rows and for each sequence.
       for (const std::string& over : distinct(part, "over")) {
         LayerCurves columns;
         columns.y_label = measure_name(measure);

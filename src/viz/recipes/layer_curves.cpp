@@ -17,7 +17,7 @@ constexpr std::array kMarkers = {MarkerShape::kDisc, MarkerShape::kSquare, Marke
 constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
                                   LinePattern::kDashDotted, LinePattern::kDotted};
 
-/// Ends of the band of one row.
+/// Returns the ends of the band of one row.
 std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& columns) {
   if (columns.deviation.empty()) return {row.number(columns.low), row.number(columns.high)};
   const double value = row.number(columns.value);
@@ -25,7 +25,7 @@ std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& col
   return {value - deviation, value + deviation};
 }
 
-/// The bounds of a panel's rows, where they agree within each model; one line if all do.
+/// Returns the bounds of a panel's rows, if they agree within each model; one line if all do.
 std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
                                          const LayerCurves& columns) {
   if (columns.ceiling.empty()) return {};
@@ -46,7 +46,7 @@ std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
   return lines;
 }
 
-/// Whether every point of `curve` that has a value also has a spread.
+/// Returns true if every point of `curve` that has a value also has a spread.
 bool is_spread_whole(const Curve& curve) {
   for (std::size_t i = 0; i < curve.y.size(); ++i) {
     const bool is_whole = std::isfinite(curve.low[i]) && std::isfinite(curve.high[i]);
@@ -147,11 +147,11 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
     curve.low.clear();
     curve.high.clear();
   }
-  // One layer has no width for a band.
+  // With one layer a band has no width.
   if (curve.x.size() == 1 && curve.spread == Curve::Spread::kBand) {
     curve.spread = Curve::Spread::kBars;
   }
-  // Many layers leave no room for markers.
+  // With many layers there is no room for markers.
   curve.look.marker = curve.x.size() > 40 ? MarkerShape::kNone : MarkerShape::kDisc;
   return curve;
 }

@@ -12,10 +12,10 @@
 
 namespace lime {
 
-/// Which columns of the rows make a curve over layers.
+/// Columns of the rows that form a curve over layers.
 struct LayerCurves {
   std::string value = "mean";
-  std::string low = "ci_low";  ///< and high: of the band or bars; empty: none
+  std::string low = "ci_low";  ///< and high: of the band or error bars; empty: none
   std::string high = "ci_high";
   std::string deviation = {};  ///< instead of low and high: value -+ this column
   Curve::Spread spread = Curve::Spread::kBand;
@@ -25,17 +25,17 @@ struct LayerCurves {
   std::string y_label;
 };
 
-/// One panel: a curve for each of `labels` that has rows, and the ceilings of `columns`. Layers
-/// without a row leave a gap.
+/// Returns one panel: a curve for each of `labels` that has rows, and the ceilings of `columns`.
+/// Layers without a row leave a gap.
 FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& columns,
                         const std::vector<std::string>& labels, const FigureOptions& options);
 
-/// One curve over the layers of `rows`. @throws InvalidArgument  if a layer comes twice.
+/// Returns one curve over the layers of `rows`. @throws InvalidArgument  if a layer occurs twice.
 Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base);
 
-/// What the bands and error bars of `figure` are, "bands: 95 % intervals"; empty if it has none.
-/// The confidence is that of the options of the first results. @param kind  "paired " or nothing.
-/// @param intervals  what they are called.
+/// Returns a note on the bands and error bars of `figure`, "bands: 95 % intervals"; empty if it has
+/// none. The confidence is from the options of the first results. @param kind  "paired " or empty.
+/// @param intervals  name of the intervals.
 std::string intervals_note(const Figure& figure, std::span<const FigureSource> sources,
                            const std::string& kind = "",
                            const std::string& intervals = "intervals");
@@ -43,19 +43,20 @@ std::string intervals_note(const Figure& figure, std::span<const FigureSource> s
 /// Adds `more` to the note of `figure`, after a semicolon.
 void add_note(Figure& figure, const std::string& more);
 
-/// How the `index`-th model looks in all curves: colour and marker, and dashes past the palette.
+/// Returns the look of the `index`-th model in all curves: colour and marker, and dashes beyond the
+/// palette.
 SeriesLook model_look(std::size_t index);
 
-/// The sites of `rows`, or one empty name where there are none.
+/// Returns the sites of `rows`, or one empty name if there are none.
 std::vector<std::string> sites_of(const std::vector<FigureRow>& rows);
 
-/// "site: hidden" where a figure shows but that one, which no panel then names; else empty.
+/// Returns "site: hidden" if the figure shows only that site, which panels then omit; else empty.
 std::string site_note(const std::vector<std::string>& sites);
 
-/// The `parts` that are not empty, with commas between: "values, raw".
+/// Joins the non-empty `parts` with commas: "values, raw".
 std::string joined_parts(std::vector<std::string> parts);
 
-/// Whether a panel has a curve with a band or error bars.
+/// Returns true if a panel has a curve with a band or error bars.
 bool has_spread(const FigurePanel& panel);
 
 }  // namespace lime

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames =
     {"cka_debiased", "CKA, debiased"},
 }};
 
-/// One of each kind of question that geometry answers.
+/// One of each group of related geometry measures.
 constexpr std::array kUsual = {"effective_rank",    "participation_ratio", "anisotropy",
                                "rank_one_residual", "curvature",           "two_nn",
                                "sequence_cosine"};
@@ -51,7 +51,7 @@ std::vector<std::string> chosen_measures(const std::vector<std::string>& there,
   for (const char* const measure : kUsual) {
     if (is_wanted(there, measure)) usual.emplace_back(measure);
   }
-  // The cosine within sequences stands in where there is none over all rows.
+  // Replaced by the cosine within sequences if there is none over all rows.
   const bool has_all_rows = !usual.empty() && is_wanted(usual, "anisotropy");
   if (has_all_rows) std::erase(usual, "sequence_cosine");
   return usual.empty() ? there : usual;

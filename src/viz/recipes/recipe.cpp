@@ -29,7 +29,7 @@ std::string known_metrics() {
   return fmt::format("{}", fmt::join(metrics, ", "));
 }
 
-/// Models of different texts are no comparison.
+/// Rejects models measured on different texts, which are not comparable.
 void check_texts(std::span<const FigureSource> sources) {
   const ResultsInput* first = nullptr;
   for (const FigureSource& source : sources) {
@@ -70,7 +70,7 @@ void check_kind(const std::string& kind) {
       close.empty() ? "there are " + join_words(names) : fmt::format("did you mean '{}'?", close));
 }
 
-/// What every figure has.
+/// Options of every figure.
 constexpr std::array kCommonOptions = {"kind",     "site",  "label", "layer_base", "x_limits",
                                        "y_limits", "log_x", "log_y", "columns",    "mixed_texts"};
 
@@ -90,7 +90,7 @@ void check_options(const Recipe& recipe, const FigureOptions& options) {
                         fmt::join(there, ", "));
 }
 
-/// The recipe called `kind`, or all that show the metric.
+/// Returns the recipe called `kind`, or all for the metric.
 std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::string& kind) {
   const std::string& metric = source.results.metric;
   const std::vector<const Recipe*> fitting = recipes_of(metric);
@@ -108,7 +108,7 @@ std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::st
                         names_of_fitting(metric));
 }
 
-/// The figure of the first recipe that has something to show; what the first lacks where none has.
+/// Returns the figure of the first recipe with data to show; else throws the error of the first.
 Figure first_figure(const std::vector<const Recipe*>& recipes,
                     std::span<const FigureSource> sources, const FigureOptions& options) {
   std::optional<NothingToShow> first;
@@ -150,7 +150,7 @@ FigureOptions options_read_by(const Recipe& recipe, const FigureOptions& options
   const std::vector<OptionField> to = option_fields(read);
   for (std::size_t i = 0; i < to.size(); ++i) {
     const Json value = from[i].value();
-    // What has no value has none by default.
+    // Options without a value have none by default.
     if (reads(recipe, to[i].name) && !value.is_null()) to[i].assign(option_texts(value));
   }
   return read;

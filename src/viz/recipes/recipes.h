@@ -5,7 +5,7 @@
 
 #include "viz/recipes/recipe.h"
 
-// One function per figure; all_recipes() says what each shows.
+// One function per figure; all_recipes() has their descriptions.
 
 namespace lime {
 
@@ -17,29 +17,29 @@ Figure similarity_figure(std::span<const FigureSource> sources, const FigureOpti
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure router_signed_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-/// Curves over the layers, one per router.
+/// Draws curves over the layers, one per router.
 Figure counterfactual_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-/// How far each router is from the trained one, over all layers.
+/// Draws the difference of each router from the trained one, over all layers.
 Figure counterfactual_change_figure(std::span<const FigureSource> sources,
                                     const FigureOptions& options);
-/// The gap to the plain transformer, and its parts, over the layers.
+/// Draws the gap to the plain transformer, and its parts, over the layers.
 Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
                                  const FigureOptions& options);
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options);
-/// Layers with the tokens of one sequence, a panel per model and site.
+/// Draws a heatmap of layers by the tokens of one sequence, a panel per model and site.
 Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-/// Queries with keys, a panel per layer and head.
+/// Draws a heatmap of queries by keys, a panel per layer and head.
 Figure attention_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-/// Layers with heads, in the colours of one measure.
+/// Draws a heatmap of layers by heads, coloured by one measure.
 Figure attention_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-/// Buffered layers with the keys that one query reads.
+/// Draws a heatmap of buffered layers by the keys that one query attends to.
 Figure attention_routed_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 
-/// Ticks of `count` layers or heads, about ten of them, the first called `base`.
+/// Returns ticks of `count` layers or heads, about ten of them, the first labelled `base`.
 std::vector<AxisTick> layer_ticks(int count, int base);
 
 }  // namespace lime

@@ -23,12 +23,12 @@ std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
   return rows;
 }
 
-/// Differences of maps have signs.
+/// Returns true for differences of maps, which are signed.
 bool is_difference(const std::string& weighting) {
   return weighting.find(" - ") != std::string::npos;
 }
 
-/// The weightings to draw: those asked for, else those of `usual` that are there.
+/// Returns the weightings to draw: the requested ones, else the existing ones of `usual`.
 std::vector<std::string> weightings_of(const std::vector<FigureRow>& rows,
                                        const FigureOptions& options,
                                        const std::vector<std::string>& usual) {
@@ -54,7 +54,7 @@ std::vector<std::string> weightings_of(const std::vector<FigureRow>& rows,
   return chosen.empty() ? std::vector<std::string>{""} : chosen;
 }
 
-/// What is shown of the routers: "|R| x rms of keys".
+/// Returns the plotted quantity: "|R| x rms of keys".
 std::string weighting_name(const std::string& weighting) {
   if (weighting.empty() || weighting == "none") return "|R|";
   if (is_difference(weighting)) {
@@ -71,7 +71,7 @@ std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureO
   std::set<int> there;
   for (const FigureRow& row : rows) there.insert(layer_of(row));
   if (options.layer.empty()) {
-    // The first layer has nothing to choose from.
+    // The first layer has no other source.
     if (there.size() > 1) there.erase(0);
     return {there.begin(), there.end()};
   }
@@ -93,7 +93,8 @@ std::vector<AxisTick> layer_ticks(int count, int base) {
 
 namespace {
 
-/// The mean map of the rows of one model and weighting: layers from `first` down, sources across.
+/// Returns the mean map of one model and weighting: layers from `first` as rows, sources as
+/// columns.
 FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int first, int base) {
   MapPanel map{.values = empty_map(rows, layers - first, layers)};
   for (const FigureRow& row : rows) {
@@ -116,7 +117,7 @@ FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int f
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "mean_map");
   const int layers = count_of(rows, "layer", kMostLayers);
-  // The first layer has nothing to choose from.
+  // The first layer has no other source.
   const int first = layers > 1 ? 1 : 0;
   const std::vector<std::string> labels = distinct(rows, "label");
   const std::vector<std::string> weightings =
@@ -160,7 +161,7 @@ std::vector<FigureRow> rows_of_layer(const std::vector<FigureRow>& rows, int lay
   return rows_where(rows, [&](const FigureRow& row) { return layer_of(row) == layer; });
 }
 
-/// Target heads down, buffered layers across.
+/// Returns a heatmap of target heads (rows) by buffered layers (columns).
 FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int heads, int base) {
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
   MapPanel map{.values = empty_map(own, heads, layer + 1)};
@@ -177,7 +178,8 @@ FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int he
   return panel;
 }
 
-/// Target heads down, all buffered heads across, lines between their layers.
+/// Returns a heatmap of target heads (rows) by all buffered heads (columns), with lines between
+/// layers.
 FigurePanel signed_panel(const std::vector<FigureRow>& rows, int layer, int heads) {
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
   MapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
@@ -237,7 +239,7 @@ Figure router_signed_figure(std::span<const FigureSource> sources, const FigureO
     for (const int layer : layers) {
       FigurePanel panel = signed_panel(own, layer, heads);
       const bool is_last = layer == layers.back();
-      // One scale for all layers, so that cells are squares and equal layers stand in columns.
+      // One scale for all layers, so that cells are squares and equal layers are aligned.
       panel.x.max = (deepest + 1) * heads - 0.5;
       panel.x.label = is_last ? "buffered layer and its heads" : "";
       panel.x.hides_numbers = !is_last;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kControlPatterns = {LinePattern::kDotted, LinePattern::kDashDotted,
                                          LinePattern::kDashed};
 
-/// What the legend calls a control.
+/// Returns the legend text of a control.
 std::string control_name(const std::string& labels) {
   if (labels == "shuffled") return "shuffled labels";
   if (labels == "token") return "random label per token";
@@ -20,8 +20,8 @@ std::string control_name(const std::string& labels) {
   return labels == "random-features" ? "random features" : labels;
 }
 
-/// The controls of one panel: a line without markers for each model and control, in the model's
-/// colour; the legend has one entry per control.
+/// Returns the controls of one panel: a line without markers for each model and control, in the
+/// model's colour; the legend has one entry per control.
 std::vector<Curve> control_curves(const std::vector<FigureRow>& rows,
                                   const std::vector<std::string>& labels,
                                   const std::vector<std::string>& controls, int layer_base) {
@@ -83,7 +83,7 @@ Figure separability_figure(std::span<const FigureSource> sources, const FigureOp
       const std::vector<FigureRow> part =
           rows_where(of_site, [&](const FigureRow& row) { return row.text("method") == method; });
       figure.panels.push_back(accuracy_panel(part, labels, controls, options));
-      // Only some methods write it down, but all tell the same rows apart.
+      // Only some methods store it, but all classify the same rows.
       std::get<CurvePanel>(figure.panels.back().content).references =
           std::get<CurvePanel>(accuracy_panel(of_site, {}, {}, options).content).references;
       std::string& title = figure.panels.back().title;

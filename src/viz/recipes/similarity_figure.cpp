@@ -71,7 +71,7 @@ Figure similarity_figure(std::span<const FigureSource> sources, const FigureOpti
   }
   figure.note = site_note(sites);
   figure.colour_label = measure_name(measure);
-  // CKA has an absolute scale; debiased it may fall a little below 0.
+  // CKA has an absolute scale; debiased CKA may be slightly below 0.
   if (measure != "procrustes") figure.colour_range = {0.0, 1.0};
   figure.panel_aspect = 1.0;
   figure.columns = options.columns > 0 ? options.columns

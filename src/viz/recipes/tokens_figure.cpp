@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// Part of the values of a norm that the colours tell apart: few tokens are far above all others.
+/// Quantile of a norm at the end of the colour scale: few tokens are far above all others.
 constexpr double kTokenColours = 0.97;
 
 struct TokenMeasure {
@@ -39,7 +39,7 @@ const TokenMeasure& token_measure(const FigureOptions& options) {
   throw InvalidArgument("measure: tokens have {}, got '{}'", fmt::join(known, ", "), wanted);
 }
 
-/// A panel's rows: one capture and site.
+/// Rows of a panel: one capture and site.
 struct TokenModel {
   std::string label;
   std::string site;
@@ -55,7 +55,7 @@ std::vector<TokenModel> token_models(const std::vector<FigureRow>& rows) {
   return models;
 }
 
-/// Ticks at the tokens with their texts, or their positions where those have no room; results
+/// Returns ticks at the tokens with their texts, or their positions if these do not fit; results
 /// without texts have a few positions.
 FigureAxis tokens_axis(const std::map<int, std::string>& positions) {
   const bool has_texts = std::none_of(positions.begin(), positions.end(),
@@ -111,7 +111,7 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   return panel;
 }
 
-/// 0 to where most values lie; what is above has the last colour.
+/// Returns the range from 0 to the quantile above; larger values have the last colour.
 std::pair<double, double> norm_range(const Figure& figure) {
   std::vector<double> values;
   for (const FigurePanel& panel : figure.panels) {
@@ -131,7 +131,7 @@ std::pair<double, double> norm_range(const Figure& figure) {
 Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const TokenMeasure& measure = token_measure(options);
   const std::vector<FigureRow> rows = rows_of_layers(rows_of(sources, options), options);
-  // The last token has no next one: its cell stays empty.
+  // The last token has no successor: its cell stays empty.
   if (std::none_of(rows.begin(), rows.end(),
                    [&](const FigureRow& row) { return row.has(measure.key); })) {
     throw NothingToShow("figure: no row holds the {} of a token", measure.key);

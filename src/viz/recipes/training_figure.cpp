@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kMostMarkers = 16;  // more hide the line
+constexpr std::size_t kMostMarkers = 16;  // more would hide the line
 
 std::string column_of(TrainingAxis axis) {
   if (axis == TrainingAxis::kSteps) return "step";
@@ -65,7 +65,7 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
     if (!train.x.empty()) curves.curves.push_back(std::move(train));
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
-  // What is faint goes behind all else.
+  // Faint curves are drawn behind the others.
   std::stable_partition(curves.curves.begin(), curves.curves.end(),
                         [](const Curve& curve) { return curve.look.is_faint; });
   Figure figure;

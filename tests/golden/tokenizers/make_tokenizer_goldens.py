@@ -74,7 +74,7 @@ def train_byte_fallback(pre_tokenizer, size=900):
         tokenizer.pre_tokenizer = pre_tokenizer
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False,
                                   special_tokens=["<unk>", "<s>", "</s>"] + BYTE_TOKENS)
-    # The other scripts stay unknown, so that bytes stand in for them.
+    # Other scripts are out of vocabulary and encoded as bytes.
     known = [text for text in TRAINING_TEXTS if max(map(ord, text)) < 0x500]
     tokenizer.train_from_iterator(known, trainer)
     made = json.loads(tokenizer.to_str())
@@ -128,7 +128,7 @@ def llama3():
     special = ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"]
     made = train_byte_level(
         pre_tokenizers.Sequence([split(LLAMA3), byte_level()]), special)
-    # Whole words that no merge leads to any more: ignore_merges finds them all the same.
+    # Whole words that no merge produces: ignore_merges finds them nevertheless.
     made["model"]["ignore_merges"] = True
     made["model"]["merges"] = made["model"]["merges"][:-60]
     made["post_processor"] = {"type": "Sequence", "processors": [

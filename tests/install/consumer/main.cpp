@@ -7,8 +7,8 @@
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/router_flow.h"
 
-// Orthonormal tokens have entropy log n. A matrix that the library has made is given up here, so
-// this also shows that both sides align matrices alike.
+// Orthonormal tokens have entropy log n. A matrix allocated by the library is freed here, so this
+// also checks that both sides use the same alignment.
 int main() {
   const lime::MatrixF tokens = lime::MatrixF::Identity(4, 16);
   const double entropy = lime::matrix_renyi_entropy(tokens, 1.0);

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr Eigen::Index kTokens = 6;
 
-/// Columns of the profile, as kAttentionMeasures names them.
+/// Columns of the profile, in the order of kAttentionMeasures.
 enum Measure { kEntropy, kKeys, kDistance, kFirst, kPrevious, kOwn };
 
 MatrixF uniform_pattern() {

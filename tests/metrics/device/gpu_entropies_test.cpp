@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What goes wrong around a GPU, and how its memory is shared out, with a module that is none.
+// Error handling and memory partitioning of the GPU code, with a fake module.
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ using testing::TemporaryFolder;
 using ::testing::ThrowsMessage;
 using testing::write_text;
 
-/// Sets an environment variable for the length of a test.
+/// Sets an environment variable for the duration of a test.
 class Setting {
  public:
   Setting(const char* name, const std::string& value) : name_(name) {
@@ -159,7 +159,7 @@ TEST(GpuEntropiesTest, TheBatchFitsIntoStagingAndTheMemoryOfTheGpu) {
   EXPECT_EQ(GpuEntropies(open(), kRaw, extent, staging_for(sequences, 7)).batch(), 7);
   EXPECT_EQ(GpuEntropies(open(), kRaw, extent, 1).batch(), 1);
   EXPECT_EQ(GpuEntropies(open(), kRaw, extent, std::int64_t{1} << 40).batch(), 50);
-  // Of the fake one: 2 * 8 * 16 * 4 + 8 * 8 * 8 bytes per sequence.
+  // Of the fake GPU: 2 * 8 * 16 * 4 + 8 * 8 * 8 bytes per sequence.
   const Setting free("LIME_FAKE_GPU_FREE", "20000");
   EXPECT_EQ(GpuEntropies(open(), kRaw, extent, std::int64_t{1} << 40).batch(), 12);
 }

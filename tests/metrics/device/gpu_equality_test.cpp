@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Entropies of a GPU against the CPU's: once with the module that only claims to be one, and once,
-// labelled cuda, with the real one, which skips where there is no GPU.
+// Compares entropies of a GPU with the CPU's: once with the fake module, and once, labelled cuda,
+// with the real one; skipped without a GPU.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using testing::standardization_of;
 const std::vector<double> kOrders = {
     0.5, 0.99, 1.0, 2.0, 3.0, 3.5, std::numeric_limits<double>::infinity()};
 
-/// Rows from which their mean is subtracted leave one eigenvalue that is 0 but for rounding, 1e-16
-/// of the trace, whose square root order 0.5 takes.
+/// Centred rows have one eigenvalue that is 0 up to rounding, 1e-16 of the trace; order 0.5 takes
+/// its square root.
 double tolerance_of(EntropyPreset preset, double alpha) {
   const bool centres = preset == EntropyPreset::kLayerByLayer ||
                        preset == EntropyPreset::kMatrixEntropy ||
@@ -45,7 +45,7 @@ class GpuEqualityTest : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  /// All presets, for several orders at once and for order 2, which takes no eigenvalues.
+  /// Tests all presets, for several orders at once and for order 2, which needs no eigenvalues.
   void expect_equal(const std::vector<MatrixF>& sequences, std::int64_t batch) const {
     const Standardization standardization = standardization_of(sequences);
     for (const auto& [preset, name] : EnumNames<EntropyPreset>::kNames) {
@@ -109,7 +109,7 @@ TEST_P(GpuEqualityTest, EqualRows) {
   std::vector<MatrixF> sequences = sequences_of({12, 12, 9}, 20);
   for (MatrixF& sequence : sequences) sequence.rowwise() = MatrixF(sequence.row(0)).row(0);
   const Standardization standardization = standardization_of(sequences);
-  // Orders below 1 see the rounding of eigenvalues that should be 0: sqrt(1e-16) of each.
+  // Orders below 1 amplify the rounding errors of zero eigenvalues: sqrt(1e-16) each.
   for (const EntropyPreset preset :
        {EntropyPreset::kRaw, EntropyPreset::kSeqVcr, EntropyPreset::kLimeCode}) {
     const EntropyOptions options{.preset = preset, .alpha = {1.0, 2.0, 3.5}};

@@ -11,7 +11,7 @@
 
 namespace lime::testing {
 
-/// Sequences of the given lengths, whose columns shrink.
+/// Returns sequences of the given lengths, with columns of decreasing size.
 inline std::vector<MatrixF> sequences_of(const std::vector<Eigen::Index>& lengths,
                                          Eigen::Index dim) {
   std::vector<MatrixF> sequences;
@@ -53,7 +53,7 @@ inline SequenceExtent extent_of(const std::vector<MatrixF>& sequences) {
   return extent;
 }
 
-/// Pinned memory for batches of at most `batch` sequences.
+/// Returns the pinned memory for batches of at most `batch` sequences.
 inline std::int64_t staging_for(const std::vector<MatrixF>& sequences, std::int64_t batch) {
   return batch * GpuEntropies::least_staging_bytes(extent_of(sequences));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against tests/golden/make_entropy_goldens.py, which writes down each preset's source in numpy.
+// Compares with tests/golden/make_entropy_goldens.py, which implements each preset's source in
+// numpy.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// What issue and sources ask for; both sides are exact to about 1e-12.
+/// The required tolerance; both sides are accurate to about 1e-12.
 constexpr double kTolerance = 1e-9;
 
 class EntropyGoldenTest : public ::testing::TestWithParam<std::string> {
@@ -42,7 +43,7 @@ class EntropyGoldenTest : public ::testing::TestWithParam<std::string> {
                                 }};
     const MatrixD all = sequence_entropies(source, standardization_, options, pool).values;
     EXPECT_LT((all - expected).cwiseAbs().maxCoeff(), tolerance) << dataset;
-    // Each order alone may take another way than all together.
+    // A single order may use another code path than all together.
     for (std::size_t i = 0; i < orders.size(); ++i) {
       options.alpha = {orders[i]};
       const MatrixD one = sequence_entropies(source, standardization_, options, pool).values;
@@ -62,7 +63,7 @@ TEST_P(EntropyGoldenTest, LimeCodeEqualsItsSource) {
 }
 
 TEST_P(EntropyGoldenTest, LimeCodeEqualsTheTokenByTokenMatrixUpToItsRoundingNoise) {
-  // Where tokens > dim the source's zero eigenvalues are noise, which shifts alpha = 0.5.
+  // If tokens > dim the source's zero eigenvalues are rounding errors, which shift alpha = 0.5.
   const bool noisy = sequences_[0].rows() > sequences_[0].cols();
   expect_golden("lime-code-t-by-t", {.preset = EntropyPreset::kLimeCode},
                 noisy ? 1e-6 : kTolerance);

@@ -28,12 +28,12 @@ TEST(LeadingEigenvaluesTest, EqualsTheFullSolutionOnBothSides) {
 }
 
 TEST(LeadingEigenvaluesTest, DoesNotMissCopiesOfAMultipleEigenvalue) {
-  // Eigenvalues 9, 9, 9, 4, 1, 1, ...: a Lanczos method sees one 9 at first.
+  // Eigenvalues 9, 9, 9, 4, 1, 1, ...: a Lanczos method finds only one 9 at first.
   MatrixD z = MatrixD::Identity(60, 60);
   z(0, 0) = z(1, 1) = z(2, 2) = 3.0;
   z(3, 3) = 2.0;
   const auto leading = leading_gram_eigenvalues(z, 2);
-  // Either both copies are found or the caller is told to compute all.
+  // Either both copies are found, or the caller must compute all.
   if (leading) {
     EXPECT_NEAR((*leading)[1], 9.0, 1e-9);
   }

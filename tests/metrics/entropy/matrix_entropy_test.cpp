@@ -26,7 +26,7 @@ using ::testing::ThrowsMessage;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::vector<double> kOrders = {0.3, 0.5, 0.99, 1.0, 1.5, 2.0, 3.0, 3.5, 4.0, kInfinity};
 
-/// The slow obvious version: all eigenvalues of Z Z^T by Eigen, the definition term by term.
+/// Naive oracle: all eigenvalues of Z Z^T by Eigen, the definition term by term.
 double naive_entropy(const MatrixD& z, double alpha) {
   const MatrixD gram =
       z.rows() <= z.cols() ? MatrixD(z * z.transpose()) : MatrixD(z.transpose() * z);

@@ -48,7 +48,7 @@ TEST(EntropyBoundsTest, EncloseTheTrueEntropy) {
 }
 
 TEST(EntropyBoundsTest, AreAttained) {
-  // 0.4 is left for 4 eigenvalues of at most 0.3: 0.1 each, or 0.3 and 0.1.
+  // 0.4 remains for 4 eigenvalues of at most 0.3: 0.1 each, or 0.3 and 0.1.
   const std::vector<double> leading = {0.3, 0.3};
   for (const double alpha : kBoundedOrders) {
     const EntropyBounds bounds = entropy_bounds(leading, 1.0, 6, alpha);

@@ -34,7 +34,8 @@ TEST(StandardizeTest, GivesMeanZeroAndDeviationOne) {
   const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(rows)));
   EXPECT_LT(z.colwise().mean().cwiseAbs().maxCoeff(), 1e-12);
   const auto variance = z.colwise().squaredNorm() / 499.0;
-  // The epsilon makes the deviation of the smallest dimension, 1 / 7, low by 1e-5 / (1 / 7).
+  // The epsilon reduces the deviation of the smallest dimension, 1 / 7, by the factor 1e-5 / (1 /
+  // 7).
   EXPECT_LT((variance.array() - 1.0).abs().maxCoeff(), 3e-4);
 }
 

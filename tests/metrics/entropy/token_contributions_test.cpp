@@ -34,7 +34,7 @@ MatrixD without_row(const MatrixD& matrix, Eigen::Index row) {
 
 class TokenContributionsTest : public ::testing::Test {
  protected:
-  /// Compares with entropies of the sequences that are left.
+  /// Compares with entropies of the sequences without each token.
   void expect_brute_force(const MatrixD& z, double alpha, double tolerance) {
     const TokenContributions result = token_contributions(z, alpha, pool_);
     const double whole = matrix_renyi_entropy(ConstMatrixRefD(z), alpha);
@@ -55,7 +55,8 @@ TEST_F(TokenContributionsTest, AreDifferencesOfEntropiesWithAndWithoutTheToken) 
   for (const auto& [rows, cols] : {std::pair(2, 3), std::pair(7, 16), std::pair(12, 12),
                                    std::pair(40, 9), std::pair(33, 64)}) {
     for (const double alpha : {0.5, 1.0, 2.0, std::numeric_limits<double>::infinity()}) {
-      // At order 1/2 an eigenvalue that rounding keeps from 0, 1e-16 of the trace, counts 1e-8.
+      // At order 1/2 a zero eigenvalue with a rounding error of 1e-16 of the trace contributes
+      // 1e-8.
       expect_brute_force(normal_matrix(rows, cols, 3), alpha, 2e-7);
     }
   }

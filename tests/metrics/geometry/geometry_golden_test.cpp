@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against tests/golden/geometry/make_geometry.py: numpy, scipy, torch and scikit-dimension.
+// Compares with tests/golden/geometry/make_geometry.py: numpy, scipy, torch and scikit-dimension.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,8 +41,8 @@ class GeometryGoldenTest : public ::testing::TestWithParam<std::string> {
     const auto expected = [&](const std::string& name) {
       return file_.read<double>(GetParam() + "/" + where + name).at(i);
     };
-    // Singular values below 1e-8 of the largest are noise in a Gram matrix in double; the cases
-    // with fewer rows than dimensions have one such value after centring.
+    // Singular values below 1e-8 of the largest are rounding errors in a Gram matrix in double; the
+    // cases with fewer rows than dimensions have one such value after centring.
     constexpr double kTolerance = 1e-6;
     EXPECT_NEAR(ranks.effective_rank, expected("effective_rank"), kTolerance);
     EXPECT_NEAR(ranks.rankme, expected("rankme"), kTolerance);

@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-/// Uniform on a flat square of `dim` dimensions, turned into `width` ones.
+/// Returns uniform points on a flat square of `dim` dimensions, rotated into `width` ones.
 MatrixF flat_square(Eigen::Index points, Eigen::Index dim, Eigen::Index width) {
   Random random(9);
   MatrixD square(points, dim);
@@ -38,7 +38,7 @@ TEST(IntrinsicDimensionTest, FindsTheDimensionOfAFlatSheet) {
   }
 }
 
-/// Ratios at the quantiles of F(mu) = 1 - mu^-d lie on the line that is fitted.
+/// Ratios at the quantiles of F(mu) = 1 - mu^-d are on the fitted line.
 TEST(TwoNnTest, QuantilesOfItsLawGiveTheDimensionBack) {
   constexpr int kPoints = 200;
   std::vector<double> log_ratios;
@@ -71,7 +71,7 @@ TEST(IntrinsicDimensionTest, DropsPointsThatAreNearlyEqual) {
   const IntrinsicDimension alone = intrinsic_dimension(points, {}, pool);
   MatrixF doubled(400, 6);
   doubled << points, points.topRows(100);
-  doubled.bottomRows(50).array() *= 1.0F + 2e-7F;  // the last bit of a float
+  doubled.bottomRows(50).array() *= 1.0F + 2e-7F;  // 1 ulp of a float
   const IntrinsicDimension found = intrinsic_dimension(doubled, {}, pool);
   EXPECT_EQ(found.points, 300);
   EXPECT_EQ(found.duplicates, 100);

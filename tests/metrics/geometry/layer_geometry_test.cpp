@@ -54,7 +54,7 @@ std::string message(const Layer& layer) {
 }
 
 TEST(LayerGeometryTest, GivesTheSameBitsForAnyNumberOfThreads) {
-  // Sequences of all lengths: shorter and longer than dim, and than a batch.
+  // Sequences of various lengths: shorter and longer than dim, and than a batch.
   const Layer layer = random_layer({12, 700, 5, 30, 45, 3, 2, 515, 16, 16, 16, 16}, 16);
   const LayerGeometry one = layer.measure(everything(), 1);
   const LayerGeometry three = layer.measure(everything(), 3);

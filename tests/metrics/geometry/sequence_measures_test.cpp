@@ -85,7 +85,7 @@ TEST(SequenceSimilarityTest, ZeroTokensHaveNoDirection) {
 TEST(PathCurvatureTest, StraightLineSquareAndReturn) {
   MatrixF line(5, 2);
   line << 0, 0, 1, 1, 3, 3, 4, 4, 9, 9;
-  EXPECT_NEAR(path_curvature(line).degrees.value(), 0.0, 1e-5);  // arccos next to 1
+  EXPECT_NEAR(path_curvature(line).degrees.value(), 0.0, 1e-5);  // arccos near 1
   MatrixF square(5, 2);
   square << 0, 0, 1, 0, 1, 1, 0, 1, 0, 0;
   EXPECT_NEAR(path_curvature(square).degrees.value(), 90.0, 1e-12);

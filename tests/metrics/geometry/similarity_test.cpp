@@ -23,13 +23,13 @@ RowSimilarity compare(const MatrixF& x, const MatrixF& y) {
   return comparison.compare(comparable_rows(x), comparable_rows(y));
 }
 
-/// Rotations, scales and shifts of one side change nothing.
+/// Invariant to rotation, scale and shift of one side.
 TEST(SimilarityTest, SeesThroughRotationScaleAndShift) {
   const MatrixF x = random_cloud(120, 30, 1);
   const MatrixD rotation = testing::random_rotation(30, 2);
   const MatrixF turned = ((x.cast<double>() * rotation * 2.5).array() + 7.0).matrix().cast<float>();
   const RowSimilarity found = compare(x, turned);
-  EXPECT_NEAR(found.cka, 1.0, 1e-6);  // the turned rows are rounded to float
+  EXPECT_NEAR(found.cka, 1.0, 1e-6);  // the rotated rows are rounded to float
   EXPECT_NEAR(found.cka_debiased.value(), 1.0, 1e-6);
   EXPECT_NEAR(found.procrustes, 0.0, 1e-6);
 }
@@ -80,7 +80,8 @@ TEST(SimilarityTest, SaysWhatIsWrong) {
   EXPECT_THROW(compare(random_cloud(9, 3, 1), random_cloud(8, 3, 1)), InvalidArgument);
 }
 
-/// Classes on the axes with scatter that vanishes beside delta: all but one direction count alike.
+/// Classes on the axes with negligible scatter relative to delta: all but one direction have equal
+/// weight.
 TEST(LidarTest, ClassesOnTheAxesCountThemselves) {
   MatrixF rows(12, 6);
   for (Eigen::Index i = 0; i < 12; ++i) rows.row(i) = MatrixF::Identity(6, 6).row(i / 2);

@@ -17,7 +17,7 @@ TEST(SpectrumTest, OrthonormalRowsCountThemselves) {
   const std::vector<double> eigenvalues(7, 1.0);
   const SpectrumMeasures ranks = measure_spectrum(eigenvalues, 7, 30);
   EXPECT_NEAR(ranks.effective_rank, 7.0, 1e-12);
-  EXPECT_NEAR(ranks.rankme, 7.0, 1e-5);  // its epsilon is added after p was normalised
+  EXPECT_NEAR(ranks.rankme, 7.0, 1e-5);  // its epsilon is added after normalisation
   EXPECT_NEAR(ranks.stable_rank, 7.0, 1e-12);
   EXPECT_EQ(ranks.numerical_rank, 7.0);
   EXPECT_NEAR(participation_ratio(7.0, 7.0), 7.0, 1e-12);
@@ -56,7 +56,7 @@ TEST(SpectrumTest, RefusesWhatHasNoSpectrum) {
                InvalidArgument);
 }
 
-/// Moments about any shift give the same matrices, however the rows are cut.
+/// Moments about any shift give the same matrices, for any partition of the rows.
 TEST(RowMomentsTest, EqualTheProductsWhateverTheShiftAndThePieces) {
   const MatrixF rows = (testing::random_matrix(90, 31, 1).array() + 5.0).matrix().cast<float>();
   const MatrixD x = rows.cast<double>();

@@ -16,7 +16,7 @@ TEST(TokenProfileTest, MeasuresNormsAndNeighbours) {
   const TokenProfile profile = token_profile(rows);
   EXPECT_EQ(profile.norm(0), 5.0);
   EXPECT_NEAR(profile.norm(3), std::sqrt(2.0), 1e-15);
-  // Of 1, sqrt 2, 2, 5 the lower of the two in the middle.
+  // The lower middle value of 1, sqrt 2, 2, 5.
   EXPECT_NEAR(profile.relative_norm(0), 5.0 / std::sqrt(2.0), 1e-15);
   ASSERT_EQ(profile.next_cosine.size(), 3);
   EXPECT_NEAR(profile.next_cosine(0), 0.8, 1e-15);

@@ -16,7 +16,7 @@ AffineRows<double> view(const MatrixD& z) {
   return {.x = z.data(), .num_rows = z.rows(), .num_cols = z.cols(), .row_stride = z.cols()};
 }
 
-/// The slow obvious version.
+/// Naive oracle.
 MatrixD naive_smaller_gram(const MatrixD& z) {
   return z.rows() <= z.cols() ? MatrixD(z * z.transpose()) : MatrixD(z.transpose() * z);
 }

@@ -40,14 +40,14 @@ MatrixD random_symmetric(Eigen::Index size, std::uint64_t seed) {
   return matrix + matrix.transpose();
 }
 
-/// An orthogonal matrix times diag(values) times its transpose.
+/// Returns an orthogonal matrix times diag(values) times its transpose.
 MatrixD with_spectrum(const VectorD& values, std::uint64_t seed) {
   const MatrixD q = lime::testing::random_rotation(values.size(), seed);
   const MatrixD matrix = q * values.asDiagonal() * q.transpose();
   return 0.5 * (matrix + matrix.transpose());
 }
 
-/// What backward stability promises: errors below a few n eps times the largest eigenvalue.
+/// Bound from backward stability: errors below a few n eps times the largest eigenvalue.
 double tolerance(const VectorD& values) {
   return 2e-15 * static_cast<double>(values.size()) * values.cwiseAbs().maxCoeff();
 }

@@ -34,7 +34,7 @@ Tridiagonal random_tridiagonal(int size, std::uint64_t seed) {
   return make(size, normal, normal);
 }
 
-/// 10^(from + (to - from) i / size).
+/// Returns 10^(from + (to - from) i / size).
 ElementFn graded(double from, double to, int size) {
   return [=](int i) { return std::pow(10.0, from + (to - from) * i / size); };
 }
@@ -67,7 +67,7 @@ double largest_of(const std::vector<double>& values) {
   return largest;
 }
 
-/// Both methods promise errors below a small multiple of n eps ||A||.
+/// Both methods guarantee errors below a small multiple of n eps ||A||.
 void expect_equal_to_lapack(const Tridiagonal& matrix) {
   const std::vector<double> expected = by_lapack(matrix);
   const std::vector<double> values = eigenvalues_of(matrix);
@@ -79,7 +79,7 @@ void expect_equal_to_lapack(const Tridiagonal& matrix) {
   }
 }
 
-/// Matrices that meet every branch: splits, pairs, both directions, multiple values.
+/// Returns matrices that cover every branch: splits, pairs, both directions, multiple values.
 std::vector<Tridiagonal> various_matrices() {
   std::vector<Tridiagonal> matrices;
   for (const int size : {0, 1, 2, 3, 4, 7, 30, 100, 257}) {

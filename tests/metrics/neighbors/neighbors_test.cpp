@@ -22,7 +22,7 @@ MatrixF random_points(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) 
   return testing::random_matrix(rows, cols, seed, 0.5).cast<float>();
 }
 
-/// All distances of one point in double, sorted: the oracle.
+/// Returns all distances of one point in double, sorted: the oracle.
 std::vector<std::pair<double, std::int32_t>> sorted_distances(const MatrixF& points,
                                                               Eigen::Index row) {
   std::vector<std::pair<double, std::int32_t>> all;
@@ -114,7 +114,8 @@ TEST(FindNeighborsTest, InvertedFileReachesTheRecallAskedFor) {
       points, 15, {.search = NeighborSearch::kInvertedFile, .target_recall = 0.95}, pool);
   EXPECT_EQ(graph.search, NeighborSearch::kInvertedFile);
   EXPECT_GE(graph.recall, 0.95);
-  // The recall is that of a sample of 1000 points: within 3 standard deviations of the whole's.
+  // The recall is measured on a sample of 1000 points: within 3 standard deviations of that over
+  // all.
   const double whole = (graph.squared_distance.array() <=
                         (exact.squared_distance.col(14) * (1 + 1e-5)).replicate(1, 15).array())
                            .cast<double>()

@@ -47,11 +47,11 @@ TEST(PairAccuracyTest, CountsTiesAsAsked) {
   EXPECT_DOUBLE_EQ(paper.accuracy, 0.4);
   EXPECT_EQ(harness.num_ties, 2);
   EXPECT_EQ(paper.num_ties, 2);
-  // Sample deviation of 1, 1, 1, 0, 1 over the root of 5.
+  // Sample deviation of 1, 1, 1, 0, 1 divided by sqrt(5).
   EXPECT_NEAR(harness.standard_error, 0.2, 1e-15);
 }
 
-// The interval as Wilson (1927) writes it, with the quantile of a table.
+// The interval in Wilson's (1927) form, with a tabulated quantile.
 TEST(PairAccuracyTest, HasWilsonsInterval) {
   std::vector<PairVerdict> verdicts(1000, kWrong);
   std::fill_n(verdicts.begin(), 800, kRight);

@@ -17,7 +17,7 @@ using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
 TEST(AdamProbeTest, CountsTheShortBatchAsMuchAsTheOthers) {
-  // 130 rows in two folds: batches of 64 and 1. All rows are of class 0 but for one of class 1.
+  // 130 rows in two folds: batches of 64 and 1. All rows have class 0 except one of class 1.
   const MatrixF rows = testing::random_matrix(130, 4, 1).cast<float>();
   std::vector<int> classes(130, 0);
   Folds folds{2, std::vector<int>(130, 1)};
@@ -31,7 +31,7 @@ TEST(AdamProbeTest, CountsTheShortBatchAsMuchAsTheOthers) {
 }
 
 TEST(AdamProbeTest, OneEpochStaysBelowTheOptimum) {
-  // Classes differ along columns of small scale: steps of 1e-2 do not get there in one pass.
+  // Classes differ along columns of small scale: steps of 1e-2 are too small for one epoch.
   MatrixD rows = testing::random_matrix(512, 64, 2, 1.5);
   std::vector<int> classes;
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {

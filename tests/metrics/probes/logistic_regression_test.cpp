@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
-/// Classes in turn, overlapping, with a mean that differs per class and column.
+/// Alternating, overlapping classes, with a mean that differs per class and column.
 struct LogisticSample {
   MatrixF rows;
   std::vector<int> classes;
@@ -45,7 +45,7 @@ LogisticFit fit_one(const MatrixF& rows, const LogisticTask& task,
   return fit_logistic(rows, {&task, 1}, options, pool).front();
 }
 
-/// The objective of the fit's own coefficients, straight from its definition.
+/// Computes the objective of the fit's own coefficients from its definition.
 double objective_of(const LogisticFit& fit, const LogisticSample& sample,
                     const LogisticTask& task) {
   const MatrixD log_p = predict_log_probabilities(fit, sample.rows, task.num_classes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against scikit-learn and PyTorch: tests/golden/make_probe_goldens.py.
+// Compares with scikit-learn and PyTorch: tests/golden/make_probe_goldens.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(ProbeGoldenTest, FitsEqualScikitLearn) {
       const auto intercepts = expected.at("intercepts").get<std::vector<double>>();
       const auto size = static_cast<Eigen::Index>(intercepts.size());
       VectorD difference = fit.intercepts - Eigen::Map<const VectorD>(intercepts.data(), size);
-      // Softmax does not see a number added to all intercepts, which are not penalised.
+      // Softmax is invariant to a constant added to all intercepts, which are not penalised.
       if (size > 1) difference.array() -= difference.mean();
       EXPECT_LE(difference.norm(), 1e-4 * (1.0 + fit.intercepts.norm())) << where;
     }
@@ -115,7 +115,7 @@ TEST(ProbeGoldenTest, AdamStepsAsPyTorch) {
   for (const Json& accuracy : item.at("accuracy")) {
     EXPECT_NEAR(training.run({rows, classes, 3}, order), accuracy.get<double>(), 1e-12);
   }
-  // Twelve steps of float32 in another order of sums.
+  // Twelve float32 steps with sums in another order.
   EXPECT_LE((layer.weight - matrix(item.at("final_weight"), 9)).cwiseAbs().maxCoeff(), 2e-6);
   EXPECT_LE((layer.bias.transpose() - matrix(item.at("final_bias"), 3)).cwiseAbs().maxCoeff(),
             2e-6);

@@ -62,7 +62,7 @@ TEST(ProbeTest, ShuffledLabelsAreAtChance) {
 }
 
 TEST(ProbeTest, TestRowsDoNotTrain) {
-  // Every row is its own direction: only a row that trained could be told.
+  // Every row has its own direction: only training rows can be classified.
   const MatrixF rows = MatrixF::Identity(40, 40);
   std::vector<int> classes;
   for (int i = 0; i < 40; ++i) classes.push_back(i / 20);
@@ -71,13 +71,13 @@ TEST(ProbeTest, TestRowsDoNotTrain) {
   for (const ProbeFold& fold : probe.folds) {
     EXPECT_EQ(fold.train_accuracy, 1.0);
     EXPECT_EQ(fold.num_train, 32);
-    EXPECT_NEAR(fold.accuracy, 0.5, 1e-12);  // all test rows fall on the same side
+    EXPECT_NEAR(fold.accuracy, 0.5, 1e-12);  // all test rows are on the same side
   }
 }
 
 TEST(ProbeTest, ChoosesCWithinTheTrainingRows) {
   // One row in four is of class 1, far from the others. Under the strongest penalty only the
-  // intercept is left, which names class 0; under the other two all rows are told apart.
+  // intercept remains, which predicts class 0; under the other two all rows are separated.
   const Sample apart = make_sample(120, 8, 2, 0.0);
   MatrixF rows = apart.rows;
   std::vector<int> classes;
@@ -91,7 +91,7 @@ TEST(ProbeTest, ChoosesCWithinTheTrainingRows) {
   const ProbeResult probe =
       cross_validate({rows, classes, 2}, make_folds(classes, {}), options, pool);
   for (const ProbeFold& fold : probe.folds) {
-    EXPECT_EQ(fold.c, 1.0);  // the smaller of two that are equally good
+    EXPECT_EQ(fold.c, 1.0);  // the smaller of two equally good ones
     EXPECT_EQ(fold.accuracy, 1.0);
   }
 }

@@ -44,7 +44,7 @@ Routers make(const std::string& name, const CounterfactualOptions& options = {})
                                 Counterfactual::parse(name), options);
 }
 
-/// Contributions of one target head: weights times scales.
+/// Returns the contributions of one target head: weights times scales.
 std::vector<double> contributions(const Routers& routers, const HeadScales& scales, Index layer,
                                   Index head) {
   std::vector<double> result;
@@ -90,7 +90,7 @@ TEST(CounterfactualRouterTest, KeepsOrDropsWholeLayers) {
   const MatrixD cut = make("cut-3").weights[4];
   EXPECT_TRUE((cut.middleCols(6, 2).array() == 0.0).all());
   EXPECT_EQ((cut - trained).norm(), trained.middleCols(6, 2).norm());
-  // More layers than there are: nothing is left out.
+  // More layers than exist: nothing is removed.
   EXPECT_EQ(make("last-9").weights[4], trained);
   EXPECT_EQ(make("first-9").weights[4], trained);
   EXPECT_EQ(make("cut-4").weights[3], random_routers(kLayers, kHeads).weights[3]);

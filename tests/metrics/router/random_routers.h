@@ -9,7 +9,7 @@
 
 namespace lime::testing {
 
-/// Routers of normal weights; layer 0 keeps the identity.
+/// Returns routers of normal weights; layer 0 keeps the identity.
 inline Routers random_routers(std::int64_t layers, std::int64_t heads, std::uint64_t seed = 17) {
   Random random(seed);
   Routers routers = Routers::identity(layers, heads);
@@ -20,7 +20,8 @@ inline Routers random_routers(std::int64_t layers, std::int64_t heads, std::uint
   return routers;
 }
 
-/// Normal values of all layers, [num_tokens, heads * head_dim] each, with unlike means and sizes.
+/// Returns normal values of all layers, [num_tokens, heads * head_dim] each, with different means
+/// and sizes.
 inline std::vector<MatrixF> random_values(std::int64_t layers, std::int64_t num_tokens,
                                           std::int64_t width, std::uint64_t seed = 5) {
   Random random(seed);
@@ -43,7 +44,7 @@ inline ValueBuffer buffer_of(const std::vector<MatrixF>& values, std::int64_t he
   return buffer;
 }
 
-/// The slow obvious way: token by token and head by head, [num_tokens, heads * head_dim].
+/// Naive oracle: token by token and head by head, [num_tokens, heads * head_dim].
 inline MatrixD route_directly(const std::vector<MatrixF>& values, const MatrixD& router) {
   const Eigen::Index heads = router.rows();
   const Eigen::Index head_dim = values[0].cols() / heads;

@@ -72,7 +72,7 @@ TEST(RoutedAttentionTest, EqualWeightsPerDimensionAreOneWeight) {
 }
 
 TEST(RoutedAttentionTest, ScalesStandForValuesOfOneLength) {
-  // One head, so that nothing cancels; every value has length 2.
+  // One head, so that nothing cancels; every value has norm 2.
   MatrixD weights(1, 3);
   weights << 0.5, -1.0, 0.25;
   std::vector<MatrixF> values(3, MatrixF::Zero(kNumKeys, kDim));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routing from a buffer of values, and what follows from its moments and spectra.
+// Routing from a buffer of values, and measures from its moments and spectra.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ TEST(ValueRouterTest, EqualsTheSumOverBufferedHeads) {
   }
 }
 
-/// One random router per dimension of a head, all of layer 3.
+/// One random router per dimension of a head, for layer 3.
 LayerRouter router_per_dimension() {
   std::vector<MatrixD> weights;
   for (Index dim = 0; dim < kHeadDim; ++dim) {

@@ -76,7 +76,8 @@ TEST(RouterFlowTest, AllContentComesFromTheEmbeddings) {
   const RouterFlowOptions all{.residual_share = 0.3, .max_edges = 100000};
   const RouterFlow flow = router_flow(routers, 5, 2, all);
   EXPECT_NEAR(flow.direct.sum(), 1.0, 1e-14);
-  // What arrives at layer 0: by its buffer, and by the stream that no routed head has touched.
+  // Content that arrives at layer 0: through its buffer, and through the stream without routed
+  // heads.
   double carried = 0.0;
   for (Index m = 5; m > 0; --m) {
     carried = 0.3 * (carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum());
@@ -93,7 +94,7 @@ TEST(RouterFlowTest, PlainTransformerPassesEachLayerByHalves) {
 }
 
 TEST(RouterFlowTest, EqualsTheSumOverAllPaths) {
-  // Two layers back, written out.
+  // Two layers back, computed explicitly.
   const Routers routers = normal_routers(3, 2);
   const RouterFlow flow = router_flow(routers, 2, 1);
   const auto share = [&](Index layer, Index head, Index source) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against tests/golden/make_tsne_goldens.py: scikit-learn's affinities, openTSNE's results.
+// Compares with tests/golden/make_tsne_goldens.py: scikit-learn's affinities, openTSNE's results.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -47,7 +47,7 @@ TEST_F(TsneGoldenTest, AffinitiesEqualScikitLearns) {
   ASSERT_EQ(affinities.offset, affinities_.offset);
   ASSERT_EQ(affinities.column, affinities_.column);
   for (std::size_t i = 0; i < affinities.value.size(); ++i) {
-    // scikit-learn bisects in float32, so that its values of up to 1e-3 are good to about 1e-8.
+    // scikit-learn bisects in float32, so its values of up to 1e-3 are accurate to about 1e-8.
     EXPECT_NEAR(affinities.value[i], affinities_.value[i], 2e-8) << "entry " << i;
   }
 }
@@ -69,7 +69,7 @@ TEST_F(TsneGoldenTest, OtherRepulsionsComeNearTheExactGradient) {
 }
 
 TEST_F(TsneGoldenTest, TrustworthinessEqualsScikitLearns) {
-  // A rank is worth 1e-6 here, and a few pairs of distances are equal in float32.
+  // One rank contributes 1e-6 here, and a few pairs of distances are equal in float32.
   EXPECT_NEAR(trustworthiness(points_, embedding_, {}, pool_),
               file_.double_attribute("trustworthiness", "gradient"), 3e-6);
 }

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Points of `num_clouds` separate clouds, cloud by cloud.
+/// Returns points of `num_clouds` separate clusters, cluster by cluster.
 MatrixF clouds(Eigen::Index num_points, int num_clouds, Eigen::Index dim, std::uint64_t seed) {
   MatrixF points = testing::random_matrix(num_points, dim, seed).cast<float>();
   const MatrixF centres = 6.0F * testing::random_matrix(num_clouds, dim, seed + 1).cast<float>();
@@ -87,7 +87,8 @@ TEST(AffinitiesTest, AreSymmetricAndSumToOne) {
   EXPECT_EQ(dense.diagonal().cwiseAbs().maxCoeff(), 0.0);
 }
 
-/// Every kind of embedding that a run passes through, and some that strain the approximations.
+/// Returns every kind of embedding that occurs in a run, and some that challenge the
+/// approximations.
 std::vector<MatrixD> embeddings(Eigen::Index num_points) {
   std::vector<MatrixD> result;
   for (const double scale : {1e-4, 0.05, 3.0, 40.0}) {
@@ -129,7 +130,7 @@ TEST(TsneTest, SeparatesCloudsAndSaysHowItWent) {
   EXPECT_EQ(result.recall, 1.0);
   EXPECT_GT(result.optimization_seconds, 0.0);
   EXPECT_GT(trustworthiness(points, result.embedding, {}, pool), 0.9);
-  // Every point lies nearer to the mean of its own cloud than to any other.
+  // Every point is nearer to the mean of its own cluster than to any other.
   MatrixD means = MatrixD::Zero(4, 2);
   for (Eigen::Index i = 0; i < 400; ++i) means.row(i / 100) += result.embedding.row(i) / 100.0;
   for (Eigen::Index i = 0; i < 400; ++i) {
@@ -205,7 +206,7 @@ TEST(TsneTest, StopsOnRequest) {
                Interrupted);
 }
 
-/// Correlation of the coordinates of two drawings, both axes together.
+/// Returns the correlation of the coordinates of two embeddings, both axes together.
 double correlation(const MatrixD& a, const MatrixD& b) {
   const MatrixD centred_a = a.rowwise() - a.colwise().mean();
   const MatrixD centred_b = b.rowwise() - b.colwise().mean();
@@ -216,14 +217,14 @@ TEST(TsneTest, StaysNearTheStartThatItIsGiven) {
   const MatrixF points = clouds(240, 12, 10, 10);
   TsneOptions options = short_run(TsneRepulsion::kExact);
   options.iterations = 400;
-  options.learning_rate = 240.0 / 12.0 / 4.0;  // the usual 50 makes so few points jump about
+  options.learning_rate = 240.0 / 12.0 / 4.0;  // the default 50 is unstable for so few points
   ThreadPool pool(2);
   const MatrixD first = tsne(points, options, pool).embedding;
   const auto likeness = [&](const MatrixD& start) {
     return correlation(tsne(points, options, pool, start).embedding, first);
   };
   const double from_first = likeness(rescaled_initialization(first));
-  // Twelve clouds that lie anywhere correlate by chance only, with a deviation of about 0.2.
+  // Twelve randomly placed clusters correlate only by chance, with a deviation of about 0.2.
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     EXPECT_GT(from_first, likeness(random_initialization(240, seed)) + 0.4) << "seed " << seed;
   }
@@ -262,7 +263,7 @@ TEST(TsneTest, NamesWhatIsWrong) {
 TEST(TrustworthinessTest, IsOneForADrawingOfPlanePoints) {
   const MatrixD plane = testing::random_matrix(120, 2, 13);
   ThreadPool pool(2);
-  // Two distances that float32 takes for equal may change ranks.
+  // Two distances that are equal in float32 may change ranks.
   EXPECT_GT(trustworthiness(plane.cast<float>(), plane, {}, pool), 0.9999);
   EXPECT_NEAR(trustworthiness(plane.cast<float>(), testing::random_matrix(120, 2, 14), {}, pool),
               0.5, 0.1);

@@ -9,8 +9,8 @@
 namespace lime {
 namespace {
 
-/// Sums that are taken of a Gram matrix: of its diagonal, and of the squares of its lower triangle
-/// and of its diagonal.
+/// Number of sums over a Gram matrix: of its diagonal, and of the squares of its lower triangle and
+/// of its diagonal.
 constexpr std::int64_t kSums = 3;
 constexpr cudaDataType kDouble = CUDA_R_64F;
 constexpr cusolverEigMode_t kValuesOnly = CUSOLVER_EIG_MODE_NOVECTOR;
@@ -29,7 +29,7 @@ void copy_async(void* to, const void* from, std::int64_t bytes, cudaStream_t str
 
 void check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // so that the next call starts clean
+  cudaGetLastError();  // reset the error for the next call
   fail(what, cudaGetErrorString(result), result == cudaErrorMemoryAllocation);
 }
 
@@ -128,7 +128,7 @@ void GramSpectra::compute(std::int64_t first_slot, std::int64_t count,
   std::int64_t done = 0;
   double* eigenvalues = results_.get();
   while (done < count) {
-    // A run of matrices of equal size.
+    // A run of matrices with equal size.
     const auto size_of = [&](std::int64_t i) {
       return slots_[static_cast<std::size_t>(first_slot + i)].size();
     };
@@ -149,7 +149,7 @@ void GramSpectra::compute(std::int64_t first_slot, std::int64_t count,
   collect(first_slot, count, spectra);
 }
 
-/// K = Z Z^T or Z^T Z, its lower triangle; row-major Z is column-major Z^T.
+/// Computes the lower triangle of K = Z Z^T or Z^T Z; row-major Z is column-major Z^T.
 void GramSpectra::form_gram(std::int64_t index, double* gram) {
   const Slot& slot = slots_[static_cast<std::size_t>(index)];
   check(cudaStreamWaitEvent(compute_stream_, slot.uploaded, 0), "cudaStreamWaitEvent");
@@ -202,7 +202,7 @@ void GramSpectra::make_room_for_solver(std::int64_t size, std::int64_t count) {
   solver_memory_.allocate(solver_bytes_);
 }
 
-/// @param grams  destroyed. @param eigenvalues  [count, size], contiguous; @param info  [count]
+/// @param grams  overwritten. @param eigenvalues  [count, size], contiguous; @param info  [count]
 void GramSpectra::solve(double* grams, std::int64_t size, std::int64_t count, double* eigenvalues,
                         int* info) {
   make_room_for_solver(size, count);

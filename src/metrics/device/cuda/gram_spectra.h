@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// What CUDA or one of its libraries said no to.
+/// Error of CUDA or one of its libraries.
 class CudaError : public std::runtime_error {
  public:
   CudaError(const std::string& what, bool out_of_memory)
@@ -26,12 +26,12 @@ class CudaError : public std::runtime_error {
   bool out_of_memory_;
 };
 
-/// @throws CudaError  unless the result is success; `what` names the call.
+/// @throws CudaError  if the result is not success; `what` names the call.
 void check(cudaError_t result, const char* what);
 void check(cublasStatus_t result, const char* what);
 void check(cusolverStatus_t result, const char* what);
 
-/// Memory of the GPU (or pinned memory of the host), freed with the object.
+/// Memory of the GPU (or pinned memory of the host), freed by the destructor.
 template <typename T, bool kPinned = false>
 class CudaBuffer {
  public:
@@ -63,7 +63,7 @@ class CudaBuffer {
 /// Computes spectra of Gram matrices on one GPU: the workspace of the module.
 class GramSpectra {
  public:
-  /// Bytes of the GPU's memory for `plan`, but for what cuSOLVER asks for.
+  /// Returns the bytes of GPU memory for `plan`, without the workspace of cuSOLVER.
   static std::int64_t bytes_for(const device_abi::Plan& plan);
 
   /// @throws CudaError
@@ -75,15 +75,16 @@ class GramSpectra {
   float* rows_of(std::int64_t slot) const;
   void upload(std::int64_t slot, const device_abi::Rows& rows);
   void compute(std::int64_t first_slot, std::int64_t count, device_abi::Spectrum* spectra);
-  /// What cuSOLVER has asked for.
+  /// Returns the size of cuSOLVER's workspace.
   std::int64_t solver_bytes() const { return solver_bytes_; }
 
  private:
-  /// An object that holds nothing yet, so that its destructor runs if the rest of its making fails.
+  /// Selects the constructor of an empty object, so that the destructor runs if the rest of the
+  /// construction fails.
   struct Empty {};
   GramSpectra(const device_abi::Plan& plan, Empty);
 
-  /// A sequence on its way to the GPU or there.
+  /// A sequence being uploaded or already on the GPU.
   struct Slot {
     std::int64_t num_rows = 0;
     std::int64_t num_cols = 0;

@@ -5,7 +5,8 @@ namespace lime {
 namespace {
 
 constexpr int kThreads = 256;
-/// Blocks take several elements each from here on: some for every processor of the largest GPUs.
+/// Maximum number of blocks, several per multiprocessor of the largest GPUs; beyond, each block
+/// processes several elements per thread.
 constexpr std::int64_t kMostBlocks = 4096;
 
 unsigned blocks_for(std::int64_t count) {

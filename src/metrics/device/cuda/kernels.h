@@ -7,7 +7,7 @@
 
 namespace lime {
 
-/// Rows in the GPU's memory and their affine map, as device_abi::Rows.
+/// Rows in GPU memory and their affine map, as device_abi::Rows.
 struct MappedRows {
   const float* x;  ///< [num_rows, num_cols], row-major
   std::int64_t num_rows;
@@ -17,7 +17,7 @@ struct MappedRows {
   const double* row_scale;     ///< [num_rows] or null
 };
 
-/// z[r, c] = (x[r, c] - shift[c]) * column_scale[c] * row_scale[r], in double.
+/// Computes z[r, c] = (x[r, c] - shift[c]) * column_scale[c] * row_scale[r], in double.
 cudaError_t map_rows(const MappedRows& rows, double* z, cudaStream_t stream);
 
 /// Sets negative elements to 0.
