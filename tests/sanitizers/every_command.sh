@@ -60,8 +60,14 @@ compare=(--compare first --compare-resamples 200)
 models=("$root/data/aet-llama" "$root/data/aet-lime")
 measure entropy entropy "${both[@]}" --site values,hidden --bootstrap 200 "${compare[@]}"
 measure entropy-bounds entropy lime.h5 --site hidden --top-k 2 --bootstrap 0
+for preset in raw seq-vcr layer-by-layer matrix-entropy diff-erank; do
+  measure "entropy-$preset" entropy lime.h5 --site hidden --preset "$preset" --bootstrap 0
+done
 measure separability separability "${words[@]}" --layer 0,2 --method both --control shuffled --folds 2
+measure separability-c separability words-lime.h5 --layer 1 --folds 2 --group sequence \
+  --c 0.1,1,10 --inner-folds 2 --control shuffled,token,random-features
 measure blimp blimp "${pairs[@]}" --layer 1 --folds 2 --bootstrap 200 --judgements judgements.jsonl
+measure blimp-c blimp pairs-lime.h5 --layer 1 --folds 2 --c 0.1,1,10 --control --by task
 measure blimp-zero-shot blimp --zero-shot "${pairs[@]}" --bootstrap 200
 measure tsne tsne "${words[@]}" --layer 1 --perplexity 5 --iterations 60 --align
 measure tsne-trees tsne words-lime.h5 --layer 1 --perplexity 5 --iterations 60 \
