@@ -15,6 +15,7 @@
 #include "core/json.h"
 #include "core/program.h"
 #include "core/progress.h"
+#include "core/threads.h"
 #include "model/generate.h"
 #include "model/next_tokens.h"
 #include "model/router_edit.h"
@@ -47,7 +48,7 @@ struct GenerateCommand {
     list.add("device", device,
              "auto, cpu, cuda, cuda:N, or several that share the layers: cuda:0,cuda:1");
     list.add("dtype", dtype, "number type of the computation");
-    list.add("threads", threads, "threads of LibTorch; 0 for all processors");
+    list.add("threads", threads, "threads of LibTorch, up to 1024; 0 for all processors");
   }
 
   void validate() const {
@@ -56,7 +57,7 @@ struct GenerateCommand {
     if (each_token && next_tokens == 0) {
       throw InvalidArgument("each_token: says what is expected; give --next-tokens K as well");
     }
-    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+    check_threads(threads);
     generation.validate();
   }
 };

@@ -7,6 +7,7 @@
 #include "capture/sites.h"
 #include "core/errors.h"
 #include "core/thread_pool.h"
+#include "core/threads.h"
 
 namespace lime {
 
@@ -63,7 +64,7 @@ void CaptureOptions::describe(OptionList& list) {
            "most memory of the process, e.g. 8GB: takes a smaller batch where needed, and refuses "
            "what cannot fit");
   list.add("threads", threads,
-           "threads of the forward pass, and of --compress; 0: one per processor");
+           "threads of the forward pass, and of --compress, up to 1024; 0: one per processor");
   list.add("seed", seed, "stored with the capture; nothing in it is random so far");
   list.add("quiet", quiet, "print errors only");
 }
@@ -98,7 +99,7 @@ void CaptureOptions::validate() const {
         "must choose alike; give a number");
   }
   at_least_one("max_per_class", max_per_class);
-  if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+  check_threads(threads);
   find_sites(chosen_sites());
   if (blimp_preset && pairs.empty()) {
     throw InvalidArgument("blimp_preset: is about --pairs; leave --blimp-preset out");

@@ -21,6 +21,7 @@
 #include "core/command_line.h"
 #include "core/errors.h"
 #include "core/shell_word.h"
+#include "core/threads.h"
 #include "core/version.h"
 
 namespace lime {
@@ -47,7 +48,7 @@ void watch_signals() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::thread([signals] {
+  const auto watch = [signals] {
     int received = 0;
     sigwait(&signals, &received);
     interrupt_source().request_stop();
@@ -58,7 +59,8 @@ void watch_signals() {
     }
     sigwait(&signals, &received);
     ::_exit(kExitInterrupted);
-  }).detach();
+  };
+  start_thread([&] { return std::thread(watch); }).detach();
 }
 
 /// Other libraries' texts may run on: LibTorch's end in a stack trace.
@@ -94,9 +96,9 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   std::string& command = command_storage();
   command = std::string(program);
   for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
-  watch_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
+    watch_signals();
     return run_and_flush(line, argc, argv);
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);

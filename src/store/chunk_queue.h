@@ -26,7 +26,7 @@ class ChunkQueue {
  public:
   using Write = std::function<void(const StoredChunk&)>;
 
-  /// @param num_threads  >= 1, beside the calling one.
+  /// @param num_threads  >= 1, beside the calling one. @throws IoError  if one cannot be started.
   explicit ChunkQueue(int num_threads);
   /// Drops what was not handed back.
   ~ChunkQueue();
@@ -50,6 +50,7 @@ class ChunkQueue {
 
   void write_oldest();
   void work();
+  void release();
 
   std::deque<Waiting> waiting_;  // in the order in which they came
   std::mutex mutex_;
