@@ -31,9 +31,10 @@ struct EnumNames<LossOn> {
 /// The expressions of a run on the Arithmetic Expression Task, drawn or read.
 struct ArithmeticData {
   ArithmeticTaskOptions task;
-  /// Different training expressions per number of operands, >= 1; the paper's number.
+  /// Different training expressions per number of operands, in [1, kMostDrawnSamples]; the paper's
+  /// number.
   std::int64_t train_samples = 50000;
-  /// Different held-out expressions per number of operands, >= 1.
+  /// Different held-out expressions per number of operands, in the same range.
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;
   /// Text files as read_expressions() reads them; not among the fields of describe().

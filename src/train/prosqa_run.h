@@ -14,10 +14,11 @@ namespace lime {
 
 /// The questions of a run on ProsQA.
 struct ProsQaData {
-  /// Problems drawn for training where no file is given, >= 1; the number of the published training
-  /// file.
+  /// Problems drawn for training where no file is given, in [1, kMostDrawnSamples]; the number of
+  /// the published training file.
   std::int64_t train_problems = 17886;
-  /// Problems drawn for the test where no file is given, >= 1; the number of the published file.
+  /// Problems drawn for the test where no file is given, in the same range; the number of the
+  /// published file.
   std::int64_t test_problems = 500;
   /// Files of the data set's form, see read_prosqa(); not among the fields of describe().
   TaskFiles files = {};
