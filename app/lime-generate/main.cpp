@@ -79,8 +79,8 @@ void print_now(const std::string& text) {
 
 /// Beyond the positions of its training a model's text falls apart, which is no error.
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
-  const std::int64_t most = static_cast<std::int64_t>(prompt) + max_new_tokens;
-  if (most <= config.max_position_embeddings) return;
+  const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
+  if (max_new_tokens <= left) return;
   fmt::print(stderr,
              "lime-generate: warning: {} tokens of the prompt and up to {} new ones exceed the "
              "model's max_position_embeddings of {}; give fewer --max-new-tokens\n",

@@ -52,7 +52,8 @@ void CaptureOptions::describe(OptionList& list) {
       "job arrays say so themselves. 0/1: all of it");
   list.group("Run");
   list.add("batch_size", batch_size,
-           "sequences per forward pass; 8, or as many as make up 4096 tokens; auto: as many as the "
+           "sequences per forward pass, 1 to 65536; 8, or as many as make up 4096 tokens; auto: as "
+           "many as the "
            "device's memory takes");
   list.add(
       "device", device,
@@ -92,7 +93,12 @@ void CaptureOptions::validate() const {
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
   }
-  if (batch_size && !batch_size->is_automatic) at_least_one("batch_size", batch_size->sequences);
+  constexpr std::int64_t kLargestBatch = 65536;
+  if (batch_size && !batch_size->is_automatic &&
+      (batch_size->sequences < 1 || batch_size->sequences > kLargestBatch)) {
+    throw InvalidArgument("batch_size: must be from 1 to {}, got {}", kLargestBatch,
+                          batch_size->sequences);
+  }
   if (batch_size && batch_size->is_automatic && !share().is_whole()) {
     throw InvalidArgument(
         "batch_size: auto goes by the memory of one process, and processes that share a capture "
