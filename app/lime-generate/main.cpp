@@ -16,6 +16,7 @@
 #include "core/program.h"
 #include "core/progress.h"
 #include "core/terminal.h"
+#include "core/threads.h"
 #include "model/generate.h"
 #include "model/next_tokens.h"
 #include "model/router_edit.h"
@@ -48,7 +49,7 @@ struct GenerateCommand {
     list.add("device", device,
              "auto, cpu, cuda, cuda:N, or several that share the layers: cuda:0,cuda:1");
     list.add("dtype", dtype, "number type of the computation");
-    list.add("threads", threads, "threads of LibTorch; 0 for all processors");
+    list.add("threads", threads, "threads of LibTorch, up to 1024; 0 for all processors");
   }
 
   void validate() const {
@@ -57,7 +58,7 @@ struct GenerateCommand {
     if (each_token && next_tokens == 0) {
       throw InvalidArgument("each_token: says what is expected; give --next-tokens K as well");
     }
-    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+    check_threads(threads);
     generation.validate();
   }
 };
@@ -79,8 +80,8 @@ void print_now(const std::string& text) {
 
 /// Beyond the positions of its training a model's text falls apart, which is no error.
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
-  const std::int64_t most = static_cast<std::int64_t>(prompt) + max_new_tokens;
-  if (most <= config.max_position_embeddings) return;
+  const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
+  if (max_new_tokens <= left) return;
   const std::vector<std::string> warning = {fmt::format(
       "{} tokens of the prompt and up to {} new ones exceed the model's max_position_embeddings of "
       "{}; give fewer --max-new-tokens",

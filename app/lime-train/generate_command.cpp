@@ -10,6 +10,7 @@
 #include "core/program.h"
 #include "train/arithmetic_task.h"
 #include "train/prosqa_generator.h"
+#include "train/task_files.h"
 
 namespace lime {
 namespace {
@@ -44,7 +45,7 @@ struct GenerateCommand {
              "questions with a proof, as a JSON file of the data set");
     list.add("count", count,
              "number of questions, or of expressions, shared among the numbers of "
-             "operands");
+             "operands; 1 to 1000000");
     list.add("form", form, "aet: the expression with its step-by-step solution, or alone");
     list.add("seed", seed, "another seed draws other samples; none is drawn by a training run");
     list.add("output", output,
@@ -54,7 +55,7 @@ struct GenerateCommand {
 
   void validate() const {
     arithmetic.validate();
-    if (count < 1) throw InvalidArgument("count: must be >= 1, got {}", count);
+    check_drawn_samples("count", count);
   }
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,7 +14,7 @@
 #include "commands.h"
 #include "core/program.h"
 #include "core/progress.h"
-#include "core/thread_pool.h"
+#include "core/threads.h"
 #include "model/compute_type.h"
 #include "train/arithmetic_run.h"
 #include "train/process_group.h"
@@ -76,8 +76,9 @@ struct TrainCommand {
     setup.compute.describe(list);
     list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
     list.group("Program");
-    list.add("threads", threads,
-             "threads of LibTorch; 0 for all processors. Small models are fastest with 1");
+    list.add(
+        "threads", threads,
+        "threads of LibTorch, up to 1024; 0 for all processors. Small models are fastest with 1");
     list.add("meeting_timeout", meeting_timeout,
              "of several processes: seconds until all must have started, >= 1");
     list.add("quiet", quiet, "print neither progress nor the summary");
@@ -88,9 +89,11 @@ struct TrainCommand {
     if (task == TrainingTask::kArithmeticExpressions) arithmetic.validate();
     if (task == TrainingTask::kProsQa) prosqa.validate();
     if (task == TrainingTask::kText) files.require_none();
-    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
-    if (meeting_timeout < 1) {
-      throw InvalidArgument("meeting_timeout: must be >= 1, got {}", meeting_timeout);
+    check_threads(threads);
+    constexpr std::int64_t kLongestWait = std::numeric_limits<std::int32_t>::max();
+    if (meeting_timeout < 1 || meeting_timeout > kLongestWait) {
+      throw InvalidArgument("meeting_timeout: must be from 1 to {}, got {}", kLongestWait,
+                            meeting_timeout);
     }
     require_task(arithmetic, TrainingTask::kArithmeticExpressions, task, given);
     require_task(text, TrainingTask::kText, task, given);
@@ -199,7 +202,7 @@ TrainingOutcome train(const TrainCommand& command) {
 
 int run_training_command(TrainCommand command) {
   command.arithmetic.files = command.prosqa.files = command.files;
-  at::set_num_threads(command.threads == 0 ? available_threads() : command.threads);
+  use_threads(command.threads);
   const std::unique_ptr<ProcessGroup> group = join_processes(command);
   if (group != nullptr && !command.quiet) {
     fmt::print("{} processes, batches of {} sequences together\n", group->size(),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "analysis/capture_set.h"
@@ -250,7 +251,8 @@ void CostAnalysisOptions::describe(OptionList& list) {
            "count each config as these decoders instead of its own, e.g. llama,lime");
   list.add("num_key_value_heads", num_key_value_heads,
            "count each config with these numbers of key-value heads instead of its own, e.g. 8,32");
-  list.add("sequence_length", sequence_length, "tokens of the sequence, e.g. 512,2048; each >= 1");
+  list.add("sequence_length", sequence_length,
+           "tokens of the sequence, e.g. 512,2048; each from 1 to 2147483647");
   list.add("dtype", dtype,
            "of weights and key-value cache; what the config says, else float32, if not given");
 }
@@ -268,8 +270,11 @@ void CostAnalysisOptions::validate() const {
     throw InvalidArgument("label: names must differ, got {}", join_words(label));
   }
   if (sequence_length.empty()) throw InvalidArgument("sequence_length: at least one is needed");
+  // The numbers of the key-value cache fit into 64 bits.
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t length : sequence_length) {
-    if (length < 1) throw InvalidArgument("sequence_length: must be >= 1, got {}", length);
+    if (length >= 1 && length <= kLongest) continue;
+    throw InvalidArgument("sequence_length: must be from 1 to {}, got {}", kLongest, length);
   }
   for (const std::int64_t heads : num_key_value_heads) {
     if (heads < 1) throw InvalidArgument("num_key_value_heads: must be >= 1, got {}", heads);

@@ -32,7 +32,7 @@ struct CounterfactualAnalysisOptions {
   bool keep_norm = false;
   /// Chooses and norms by bare weights instead of what the heads contribute.
   bool bare_weights = false;
-  std::int64_t draws = 1;  ///< of each random router, > 0; values are averaged over them
+  std::int64_t draws = 1;  ///< of each random router, in [1, 10000]; values are averaged over them
   /// lime-code (dimensions standardised over the data set of the routed values) or raw.
   EntropyPreset preset = EntropyPreset::kLimeCode;
   std::vector<double> alpha = {0.5};  ///< orders of the entropy, each > 0

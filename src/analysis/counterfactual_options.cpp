@@ -30,7 +30,7 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
   list.add("keep_norm", keep_norm, "rescale each target head to the norm of its trained weights");
   list.add("bare_weights", bare_weights,
            "choose and norm by weights alone, not by what the heads contribute");
-  list.add("draws", draws, "draws of each random router, whose values are averaged; > 0");
+  list.add("draws", draws, "draws of each random router, whose values are averaged; 1 to 10000");
   list.group("Measurements");
   OptionField& presets = list.add("preset", preset, "entropy: lime-code or raw");
   presets.choices = {"lime-code", "raw"};
@@ -50,7 +50,10 @@ void CounterfactualAnalysisOptions::validate() const {
   if (site != "values" && site != "keys") {
     throw InvalidArgument("site: must be values or keys, got '{}'", site);
   }
-  if (draws < 1) throw InvalidArgument("draws: must be > 0, got {}", draws);
+  constexpr std::int64_t kMostDraws = 10000;
+  if (draws < 1 || draws > kMostDraws) {
+    throw InvalidArgument("draws: must be from 1 to {}, got {}", kMostDraws, draws);
+  }
   if (preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw) {
     throw InvalidArgument("preset: must be lime-code or raw for routed values, got {}",
                           enum_name(preset));

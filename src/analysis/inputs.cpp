@@ -13,6 +13,7 @@
 #include "core/sha256.h"
 #include "core/stop.h"
 #include "core/thread_pool.h"
+#include "core/threads.h"
 #include "store/capture_tools.h"
 
 namespace lime {
@@ -42,7 +43,7 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
     throw_if_stopped(stop);
   };
   // Beside this thread, which shows how far it has come.
-  auto hashing = std::async(std::launch::async, [&] {
+  const auto hash_all = [&] {
     ThreadPool(num_threads)
         .parallel_for(
             static_cast<std::int64_t>(files.size()),
@@ -51,7 +52,8 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
               hashes[index] = sha256_of_file(files[index], count);
             },
             stop);
-  });
+  };
+  auto hashing = start_thread([&] { return std::async(std::launch::async, hash_all); });
   const std::int64_t total = total_size(files);
   while (hashing.wait_for(kTick) != std::future_status::ready) {
     if (on_progress) on_progress({bytes_read, total, ""});

@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/errors.h"
 #include "core/memory.h"
 #include "core/options.h"
 #include "core/thread_pool.h"
+#include "core/threads.h"
 
 namespace lime {
 
 /// What every command takes: how to run, never what to compute.
 struct RunOptions {
-  /// Threads to compute with, >= 0; 0 takes all processors. Results do not depend on it.
+  /// Threads to compute with, in [0, kMaxThreads]; 0 takes all processors. Results do not depend on
+  /// it.
   int threads = 0;
   /// Seed of every random choice.
   std::uint64_t seed = 0;
@@ -25,14 +26,12 @@ struct RunOptions {
 
   void describe(OptionList& list) {
     list.group("Running");
-    list.add("threads", threads, "threads to compute with; 0 takes all processors");
+    list.add("threads", threads, "threads to compute with, up to 1024; 0 takes all processors");
     list.add("memory_limit", memory_limit,
              "memory to keep within, e.g. 2GB; what is free if not given");
     list.add("seed", seed, "seed of every random choice");
   }
-  void validate() const {
-    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
-  }
+  void validate() const { check_threads(threads); }
 };
 
 }  // namespace lime

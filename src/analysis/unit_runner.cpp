@@ -18,6 +18,7 @@
 
 #include "core/errors.h"
 #include "core/stop.h"
+#include "core/threads.h"
 
 namespace lime {
 namespace {
@@ -62,14 +63,12 @@ class Run {
     for (const Unit* unit : units) total_work_ += std::max<std::int64_t>(1, unit->work);
     end_ = units.size();
     workers_running_ = plan.workers;
-    for (int i = 0; i < plan.workers; ++i) threads_.emplace_back([this] { work(); });
+    start_threads(
+        threads_, plan.workers, [this](int) { work(); }, [this] { stop(); });
   }
 
   ~Run() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_from(0);
-    }
+    stop();
     for (std::thread& thread : threads_) thread.join();
   }
 
@@ -129,18 +128,24 @@ class Run {
 
   void work() {
     set_library_threads(1);
-    {
-      ThreadPool pool(plan_.threads_inside);
-      for (std::size_t index = take(); index < units_.size(); index = take()) {
-        measure(index, pool);
-        const std::lock_guard lock(mutex_);
-        bytes_in_use_ -= bytes_of(*units_[index], plan_.threads_inside);
-        room_.notify_all();
-      }
+    try {
+      measure_units();
+    } catch (...) {
+      fail(0, std::current_exception());  // no unit's fault: its threads cannot be started
     }
     const std::lock_guard lock(mutex_);
     --workers_running_;
     changed_.notify_all();
+  }
+
+  void measure_units() {
+    ThreadPool pool(plan_.threads_inside);
+    for (std::size_t index = take(); index < units_.size(); index = take()) {
+      measure(index, pool);
+      const std::lock_guard lock(mutex_);
+      bytes_in_use_ -= bytes_of(*units_[index], plan_.threads_inside);
+      room_.notify_all();
+    }
   }
 
   void measure(std::size_t index, ThreadPool& pool) {

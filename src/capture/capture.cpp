@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/capture.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -25,7 +24,7 @@
 #include "core/atomic_file.h"
 #include "core/errors.h"
 #include "core/output_lock.h"
-#include "core/thread_pool.h"
+#include "model/compute_type.h"
 #include "model/decoder.h"
 #include "model/pass_threads.h"
 #include "model/router_edit.h"
@@ -260,7 +259,7 @@ class LoadedModel {
 CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks,
                           std::stop_token stop, const CaptureTuning& tuning) {
   options.validate();
-  at::set_num_threads(options.threads > 0 ? options.threads : available_threads());
+  use_threads(options.threads);
   const CaptureLocks locks = claim_output(options);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});

@@ -119,7 +119,8 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   limits.batch_size = even(setup.batch_size);
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
   const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
-  limits.sequences = even(std::clamp(fitting, limits.batch_size, kMaxSequences));
+  limits.sequences =
+      even(std::clamp(fitting, limits.batch_size, std::max(limits.batch_size, kMaxSequences)));
   if (!setup.batch_is_given) limits.tokens = limits.batch_size * setup.input.longest();
   return limits;
 }

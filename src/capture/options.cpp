@@ -7,6 +7,7 @@
 #include "capture/sites.h"
 #include "core/errors.h"
 #include "core/thread_pool.h"
+#include "core/threads.h"
 
 namespace lime {
 
@@ -54,7 +55,8 @@ void CaptureOptions::describe(OptionList& list) {
       "job arrays say so themselves. 0/1: all of it");
   list.group("Run");
   list.add("batch_size", batch_size,
-           "sequences per forward pass; 8, or as many as make up 4096 tokens; auto: as many as the "
+           "sequences per forward pass, 1 to 65536; 8, or as many as make up 4096 tokens; auto: as "
+           "many as the "
            "device's memory takes");
   list.add(
       "device", device,
@@ -66,7 +68,7 @@ void CaptureOptions::describe(OptionList& list) {
            "most memory of the process, e.g. 8GB: takes a smaller batch where needed, and refuses "
            "what cannot fit");
   list.add("threads", threads,
-           "threads of the forward pass, and of --compress; 0: one per processor");
+           "threads of the forward pass, and of --compress, up to 1024; 0: one per processor");
   list.add("seed", seed, "stored with the capture; nothing in it is random so far");
   list.add("quiet", quiet, "print errors only");
 }
@@ -105,14 +107,19 @@ void CaptureOptions::validate() const {
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
   }
-  if (batch_size && !batch_size->is_automatic) at_least_one("batch_size", batch_size->sequences);
+  constexpr std::int64_t kLargestBatch = 65536;
+  if (batch_size && !batch_size->is_automatic &&
+      (batch_size->sequences < 1 || batch_size->sequences > kLargestBatch)) {
+    throw InvalidArgument("batch_size: must be from 1 to {}, got {}", kLargestBatch,
+                          batch_size->sequences);
+  }
   if (batch_size && batch_size->is_automatic && !share().is_whole()) {
     throw InvalidArgument(
         "batch_size: auto goes by the memory of one process, and processes that share a capture "
         "must choose alike; give a number");
   }
   at_least_one("max_per_class", max_per_class);
-  if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+  check_threads(threads);
   find_sites(chosen_sites());
   if (blimp_preset && pairs.empty()) {
     throw InvalidArgument("blimp_preset: is about --pairs; leave --blimp-preset out");

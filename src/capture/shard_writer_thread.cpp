@@ -10,6 +10,7 @@
 
 #include "core/errors.h"
 #include "core/matrix.h"
+#include "core/threads.h"
 
 namespace lime {
 namespace {
@@ -65,7 +66,9 @@ void RowBuffers::give_back(Buffer buffer) {
 }
 
 ShardWriterThread::ShardWriterThread(CaptureWriter& writer, std::size_t max_waiting_bytes)
-    : writer_(writer), queue_(max_waiting_bytes), thread_([this] { write(); }) {}
+    : writer_(writer),
+      queue_(max_waiting_bytes),
+      thread_(start_thread([this] { return std::thread([this] { write(); }); })) {}
 
 ShardWriterThread::~ShardWriterThread() {
   queue_.close_and_clear();

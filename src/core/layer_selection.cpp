@@ -23,12 +23,6 @@ std::optional<int> parse_layer(std::string_view text) {
   return layer;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 std::string range_to_string(int first, int last) {
   return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
@@ -37,11 +31,11 @@ std::string range_to_string(int first, int last) {
 
 LayerSelection LayerSelection::parse(std::string_view text, std::string_view where) {
   LayerSelection selection;
-  if (trimmed(text) == "all") return selection;
+  if (text == "all") return selection;
   std::string_view rest = text;
   while (true) {
     const std::size_t comma = rest.find(',');
-    const std::string_view item = trimmed(rest.substr(0, comma));
+    const std::string_view item = rest.substr(0, comma);
     const std::size_t dash = item.find('-');
     const auto first = parse_layer(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_layer(item.substr(dash + 1));

@@ -22,6 +22,7 @@
 #include "core/errors.h"
 #include "core/shell_word.h"
 #include "core/terminal.h"
+#include "core/threads.h"
 #include "core/version.h"
 
 namespace lime {
@@ -53,7 +54,7 @@ void watch_signals() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::thread([signals] {
+  const auto watch = [signals] {
     int received = 0;
     sigwait(&signals, &received);
     interrupt_source().request_stop();
@@ -64,7 +65,8 @@ void watch_signals() {
     }
     sigwait(&signals, &received);
     ::_exit(kExitInterrupted);
-  }).detach();
+  };
+  start_thread([&] { return std::thread(watch); }).detach();
 }
 
 /// Other libraries' texts may run on: LibTorch's end in a stack trace.
@@ -101,9 +103,9 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   std::string& command = command_storage();
   command = std::string(program);
   for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
-  watch_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
+    watch_signals();
     return run_and_flush(line, argc, argv);
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);

@@ -2,6 +2,7 @@
 #include "core/spin_pool.h"
 
 #include "core/errors.h"
+#include "core/threads.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -25,17 +26,24 @@ void pause() {
 #endif
 }
 
+/// Makes the workers of a pool return.
+void release(std::atomic<std::uint64_t>& state, std::atomic<bool>& stopping) {
+  stopping = true;
+  state.fetch_add(2 * kOneLoop);
+  state.notify_all();
+}
+
 }  // namespace
 
 SpinPool::SpinPool(int num_threads) {
   if (num_threads < 1) throw InvalidArgument("threads: must be >= 1, got {}", num_threads);
-  for (int i = 1; i < num_threads; ++i) workers_.emplace_back([this] { work(); });
+  check_threads(num_threads);
+  start_threads(
+      workers_, num_threads - 1, [this](int) { work(); }, [this] { release(state_, stopping_); });
 }
 
 SpinPool::~SpinPool() {
-  stopping_ = true;
-  state_.fetch_add(2 * kOneLoop);
-  state_.notify_all();
+  release(state_, stopping_);
   for (std::thread& worker : workers_) worker.join();
 }
 

@@ -20,7 +20,7 @@ namespace lime {
 /// it holds an item.
 class SpinPool {
  public:
-  /// @param num_threads  >= 1, the calling thread included.
+  /// @param num_threads  in [1, kMaxThreads], the calling thread included.
   explicit SpinPool(int num_threads);
   ~SpinPool();
   SpinPool(const SpinPool&) = delete;

@@ -8,17 +8,31 @@
 #include <exception>
 
 #include "core/errors.h"
+#include "core/threads.h"
 
 // Null in programs without OpenMP.
 extern "C" void omp_set_num_threads(int num_threads) __attribute__((weak));
 
 namespace lime {
+namespace {
+
+/// Makes the workers of a pool return.
+void release(std::mutex& mutex, bool& stopping, std::condition_variable& wake) {
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wake.notify_all();
+}
+
+}  // namespace
 
 int available_threads() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const bool is_known = sched_getaffinity(0, sizeof(set), &set) == 0;
+  const auto all = static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(is_known ? CPU_COUNT(&set) : all, 1, kMaxThreads);
 }
 
 void set_library_threads(int num_threads) {
@@ -38,19 +52,14 @@ struct ThreadPool::Job {
 };
 
 ThreadPool::ThreadPool(int num_threads) {
-  if (num_threads < 0) {
-    throw InvalidArgument("threads: must be >= 0 (0 takes all processors), got {}", num_threads);
-  }
+  check_threads(num_threads);
   const int total = num_threads == 0 ? available_threads() : num_threads;
-  for (int i = 1; i < total; ++i) workers_.emplace_back([this] { work(); });
+  start_threads(
+      workers_, total - 1, [this](int) { work(); }, [this] { release(mutex_, stopping_, wake_); });
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
+  release(mutex_, stopping_, wake_);
   for (std::thread& worker : workers_) worker.join();
 }
 

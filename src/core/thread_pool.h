@@ -26,7 +26,7 @@ void set_library_threads(int num_threads);
 /// which gives the same bits for any number of threads.
 class ThreadPool {
  public:
-  /// @param num_threads  >= 1, the calling thread included; 0 means available_threads().
+  /// @param num_threads  in [0, kMaxThreads], this thread included; 0: available_threads().
   explicit ThreadPool(int num_threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -101,10 +101,9 @@ void check_computes(ComputeType type, c10::Device device) {
 }
 
 void use_threads(int num_threads) {
-  if (num_threads < 0) {
-    throw InvalidArgument("threads: must be >= 0, got {}; 0 takes all processors", num_threads);
-  }
-  at::set_num_threads(num_threads == 0 ? available_threads() : num_threads);
+  // Started on trial: OpenMP ends the process where it cannot start a thread.
+  const int usable = ThreadPool(num_threads).num_threads();
+  at::set_num_threads(usable);
 }
 
 }  // namespace lime

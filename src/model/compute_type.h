@@ -56,7 +56,8 @@ void check_computes(ComputeType type, c10::Device device);
 
 /// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
 /// is half the CPUs on some machines.
-/// @param num_threads  >= 1, or 0 for all CPUs that this process may run on.
+/// @param num_threads  in [1, kMaxThreads], or 0 for all CPUs that this process may run on.
+/// @throws IoError  if the system does not start that many.
 void use_threads(int num_threads);
 
 }  // namespace lime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/thread_pool.h"
+#include "core/threads.h"
 
 namespace lime {
 namespace {
@@ -49,12 +50,12 @@ std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint
 class PassThreads::Crew {
  public:
   explicit Crew(int num_threads) {
-    for (int i = 1; i < num_threads; ++i) threads_.emplace_back([this, i] { serve(i); });
+    start_threads(
+        threads_, num_threads - 1, [this](int i) { serve(i + 1); }, [this] { release(); });
   }
 
   ~Crew() {
-    ending_ = true;
-    announce();
+    release();
     for (std::thread& thread : threads_) thread.join();
   }
 
@@ -83,6 +84,11 @@ class PassThreads::Crew {
 
  private:
   static constexpr std::uint32_t kClosed = std::uint32_t{1} << 31;
+
+  void release() {
+    ending_ = true;
+    announce();
+  }
 
   void announce() {
     announced_.fetch_add(1, std::memory_order_release);
@@ -135,8 +141,11 @@ class PassThreads::Crew {
 
 PassThreads::PassThreads() {
   const int num_threads = at::get_num_threads();
-  if (num_threads < 2 || current_threads != nullptr || !crew_mutex().try_lock()) return;
+  if (num_threads < 2 || current_threads != nullptr) return;
+  std::unique_lock lock(crew_mutex(), std::try_to_lock);
+  if (!lock.owns_lock()) return;
   crew_ = std::make_unique<Crew>(num_threads);
+  lock.release();  // until the destructor
   set_library_threads(1);
   current_threads = this;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/thread_pool.h"
+#include "core/threads.h"
 #include "model/forward_pass.h"
 #include "model/pass_threads.h"
 
@@ -27,9 +28,9 @@ Pipeline::Pipeline(const Decoder& decoder, const ForwardOptions& options,
   for (std::size_t i = 0; i < last_stage_; ++i) {
     handovers_.push_back(std::make_unique<Handover>(1));
   }
-  for (std::size_t stage = 0; stage < count; ++stage) {
-    threads_.emplace_back([this, stage] { serve(stage); });
-  }
+  start_threads(
+      threads_, static_cast<int>(count),
+      [this](int stage) { serve(static_cast<std::size_t>(stage)); }, [this] { give_up(); });
 }
 
 Pipeline::~Pipeline() {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/threads.h"
+
 namespace lime {
 namespace {
 
@@ -12,17 +14,22 @@ constexpr std::size_t kChunksPerThread = 2;
 }  // namespace
 
 ChunkQueue::ChunkQueue(int num_threads) {
-  for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { work(); });
+  start_threads(
+      threads_, num_threads, [this](int) { work(); }, [this] { release(); });
 }
 
 ChunkQueue::~ChunkQueue() {
+  release();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ChunkQueue::release() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
     tasks_.clear();
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void ChunkQueue::push(std::vector<std::byte> values, std::size_t value_bytes, Write write) {

@@ -27,6 +27,7 @@ class ChunkQueue {
   using Write = std::function<void(const StoredChunk&)>;
 
   /// @param num_threads  >= 1, in addition to the calling one.
+  /// @throws IoError  if one cannot be started.
   explicit ChunkQueue(int num_threads);
   /// Drops the remaining chunks.
   ~ChunkQueue();
@@ -50,6 +51,7 @@ class ChunkQueue {
 
   void write_oldest();
   void work();
+  void release();
 
   std::deque<Waiting> waiting_;  // in the order of submission
   std::mutex mutex_;

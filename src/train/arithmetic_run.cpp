@@ -113,17 +113,17 @@ Json describe_run(const ArithmeticData& data, const Samples& samples, const Trai
 
 void ArithmeticData::describe(OptionList& list) {
   task.describe(list);
-  list.add("train_samples", train_samples, "training expressions per number of operands, >= 1");
-  list.add("test_samples", test_samples, "held-out expressions per number of operands, >= 1");
+  list.add("train_samples", train_samples,
+           "training expressions per number of operands, 1 to 1000000");
+  list.add("test_samples", test_samples,
+           "held-out expressions per number of operands, 1 to 1000000");
   list.add("loss_on", loss_on, "tokens that are learnt: the solution, or the expression too");
 }
 
 void ArithmeticData::validate() const {
   task.validate();
-  if (train_samples < 1) {
-    throw InvalidArgument("train_samples: must be >= 1, got {}", train_samples);
-  }
-  if (test_samples < 1) throw InvalidArgument("test_samples: must be >= 1, got {}", test_samples);
+  check_drawn_samples("train_samples", train_samples);
+  check_drawn_samples("test_samples", test_samples);
 }
 
 TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,

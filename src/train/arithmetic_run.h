@@ -31,9 +31,10 @@ struct EnumNames<LossOn> {
 /// The expressions of a run on the Arithmetic Expression Task, generated or read from files.
 struct ArithmeticData {
   ArithmeticTaskOptions task;
-  /// Distinct training expressions per number of operands, >= 1; default: the paper's number.
+  /// Distinct training expressions per number of operands, in [1, kMostDrawnSamples]; default: the
+  /// paper's number.
   std::int64_t train_samples = 50000;
-  /// Distinct held-out expressions per number of operands, >= 1.
+  /// Distinct held-out expressions per number of operands, in the same range.
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;
   /// Text files for read_expressions(); not among the fields of describe().

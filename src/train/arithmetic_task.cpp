@@ -2,6 +2,8 @@
 #include "train/arithmetic_task.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <unordered_set>
 
 #include "core/errors.h"
@@ -145,9 +147,55 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
   }
 }
 
+/// An upper bound of the number of expressions, or `wanted` if there are more ways to build them.
+///
+///   ways(1, value) = 1,  ways(n, value) = sum over operations, pairs (a, b) of operands that give
+///   the value, and k from 1 to n - 1 of ways(k, a) ways(n - k, b)
+///
+/// Several ways may give one text. The hash of split_of() gives each split its share of the texts,
+/// within five standard deviations of the binomial distribution.
+std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit split,
+                                                   std::int64_t wanted) const {
+  constexpr double kShareOfTests = 1.0 / static_cast<double>(kTestShare);
+  const double share = split == TaskSplit::kTest ? kShareOfTests : 1.0 - kShareOfTests;
+  const std::size_t num_values = operations_.size();
+  std::vector<std::vector<double>> ways = {{}, std::vector<double>(num_values, 1.0)};
+  double most = 0.0;
+  while (std::ssize(ways) <= num_operands) {
+    const std::size_t operands = ways.size();
+    std::vector<double> of_value(num_values, 0.0);
+    for (std::size_t value = 0; value < num_values; ++value) {
+      for (const ArithmeticOperation operation : operations_[value]) {
+        for (const Split& pair : splits_[static_cast<std::size_t>(operation)][value]) {
+          const auto left = static_cast<std::size_t>(pair.left - options_.min_value);
+          const auto right = static_cast<std::size_t>(pair.right - options_.min_value);
+          for (std::size_t k = 1; k < operands; ++k) {
+            of_value[value] += ways[k][left] * ways[operands - k][right];
+          }
+        }
+      }
+    }
+    const double all = std::accumulate(of_value.begin(), of_value.end(), 0.0);
+    most = all * share + 5.0 * std::sqrt(all * share * (1.0 - share));
+    // Longer expressions are more: every value has a sum.
+    if (most >= static_cast<double>(wanted)) return wanted;
+    ways.push_back(std::move(of_value));
+  }
+  return static_cast<std::int64_t>(most);
+}
+
 std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
     int num_operands, TaskSplit split, std::int64_t count,
     std::span<const ArithmeticExpression> excluded, std::stop_token stop) const {
+  const auto refuse = [&](const char* there_are, std::int64_t number) {
+    throw InvalidArgument(
+        "arithmetic task: {} different expressions of {} operands are needed for {}, there are {} "
+        "{} from {} to {}; ask for fewer or widen the range",
+        count, num_operands, split == TaskSplit::kTest ? "tests" : "training", there_are, number,
+        options_.min_value, options_.max_value);
+  };
+  const std::int64_t most = most_expressions(num_operands, split, count);
+  if (most < count) refuse("at most", most);
   std::vector<ArithmeticExpression> expressions;
   std::unordered_set<std::string> seen;
   for (const ArithmeticExpression& expression : excluded) seen.insert(expression.text());
@@ -159,10 +207,7 @@ std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
       expressions.push_back(std::move(expression));
       draws_in_a_row = 0;
     } else if (++draws_in_a_row == kMaxDrawsInARow) {
-      throw InvalidArgument(
-          "arithmetic task: {} different expressions of {} operands are needed, found {} from {} "
-          "to {}; ask for fewer or widen the range",
-          count, num_operands, expressions.size(), options_.min_value, options_.max_value);
+      refuse("about", std::ssize(expressions));
     }
   }
   return expressions;

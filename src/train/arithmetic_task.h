@@ -49,7 +49,7 @@ class ArithmeticGenerator {
   ArithmeticExpression draw(int num_operands, TaskSplit split, std::int64_t index) const;
 
   /// Returns `count` distinct expressions, the first ones of draw() that are not in `excluded`.
-  /// @throws InvalidArgument  if the range has too few of them.
+  /// @throws InvalidArgument  if the range has too few of them; gives the largest possible number.
   /// @throws Interrupted      if `stop` was requested.
   std::vector<ArithmeticExpression> draw_distinct(
       int num_operands, TaskSplit split, std::int64_t count,
@@ -61,6 +61,7 @@ class ArithmeticGenerator {
     int right;
   };
 
+  std::int64_t most_expressions(int num_operands, TaskSplit split, std::int64_t wanted) const;
   ArithmeticExpression expand(int num_operands, int value, Random& random) const;
   std::vector<Split> splits_of(ArithmeticOperation operation, int value) const;
 

@@ -188,17 +188,14 @@ Json answer_questions(const Decoder& decoder, std::span<const ProsQaProblem> pro
 void ProsQaData::describe(OptionList& list) {
   list.group("ProsQA (--task prosqa)");
   list.add("train_problems", train_problems,
-           "problems drawn for training without --train-file, >= 1");
-  list.add("test_problems", test_problems, "problems drawn for the test without --test-file, >= 1");
+           "problems drawn for training without --train-file, 1 to 1000000");
+  list.add("test_problems", test_problems,
+           "problems drawn for the test without --test-file, 1 to 1000000");
 }
 
 void ProsQaData::validate() const {
-  if (train_problems < 1) {
-    throw InvalidArgument("train_problems: must be >= 1, got {}", train_problems);
-  }
-  if (test_problems < 1) {
-    throw InvalidArgument("test_problems: must be >= 1, got {}", test_problems);
-  }
+  check_drawn_samples("train_problems", train_problems);
+  check_drawn_samples("test_problems", test_problems);
 }
 
 TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& setup,

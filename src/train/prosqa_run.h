@@ -14,11 +14,11 @@ namespace lime {
 
 /// The questions of a run on ProsQA.
 struct ProsQaData {
-  /// Problems generated for training if no file is given, >= 1; default: the size of the published
-  /// training file.
+  /// Problems generated for training if no file is given, in [1, kMostDrawnSamples]; default: the
+  /// size of the published training file.
   std::int64_t train_problems = 17886;
-  /// Problems generated for the test if no file is given, >= 1; default: the size of the published
-  /// file.
+  /// Problems generated for the test if no file is given, in the same range; default: the size of
+  /// the published file.
   std::int64_t test_problems = 500;
   /// Files in the dataset's format, see read_prosqa(); not among the fields of describe().
   TaskFiles files = {};

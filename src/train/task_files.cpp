@@ -8,6 +8,11 @@
 
 namespace lime {
 
+void check_drawn_samples(const char* option, std::int64_t count) {
+  if (count >= 1 && count <= kMostDrawnSamples) return;
+  throw InvalidArgument("{}: must be from 1 to {}, got {}", option, kMostDrawnSamples, count);
+}
+
 void TaskFiles::describe(OptionList& list) {
   list.group("Samples from files (--task aet or prosqa)");
   list.add("train_file", train_file,

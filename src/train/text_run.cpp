@@ -2,6 +2,7 @@
 #include "train/text_run.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/errors.h"
 #include "train/packed_batches.h"
@@ -84,9 +85,10 @@ void TextData::validate() const {
         "be given, got {}",
         vocab_size ? "both" : "neither");
   }
-  if (vocab_size.value_or(1000) < 300) {
-    throw InvalidArgument("vocab_size: must be at least 300, as 256 pieces are bytes, got {}",
-                          *vocab_size);
+  constexpr std::int64_t kMostPieces = std::numeric_limits<std::int32_t>::max();
+  if (vocab_size && (*vocab_size < 300 || *vocab_size > kMostPieces)) {
+    throw InvalidArgument("vocab_size: must be from 300, as 256 pieces are bytes, to {}, got {}",
+                          kMostPieces, *vocab_size);
   }
   if (sequence_length < 1) {
     throw InvalidArgument("sequence_length: must be >= 1, got {}", sequence_length);

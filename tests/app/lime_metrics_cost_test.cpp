@@ -215,7 +215,7 @@ TEST_F(CostCommandTest, RefusesWhatIsNoConfig) {
             "lime-metrics: 'a.json': cost: num_attention_heads must be a multiple of "
             "num_key_value_heads, got 32 and 5\n");
   EXPECT_THAT(refusal("cost a.json --sequence-length 0", 2),
-              HasSubstr("sequence_length: must be >= 1, got 0"));
+              HasSubstr("sequence_length: must be from 1 to 2147483647, got 0"));
   EXPECT_THAT(refusal("cost a.json a.json", 2), HasSubstr("configs: each must be named once"));
   EXPECT_THAT(refusal("cost a.json --decoder gpt", 2),
               HasSubstr("expected one of llama, lime, denseformer"));

@@ -361,7 +361,8 @@ TEST_F(CounterfactualCommandTest, RefusesRoutersAndNumbersThatDoNotExist) {
             "counterfactual --help\n");
   EXPECT_EQ(refusal("counterfactual lime.h5 --router cut-3", 1),
             "lime-metrics: router: cut-3 must name a layer from 0 to 2\n");
-  EXPECT_THAT(refusal("counterfactual lime.h5 --draws 0", 2), HasSubstr("draws: must be > 0"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --draws 0", 2),
+              HasSubstr("draws: must be from 1 to 10000, got 0"));
   EXPECT_THAT(refusal("counterfactual lime.h5 --preset seq-vcr", 2),
               HasSubstr("preset: must be lime-code or raw"));
   EXPECT_THAT(refusal("counterfactual lime.h5 --folds 1", 2), HasSubstr("folds: must be >= 2"));

@@ -22,7 +22,7 @@ TEST(LayerSelectionTest, TakesAllLayersByDefault) {
 }
 
 TEST(LayerSelectionTest, TakesListsAndRangesInAscendingOrderOnce) {
-  const LayerSelection selection = LayerSelection::parse("5, 0,3-5");
+  const LayerSelection selection = LayerSelection::parse("5,0,3-5");
   EXPECT_THAT(selection.choose_from({0, 1, 2, 3, 4, 5, 6}, "x"), ElementsAre(0, 3, 4, 5));
   EXPECT_FALSE(selection.contains(1));
 }
@@ -34,8 +34,8 @@ TEST(LayerSelectionTest, WritesWhatItReads) {
 }
 
 TEST(LayerSelectionTest, RefusesWhatIsNoList) {
-  for (const char* text :
-       {"", "a", "-1", "1-", "1,,2", "1;2", "0x1", "all,1", "99999999999", "1.5"}) {
+  for (const char* text : {"", "a", "-1", "1-", "1,,2", "1;2", "0x1", "all,1", "99999999999", "1.5",
+                           " 5", "5 ", "0, 3", " all"}) {
     EXPECT_EQ(selection_refusal(text),
               fmt::format("layers: expected all or a list as 0,3,8-15, got '{}'", text));
   }

@@ -262,7 +262,7 @@ TEST(DecoderErrorsTest, UnknownParametersAndDevicesAreNamed) {
       [] { parse_device("cuda:99"); },
       ThrowsMessage<InvalidArgument>(HasSubstr("device: 'cuda:99' is not there, LibTorch")));
   EXPECT_THAT([] { use_threads(-1); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("threads: must be >= 0, got -1")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("threads: must be from 0 to 1024")));
 }
 
 TEST(DecoderErrorsTest, ATypeThatLibTorchDoesNotComputeInIsToldAtOnce) {

@@ -208,10 +208,34 @@ TEST(ArithmeticGeneratorTest, SaysWhenTheRangeHasTooFewExpressions) {
   ArithmeticTaskOptions options;
   options.max_value = 10;
   const ArithmeticGenerator generator(options, 0);
-  EXPECT_THAT([&] { generator.draw_distinct(2, TaskSplit::kTraining, 5000); },
-              ThrowsMessage<InvalidArgument>(::testing::MatchesRegex(
-                  "arithmetic task: 5000 different expressions of 2 operands are needed, found "
-                  "[0-9]+ from 0 to 10; ask for fewer or widen the range")));
+  const auto refuses = [&](int operands, TaskSplit split, std::int64_t count, const char* message) {
+    EXPECT_THAT([&] { generator.draw_distinct(operands, split, count); },
+                ThrowsMessage<InvalidArgument>(::testing::MatchesRegex(message)));
+  };
+  // No expression needs to be drawn for this.
+  refuses(
+      2, TaskSplit::kTraining, 5000,
+      "arithmetic task: 5000 different expressions of 2 operands are needed for training, there "
+      "are at most 204 from 0 to 10; ask for fewer or widen the range");
+  refuses(4, TaskSplit::kTest, std::int64_t{1} << 40,
+          "arithmetic task: [0-9]+ different expressions of 4 operands are needed for tests, there "
+          "are at most [0-9]+ from 0 to 10; ask for fewer or widen the range");
+  refuses(2, TaskSplit::kTraining, 200,
+          "arithmetic task: 200 different expressions of 2 operands are needed for training, there "
+          "are about 18[0-9] from 0 to 10; ask for fewer or widen the range");
+}
+
+TEST(ArithmeticGeneratorTest, NeverHasMoreExpressionsThanItSaysAtMost) {
+  // So many draws find nearly all of them.
+  ArithmeticTaskOptions options;
+  options.max_value = 10;
+  const ArithmeticGenerator generator(options, 0);
+  std::set<std::string> drawn;
+  for (std::int64_t index = 0; index < 20000; ++index) {
+    drawn.insert(generator.draw(2, TaskSplit::kTraining, index).text());
+  }
+  EXPECT_LE(drawn.size(), 204U);
+  EXPECT_GE(drawn.size(), 180U);
 }
 
 TEST(ArithmeticTaskOptionsTest, NamesTheFirstFieldOutOfRange) {

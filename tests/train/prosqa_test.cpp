@@ -289,7 +289,7 @@ TEST_F(ProsQaRunTest, RefusesWhatCannotBe) {
       ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least")));
   data_.train_problems = 0;
   EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
-              ThrowsMessage<InvalidArgument>("train_problems: must be >= 1, got 0"));
+              ThrowsMessage<InvalidArgument>("train_problems: must be from 1 to 1000000, got 0"));
   data_.train_problems = 4;
   data_.files.test_file = folder_ / "none.json";
   EXPECT_THROW(train_on_prosqa(data_, setup(folder_ / "model")), IoError);

@@ -189,7 +189,7 @@ TEST_F(TextRunTest, BadInputIsNamed) {
   data_.vocab_size.reset();
   expect_refused("tokenizer: exactly one of a folder (--tokenizer DIR) and a size");
   data_.vocab_size = 299;
-  expect_refused("vocab_size: must be at least 300, as 256 pieces are bytes, got 299");
+  expect_refused("vocab_size: must be from 300, as 256 pieces are bytes, to 2147483647, got 299");
   data_.vocab_size = 5000;
   expect_refused(
       "vocab_size: 5000 pieces must be found in the text, got 'Vocabulary size too high (5000). "

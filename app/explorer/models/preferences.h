@@ -7,6 +7,7 @@
 
 #include "core/errors.h"
 #include "core/options.h"
+#include "core/threads.h"
 
 namespace lime::explorer {
 
@@ -51,7 +52,7 @@ struct Preferences {
     if (layer_base != 0 && layer_base != 1) {
       throw InvalidArgument("layer_base: must be 0 or 1, got {}", layer_base);
     }
-    if (threads < 0) throw InvalidArgument("threads: must be >= 0, got {}", threads);
+    check_threads(threads);
   }
 };
 

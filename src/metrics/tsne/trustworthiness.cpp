@@ -99,7 +99,7 @@ double penalty(const DistanceRows& distances, std::int64_t lane, std::int64_t qu
 }  // namespace
 
 void TrustworthinessOptions::validate(Eigen::Index num_points) const {
-  if (num_neighbors < 1 || 2 * num_neighbors >= num_points) {
+  if (num_neighbors < 1 || num_neighbors > (num_points - 1) / 2) {
     throw InvalidArgument(
         "trustworthiness: neighbours must be in [1, num_points / 2) for {} points, got {}",
         num_points, num_neighbors);

@@ -32,7 +32,7 @@ void FigureOptions::describe(OptionList& list) {
   list.add("y_limits", y_limits, "smallest and largest y");
   list.add("log_x", log_x, "logarithmic x axis");
   list.add("log_y", log_y, "logarithmic y axis");
-  list.add("columns", columns, "panels side by side; 0 chooses");
+  list.add("columns", columns, "panels side by side, up to 100; 0 chooses");
   list.add("mixed_texts", mixed_texts, "draw results of different texts in one figure");
 }
 
@@ -40,7 +40,10 @@ void FigureOptions::validate() const {
   if (layer_base != 0 && layer_base != 1) {
     throw InvalidArgument("layer_base: must be 0 or 1, got {}", layer_base);
   }
-  if (columns < 0) throw InvalidArgument("columns: must be >= 0, got {}", columns);
+  constexpr int kMostColumns = 100;
+  if (columns < 0 || columns > kMostColumns) {
+    throw InvalidArgument("columns: must be from 0 to {}, got {}", kMostColumns, columns);
+  }
   check_limits(x_limits, "x_limits");
   check_limits(y_limits, "y_limits");
 }

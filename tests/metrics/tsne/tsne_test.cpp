@@ -267,8 +267,10 @@ TEST(TrustworthinessTest, IsOneForADrawingOfPlanePoints) {
   EXPECT_GT(trustworthiness(plane.cast<float>(), plane, {}, pool), 0.9999);
   EXPECT_NEAR(trustworthiness(plane.cast<float>(), testing::random_matrix(120, 2, 14), {}, pool),
               0.5, 0.1);
-  EXPECT_THROW(trustworthiness(plane.cast<float>(), plane, {.num_neighbors = 60}, pool),
-               InvalidArgument);
+  for (const std::int64_t neighbors : {std::int64_t{0}, std::int64_t{60}, INT64_MAX}) {
+    EXPECT_THROW(trustworthiness(plane.cast<float>(), plane, {.num_neighbors = neighbors}, pool),
+                 InvalidArgument);
+  }
 }
 
 }  // namespace
