@@ -39,6 +39,7 @@ constexpr std::array<std::pair<std::string_view, double>, 13> kUnits = {{
 
 /// "GiB" and "gi" are the same unit, "GB" is another.
 std::optional<double> unit_of(std::string_view text) {
+  if (text.ends_with(' ')) return std::nullopt;
   while (text.starts_with(' ')) text.remove_prefix(1);
   std::string unit;
   for (const char letter : text) {

@@ -6,11 +6,14 @@
 #include <c10/util/Exception.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/errors.h"
 #include "core/thread_pool.h"
+#include "core/threads.h"
 
 namespace lime {
 
@@ -101,9 +104,13 @@ void check_computes(ComputeType type, c10::Device device) {
 }
 
 void use_threads(int num_threads) {
-  // Started on trial: OpenMP ends the process where it cannot start a thread.
-  const int usable = ThreadPool(num_threads).num_threads();
-  at::set_num_threads(usable);
+  check_threads(num_threads);
+  const int wanted = num_threads == 0 ? available_threads() : num_threads;
+  // On trial: OpenMP ends the process where it cannot start a thread, and LibTorch waits for it
+  // forever. It makes a pool of the wanted threads beside one of a thread per CPU.
+  const auto num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+  ThreadPool{std::min(kMaxThreads, wanted + std::max(0, num_cpus - 1))};
+  at::set_num_threads(wanted);
 }
 
 }  // namespace lime

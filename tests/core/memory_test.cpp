@@ -28,7 +28,8 @@ TEST(ByteSizeTest, WritesWhatItReads) {
 }
 
 TEST(ByteSizeTest, RefusesOtherTexts) {
-  for (const std::string text : {"", "GB", "0", "-1GB", "2 GBs", "2XB", "1e30TB", "nan", "inf"}) {
+  for (const std::string text :
+       {"", "GB", "0", "-1GB", "2 GBs", "2XB", "1e30TB", "nan", "inf", " 1", "1 ", "2GB "}) {
     EXPECT_THROW(ByteSize::parse(text), InvalidArgument) << text;
   }
   try {

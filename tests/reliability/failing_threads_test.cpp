@@ -25,7 +25,7 @@ class FailingThreadsTest : public testing::ReliabilityTest {
       ASSERT_LT(most, 40) << command;
       const ProgramRun starved =
           run(fmt::format("rm -rf ../out; mkdir ../out; LD_PRELOAD='{}' LIME_MOST_THREADS={} "
-                          "OPENBLAS_NUM_THREADS=1 timeout 60 {}",
+                          "OPENBLAS_NUM_THREADS=1 timeout -k 5 60 {}",
                           LIME_FAILING_THREADS, most, command),
               "in");
       if (starved.status == 0) break;
