@@ -39,7 +39,7 @@ struct ThreadPool::Job {
 
 ThreadPool::ThreadPool(int num_threads) {
   if (num_threads < 0) {
-    throw InvalidArgument("threads: must be >= 0 (0 takes all processors), got {}", num_threads);
+    throw InvalidArgument("threads: must be >= 0 (0 uses all CPUs), got {}", num_threads);
   }
   const int total = num_threads == 0 ? available_threads() : num_threads;
   for (int i = 1; i < total; ++i) workers_.emplace_back([this] { work(); });

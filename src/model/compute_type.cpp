@@ -40,7 +40,7 @@ c10::Device parse_device(const std::string& name, int neighbour) {
     index = OptionCodec<int>::parse(name.substr(5), "device: the number of the GPU");
   }
   if (index < 0 || index >= num_gpus) {
-    throw InvalidArgument("device: '{}' is not there, LibTorch sees {} GPUs; use cpu", name,
+    throw InvalidArgument("device: '{}' does not exist, LibTorch detects {} GPUs; use cpu", name,
                           num_gpus);
   }
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
@@ -56,16 +56,15 @@ std::vector<c10::Device> parse_devices(const std::string& names, int neighbour) 
   for (const std::string& name : parts) {
     if (name != "cpu" && !name.starts_with("cuda:")) {
       throw InvalidArgument(
-          "device: each of several must be cuda:N, or each of them cpu, got '{}' in '{}'", name,
-          names);
+          "device: several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name, names);
     }
     if ((name == "cpu") != (parts.front() == "cpu")) {
-      throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+      throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
                             names);
     }
     if (name != "cpu" && !gpus.insert(name).second) {
-      throw InvalidArgument("device: each GPU takes one part of the layers, got '{}' twice in '{}'",
-                            name, names);
+      throw InvalidArgument("device: each GPU must be listed once, got '{}' twice in '{}'", name,
+                            names);
     }
   }
   std::vector<c10::Device> devices;
@@ -80,10 +79,10 @@ std::string devices_text(const std::vector<c10::Device>& devices) {
 }
 
 void check_devices(const std::vector<c10::Device>& devices) {
-  if (devices.empty()) throw InvalidArgument("device: there must be at least one, got none");
+  if (devices.empty()) throw InvalidArgument("device: at least one is required, got none");
   for (const c10::Device device : devices) {
     if (device.type() == devices.front().type()) continue;
-    throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+    throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
                           devices_text(devices));
   }
 }
@@ -94,7 +93,7 @@ void check_computes(ComputeType type, c10::Device device) {
     at::mm(one, one);
   } catch (const c10::Error&) {
     throw InvalidArgument(
-        "dtype: LibTorch {} does not compute in {} on '{}'; choose float32 or bfloat16, or another "
+        "dtype: LibTorch {} does not support {} on '{}'; use float32 or bfloat16, or another "
         "--device",
         TORCH_VERSION, enum_name(type), device.str());
   }
@@ -102,7 +101,7 @@ void check_computes(ComputeType type, c10::Device device) {
 
 void use_threads(int num_threads) {
   if (num_threads < 0) {
-    throw InvalidArgument("threads: must be >= 0, got {}; 0 takes all processors", num_threads);
+    throw InvalidArgument("threads: must be >= 0, got {}; 0 uses all CPUs", num_threads);
   }
   at::set_num_threads(num_threads == 0 ? available_threads() : num_threads);
 }
