@@ -60,8 +60,7 @@ int main(int, char** argv) {
                  program.c_str(), std::strerror(errno));
     return 1;
   }
-  std::fprintf(stderr, "%s: '%s': must hold the program for %s; install the package again\n",
-               self.filename().c_str(), home.c_str(),
-               wanted == nullptr ? "this processor" : wanted);
+  std::fprintf(stderr, "%s: '%s': must contain the program for %s; reinstall the package\n",
+               self.filename().c_str(), home.c_str(), wanted == nullptr ? "this CPU" : wanted);
   return 1;
 }

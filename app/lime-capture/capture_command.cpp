@@ -38,15 +38,15 @@ const char* unit_of_input(const CaptureOptions& options) {
 void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
   fmt::print("Input     {} sequences, {} tokens", outlook.num_sequences, outlook.num_tokens);
   if (outlook.dropped_tokens > 0) {
-    fmt::print("; the last {} tokens are too few for one more", outlook.dropped_tokens);
+    fmt::print("; the last {} tokens are dropped, too few for a sequence", outlook.dropped_tokens);
   }
   if (options.packing == Packing::kLimeCode) {
-    fmt::print("; {} put before and an end-of-sequence token behind each document (--packing {})\n",
+    fmt::print("; {} before and an end-of-sequence token after each document (--packing {})\n",
                quoted(outlook.prepended), enum_name(options.packing));
   } else if (outlook.prepended.empty()) {
-    fmt::print("; nothing put before them (--bos {})\n", enum_name(options.bos));
+    fmt::print("; nothing prepended (--bos {})\n", enum_name(options.bos));
   } else {
-    fmt::print("; {} put before each {} (--bos {})\n", quoted(outlook.prepended),
+    fmt::print("; {} prepended to each {} (--bos {})\n", quoted(outlook.prepended),
                unit_of_input(options), enum_name(options.bos));
   }
   fmt::print("First ids {}\n", first_ids(outlook));
@@ -66,7 +66,7 @@ void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
              human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store),
              options.compress == Compression::kNone ? "" : " before compression");
   if (outlook.free_bytes >= 0) {
-    fmt::print("; {} free on the disk", human_bytes(static_cast<double>(outlook.free_bytes)));
+    fmt::print("; {} of free disk space", human_bytes(static_cast<double>(outlook.free_bytes)));
   }
   fmt::print("\n");
   for (const auto& entry : outlook.classes) {
@@ -89,8 +89,8 @@ void print_stages(const CaptureOutlook& outlook) {
 void print_run(const CaptureOutlook& outlook) {
   print_stages(outlook);
   fmt::print(
-      "Run       {} sequences per pass, stops after layer {}, {} of {} shards to do, up to about "
-      "{} of memory\n",
+      "Run       {} sequences per pass, stops after layer {}, {} of {} shards left, up to about {} "
+      "of memory\n",
       outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards,
       human_bytes(static_cast<double>(outlook.memory_bytes)));
   flush_output();
@@ -101,18 +101,19 @@ void warn_of_full_disk(const CaptureOptions& options, const CaptureOutlook& outl
   const double left =
       static_cast<double>(outlook.bytes) * outlook.num_shards_left / outlook.num_shards;
   if (left <= static_cast<double>(outlook.free_bytes)) return;
-  const std::vector<std::string> warning = {fmt::format(
-      "needs {} {} more, but {} are free; fewer --layers, --only, or --store float16 need less",
-      options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
-      human_bytes(static_cast<double>(outlook.free_bytes)))};
+  const std::vector<std::string> warning = {
+      fmt::format("needs {} {} more, but {} are free; use fewer --layers, --only, or --store "
+                  "float16 to need less",
+                  options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
+                  human_bytes(static_cast<double>(outlook.free_bytes)))};
   print_warnings(warning);
 }
 
 std::string bottleneck(const CaptureResult& result) {
   const double share = result.compute_waited_seconds / result.seconds;
   if (share > 0.05)
-    return fmt::format("the disk held the model back {:.0f} % of the time", 100.0 * share);
-  return fmt::format("the model was the slower side, the disk idle {:.0f} % of the time",
+    return fmt::format("limited by the disk, model idle {:.0f} % of the time", 100.0 * share);
+  return fmt::format("limited by the model, disk idle {:.0f} % of the time",
                      100.0 * result.writer_waited_seconds / result.seconds);
 }
 
@@ -128,7 +129,7 @@ void print_result(const CaptureOptions& options, const CaptureResult& result) {
   if (result.complete) {
     fmt::print("Wrote     {}\n", options.output.string());
   } else {
-    fmt::print("Shards of other processes are missing; the one that ends last writes {}\n",
+    fmt::print("Shards of other processes are missing; the process that finishes last writes {}\n",
                options.output.string());
   }
 }
@@ -145,7 +146,7 @@ bool join_processes(CaptureOptions& options, CaptureTuning& tuning) {
   if (!launched) return is_first;
   options.shard = launched->share;
   if (options.quiet) return is_first;
-  fmt::print("Share     {} of {} processes, from 0, by {}; --shard 0/1 captures all\n",
+  fmt::print("Share     {} of {} processes, from 0, detected from {}; --shard 0/1 captures all\n",
              launched->share.index, launched->share.count, launched->source);
   return is_first;
 }

@@ -52,7 +52,7 @@ void print_activations(const CaptureSummary& summary) {
     dims[info.site] = info.dim;
   }
   for (const std::string& site : sites) {
-    print_fact(site, fmt::format("layers {}, {} numbers per row", layers_to_string(layers[site]),
+    print_fact(site, fmt::format("layers {}, {} values per row", layers_to_string(layers[site]),
                                  dims[site]));
   }
 }
@@ -93,7 +93,7 @@ bool is_set(const Json& json, const char* key) {
 void refuse_unfinished(const std::filesystem::path& capture) {
   const std::string begun = unfinished_run(capture);
   if (begun.empty()) return;
-  throw IoError("'{}': there is no such file yet; {}", capture.string(), begun);
+  throw IoError("'{}': does not exist yet; {}", capture.string(), begun);
 }
 
 int info(const FileCommand& command) {
@@ -101,7 +101,7 @@ int info(const FileCommand& command) {
   const CaptureSummary summary = summarize_capture(command.capture);
   const CaptureInfo& about = summary.info;
   print_fact("capture", command.capture.string());
-  print_fact("complete", about.complete ? "yes" : "no; go on with --resume");
+  print_fact("complete", about.complete ? "yes" : "no; use --resume to continue");
   print_fact("rows", fmt::format("{} ({})", summary.num_rows, enum_name(about.rows)));
   print_fact("sequences", std::to_string(summary.num_sequences));
   print_activations(summary);
@@ -139,7 +139,7 @@ int verify(const FileCommand& command) {
   line.finish();
   for (const std::string& problem : problems) print_line(stderr, "lime-capture: {}", problem);
   if (!problems.empty()) return kExitFailed;
-  if (!command.quiet) fmt::print("'{}' is whole\n", command.capture.string());
+  if (!command.quiet) fmt::print("'{}' is intact\n", command.capture.string());
   return kExitDone;
 }
 
@@ -168,12 +168,12 @@ CommandLine& add_file_command(CommandLine& line, const std::string& name,
 void add_file_commands(CommandLine& line) {
   const auto command = std::make_shared<FileCommand>();
   const auto pack_options = std::make_shared<PackOptions>();
-  add_file_command(line, "info", "Shows what a capture holds and where it came from.", *command)
+  add_file_command(line, "info", "Shows the contents and the provenance of a capture.", *command)
       .on_run([command] { return info(*command); });
-  add_file_command(line, "verify", "Reads all of a capture and tests every checksum.", *command)
+  add_file_command(line, "verify", "Reads the whole capture and verifies every checksum.", *command)
       .on_run([command] { return verify(*command); });
   CommandLine& packing =
-      add_file_command(line, "pack", "Makes one plain file of a capture in shards.", *command);
+      add_file_command(line, "pack", "Packs a capture with shards into one plain file.", *command);
   packing.add_options(*pack_options);
   packing.set_examples("lime-capture pack capture.h5 -o one_file.h5");
   packing.on_run([command, pack_options] { return pack(*command, pack_options->output); });

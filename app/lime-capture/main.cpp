@@ -3,12 +3,12 @@
 #include "core/program.h"
 
 int main(int argc, char** argv) {
-  lime::CommandLine line("lime-capture",
-                         "Runs a checkpoint over text and writes what it thought, per layer, into "
-                         "an HDF5 file.");
+  lime::CommandLine line(
+      "lime-capture",
+      "Runs a checkpoint on text and stores the activations of every layer in an HDF5 file.");
   lime::set_up_capture(line);
   lime::add_file_commands(line);
-  line.set_stray_remedy("text is given with --text");
+  line.set_stray_remedy("pass text with --text");
   line.set_examples(
       "lime-capture --checkpoint models/llama --text book.txt -o llama.h5\n"
       "lime-capture --checkpoint models/lime --text a.txt b.txt --sites values,routed_values "

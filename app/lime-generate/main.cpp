@@ -36,27 +36,28 @@ struct GenerateCommand {
   int threads = 0;
 
   void describe(OptionList& list) {
-    list.add("checkpoint", checkpoint, "folder of the checkpoint, as Hugging Face writes it");
-    list.add("prompt", prompt, "text to continue; empty: begin with the beginning-of-text token");
+    list.add("checkpoint", checkpoint, "checkpoint folder in Hugging Face format");
+    list.add("prompt", prompt, "text to continue; empty: start with the beginning-of-text token");
     list.add("router_edit", router_edit,
-             "JSON file that switches routes of LIMe off or scales them (docs/cli.md)");
+             "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
     list.add("next_tokens", next_tokens,
-             "write no text but, as JSON, so many of the likeliest next tokens; 0 for text");
+             "print the K most likely next tokens as JSON instead of text; 0 prints text");
     list.add("each_token", each_token,
-             "with --next-tokens also what is expected behind every token of the prompt");
+             "with --next-tokens, also the predictions after every token of the prompt");
     generation.describe(list);
     list.group("Program");
     list.add("device", device,
-             "auto, cpu, cuda, cuda:N, or several that share the layers: cuda:0,cuda:1");
-    list.add("dtype", dtype, "number type of the computation");
-    list.add("threads", threads, "threads of LibTorch, up to 1024; 0 for all processors");
+             "auto, cpu, cuda, cuda:N, or several that split the layers: cuda:0,cuda:1");
+    list.add("dtype", dtype, "data type of the computation");
+    list.add("threads", threads, "LibTorch threads, up to 1024; 0 uses all CPUs");
   }
 
   void validate() const {
     if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
     if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
     if (each_token && next_tokens == 0) {
-      throw InvalidArgument("each_token: says what is expected; give --next-tokens K as well");
+      throw InvalidArgument(
+          "each_token: requires next-token predictions; pass --next-tokens K as well");
     }
     check_threads(threads);
     generation.validate();
@@ -68,7 +69,9 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
   std::vector<std::int64_t> wide(ids.begin(), ids.end());
   if (wide.empty() && tokenizer.bos_id()) wide.push_back(*tokenizer.bos_id());
   if (wide.empty()) {
-    throw InvalidArgument("prompt: must hold a token, for the tokenizer has no beginning-of-text");
+    throw InvalidArgument(
+        "prompt: must contain at least one token because the tokenizer has no beginning-of-text "
+        "token");
   }
   return wide;
 }
@@ -84,7 +87,7 @@ void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const Mo
   if (max_new_tokens <= left) return;
   const std::vector<std::string> warning = {fmt::format(
       "{} tokens of the prompt and up to {} new ones exceed the model's max_position_embeddings of "
-      "{}; give fewer --max-new-tokens",
+      "{}; use fewer --max-new-tokens",
       prompt, max_new_tokens, config.max_position_embeddings)};
   print_warnings(warning);
 }

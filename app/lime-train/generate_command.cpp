@@ -41,13 +41,13 @@ struct GenerateCommand {
 
   void describe(OptionList& list) {
     list.add("task", task,
-             "what is generated: aet, the arithmetic expressions of the LIMe paper; prosqa, "
-             "questions with a proof, as a JSON file of the data set");
+             "task to generate: aet, the arithmetic expressions of the LIMe paper; prosqa, "
+             "questions with a proof, in the data set's JSON format");
     list.add("count", count,
-             "number of questions, or of expressions, shared among the numbers of "
-             "operands; 1 to 1000000");
+             "number of questions, or of expressions, split evenly among the numbers of operands; "
+             "1 to 1000000");
     list.add("form", form, "aet: the expression with its step-by-step solution, or alone");
-    list.add("seed", seed, "another seed draws other samples; none is drawn by a training run");
+    list.add("seed", seed, "random seed; no sample is used by a training run");
     list.add("output", output,
              "file, one expression or question per line; standard output if not given");
     arithmetic.describe(list);
@@ -101,7 +101,7 @@ int run_generate(const GenerateCommand& command) {
 void add_generate_command(CommandLine& line) {
   const auto command = std::make_shared<GenerateCommand>();
   CommandLine& generate =
-      line.add_command("generate", "Writes samples of a task that no training run draws.");
+      line.add_command("generate", "Writes samples of a task that no training run uses.");
   generate.add_options(*command);
   generate.set_examples(
       "lime-train generate --task aet --count 200 --seed 7 -o expressions.txt\n"

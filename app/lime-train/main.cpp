@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   lime::CommandLine line("lime-train",
-                         "Trains a decoder on a task and keeps it as a Hugging Face folder.");
+                         "Trains a decoder on a task and saves it as a Hugging Face folder.");
   lime::set_up_training(line);
   lime::add_generate_command(line);
   return lime::run_program(line, argc, argv);

@@ -32,7 +32,7 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
   if (owner == task) return;
   for (const OptionField& field : option_fields(options)) {
     if (!given.contains(field.name)) continue;
-    throw InvalidArgument("{}: must come with --task {}, got --task {}; leave it out", field.name,
+    throw InvalidArgument("{}: requires --task {}, got --task {}; omit it", field.name,
                           enum_name(owner), enum_name(task));
   }
 }
@@ -41,7 +41,7 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
 void require_drawn(const std::string& file_option, const std::filesystem::path& file,
                    const std::string& number_option, const std::set<std::string>& given) {
   if (file.empty() || !given.contains(number_option)) return;
-  throw InvalidArgument("{}: must not be given with {}, whose samples are all used; leave it out",
+  throw InvalidArgument("{}: must not be given with {}, whose samples are all used; omit it",
                         number_option, file_option);
 }
 
@@ -60,28 +60,26 @@ struct TrainCommand {
 
   void describe(OptionList& list) {
     list.add("task", task,
-             "what is trained: aet, the arithmetic expressions of the LIMe paper; lm, a language "
-             "model on a text; prosqa, questions with a proof");
+             "task to train on: aet, the arithmetic expressions of the LIMe paper; lm, language "
+             "modelling on a text; prosqa, questions with a proof");
     setup.run.describe(list);
     arithmetic.describe(list);
     text.describe(list);
     prosqa.describe(list);
     files.describe(list);
     setup.model.describe(list);
-    list.add(
-        "from", setup.from,
-        "checkpoint folder to go on from, instead of random weights: its model and, for prosqa "
-        "and lm, its tokenizer");
+    list.add("from", setup.from,
+             "checkpoint folder to start from instead of random weights: its model and, for prosqa "
+             "and lm, its tokenizer");
     setup.training.describe(list);
     setup.compute.describe(list);
-    list.add("seed", setup.seed, "of the first weights, the data that are drawn and their order");
+    list.add("seed", setup.seed, "seed of the initial weights, the sampled data and their order");
     list.group("Program");
-    list.add(
-        "threads", threads,
-        "threads of LibTorch, up to 1024; 0 for all processors. Small models are fastest with 1");
+    list.add("threads", threads,
+             "LibTorch threads, up to 1024; 0 uses all CPUs. Small models are fastest with 1");
     list.add("meeting_timeout", meeting_timeout,
-             "of several processes: seconds until all must have started, >= 1");
-    list.add("quiet", quiet, "print neither progress nor the summary");
+             "seconds within which all processes must start, >= 1");
+    list.add("quiet", quiet, "print neither progress nor a summary");
   }
 
   void validate() const {
@@ -116,8 +114,8 @@ struct TrainCommand {
     const Json here = options_to_json(setup.model);
     for (const auto& [name, value] : here.items()) {
       if (!given.contains(name) || value == there.at(name)) continue;
-      throw InvalidArgument("{}: must be that of '{}', {}, got {}; leave it out beside --from",
-                            name, setup.from.string(), there.at(name).dump(), value.dump());
+      throw InvalidArgument("{}: must be that of '{}', {}, got {}; omit it with --from", name,
+                            setup.from.string(), there.at(name).dump(), value.dump());
     }
     return model;
   }
@@ -126,7 +124,7 @@ struct TrainCommand {
 void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) {
   const auto new_steps = outcome.steps - outcome.resumed_from;
   fmt::print("trained '{}': {} steps", command.setup.run.output.string(), outcome.steps);
-  if (outcome.resumed_from > 0) fmt::print(" ({} of them now)", new_steps);
+  if (outcome.resumed_from > 0) fmt::print(" ({} in this run)", new_steps);
   fmt::print(" in {}", human_duration(outcome.seconds));
   if (outcome.validation_loss) {
     fmt::print(", held-out loss {:.4f}, perplexity {:.3f}", *outcome.validation_loss,
@@ -141,7 +139,7 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
     }
   } else if (command.task == TrainingTask::kProsQa) {
     const Json& row = outcome.evaluation[0];
-    fmt::print("answers right: {:.1f} % of {} questions, proven: {:.1f} %\n",
+    fmt::print("correct answers: {:.1f} % of {} questions, with a correct proof: {:.1f} %\n",
                100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>(),
                100.0 * row["proven"].get<double>());
   }
@@ -205,7 +203,7 @@ int run_training_command(TrainCommand command) {
   use_threads(command.threads);
   const std::unique_ptr<ProcessGroup> group = join_processes(command);
   if (group != nullptr && !command.quiet) {
-    fmt::print("{} processes, batches of {} sequences together\n", group->size(),
+    fmt::print("{} processes, batches of {} sequences in total\n", group->size(),
                command.setup.training.batch_size);
   }
   const bool goes_from = !command.setup.from.empty() && !command.quiet;

@@ -126,8 +126,8 @@ void ActivationCollector::check_finite(const Target& target) const {
   const RunningStatistics& statistics = target.statistics.statistics;
   if (statistics.mean.allFinite() && statistics.m2.allFinite()) return;
   throw NumericalError(
-      "capture: {} must be finite, it is not in sequences {} to {}; look at the "
-      "weights, choose a wider --dtype, or pass --allow-nan",
+      "capture: {} must be finite, it is not in sequences {} to {}; check the weights, use a wider "
+      "--dtype, or pass --allow-nan",
       hook_name(target.place.point),
       *std::min_element(batch_->sequences.begin(), batch_->sequences.end()),
       *std::max_element(batch_->sequences.begin(), batch_->sequences.end()));

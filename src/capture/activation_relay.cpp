@@ -31,7 +31,7 @@ ActivationRelay::ActivationRelay(const std::vector<DecoderStage>& stages,
           HostCopy copy(prepare(i, activation), stage.copies);
           const std::size_t bytes = copy.bytes();
           if (!stage.queue.push({i, std::move(copy)}, bytes)) {
-            throw Interrupted("capture: the pass was given up");
+            throw Interrupted("capture: the pass was cancelled");
           }
         }));
   }

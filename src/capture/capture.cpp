@@ -138,8 +138,8 @@ class CaptureRun {
       scores_[i] = scores_[static_cast<std::size_t>(window.twins[i] - window.range.first)];
       if (setup_.allow_nan || std::isfinite(scores_[i].log_likelihood)) continue;
       throw NumericalError(
-          "capture: log-likelihoods must be finite, sequence {} has {}; look at the weights, "
-          "choose a wider --dtype, or pass --allow-nan",
+          "capture: log-likelihoods must be finite, sequence {} has {}; check the weights, use a "
+          "wider --dtype, or pass --allow-nan",
           window.range.first + static_cast<std::int64_t>(i), scores_[i].log_likelihood);
     }
     thread_.push(SetScores{window.range.first, scores_});
@@ -171,14 +171,14 @@ struct CaptureLocks {
 CaptureLocks claim_output(const CaptureOptions& options) {
   std::error_code error;
   if (fs::is_directory(options.output, error)) {
-    throw InvalidArgument("capture: '{}' is a folder; name a file, as -o '{}'",
+    throw InvalidArgument("capture: '{}' is a folder, expected a file; pass e.g. -o '{}'",
                           options.output.string(), (options.output / "capture.h5").string());
   }
   CaptureLocks locks{OutputLock(options.output, options.share()),
                      OutputLock(shard_folder_of(options.output), options.share(), options.output)};
   if (!options.goes_on() && fs::exists(options.output, error)) {
     throw InvalidArgument(
-        "capture: '{}' exists already; go on with --resume, remove it, or choose another -o",
+        "capture: '{}' already exists; use --resume to continue, remove it, or use another -o",
         options.output.string());
   }
   const AtomicFile probe(options.output);
@@ -191,8 +191,8 @@ CaptureLocks claim_output(const CaptureOptions& options) {
   const bool is_alone = options.share().is_whole();
   if (is_alone) writer.finish_partial();
   throw Interrupted(
-      "capture: interrupted with {} of {} shards still to do; finished ones are kept, "
-      "the same command {}goes on",
+      "capture: interrupted with {} of {} shards unfinished; finished ones are kept, the same "
+      "command {}resumes",
       left, writer.plan().num_shards, is_alone ? "with --resume " : "");
 }
 
@@ -215,8 +215,8 @@ class LoadedModel {
       decoder_.emplace(load_decoder(checkpoint_, options_, on_load_));
     } catch (const c10::OutOfMemoryError&) {
       throw InvalidArgument(
-          "device: '{}' has no memory for the weights in {}; choose a narrower --dtype or another "
-          "--device",
+          "device: '{}' has too little memory for the weights in {}; use a narrower --dtype or "
+          "another --device",
           devices_text(options_.devices), enum_name(options_.dtype));
     }
     apply_router_edits(setup.router_edits, *decoder_);
@@ -246,11 +246,11 @@ class LoadedModel {
   const std::int64_t fitting =
       BatchProbe(setup, decoder).largest(setup.batch_size - setup.smallest_batch);
   const std::string remedy =
-      fitting > 0 ? fmt::format("{} would fit: give --batch-size {}, or auto", fitting, fitting)
-                  : "fewer do not fit either: choose a narrower --dtype, fewer --layers or shorter "
-                    "sequences";
+      fitting > 0
+          ? fmt::format("{} would fit: pass --batch-size {}, or auto", fitting, fitting)
+          : "fewer do not fit either: use a narrower --dtype, fewer --layers or shorter sequences";
   throw InvalidArgument(
-      "device: '{}' has no memory for passes of {} sequences of up to {} tokens; {}",
+      "device: '{}' has too little memory for passes of {} sequences of up to {} tokens; {}",
       devices_text(decoder.options().devices), setup.batch_size, setup.input.longest(), remedy);
 }
 

@@ -115,7 +115,7 @@ std::int64_t limit_mebibytes(std::int64_t bytes) {
 [[noreturn]] void refuse(const CaptureLoad& load, const CaptureMemory& least, ByteSize limit) {
   throw InvalidArgument(
       "memory_limit: {} is too little for weights of {}, a pass over {} of up to {} tokens with "
-      "{}, {} waiting for the disk and {} of the program; give --memory-limit {}MiB or more, a "
+      "{}, {} of write buffers and {} of the program; pass --memory-limit {}MiB or more, a "
       "narrower --dtype, fewer --layers or shorter sequences",
       limit.to_string(), size_text(least.weights),
       load.smallest_batch == 1 ? "one sequence" : "a pair", load.longest, size_text(least.pass),
@@ -181,8 +181,8 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   if (load.begun_batch && plan.batch_size < batch_size) {
     const std::int64_t needed = model.of(batch_size, kSmallestQueue).total();
     throw InvalidArgument(
-        "memory_limit: the capture was begun with passes of {} sequences of up to {} tokens, which "
-        "need {}, more than {}; go on with --memory-limit {}MiB or more",
+        "memory_limit: the capture was started with passes of {} sequences of up to {} tokens, "
+        "which need {}, more than {}; resume with --memory-limit {}MiB or more",
         batch_size, load.longest, size_text(needed), limit->to_string(), limit_mebibytes(needed));
   }
   if (plan.batch_size == 0) {

@@ -43,8 +43,7 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
   auto selection = std::make_unique<RowSelection>(input, classes, options.max_per_class);
   if (selection->num_rows() == 0) {
     throw InvalidArgument(
-        "only: none of the tokens occurs in the input; give more text or other "
-        "words");
+        "only: none of the tokens occurs in the input; use more text or other words");
   }
   return selection;
 }

@@ -76,8 +76,8 @@ std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
   const std::int64_t found = place.largest_batch(setup, most);
   if (found > 0) return found;
   throw InvalidArgument(
-      "batch_size: the device's memory takes no pass over {} of {} tokens; choose a narrower "
-      "--dtype, fewer --layers, shorter sequences or another --device",
+      "batch_size: the device's memory is too small for a pass over {} of {} tokens; use a "
+      "narrower --dtype, fewer --layers, shorter sequences or another --device",
       setup.smallest_batch == 1 ? "one sequence" : "a pair", setup.input.longest());
 }
 

@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 const Tokenizer& required_tokenizer(const CaptureOptions& options, const InputContext& context) {
   if (context.tokenizer == nullptr) {
-    throw IoError("'{}': holds no tokenizer; give token ids with --tokens",
+    throw IoError("'{}': contains no tokenizer; pass token ids with --tokens",
                   options.checkpoint.string());
   }
   return *context.tokenizer;
@@ -38,8 +38,8 @@ void check_ids(const CaptureInput& input, std::int64_t vocab_size) {
   const auto next = std::upper_bound(input.offsets.begin(), input.offsets.end(), place);
   const std::int64_t sequence = next - input.offsets.begin() - 1;
   throw InvalidArgument(
-      "input: token ids must be in [0, {}), got {} at token {} of sequence {}; "
-      "is the tokenizer this model's?",
+      "input: token ids must be in [0, {}), got {} at token {} of sequence {}; use the tokenizer "
+      "of this model",
       vocab_size, *bad, place - *(next - 1), sequence);
 }
 
@@ -97,8 +97,8 @@ CaptureInput read_input(const CaptureOptions& options, const InputContext& conte
   const std::int64_t limit = context.max_position_embeddings;
   if (options.seq_len && *options.seq_len > limit) {
     throw InvalidArgument(
-        "seq_len: must be <= max_position_embeddings = {}, got {}; choose less, "
-        "or raise max_position_embeddings in config.json to go beyond on purpose",
+        "seq_len: must be <= max_position_embeddings = {}, got {}; use a smaller value, or raise "
+        "max_position_embeddings in config.json to exceed it deliberately",
         limit, *options.seq_len);
   }
   const InputShape shape{.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit)),

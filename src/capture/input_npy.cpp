@@ -184,7 +184,7 @@ std::pair<std::string_view, std::span<const std::byte>> split(const MappedFile& 
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   const std::size_t start = version == 1 ? kPreamble : kPreamble + 2;
   if (length > kMaxHeader || start > text.size() || length > text.size() - start) {
-    throw FormatError("'{}': is cut short or its .npy header lies about its length of {} bytes",
+    throw FormatError("'{}': is truncated, or its .npy header misstates its length of {} bytes",
                       file, length);
   }
   return {text.substr(start, length), mapped.bytes().subspan(start + length)};
@@ -211,7 +211,7 @@ std::size_t checked_count(const Header& header, std::size_t item_size, std::size
   std::size_t expected = 0;
   fits = fits && !__builtin_mul_overflow(count, item_size, &expected);
   if (!fits || expected != num_bytes) {
-    throw FormatError("'{}': holds {} bytes of numbers, but its shape ({}) asks for {}", file,
+    throw FormatError("'{}': contains {} bytes of numbers, but its shape ({}) requires {}", file,
                       num_bytes, fmt::join(header.shape, ", "),
                       fits ? std::to_string(expected) : "more than 2^64");
   }

@@ -61,7 +61,7 @@ class PairCollector {
  private:
   static std::string text_field(const Json& object, const char* field, const std::string& where) {
     if (!object.contains(field) || !object[field].is_string()) {
-      throw FormatError("{}: must have the text '{}'; expected minimal pairs in BLiMP's form",
+      throw FormatError("{}: must have the string '{}'; expected minimal pairs in BLiMP format",
                         where, field);
     }
     return object[field].get<std::string>();
@@ -71,7 +71,7 @@ class PairCollector {
     const auto [entry, is_new] = tasks_.try_emplace(task, tasks_.size());
     if (is_new) {
       if (tasks_.size() > std::size_t{std::numeric_limits<std::int16_t>::max()}) {
-        throw FormatError("{}: there must be at most 32767 tasks", where);
+        throw FormatError("{}: the number of tasks must be at most 32767", where);
       }
       input_.task_names.push_back(task);
     }
@@ -119,7 +119,7 @@ void read_file(const std::filesystem::path& file, PairCollector& collector) {
     return !collector.is_full();
   });
   if (!has_pairs) {
-    throw FormatError("'{}': holds no minimal pairs", file.string());
+    throw FormatError("'{}': contains no minimal pairs", file.string());
   }
 }
 

@@ -12,8 +12,7 @@ std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy
     case BosPolicy::kAlways:
       if (!tokenizer.bos_id()) {
         throw InvalidArgument(
-            "bos: the tokenizer names no beginning-of-sequence token; choose "
-            "auto or never");
+            "bos: the tokenizer has no beginning-of-sequence token; use auto or never");
       }
       return {*tokenizer.bos_id()};
     case BosPolicy::kAuto:
@@ -26,8 +25,8 @@ std::vector<std::int32_t> scoring_prefix(const Tokenizer& tokenizer) {
   if (tokenizer.bos_id()) return {*tokenizer.bos_id()};
   if (tokenizer.eos_id()) return {*tokenizer.eos_id()};
   throw InvalidArgument(
-      "log_likelihood: the tokenizer must name a beginning- or end-of-sequence token to put before "
-      "each sentence, it names neither");
+      "log_likelihood: the tokenizer must have a beginning- or end-of-sequence token to put before "
+      "each sentence, it has neither");
 }
 
 void refuse_double_bos(std::span<const std::int32_t> text_ids,
@@ -36,9 +35,8 @@ void refuse_double_bos(std::span<const std::int32_t> text_ids,
   if (bos == BosPolicy::kAlways || prepended.empty() || text_ids.empty()) return;
   if (text_ids.front() != prepended.back()) return;
   throw InvalidArgument(
-      "{}: starts with the beginning-of-sequence token already, and --bos auto "
-      "would put a second one before it; choose --bos never, or always to force "
-      "two",
+      "{}: already starts with the beginning-of-sequence token, and --bos auto would add a second "
+      "one; use --bos never, or always to force two",
       where);
 }
 

@@ -101,8 +101,8 @@ CaptureInput pack_as_lime_code(const std::vector<std::filesystem::path>& files,
                                const Tokenizer& tokenizer, const InputShape& shape) {
   if (!tokenizer.bos_id() || !tokenizer.eos_id()) {
     throw InvalidArgument(
-        "packing: lime-code needs a tokenizer that names a beginning- and an end-of-sequence "
-        "token, this one names no {}; choose eos-between",
+        "packing: lime-code needs a tokenizer with a beginning- and an end-of-sequence token, this "
+        "one has no {}; use eos-between",
         tokenizer.bos_id() ? "end" : "beginning");
   }
   CaptureInput input;
@@ -126,8 +126,8 @@ CaptureInput pack_as_lime_code(const std::vector<std::filesystem::path>& files,
   }
   if (input.num_sequences() > 0) return input;
   throw InvalidArgument(
-      "packing: lime-code drops texts of fewer than {} tokens, got {}; give more text, a smaller "
-      "--seq-len, or choose eos-between",
+      "packing: lime-code drops texts of fewer than {} tokens, got {}; use more text, a smaller "
+      "--seq-len, or eos-between",
       shape.seq_len + 1, input.dropped_tokens);
 }
 

@@ -40,8 +40,8 @@ std::vector<std::int32_t> prepended_ids(const InputContext& context, BosPolicy b
   }
   if (context.bos_token_id) return {*context.bos_token_id};
   throw InvalidArgument(
-      "bos: neither the tokenizer nor config.json names a beginning-of-sequence "
-      "token; choose auto or never");
+      "bos: neither the tokenizer nor config.json defines a beginning-of-sequence token; use auto "
+      "or never");
 }
 
 /// Returns the text of a sequence, or none if the tokenizer does not match the ids.
@@ -62,7 +62,7 @@ CaptureInput read_token_input(const std::filesystem::path& file, const InputCont
                               const InputShape& shape) {
   const std::string name = file.string();
   const NpyIntegers numbers = read_npy_integers(file);
-  if (numbers.values.empty()) throw FormatError("'{}': holds no token ids", name);
+  if (numbers.values.empty()) throw FormatError("'{}': contains no token ids", name);
   std::vector<std::int32_t> ids = checked_ids(numbers, context.vocab_size, name);
 
   CaptureInput input;

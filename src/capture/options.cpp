@@ -14,62 +14,61 @@ namespace lime {
 void CaptureOptions::describe(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
-  list.add("router_edit", router_edit,
-           "JSON file that switches routes of LIMe off or scales them (docs/cli.md)");
-  list.add("text", text, "text files in UTF-8, each one document");
-  list.add("lines", lines, "text files in UTF-8, each line a sequence of its own");
+  list.add("router_edit", router_edit, "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
+  list.add("text", text, "UTF-8 text files, one document each");
+  list.add("lines", lines, "UTF-8 text files, one sequence per line");
   list.add("tokens", tokens,
-           "token ids as .npy: 2-D, a sequence per row, or 1-D, cut to --seq-len");
-  list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP's form, a sequence per sentence");
+           "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len");
+  list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence");
   list.add("bos", bos,
            "beginning-of-sequence token before each document, line or sentence; auto: as the "
-           "tokenizer says");
+           "tokenizer specifies");
   list.add("packing", packing,
-           "how the documents of --text are put together: eos-between, an end-of-sequence token "
-           "between two, or lime-code, as the LIMe code packs its data");
-  list.add("seq_len", seq_len, "tokens per sequence; 2048 or what the model takes");
-  list.add("max_sequences", max_sequences, "take the first so many sequences");
-  list.group("What to keep");
+           "packing of the documents of --text: eos-between, an end-of-sequence token between two, "
+           "or lime-code, as in the LIMe code");
+  list.add("seq_len", seq_len, "tokens per sequence; 2048 or the model's maximum if smaller");
+  list.add("max_sequences", max_sequences, "use only the first N sequences");
+  list.group("Stored data");
   list.add("sites", sites,
            "values, routed_values, hidden, keys, or another hook of a layer, e.g. attn.hook_z, or "
-           "attn.hook_pattern for what tokens attend to; values,hidden if not given");
+           "attn.hook_pattern for attention weights; values,hidden if not given");
   list.add("layers", layers, "all, or layers and ranges from 0, e.g. 0,3,8-15");
-  list.add("rows", rows, "a row per token, or one per sequence: the mean or the last token");
+  list.add("rows", rows, "one row per token, or one per sequence: the mean or the last token");
   list.add("only", only,
-           "keep the rows of these tokens only, spaces included, e.g. ' is, are, was, were'");
-  list.add("max_per_class", max_per_class, "rows per token of --only, the first in the text");
-  list.add("log_likelihood", log_likelihood,
-           "keep the summed log-probability of every sequence; alone, it keeps no activations");
+           "store only the rows of these tokens, spaces included, e.g. ' is, are, was, were'");
+  list.add("max_per_class", max_per_class,
+           "maximum rows per token of --only, the first in the text");
+  list.add(
+      "log_likelihood", log_likelihood,
+      "store the summed log-probability of every sequence; used alone, no activations are stored");
   list.add("blimp_preset", blimp_preset,
-           "how sentences of --pairs are encoded: lm-eval, with a space before, or blimp-paper, "
+           "encoding of the sentences of --pairs: lm-eval, with a leading space, or blimp-paper, "
            "without; lm-eval with --log-likelihood");
   list.group("Output");
-  list.add("output", output, "the capture file; shards lie beside it until packed");
-  list.add("store", store, "number type on disk");
+  list.add("output", output, "the capture file; its shards are stored next to it until packed");
+  list.add("store", store, "data type on disk");
   list.add("compress", compress,
-           "deflate: fewer bytes of the same numbers on disk, for more work of the processors");
-  list.add("resume", resume, "go on after the last finished shard");
-  list.add(
-      "shard", shard,
-      "this process is the I-th (from 0) of N that write one capture; srun, mpirun, torchrun and "
-      "job arrays say so themselves. 0/1: all of it");
+           "deflate: lossless compression, less disk space for more CPU time");
+  list.add("resume", resume, "resume after the last finished shard");
+  list.add("shard", shard,
+           "this process is the I-th (from 0) of N that write one capture; detected under srun, "
+           "mpirun, torchrun and job arrays. 0/1: all of it");
   list.group("Run");
   list.add("batch_size", batch_size,
            "sequences per forward pass, 1 to 65536; 8, or as many as make up 4096 tokens; auto: as "
-           "many as the "
-           "device's memory takes");
-  list.add(
-      "device", device,
-      "auto, cpu, cuda, cuda:I, or several that share the layers: cuda:0,cuda:1 (cpu,cpu tries "
-      "a plan without GPUs)");
-  list.add("dtype", dtype, "arithmetic of the forward pass");
-  list.add("allow_nan", allow_nan, "run although weights or activations are not finite");
+           "many as fit "
+           "in the device's memory");
+  list.add("device", device,
+           "auto, cpu, cuda, cuda:I, or several that split the layers: cuda:0,cuda:1 (cpu,cpu "
+           "tests a plan without GPUs)");
+  list.add("dtype", dtype, "data type of the forward pass");
+  list.add("allow_nan", allow_nan, "run even if weights or activations are not finite");
   list.add("memory_limit", memory_limit,
-           "most memory of the process, e.g. 8GB: takes a smaller batch where needed, and refuses "
-           "what cannot fit");
+           "maximum memory of the process, e.g. 8GB: reduces the batch if needed, and fails if "
+           "nothing fits");
   list.add("threads", threads,
-           "threads of the forward pass, and of --compress, up to 1024; 0: one per processor");
-  list.add("seed", seed, "stored with the capture; nothing in it is random so far");
+           "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
+  list.add("seed", seed, "stored with the capture; captures are not random yet");
   list.add("quiet", quiet, "print errors only");
 }
 
@@ -89,12 +88,12 @@ void CaptureOptions::validate() const {
   };
   if (seq_len) at_least_one("seq_len", *seq_len);
   if (seq_len && keeps_lengths()) {
-    throw InvalidArgument("seq_len: --{} are not packed; leave --seq-len out",
+    throw InvalidArgument("seq_len: --{} are not packed; omit --seq-len",
                           pairs.empty() ? "lines" : "pairs");
   }
   if (packing != Packing::kEosBetween) {
     if (text.empty()) {
-      throw InvalidArgument("packing: applies to --text only; leave --packing out");
+      throw InvalidArgument("packing: applies to --text only; omit --packing");
     }
     if (bos != BosPolicy::kAuto) {
       throw InvalidArgument(
@@ -115,14 +114,14 @@ void CaptureOptions::validate() const {
   }
   if (batch_size && batch_size->is_automatic && !share().is_whole()) {
     throw InvalidArgument(
-        "batch_size: auto goes by the memory of one process, and processes that share a capture "
-        "must choose alike; give a number");
+        "batch_size: auto depends on the memory of one process, but processes that share a capture "
+        "must use the same batch size; pass a number");
   }
   at_least_one("max_per_class", max_per_class);
   check_threads(threads);
   find_sites(chosen_sites());
   if (blimp_preset && pairs.empty()) {
-    throw InvalidArgument("blimp_preset: is about --pairs; leave --blimp-preset out");
+    throw InvalidArgument("blimp_preset: applies to --pairs only; omit --blimp-preset");
   }
   if (pair_preset() && bos != BosPolicy::kAuto) {
     throw InvalidArgument(
@@ -131,12 +130,12 @@ void CaptureOptions::validate() const {
         enum_name(bos));
   }
   if (!only.empty() && rows != RowKind::kTokens) {
-    throw InvalidArgument("only: chooses tokens, but --rows {} makes one row per sequence",
+    throw InvalidArgument("only: selects tokens, but --rows {} makes one row per sequence",
                           enum_name(rows));
   }
   const std::set<std::string> distinct(only.begin(), only.end());
   if (distinct.size() != only.size()) {
-    throw InvalidArgument("only: every token must be given once");
+    throw InvalidArgument("only: every token must be given only once");
   }
   if (output.empty() || !output.has_filename()) {
     throw InvalidArgument("output: must name a file, got '{}'", output.string());

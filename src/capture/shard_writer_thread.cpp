@@ -27,7 +27,7 @@ void refuse_half_overflow(const Eigen::Map<const MatrixF>& rows, const Activatio
   const auto sizes = rows.array().abs();
   if (!(sizes >= kHalfOverflow && sizes.isFinite()).any()) return;
   throw NumericalError(
-      "capture: {} must stay below {} to be stored as float16, got {}; choose --store float32",
+      "capture: {} must stay below {} to be stored as float16, got {}; use --store float32",
       activation.hook, kHalfOverflow, sizes.maxCoeff<Eigen::PropagateNumbers>());
 }
 

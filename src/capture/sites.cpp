@@ -40,10 +40,10 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
       for (const CaptureSite& site : known) words.push_back(site.name);
       const std::string closest = closest_word(name, words);
       if (!closest.empty()) {
-        throw InvalidArgument("sites: there is no '{}'; did you mean '{}'?", printable(name),
+        throw InvalidArgument("sites: unknown site '{}'; did you mean '{}'?", printable(name),
                               closest);
       }
-      throw InvalidArgument("sites: there is no '{}'; there are {}", printable(name),
+      throw InvalidArgument("sites: unknown site '{}' (supported: {})", printable(name),
                             join_words(words));
     }
     // The first of the same kind is its short name.

@@ -48,7 +48,7 @@ std::string pieces_of(const std::string& text, const Tokenizer& tokenizer) {
   for (const std::int32_t id : ids) {
     pieces += (pieces.empty() ? "'" : ", '") + tokenizer.token_text(id) + "'";
   }
-  return ids.size() == 1 ? "taken for " + pieces : "several (" + pieces + ")";
+  return ids.size() == 1 ? "encoded as " + pieces : "several (" + pieces + ")";
 }
 
 /// Returns true if some word continues with the token `id`, whose text is `text`.
@@ -64,10 +64,10 @@ bool stands_inside_words(const std::string& text, std::int32_t id, const Tokeniz
 std::string advice_for(const std::string& text, const Tokenizer& tokenizer) {
   const std::string other = text.starts_with(' ') ? text.substr(1) : " " + text;
   const std::int32_t id = tokens_by_text({other}, tokenizer).at(other);
-  if (id < 0) return "choose other words";
+  if (id < 0) return "use other words";
   const bool is_ambiguous = !other.starts_with(' ') && stands_inside_words(other, id, tokenizer);
   return fmt::format("'{}' would be one{}", printable(other),
-                     is_ambiguous ? ", but it also stands inside words" : "");
+                     is_ambiguous ? ", but it also occurs inside words" : "");
 }
 
 }  // namespace

@@ -81,15 +81,15 @@ void Checkpoint::read_into(std::string_view name, std::span<T> to) const {
   const TensorSource& from = source(name);
   const auto count = static_cast<std::size_t>(element_count(from.info.shape));
   if (to.size() != count) {
-    throw InvalidArgument("'{}': tensor '{}' {} has {} elements, got room for {}", folder_.string(),
-                          name, shape_text(from.info.shape), count, to.size());
+    throw InvalidArgument("'{}': tensor '{}' {} has {} elements, got a buffer of {}",
+                          folder_.string(), name, shape_text(from.info.shape), count, to.size());
   }
   const auto bad = convert_source(from, to);
   release_pages(from.bytes);
   if (!bad || options_.allow_nan) return;
   throw FormatError(
-      "'{}': tensor '{}' must hold finite weights, got {} at {}; --allow-nan reads them as they "
-      "are",
+      "'{}': tensor '{}' must contain finite weights only, got {} at {}; pass --allow-nan to read "
+      "them unchanged",
       folder_.string(), name, to[*bad], position_text(*bad, from.info.shape));
 }
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kConfigFile = "config.json";
 constexpr const char* kAdapterFile = "adapter_config.json";
 constexpr const char* kNoGguf =
-    "GGUF is not read, use the model's Hugging Face folder (config.json, model.safetensors)";
+    "GGUF is not supported; use the model's Hugging Face folder (config.json, model.safetensors)";
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
@@ -80,9 +80,8 @@ std::vector<fs::path> snapshots_in(const fs::path& root) {
   for (std::size_t i = 0; i < std::min(snapshots.size(), kShown); ++i) {
     list += fmt::format("{}'{}'", i == 0 ? "" : ", ", snapshots[i].string());
   }
-  throw IoError(
-      "'{}': is a cache of the Hugging Face Hub with {} snapshots; give one of them: {}{}",
-      root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
+  throw IoError("'{}': is a Hugging Face Hub cache with {} snapshots; pass one of them: {}{}",
+                root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
 }
 
 /// The checkpoint in an existing folder, if there is one.
@@ -105,7 +104,8 @@ bool has_tokenizer(const fs::path& folder) {
 
 CheckpointFiles find_checkpoint(const fs::path& folder) {
   if (!path_exists(folder)) {
-    throw IoError("'{}': there is no such checkpoint folder{}", folder.string(), hub_hint(folder));
+    throw IoError("'{}': the checkpoint folder does not exist{}", folder.string(),
+                  hub_hint(folder));
   }
   if (!is_folder(folder)) {
     throw IoError("'{}': is a file, expected a checkpoint folder{}{}", folder.string(),
@@ -117,7 +117,7 @@ CheckpointFiles find_checkpoint(const fs::path& folder) {
   const std::vector<fs::path> snapshots = snapshots_in(folder);
   if (snapshots.size() == 1) return find_checkpoint(snapshots.front());
   if (!snapshots.empty()) refuse_snapshots(folder, snapshots);
-  throw IoError("'{}': the folder holds no config.json, expected a Hugging Face checkpoint{}",
+  throw IoError("'{}': the folder contains no config.json, expected a Hugging Face checkpoint{}",
                 folder.string(), other_weights_hint(folder));
 }
 
@@ -143,7 +143,7 @@ TokenizerFiles find_tokenizer(const fs::path& folder) {
 }
 
 std::string other_weights_hint(const fs::path& folder) {
-  if (has_weights(folder)) return "; put the config.json of the checkpoint beside the weights";
+  if (has_weights(folder)) return "; put the config.json of the checkpoint next to the weights";
   const std::vector<std::string> names = names_in(folder);
   const auto hint = [](const std::string& name, const std::string& remedy) {
     return fmt::format("; it contains {}: {}", printable(name, 120), remedy);
@@ -151,15 +151,14 @@ std::string other_weights_hint(const fs::path& folder) {
   for (const std::string& name : names) {
     if (name == "pytorch_model.bin" || name == "pytorch_model.bin.index.json") {
       return hint(name, fmt::format("convert it with transformers: "
-                                    "AutoModelForCausalLM.from_pretrained('{0}')"
-                                    ".save_pretrained('{0}-safetensors'), and copy the tokenizer's "
-                                    "files",
+                                    "AutoModelForCausalLM.from_pretrained('{0}').save_pretrained('{"
+                                    "0}-safetensors'), and copy the tokenizer files",
                                     folder.string()));
     }
     if (name.starts_with("consolidated.")) {
-      return hint(name,
-                  "download config.json and model*.safetensors of the same model, its Hugging Face "
-                  "format");
+      return hint(
+          name,
+          "download config.json and model*.safetensors of the same model in Hugging Face format");
     }
     if (name.ends_with(".gguf")) return hint(name, kNoGguf);
     // Variants of transformers: model.fp16.safetensors, model.safetensors.index.fp16.json.
@@ -182,7 +181,7 @@ std::string hub_hint(const fs::path& path) {
                      id.front() != '~' && path.extension() != ".json";
   if (!is_id) return "";
   return fmt::format(
-      "; if it is a model of the Hugging Face Hub, download it first: hf download {} --local-dir "
+      "; if it is a model on the Hugging Face Hub, download it first: hf download {} --local-dir "
       "{}",
       id, id.substr(slash + 1));
 }

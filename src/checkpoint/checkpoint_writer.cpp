@@ -27,7 +27,7 @@ void check_tensors(const ModelConfig& config, std::span<const TensorView> tensor
                        understood.tie_word_embeddings == config.tie_word_embeddings;
     if (!plain) {
       throw InvalidArgument(
-          "write_checkpoint: tensors must be those of the config under their Hugging Face names");
+          "write_checkpoint: tensors must be those of the config, under their Hugging Face names");
     }
   } catch (const FormatError& error) {
     throw InvalidArgument(error.what());

@@ -20,7 +20,7 @@ std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint) {
   if (ids.empty()) return config.eos_token_ids;
   for (const std::int64_t id : ids) {
     if (id >= 0 && id < config.vocab_size) continue;
-    throw FormatError("{}: 'eos_token_id' must lie in 0 to {}, got {}", keys.where(),
+    throw FormatError("{}: 'eos_token_id' must be from 0 to {}, got {}", keys.where(),
                       config.vocab_size - 1, id);
   }
   return ids;

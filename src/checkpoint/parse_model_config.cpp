@@ -66,12 +66,12 @@ std::string nearest_decoder(const std::string& name) {
 DecoderKind read_decoder(const KeyReader& keys) {
   const auto name = keys.text("model_type");
   if (!name) {
-    throw FormatError("{}: 'model_type' is missing; it names the decoder, one of {}", keys.where(),
+    throw FormatError("{}: 'model_type' is missing, expected one of {}", keys.where(),
                       join_words(names_of<DecoderKind>()));
   }
   const auto decoder = find_enum<DecoderKind>(*name);
   if (!decoder) {
-    throw FormatError("{}: unknown decoder '{}' in model_type; this build knows {}{}", keys.where(),
+    throw FormatError("{}: unknown decoder '{}' in model_type (supported: {}){}", keys.where(),
                       printable(*name), join_words(names_of<DecoderKind>()),
                       nearest_decoder(*name));
   }
@@ -82,7 +82,7 @@ DecoderKind read_decoder(const KeyReader& keys) {
 void read_rope_theta(const KeyReader& keys, double& rope_theta) {
   constexpr const char* kKey = "rope_theta";
   if (keys.contains(kKey) && keys.find(kKey) == nullptr) {
-    keys.fail(kKey, "a positive number, or be left out for 10000", nullptr);
+    keys.fail(kKey, "a positive number, or be absent for 10000", nullptr);
   }
   rope_theta = keys.number(kKey).value_or(rope_theta);
 }
@@ -100,7 +100,7 @@ void read_rope(const KeyReader& keys, ModelConfig& config) {
 
   const KeyReader rope(*object, fmt::format("{}: '{}'", keys.where(), key));
   if (rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr) {
-    throw FormatError("{}: must be the same for all layers, got one for each kind of layer",
+    throw FormatError("{}: must be the same for all layers, got different values per layer type",
                       rope.where());
   }
   read_rope_theta(rope.contains("rope_theta") ? rope : keys, config.rope_theta);
@@ -112,7 +112,7 @@ void read_rope(const KeyReader& keys, ModelConfig& config) {
   if (name == "default") return;
   RopeScaling& scaling = config.rope_scaling;
   if (name != "linear" && name != "llama3") {
-    throw FormatError("{}: unknown rope kind '{}'; this build knows default, linear, llama3",
+    throw FormatError("{}: unknown RoPE type '{}' (supported: default, linear, llama3)",
                       rope.where(), printable(name));
   }
   scaling.kind = *find_enum<RopeScalingKind>(name);
@@ -139,8 +139,7 @@ std::vector<bool> read_layer_types(const KeyReader& keys, const Json& types, boo
     }
     slides.push_back(type == "sliding_attention");
     if (has_window || !slides.back()) continue;
-    keys.fail("layer_types", "full_attention in every layer where no sliding_window is in use",
-              type);
+    keys.fail("layer_types", "full_attention in every layer if no sliding_window is used", type);
   }
   return slides;
 }
@@ -192,8 +191,8 @@ LimeConfig read_lime(const KeyReader& keys) {
   if (const auto name = keys.text("router")) {
     const auto router = find_enum<RouterKind>(*name);
     if (!router) {
-      throw FormatError("{}: unknown router '{}'; this build knows {}", keys.where(),
-                        printable(*name), join_words(names_of<RouterKind>()));
+      throw FormatError("{}: unknown router '{}' (supported: {})", keys.where(), printable(*name),
+                        join_words(names_of<RouterKind>()));
     }
     lime.router = *router;
   }
@@ -236,20 +235,20 @@ void read_own_object(const KeyReader& keys, ModelConfig& config) {
 void refuse_what_we_lack(const KeyReader& keys) {
   if (keys.find("quantization_config") != nullptr) {
     throw FormatError(
-        "{}: 'quantization_config' must be absent, got quantised weights; use the checkpoint with "
-        "full weights",
+        "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
+        "checkpoint",
         keys.where());
   }
   if (keys.number("partial_rotary_factor").value_or(1.0) != 1.0) {
     keys.fail("partial_rotary_factor", "1", *keys.find("partial_rotary_factor"));
   }
   if (!keys.boolean("is_causal", true)) {
-    keys.fail("is_causal", "true: attention to later tokens is not computed", false);
+    keys.fail("is_causal", "true, because bidirectional attention is not supported", false);
   }
   if (keys.find("text_config") != nullptr) {
     throw FormatError(
-        "{}: 'text_config' must be absent, got the config of a model of several modalities; save "
-        "its language model alone, with the keys of text_config at the top",
+        "{}: 'text_config' must be absent, got the config of a multimodal model; save its language "
+        "model alone, with the keys of text_config at the top level",
         keys.where());
   }
 }
@@ -261,8 +260,8 @@ std::int64_t derived_head_dim(const KeyReader& keys, const ModelConfig& config) 
     return config.hidden_size / config.num_attention_heads;
   }
   throw FormatError(
-      "{}: 'hidden_size' must be a multiple of num_attention_heads = {} where head_dim is not "
-      "given, got {}",
+      "{}: 'hidden_size' must be a multiple of num_attention_heads = {} if head_dim is absent, got "
+      "{}",
       keys.where(), config.num_attention_heads, config.hidden_size);
 }
 

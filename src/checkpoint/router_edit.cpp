@@ -44,11 +44,11 @@ RouterEdit parse_edit(const Json& json, const std::string& where) {
       edit.scale = value.get<double>();
       has_scale = true;
     } else {
-      throw FormatError("{}: must have layer, head, source, source_head and scale only, got '{}'",
+      throw FormatError("{}: unknown key '{}' (supported: layer, head, source, source_head, scale)",
                         where, key);
     }
   }
-  if (!has_scale) throw FormatError("{}: must have a scale; 0 switches the route off", where);
+  if (!has_scale) throw FormatError("{}: scale is missing; 0 disables the route", where);
   return edit;
 }
 
@@ -57,18 +57,18 @@ std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
   const std::int64_t heads = config.num_key_value_heads;
   const std::int64_t layers = config.num_hidden_layers;
   if (edit.layer && (*edit.layer < 1 || *edit.layer >= layers)) {
-    return fmt::format("layer must lie in 1 to {}, for layer 0 has no router, got {}", layers - 1,
-                       *edit.layer);
+    return fmt::format("layer must be from 1 to {} because layer 0 has no router, got {}",
+                       layers - 1, *edit.layer);
   }
   for (const auto& [name, head] :
        {std::pair("head", edit.head), std::pair("source_head", edit.source_head)}) {
     if (head && *head >= heads) {
-      return fmt::format("{} must lie in 0 to {}, got {}", name, heads - 1, *head);
+      return fmt::format("{} must be from 0 to {}, got {}", name, heads - 1, *head);
     }
   }
   if (!config.lime.head_mixing && edit.head && edit.source_head && edit.head != edit.source_head) {
     return fmt::format(
-        "head and source_head must be equal, for these routers do not mix heads, got {} and {}",
+        "head and source_head must be equal because these routers do not mix heads, got {} and {}",
         *edit.head, *edit.source_head);
   }
   if (!edit.source) return "";
@@ -77,7 +77,8 @@ std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
     const auto sources = router_sources(config.lime, layer);
     if (std::find(sources.begin(), sources.end(), *edit.source) != sources.end()) return "";
   }
-  if (!edit.layer) return fmt::format("source must be a layer that is read, got {}", *edit.source);
+  if (!edit.layer)
+    return fmt::format("source must be a layer that the router reads, got {}", *edit.source);
   return fmt::format("source must be one of the layers {} that layer {} reads, got {}",
                      fmt::join(router_sources(config.lime, *edit.layer), ", "), *edit.layer,
                      *edit.source);
@@ -98,7 +99,7 @@ std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& 
   }
   const auto list = json.find("edits");
   if (list == json.end() || !list->is_array() || list->empty()) {
-    throw FormatError("{}: edits must be a list of at least one edit", where);
+    throw FormatError("{}: edits must be a non-empty list", where);
   }
   std::vector<RouterEdit> edits;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -129,7 +130,7 @@ void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig&
   if (edits.empty()) return;
   if (config.decoder != DecoderKind::kLime || !has_static_router(config, 1)) {
     throw InvalidArgument(
-        "router edit: the model must be a LIMe whose routers have weights of their own, got {}{}",
+        "router edit: the model must be a LIMe with static router weights, got {}{}",
         enum_name(config.decoder),
         config.decoder == DecoderKind::kLime
             ? fmt::format(" with {} routers",

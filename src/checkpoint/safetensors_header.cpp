@@ -35,21 +35,22 @@ std::uint64_t read_little_endian(std::span<const std::byte> bytes) {
 std::string_view header_text(std::span<const std::byte> file, std::string_view where) {
   if (file.size() < kPrefixBytes) {
     throw FormatError(
-        "'{}': a safetensors file must have at least {} bytes, got {}; it seems to be cut short",
+        "'{}': a safetensors file must have at least {} bytes, got {}; the file seems to be "
+        "truncated",
         where, kPrefixBytes, file.size());
   }
   const std::uint64_t length = read_little_endian(file.first(kPrefixBytes));
   if (length > kMaxHeaderBytes) {
     throw FormatError(
-        "'{}': the safetensors header must have at most {} bytes, got the length {}; this seems to "
-        "be no safetensors file",
+        "'{}': the safetensors header must have at most {} bytes, got the length {}; the file does "
+        "not seem to be in safetensors format",
         where, kMaxHeaderBytes, length);
   }
   const std::size_t rest = file.size() - kPrefixBytes;
   if (length > rest) {
     throw FormatError(
-        "'{}': the safetensors header says that it has {} bytes, but the file has only {} after "
-        "it; it seems to be cut short",
+        "'{}': the safetensors header declares {} bytes, but only {} bytes follow; the file seems "
+        "to be truncated",
         where, length, rest);
   }
   return {reinterpret_cast<const char*>(file.data()) + kPrefixBytes,
@@ -64,12 +65,12 @@ class HeaderGuard {
   bool operator()(int depth, HeaderJson::parse_event_t event, HeaderJson& parsed) {
     using Event = HeaderJson::parse_event_t;
     if (depth > kMaxDepth) {
-      throw FormatError("'{}': the safetensors header nests too deeply", where_);
+      throw FormatError("'{}': the safetensors header is nested too deeply", where_);
     }
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
     if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw FormatError("'{}': the safetensors header names '{}' twice", where_,
+      throw FormatError("'{}': the safetensors header contains '{}' twice", where_,
                         name_text(parsed.get<std::string>()));
     }
     return true;
@@ -82,7 +83,7 @@ class HeaderGuard {
 
 HeaderJson parse_header(std::string_view text, std::string_view where) {
   if (text.empty() || text.front() != '{') {
-    throw FormatError("'{}': the safetensors header must begin with '{{', got '{}'", where,
+    throw FormatError("'{}': the safetensors header must start with '{{', got '{}'", where,
                       printable(text, 20));
   }
   HeaderGuard guard(where);
@@ -134,7 +135,7 @@ class EntryReader {
     if (json.is_string()) {
       if (const auto dtype = find_dtype(json.get_ref<const std::string&>())) return *dtype;
     }
-    throw FormatError("{} has the unknown dtype {}; known are F64, F32, F16, BF16 and integers",
+    throw FormatError("{} has the unknown dtype {} (supported: F64, F32, F16, BF16 and integers)",
                       place(name), printable(json.dump()));
   }
 
@@ -144,7 +145,7 @@ class EntryReader {
     if (json.is_number_unsigned() && json.get<std::uint64_t>() <= kMax) {
       return json.get<std::uint64_t>();
     }
-    throw FormatError("{}: {} must hold whole numbers from 0 to 2^63 - 1, got {}", place(name),
+    throw FormatError("{}: {} must contain whole numbers from 0 to 2^63 - 1, got {}", place(name),
                       what, printable(json.dump()));
   }
 
@@ -168,13 +169,12 @@ class EntryReader {
     entry.begin = read_number(name, "data_offsets", json[0]);
     entry.end = read_number(name, "data_offsets", json[1]);
     if (entry.begin > entry.end) {
-      throw FormatError("{}: data_offsets must not run backwards, got [{}, {}]", place(name),
+      throw FormatError("{}: data_offsets must be in ascending order, got [{}, {}]", place(name),
                         entry.begin, entry.end);
     }
     if (entry.end > data_.size()) {
       throw FormatError(
-          "{}: data_offsets [{}, {}] lie beyond the {} bytes of data; the file seems to be cut "
-          "short",
+          "{}: data_offsets [{}, {}] exceed the {} bytes of data; the file seems to be truncated",
           place(name), entry.begin, entry.end, data_.size());
     }
     check_size(entry);
@@ -192,7 +192,7 @@ class EntryReader {
                         shape_text(entry.tensor.shape));
     }
     if (bytes != entry.end - entry.begin) {
-      throw FormatError("{}: {} {} needs {} bytes, but data_offsets [{}, {}] hold {}",
+      throw FormatError("{}: {} {} needs {} bytes, but data_offsets [{}, {}] span {}",
                         place(entry.tensor.name), dtype_name(entry.tensor.dtype),
                         shape_text(entry.tensor.shape), bytes, entry.begin, entry.end,
                         entry.end - entry.begin);
@@ -234,7 +234,7 @@ std::map<std::string, std::string> read_metadata(const HeaderJson& json, std::st
   }
   for (const auto& [key, value] : json.items()) {
     if (!value.is_string()) {
-      throw FormatError("'{}': __metadata__ must hold strings, got {} for '{}'", where,
+      throw FormatError("'{}': __metadata__ must contain strings only, got {} for '{}'", where,
                         printable(value.dump()), name_text(key));
     }
     metadata.emplace(key, value.get<std::string>());

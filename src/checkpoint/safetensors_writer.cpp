@@ -17,8 +17,9 @@ constexpr std::size_t kAlignment = 8;
 
 void check_tensor(const TensorView& tensor) {
   if (first_invalid_utf8(tensor.name) || tensor.name == "__metadata__") {
-    throw InvalidArgument("write_safetensors: a tensor's name must be UTF-8 and free, got '{}'",
-                          printable(tensor.name));
+    throw InvalidArgument(
+        "write_safetensors: a tensor name must be valid UTF-8 and not reserved, got '{}'",
+        printable(tensor.name));
   }
   std::uint64_t bytes = dtype_size(tensor.dtype);
   bool fits = true;

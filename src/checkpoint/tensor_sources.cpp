@@ -17,9 +17,8 @@ constexpr std::string_view kOutput = "lm_head.weight";
 /// The embedding of a base model, such as transformers' LlamaModel, that was saved alone.
 constexpr std::string_view kBareEmbedding = "embed_tokens.weight";
 constexpr const char* kBareHint =
-    "; names lack the prefix 'model.', as of a base model saved without its lm_head: load the "
-    "whole "
-    "model with AutoModelForCausalLM and save_pretrained() it";
+    "; names lack the prefix 'model.', as in a base model saved without its lm_head: load the full "
+    "model with AutoModelForCausalLM and save it with save_pretrained()";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -80,7 +79,7 @@ void Locator::add(TensorSource source) {
   const std::string stored_name = source.info.stored_name;
   const auto [place, is_new] = stored_.emplace(name, std::move(source));
   if (is_new) return;
-  throw FormatError("'{}': the tensors '{}' and '{}' both stand for '{}'", where_,
+  throw FormatError("'{}': the tensors '{}' and '{}' both map to '{}'", where_,
                     printable(place->second.info.stored_name, 120), printable(stored_name, 120),
                     printable(name, 120));
 }
@@ -103,8 +102,7 @@ void Locator::recognise_lime() {
   for (const auto& [name, source] : stored_) {
     if (contains(name, "self_attn.dynamic_proj")) {
       throw FormatError(
-          "'{}': tensor '{}' belongs to a dynamic LIMe router, which this build has "
-          "not",
+          "'{}': tensor '{}' belongs to a dynamic LIMe router, which this build does not support",
           where_, printable(name, 120));
     }
     is_lime |= is_fused(name) || contains(name, kRouter);
@@ -198,8 +196,8 @@ std::string Locator::head_hint(const TensorSource& source) const {
 
 void Locator::check_shape(const TensorSource& source, const Shape& expected) const {
   if (source.info.shape == expected) return;
-  throw FormatError("'{}': tensor '{}' must have the shape {} by config.json, got {}{}", where_,
-                    printable(source.info.stored_name, 120), shape_text(expected),
+  throw FormatError("'{}': tensor '{}' must have the shape {} according to config.json, got {}{}",
+                    where_, printable(source.info.stored_name, 120), shape_text(expected),
                     shape_text(source.info.shape), head_hint(source));
 }
 

@@ -70,7 +70,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids,
   bool at_text_start = options.at_text_start;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= vocab_size()) {
-      throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {} at place {}",
+      throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {} at position {}",
                             vocab_size(), ids[i], i);
     }
     if (options.skip_special_tokens && is_special(ids[i])) continue;
@@ -110,8 +110,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
   const bool gpt2 = has("vocab.json") && has("merges.txt");
   if (!has("tokenizer.json") && !has("tokenizer.model") && !gpt2) {
     throw IoError(
-        "tokenizer: '{}' must hold tokenizer.json, tokenizer.model, or vocab.json with merges.txt, "
-        "found none of them; copy them from where the checkpoint comes from",
+        "tokenizer: '{}' must contain tokenizer.json, tokenizer.model, or vocab.json with "
+        "merges.txt, found none of them; copy them from the original checkpoint",
         checkpoint_folder.string());
   }
   const SpecialTokens special = read_special_tokens(files);

@@ -35,7 +35,7 @@ ShardMap read_index(const fs::path& path) {
   const Json json = read_json_file(path);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (map == json.end() || !map->is_object() || map->empty()) {
-    throw FormatError("'{}': must have an object 'weight_map' from tensors to shards",
+    throw FormatError("'{}': must have an object 'weight_map' that maps tensors to shards",
                       path.string());
   }
   ShardMap shards;
@@ -44,7 +44,7 @@ ShardMap read_index(const fs::path& path) {
     const bool stays = !name.empty() && name != ".." && name != "." &&
                        name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
     if (!stays) {
-      throw FormatError("'{}': the shard of tensor '{}' must be a file beside the index, got {}",
+      throw FormatError("'{}': the shard of tensor '{}' must be a file next to the index, got {}",
                         path.string(), printable(tensor, 120), printable(shard.dump()));
     }
     shards[name].push_back(tensor);
@@ -63,7 +63,7 @@ WeightFiles open_shards(const fs::path& folder) {
     }
     if (!stays_inside(folder, folder / name)) {
       throw FormatError(
-          "'{}': the shard '{}' named by {} is a link that leads out of the folder; copy the file "
+          "'{}': the shard '{}' named by {} is a link to a file outside the folder; copy the file "
           "into it",
           folder.string(), printable(name, 120), kIndexFile);
     }
@@ -73,8 +73,8 @@ WeightFiles open_shards(const fs::path& folder) {
     for (const std::string& tensor : tensors) {
       const TensorView* const found = shard.find(tensor);
       if (found == nullptr) {
-        throw FormatError("'{}': must hold tensor '{}' by {}, but does not", shard.path().string(),
-                          printable(tensor, 120), kIndexFile);
+        throw FormatError("'{}': must contain tensor '{}' according to {}, but does not",
+                          shard.path().string(), printable(tensor, 120), kIndexFile);
       }
       weights.tensors.push_back(*found);
     }
@@ -95,7 +95,7 @@ WeightFiles open_weight_files(const fs::path& folder) {
     return weights;
   }
   if (path_exists(folder / kIndexFile)) return open_shards(folder);
-  throw IoError("'{}': the folder holds no {} and no {}{}", folder.string(), kSingleFile,
+  throw IoError("'{}': the folder contains neither {} nor {}{}", folder.string(), kSingleFile,
                 kIndexFile, other_weights_hint(folder));
 }
 

@@ -47,14 +47,13 @@ void refuse_other_than_files(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (fs::is_directory(status)) {
-    throw IoError("'{}': is a folder, expected the name of a file", path.string());
+    throw IoError("'{}': is a folder, expected a file name", path.string());
   }
   // /dev/stdout is a link, which may lead to a file.
   const bool is_link_of_system =
       fs::is_symlink(path, ignored) && fs::canonical(folder_of(path), ignored) == "/dev";
   if ((fs::exists(status) && !fs::is_regular_file(status)) || is_link_of_system) {
-    throw IoError("'{}': is a device, a FIFO or a socket, expected the name of a file",
-                  path.string());
+    throw IoError("'{}': is a device, a FIFO or a socket, expected a file name", path.string());
   }
 }
 
@@ -86,9 +85,9 @@ std::string describe_errno(int code) {
   std::string text = std::generic_category().message(code);
   if (code == ENOSPC || code == EDQUOT) return text + "; free some space or write elsewhere";
   if (code == EACCES || code == EPERM || code == EROFS) {
-    return text + "; choose a place that you may write to";
+    return text + "; use a location that you may write to";
   }
-  if (code == EFBIG) return text + "; raise the limit of file sizes (ulimit -f)";
+  if (code == EFBIG) return text + "; raise the file size limit (ulimit -f)";
   return text;
 }
 

@@ -95,7 +95,7 @@ std::string options_by_group(const CommandHelp& help) {
       if (field.group == group) text += option_entry(field);
     }
     if (!group.empty()) continue;
-    text += two_columns("  -h, --help", "show this text");
+    text += two_columns("  -h, --help", "show this help");
     if (help.has_version) text += two_columns("      --version", "show the version");
   }
   return text;
@@ -155,8 +155,8 @@ std::string format_help(const CommandHelp& help) {
   }
   if (help.has_version) {
     text += fmt::format(
-        "\n`{0} --help-man` prints the manual page,\n`{0} --completion bash|zsh|fish` the shell's "
-        "completion.\n",
+        "\n`{0} --help-man` prints the manual page.\n`{0} --completion bash|zsh|fish` prints the "
+        "shell completion script.\n",
         help.name);
   }
   return text;

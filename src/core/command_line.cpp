@@ -173,7 +173,7 @@ void CommandLine::Impl::refuse_unknown(const std::string& text) const {
   if (is_option) throw UsageError("unknown option '{}'{}", typed, remedy);
   if (known.empty()) throw UsageError("unexpected argument '{}'", typed);
   if (!closest.empty()) throw UsageError("unknown command '{}'{}", typed, remedy);
-  throw UsageError("unknown command '{}'; there are {}{}", typed, join_words(known),
+  throw UsageError("unknown command '{}' (available: {}){}", typed, join_words(known),
                    stray_remedy.empty() ? "" : "; " + stray_remedy);
 }
 
@@ -201,7 +201,7 @@ void CommandLine::Impl::take_values(const Impl& chosen_command) const {
   if (!action) {
     std::vector<std::string> names;
     for (const auto& command : help.commands) names.push_back(command.first);
-    throw UsageError("a command is missing; there are {}", join_words(names));
+    throw UsageError("a command is missing (available: {})", join_words(names));
   }
 }
 

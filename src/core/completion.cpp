@@ -168,7 +168,7 @@ std::string zsh_options(const CommandHelp& help) {
     text += line(option_name(field));
     if (field.short_name != '\0') text += line({'-', field.short_name});
   }
-  text += " \\\n    '--help[show what can be given]'";
+  text += " \\\n    '--help[show this help]'";
   if (help.has_version) text += " \\\n    '--version[show the version]'";
   return text;
 }

@@ -19,7 +19,7 @@ void make_folder(const std::filesystem::path& folder) {
   if (std::filesystem::is_directory(folder, error)) return;
   const bool made = std::filesystem::create_directory(folder, error);
   if (made && !error) return;
-  throw IoError("'{}': the folder cannot be made: {}", folder.string(),
+  throw IoError("'{}': the folder cannot be created: {}", folder.string(),
                 describe_errno(error ? error.value() : EEXIST));
 }
 

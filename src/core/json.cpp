@@ -69,7 +69,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
     }
     if (text_.empty()) throw FormatError("{}: is empty, expected JSON", where_);
     throw FormatError("{}: is not valid JSON at {}{}", where_, line_and_column(text_, byte),
-                      byte >= text_.size() ? "; the file seems to be cut short" : "");
+                      byte >= text_.size() ? "; the file seems to be truncated" : "");
   }
 
  private:
@@ -87,7 +87,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   bool keeps(Event event, Json& value) {
     const auto depth = static_cast<int>(open_.size());
     if (depth > kMaxDepth) {
-      throw FormatError("{}: JSON nests deeper than {} levels", where_, kMaxDepth);
+      throw FormatError("{}: JSON is nested deeper than {} levels", where_, kMaxDepth);
     }
     return !keep_ || keep_(depth, event, value);
   }

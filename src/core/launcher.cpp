@@ -88,7 +88,7 @@ std::optional<WorkShare> array_share(const EnvironmentFn& variable) {
   if ((last - first) / step + 1 != share.count || (number - first) % step != 0) {
     throw InvalidArgument(
         "SLURM_ARRAY_TASK_ID: the {} tasks of the array must be numbered without gaps to share "
-        "work, got {} of {} to {}; say --shard I/N",
+        "work, got {} of {} to {}; pass --shard I/N",
         share.count, number, first, last);
   }
   share.index = (number - first) / step;

@@ -40,11 +40,11 @@ LayerSelection LayerSelection::parse(std::string_view text, std::string_view whe
     const auto first = parse_layer(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_layer(item.substr(dash + 1));
     if (!first || !last) {
-      throw InvalidArgument("{}: expected all or a list as 0,3,8-15, got '{}'", where,
+      throw InvalidArgument("{}: expected all or a list such as 0,3,8-15, got '{}'", where,
                             printable(text));
     }
     if (*last < *first) {
-      throw InvalidArgument("{}: a range runs upwards, got '{}'; write {}-{}", where,
+      throw InvalidArgument("{}: a range must be ascending, got '{}'; write {}-{}", where,
                             printable(item), *last, *first);
     }
     selection.ranges_.emplace_back(*first, *last);
@@ -64,7 +64,7 @@ std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
   for (const auto& [first, last] : ranges_) {
     for (int layer = first; layer <= last; ++layer) {
       if (std::binary_search(available.begin(), available.end(), layer)) continue;
-      throw InvalidArgument("{}: has no layer {}; it has {}", where, layer,
+      throw InvalidArgument("{}: has no layer {} (available: {})", where, layer,
                             layers_to_string(available));
     }
   }

@@ -86,7 +86,7 @@ std::string options(const CommandHelp& help) {
       if (field.group == title) text += option(field);
     }
   }
-  text += entry(bold("-h") + ", " + bold("--help"), "show what can be given");
+  text += entry(bold("-h") + ", " + bold("--help"), "show this help");
   if (help.has_version) text += entry(bold("--version"), "show the version");
   return text;
 }
@@ -121,7 +121,7 @@ void describe(const CommandTree& tree, std::string& text) {
 std::string format_man_page(const CommandTree& program, std::string_view version) {
   const CommandHelp& help = program.help;
   const std::string first = help.description.substr(0, help.description.find('\n'));
-  std::string text = ".\\\" Made from the options of the program.\n";
+  std::string text = ".\\\" Generated from the options of the program.\n";
   text += ".TH " + capitals(plain(help.name)) + " 1 \"\" \"" + plain(version) +
           "\" \"User Commands\"\n.nh\n.ad l\n";
   text += ".SH NAME\n" + plain(help.name) + " \\- " + plain(first) + "\n";
@@ -133,10 +133,10 @@ std::string format_man_page(const CommandTree& program, std::string_view version
     describe(program, text);
   }
   if (!help.examples.empty()) text += ".SH EXAMPLES\n" + examples(help);
-  text += ".SH EXIT STATUS\n" + entry(bold("0"), "all went well") +
-          entry(bold("1"), "it failed; a line on standard error says why") +
-          entry(bold("2"), "the usage is wrong") +
-          entry(bold("130"), "it was interrupted; what was finished stays good");
+  text += ".SH EXIT STATUS\n" + entry(bold("0"), "success") +
+          entry(bold("1"), "failure; one line on standard error gives the reason") +
+          entry(bold("2"), "wrong usage") +
+          entry(bold("130"), "interrupted; finished output is kept");
   return text;
 }
 

@@ -171,7 +171,7 @@ void OutputLock::take(File& file, bool is_shared) const {
       ::unlink(file.path.c_str());
       return;
     }
-    throw InvalidArgument("'{}': {} is writing it; wait until it is done or choose another name",
+    throw InvalidArgument("'{}': {} is writing to it; wait until it is done or use another name",
                           output_.string(), holder);
   }
 }

@@ -110,10 +110,10 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);
   } catch (const std::bad_alloc&) {
-    return report(program,
-                  "out of memory; ask for less, or look whether an input claims to be larger than "
-                  "it is",
-                  kExitFailed);
+    return report(
+        program,
+        "out of memory; reduce the request, or check whether an input file declares a wrong size",
+        kExitFailed);
   } catch (const Error& error) {
     return report(program, error.what(), kExitFailed);
   } catch (const std::exception& error) {

@@ -42,8 +42,8 @@ RunningStatistics of_block(const ConstMatrixRef& rows, Eigen::Index first, Eigen
 
 void RunningStatistics::add(const ConstMatrixRef& rows) {
   if (count > 0 && rows.cols() != mean.size()) {
-    throw InvalidArgument("statistics: rows must have {} dimensions as before, got {}", mean.size(),
-                          rows.cols());
+    throw InvalidArgument("statistics: rows must have {} dimensions like the previous ones, got {}",
+                          mean.size(), rows.cols());
   }
   for (Eigen::Index first = 0; first < rows.rows(); first += kBlockRows) {
     merge(of_block(rows, first, std::min(kBlockRows, rows.rows() - first)));

@@ -30,7 +30,7 @@ struct OptionCodec<WorkShare> {
   static WorkShare parse(const std::string& text, const std::string& name) {
     const std::size_t slash = text.find('/');
     if (slash == std::string::npos) {
-      throw InvalidArgument("{}: expected I/N as in 0/4, got '{}'", name, text);
+      throw InvalidArgument("{}: expected I/N such as 0/4, got '{}'", name, text);
     }
     WorkShare share;
     share.index = OptionCodec<int>::parse(text.substr(0, slash), name);

@@ -43,7 +43,7 @@ c10::Device parse_device(const std::string& name, int neighbour) {
     index = OptionCodec<int>::parse(name.substr(5), "device: the number of the GPU");
   }
   if (index < 0 || index >= num_gpus) {
-    throw InvalidArgument("device: '{}' is not there, LibTorch sees {} GPUs; use cpu", name,
+    throw InvalidArgument("device: '{}' does not exist, LibTorch detects {} GPUs; use cpu", name,
                           num_gpus);
   }
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
@@ -59,16 +59,15 @@ std::vector<c10::Device> parse_devices(const std::string& names, int neighbour) 
   for (const std::string& name : parts) {
     if (name != "cpu" && !name.starts_with("cuda:")) {
       throw InvalidArgument(
-          "device: each of several must be cuda:N, or each of them cpu, got '{}' in '{}'", name,
-          names);
+          "device: several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name, names);
     }
     if ((name == "cpu") != (parts.front() == "cpu")) {
-      throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+      throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
                             names);
     }
     if (name != "cpu" && !gpus.insert(name).second) {
-      throw InvalidArgument("device: each GPU takes one part of the layers, got '{}' twice in '{}'",
-                            name, names);
+      throw InvalidArgument("device: each GPU must be listed once, got '{}' twice in '{}'", name,
+                            names);
     }
   }
   std::vector<c10::Device> devices;
@@ -83,10 +82,10 @@ std::string devices_text(const std::vector<c10::Device>& devices) {
 }
 
 void check_devices(const std::vector<c10::Device>& devices) {
-  if (devices.empty()) throw InvalidArgument("device: there must be at least one, got none");
+  if (devices.empty()) throw InvalidArgument("device: at least one is required, got none");
   for (const c10::Device device : devices) {
     if (device.type() == devices.front().type()) continue;
-    throw InvalidArgument("device: several must all be GPUs, or all the processor, got '{}'",
+    throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
                           devices_text(devices));
   }
 }
@@ -97,7 +96,7 @@ void check_computes(ComputeType type, c10::Device device) {
     at::mm(one, one);
   } catch (const c10::Error&) {
     throw InvalidArgument(
-        "dtype: LibTorch {} does not compute in {} on '{}'; choose float32 or bfloat16, or another "
+        "dtype: LibTorch {} does not support {} on '{}'; use float32 or bfloat16, or another "
         "--device",
         TORCH_VERSION, enum_name(type), device.str());
   }

@@ -52,7 +52,7 @@ at::Tensor rows_with_targets(const at::Tensor& targets, std::int64_t vocab) {
   if (kept.numel() == 0) return kept;
   const at::Tensor values = targets.index_select(0, kept);
   if (values.min().item<std::int64_t>() < 0 || values.max().item<std::int64_t>() >= vocab) {
-    throw InvalidArgument("cross-entropy: targets must lie in 0 to {}, got {} to {}", vocab - 1,
+    throw InvalidArgument("cross-entropy: targets must be from 0 to {}, got {} to {}", vocab - 1,
                           values.min().item<std::int64_t>(), values.max().item<std::int64_t>());
   }
   return kept;

@@ -50,7 +50,7 @@ void check_ids(const at::Tensor& ids, std::int64_t vocab_size) {
   if (outside == end) return;
   const std::int64_t place = outside - begin;
   throw InvalidArgument(
-      "decoder: token ids must lie in 0 to {}, got {} in sequence {} at position {}",
+      "decoder: token ids must be from 0 to {}, got {} in sequence {} at position {}",
       vocab_size - 1, *outside, place / ids.size(1), place % ids.size(1));
 }
 
@@ -58,7 +58,7 @@ void check_options(const ForwardOptions& options, const ModelConfig& config) {
   const std::int64_t num_layers = config.num_hidden_layers;
   if (options.stop_after_layer &&
       (*options.stop_after_layer < 0 || *options.stop_after_layer >= num_layers)) {
-    throw InvalidArgument("decoder: stop_after_layer must lie in 0 to {}, got {}", num_layers - 1,
+    throw InvalidArgument("decoder: stop_after_layer must be from 0 to {}, got {}", num_layers - 1,
                           *options.stop_after_layer);
   }
 }
@@ -152,7 +152,7 @@ const at::Tensor& Decoder::parameter(std::string_view name) const {
   for (const NamedTensor& entry : parameters()) {
     if (entry.name == name) return entry.tensor;
   }
-  throw InvalidArgument("decoder: there is no parameter '{}'", name);
+  throw InvalidArgument("decoder: unknown parameter '{}'", name);
 }
 
 void Decoder::set_requires_grad(bool requires_grad) {

@@ -167,7 +167,7 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
   for (const ParameterSpec& spec : specs) {
     const auto found = by_name.find(spec.name);
     if (found == by_name.end() || found->second.sizes() != at::IntArrayRef(spec.shape)) {
-      throw InvalidArgument("decoder: this build does not compute with '{}' of shape {}", spec.name,
+      throw InvalidArgument("decoder: this build does not support '{}' of shape {}", spec.name,
                             shape_text(spec.shape));
     }
     parameters.push_back({spec.name, found->second});

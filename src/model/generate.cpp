@@ -71,9 +71,9 @@ std::int64_t choose(const std::vector<double>& logits, const GenerateOptions& op
 }  // namespace
 
 void GenerateOptions::describe(OptionList& list) {
-  list.add("max_new_tokens", max_new_tokens, "number of tokens to add at most, >= 1");
+  list.add("max_new_tokens", max_new_tokens, "maximum number of tokens to generate, >= 1");
   list.add("temperature", temperature,
-           "0 takes the most likely token; else divides the logits before sampling");
+           "0 selects the most likely token; otherwise divides the logits before sampling");
   list.add("top_k", top_k, "sample from the k most likely tokens only; 0 for all");
   list.add("top_p", top_p,
            "sample from the smallest set of tokens whose probability reaches this, in (0, 1]");
@@ -89,7 +89,7 @@ void GenerateOptions::validate() const {
   }
   if (top_k < 0) throw InvalidArgument("generate: top_k must be >= 0, got {}", top_k);
   if (!(top_p > 0.0 && top_p <= 1.0)) {
-    throw InvalidArgument("generate: top_p must lie in (0, 1], got {}", top_p);
+    throw InvalidArgument("generate: top_p must be in (0, 1], got {}", top_p);
   }
 }
 
@@ -98,7 +98,7 @@ std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::
                                    std::stop_token stop) {
   options.validate();
   if (prompt.empty()) {
-    throw InvalidArgument("generate: the prompt must hold at least one token, got none");
+    throw InvalidArgument("generate: the prompt must contain at least one token, got none");
   }
   const at::NoGradGuard no_grad;
   const PassThreads threads;

@@ -16,7 +16,8 @@ namespace {
 /// Returns the logits of all tokens of a prompt, [tokens, vocab], in the compute type.
 at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt,
                             const ProgressFn& on_progress) {
-  if (prompt.empty()) throw InvalidArgument("next tokens: the prompt must hold a token, got none");
+  if (prompt.empty())
+    throw InvalidArgument("next tokens: the prompt must contain at least one token, got none");
   const at::Tensor ids =
       at::tensor(at::ArrayRef<std::int64_t>(prompt.data(), prompt.size()), at::kLong).view({1, -1});
   HookSet hooks;

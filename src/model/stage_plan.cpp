@@ -100,8 +100,8 @@ std::vector<LayerRange> plan_stages(const DecoderSizes& sizes, int num_stages) {
   const auto num_layers = std::ssize(sizes.layers);
   if (num_stages < 1 || num_stages > num_layers) {
     throw InvalidArgument(
-        "device: {} devices cannot share {} layers, each needs one; give {} or fewer", num_stages,
-        num_layers, num_layers);
+        "device: cannot split {} layers among {} devices, each device needs one; use {} or fewer",
+        num_layers, num_stages, num_layers);
   }
   return StageSearch(sizes, num_stages).best();
 }

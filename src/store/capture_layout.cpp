@@ -23,7 +23,7 @@ T member(const Json& json, const char* key, const std::string& where) {
   try {
     return found->get<T>();
   } catch (const nlohmann::json::exception&) {
-    throw FormatError("{}: '{}' is of an unexpected type ({})", where, key, found->type_name());
+    throw FormatError("{}: '{}' has an unexpected type ({})", where, key, found->type_name());
   }
 }
 
@@ -109,7 +109,7 @@ std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
   }
   const auto size = static_cast<std::int64_t>(bytes_per_value(tables.info.storage));
   if (overflow || __builtin_mul_overflow(values, size, &bytes)) {
-    throw FormatError("store: '{}' claims {} rows, more than any file holds", path.string(),
+    throw FormatError("store: '{}' declares {} rows, more than any file can contain", path.string(),
                       num_rows);
   }
   return bytes;

@@ -78,7 +78,7 @@ void append_sequences(CaptureTables& tables, const Hdf5File& file, const ShardRe
   const auto known = static_cast<std::int64_t>(tables.sequences.size());
   const bool gap = record.first_sequence > known;
   if (record.first_sequence < known || (gap && tables.info.complete)) {
-    throw FormatError("store: '{}' must begin with sequence {}, got {}", file.path().string(),
+    throw FormatError("store: '{}' must start with sequence {}, got {}", file.path().string(),
                       known, record.first_sequence);
   }
   const std::int64_t rows_before = tables.offsets.back();
@@ -104,7 +104,7 @@ void check_shard(const Hdf5File& file, const ShardRecord& record,
       file.has_attribute("format") && file.string_attribute("format") == kShardFormat;
   if (!is_shard || file.string_attribute("identity_sha256") != identity_sha256 ||
       file.int_attribute("shard") != record.shard) {
-    throw FormatError("store: '{}' belongs to another capture; put the right shard back",
+    throw FormatError("store: '{}' belongs to another capture; restore the original shard",
                       file.path().string());
   }
 }

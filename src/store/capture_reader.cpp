@@ -99,7 +99,7 @@ std::vector<int> CaptureReader::layers(const std::string& site) const {
     if (activation.site == impl_->stored(site)) layers.push_back(activation.layer);
   }
   if (layers.empty()) {
-    throw FormatError("store: '{}' has no site '{}'; it holds {}", path().string(), site,
+    throw FormatError("store: '{}' has no site '{}' (available: {})", path().string(), site,
                       join_words(sites()));
   }
   return layers;
@@ -116,7 +116,7 @@ bool CaptureReader::has(const std::string& site, int layer) const {
 const ActivationInfo& CaptureReader::activation(const std::string& site, int layer) const {
   const ActivationInfo* const found = impl_->find(site, layer);
   if (found != nullptr) return *found;
-  throw FormatError("store: '{}' has no layer {} of site '{}'; it holds layers {}", path().string(),
+  throw FormatError("store: '{}' has no layer {} of site '{}' (available: {})", path().string(),
                     layer, site, layers_to_string(layers(site)));
 }
 
@@ -131,7 +131,7 @@ std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const Activa
                                                                     std::int64_t count) const {
   const std::int64_t rows_there = data.num_rows();
   if (first < 0 || count < 0 || first > rows_there || count > rows_there - first) {
-    throw InvalidArgument("store: {} rows from row {} must lie in the {} rows of '{}'", count,
+    throw InvalidArgument("store: {} rows from row {} must be within the {} rows of '{}'", count,
                           first, rows_there, path.string());
   }
   std::vector<Piece> list;
@@ -170,8 +170,8 @@ void CaptureReader::read_rows(const std::string& site, int layer, std::int64_t f
   const ActivationInfo& what = activation(site, layer);
   const auto pieces = impl_->pieces(what, first, count);
   if (static_cast<std::int64_t>(out.size()) != count * what.dim) {
-    throw InvalidArgument("store: the buffer must hold {} x {} values, got {}", count, what.dim,
-                          out.size());
+    throw InvalidArgument("store: the buffer must have room for {} x {} values, got {}", count,
+                          what.dim, out.size());
   }
   for (const auto& piece : pieces) {
     piece.reader->read(piece.first, piece.count, out.data() + piece.offset * what.dim);
@@ -228,7 +228,7 @@ RunningStatistics CaptureReader::statistics(const std::string& site, int layer) 
   for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {
     if (there.empty() || there.back() != known_site) there.push_back(known_site);
   }
-  throw FormatError("store: '{}' has no statistics of '{}' in layer {}; it has those of {}",
+  throw FormatError("store: '{}' has no statistics of '{}' in layer {} (available: {})",
                     path().string(), site, layer, join_words(there));
 }
 
@@ -250,8 +250,8 @@ std::vector<int> CaptureReader::router_layers() const {
 
 MatrixF CaptureReader::router(int layer) const {
   if (!impl_->file.has(router_path(layer))) {
-    throw FormatError("store: '{}' has no router of layer {}; it has those of layers {}",
-                      path().string(), layer, layers_to_string(router_layers()));
+    throw FormatError("store: '{}' has no router of layer {} (available: {})", path().string(),
+                      layer, layers_to_string(router_layers()));
   }
   return impl_->file.read_matrix(router_path(layer));
 }
@@ -262,7 +262,7 @@ bool CaptureReader::has_router_dimensions(int layer) const {
 
 MatrixF CaptureReader::router_dimensions(int layer) const {
   if (!has_router_dimensions(layer)) {
-    throw FormatError("store: '{}' has no router per dimension of layer {}", path().string(),
+    throw FormatError("store: '{}' has no per-dimension router of layer {}", path().string(),
                       layer);
   }
   return impl_->file.read_matrix(router_dimensions_path(layer));

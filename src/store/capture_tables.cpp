@@ -118,7 +118,7 @@ void check_format(const Hdf5File& file) {
     throw FormatError("store: '{}' is one shard of a capture; open the capture itself", path);
   }
   if (format != kCaptureFormat) {
-    throw FormatError("store: '{}' is not a capture but another program's HDF5 file", path);
+    throw FormatError("store: '{}' is not a capture but an HDF5 file of another program", path);
   }
   const std::int64_t version = file.int_attribute("schema_version");
   if (version != kCaptureSchemaVersion) {
@@ -326,7 +326,7 @@ void read_rows_into(const Hdf5File& file, RowTable& rows) {
 void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path) {
   if (!follow_offsets(rows.sequence, bounds)) {
     throw FormatError(
-        "store: '{}': 'rows/sequence' and 'sequences/offset' are at odds; restore the file or "
+        "store: '{}': 'rows/sequence' and 'sequences/offset' are inconsistent; restore the file or "
         "capture it again",
         path.string());
   }
@@ -373,8 +373,9 @@ SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, in
   const std::vector<double> mean = file.read<double>(path + "/mean");
   const std::vector<double> m2 = file.read<double>(path + "/m2");
   if (count.size() != 1 || count[0] < 0 || mean.size() != m2.size()) {
-    throw FormatError("store: '{}': '{}' must hold one count and as many means as deviations",
-                      file.path().string(), path);
+    throw FormatError(
+        "store: '{}': '{}' must contain one count and equally many means and deviations",
+        file.path().string(), path);
   }
   statistics.running.count = count[0];
   statistics.running.mean =

@@ -62,7 +62,7 @@ void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   if (tables.info.complete) return;
   if (tables.shards.empty()) {
     throw InvalidArgument(
-        "store: '{}' was packed before it was finished; pack the finished capture in its place",
+        "store: '{}' was packed before the capture was finished; pack the finished capture instead",
         path.string());
   }
   const std::optional<Json> manifest = ShardFolder(path).read_manifest();
@@ -70,7 +70,7 @@ void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   const std::string number = all > 0 ? fmt::format("{} of {}", tables.shards.size(), all)
                                      : fmt::format("{}", tables.shards.size());
   throw InvalidArgument(
-      "store: '{}' is not complete, {} shards are finished; go on with --resume, then pack it",
+      "store: '{}' is incomplete, {} shards are finished; complete it with --resume, then pack it",
       path.string(), number);
 }
 
@@ -89,19 +89,19 @@ void check_output(const fs::path& path, const std::vector<ShardRecord>& shards,
                   const fs::path& out) {
   std::error_code error;
   if (fs::equivalent(path, out, error)) {
-    throw InvalidArgument("store: '{}' cannot be packed into itself; choose another name",
+    throw InvalidArgument("store: '{}' cannot be packed into itself; use another name",
                           path.string());
   }
   for (const ShardRecord& shard : shards) {
     if (fs::equivalent(path.parent_path() / shard.file, out, error)) {
-      throw InvalidArgument("store: '{}' is an input and would be lost; choose another name",
+      throw InvalidArgument("store: '{}' is an input and would be overwritten; use another name",
                             out.string());
     }
   }
   if (fs::is_regular_file(out, error) && !is_packed_capture(out)) {
     throw InvalidArgument(
-        "store: '{}' is not a packed capture and will not be replaced; choose another name or "
-        "remove it",
+        "store: '{}' is not a packed capture and will not be replaced; use another name or remove "
+        "it",
         out.string());
   }
 }

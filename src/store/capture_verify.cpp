@@ -30,7 +30,7 @@ class Verification {
     tables_ = read_attributes(file);
     if (!tables_.info.complete) {
       problems_.push_back("store: '" + path_.string() +
-                          "': the capture is not complete; resume it to get the rest");
+                          "': the capture is incomplete; complete it with --resume");
     }
     const std::size_t known = problems_.size();
     attempt([&] { check_sequences(file); });
@@ -64,16 +64,17 @@ class Verification {
   /// Of a file in which nothing else is wrong: what damages it may take the digest along.
   void report_missing_trailer(const fs::path& path) {
     problems_.push_back("store: '" + path.string() +
-                        "' has no digest, as another program has written or cut it; its texts and "
-                        "attributes cannot be tested");
+                        "' has no digest because another program wrote or truncated it; its texts "
+                        "and attributes cannot be verified");
   }
 
   static void check_sequences(const Hdf5File& file) {
     const std::size_t texts = read_sequences(file).size();
     const std::size_t offsets = file.read<std::int64_t>("sequences/offset").size();
     if (offsets != texts + 1) {
-      throw FormatError("store: '{}': there must be one more offset than texts, got {} and {}",
-                        file.path().string(), offsets, texts);
+      throw FormatError(
+          "store: '{}': the number of offsets must be the number of texts plus one, got {} and {}",
+          file.path().string(), offsets, texts);
     }
   }
 

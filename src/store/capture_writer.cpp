@@ -28,7 +28,7 @@ void check_site_name(const std::string& site) {
                       return letter > ' ' && letter < 127 && letter != '/';
                     });
   if (!good) {
-    throw InvalidArgument("store: a site must be a word without slashes, got '{}'", site);
+    throw InvalidArgument("store: a site must be a non-empty name without slashes, got '{}'", site);
   }
 }
 
@@ -44,7 +44,7 @@ void check_plan(const CapturePlan& plan) {
                             activation.site, activation.layer, activation.dim);
     }
     if (!seen.emplace(activation.site, activation.layer).second) {
-      throw InvalidArgument("store: {} of layer {} stands twice in the plan", activation.site,
+      throw InvalidArgument("store: {} of layer {} is duplicated in the plan", activation.site,
                             activation.layer);
     }
   }
@@ -92,8 +92,8 @@ void CaptureWriterOptions::validate() const {
   }
   if (if_exists == IfExists::kReplace && num_processes > 1) {
     throw InvalidArgument(
-        "store: a capture that several processes write cannot be replaced, because one would "
-        "remove what the others have written; remove it first");
+        "store: a capture that several processes write cannot be replaced because one would remove "
+        "the shards of the others; remove it first");
   }
 }
 
@@ -144,7 +144,7 @@ bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
                            finished_shards().empty();
   if (may_replace) return false;
   throw InvalidArgument(
-      "store: '{}' was begun with other options: {}; use the same ones, or choose another -o",
+      "store: '{}' was started with different options: {}; use the same ones, or another -o",
       path.string(), to_text(*difference));
 }
 
@@ -153,8 +153,7 @@ void CaptureWriter::Impl::remove_old() {
   if (fs::exists(path, error)) {
     if (!is_capture(path) && !folder.read_manifest()) {
       throw InvalidArgument(
-          "store: '{}' is not a capture and will not be replaced; choose another "
-          "name or remove it",
+          "store: '{}' is not a capture and will not be replaced; use another name or remove it",
           path.string());
     }
     if (!fs::remove(path, error) || error) {
@@ -171,15 +170,15 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
   if (options.if_exists == IfExists::kResume) {
     if (exists && manifest == nullptr) {
       throw InvalidArgument(
-          "store: '{}' is one file without shards, so that there is nothing to resume; remove it, "
-          "or choose another -o",
+          "store: '{}' is one file without shards and cannot be resumed; remove it, or use another "
+          "-o",
           path.string());
     }
     return;
   }
   if (exists) {
     throw InvalidArgument(
-        "store: '{}' exists already; go on with --resume, remove it, or choose another -o",
+        "store: '{}' already exists; use --resume to continue, remove it, or use another -o",
         path.string());
   }
   if (manifest == nullptr) return;
@@ -187,12 +186,12 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
     if (is_mine(shard) && folder.finished(shard)) {
       const fs::path owner = owner_of_shards(path);
       if (!owner.empty()) {
-        throw InvalidArgument("store: '{}' holds the shards of '{}'; choose another -o",
+        throw InvalidArgument("store: '{}' contains the shards of '{}'; use another -o",
                               folder.path().string(), owner.string());
       }
       throw InvalidArgument(
-          "store: '{}' holds finished shards of an earlier run; go on with --resume, remove the "
-          "folder, or choose another -o",
+          "store: '{}' contains finished shards of an earlier run; use --resume to continue, "
+          "remove the folder, or use another -o",
           folder.path().string());
     }
   }
@@ -212,8 +211,7 @@ std::vector<ShardRecord> CaptureWriter::Impl::finished_shards() const {
 CaptureInfo CaptureWriter::Impl::common_info() const {
   const std::optional<Json> manifest = folder.read_manifest();
   if (!manifest) {
-    throw IoError("store: '{}' has lost its manifest.json; capture it again",
-                  folder.path().string());
+    throw IoError("store: '{}' has no manifest.json; capture it again", folder.path().string());
   }
   return capture_info_from_json((*manifest)["info"],
                                 "store: '" + (folder.path() / "manifest.json").string() + "'");
@@ -234,7 +232,7 @@ CaptureWriter::CaptureWriter(const fs::path& path, CapturePlan plan, CaptureWrit
   options.validate();
   check_plan(plan);
   if (path.filename().empty() || path.stem().empty()) {
-    throw InvalidArgument("store: '{}' must be the name of a file", path.string());
+    throw InvalidArgument("store: '{}' must be a file name", path.string());
   }
   impl_ = std::make_unique<Impl>(
       Impl{path, std::move(plan), options, ShardFolder(path), Json(), std::string()});
@@ -263,7 +261,7 @@ bool CaptureWriter::is_finished(int shard) const {
 
 ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
   if (shard < 0 || shard >= impl_->plan.num_shards || !impl_->is_mine(shard)) {
-    throw InvalidArgument("store: shard {} of {} is not for process {} of {}", shard,
+    throw InvalidArgument("store: shard {} of {} is not assigned to process {} of {}", shard,
                           impl_->plan.num_shards, impl_->options.process,
                           impl_->options.num_processes);
   }
@@ -299,7 +297,7 @@ std::string unfinished_run(const fs::path& path) {
   const int all = planned_shards(*manifest);
   int finished = 0;
   for (int shard = 0; shard < all; ++shard) finished += folder.finished(shard) ? 1 : 0;
-  return fmt::format("'{}' holds an unfinished run ({} of {} shards); go on with --resume",
+  return fmt::format("'{}' contains an unfinished run ({} of {} shards); use --resume to continue",
                      folder.path().string(), finished, all);
 }
 

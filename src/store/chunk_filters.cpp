@@ -82,10 +82,10 @@ std::string_view inflate_into(std::span<const std::byte> stream, std::span<std::
   const int result = ::uncompress2(reinterpret_cast<Bytef*>(bytes.data()), &size,
                                    reinterpret_cast<const Bytef*>(stream.data()), &taken);
   if (result == Z_MEM_ERROR) throw std::bad_alloc();
-  if (result == Z_BUF_ERROR) return "it does not end with the chunk";
-  if (result != Z_OK) return "it is cut short or not one of deflate";
-  if (size != bytes.size()) return "it holds less than a chunk";
-  return taken == stream.size() ? "" : "bytes follow its end";
+  if (result == Z_BUF_ERROR) return "it inflates to more than a chunk";
+  if (result != Z_OK) return "it is truncated or not a deflate stream";
+  if (size != bytes.size()) return "it inflates to less than a chunk";
+  return taken == stream.size() ? "" : "it is followed by extra bytes";
 }
 
 }  // namespace lime

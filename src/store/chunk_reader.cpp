@@ -74,7 +74,7 @@ bool read_fully(int descriptor, std::span<std::byte> bytes, std::uint64_t at,
     if (got < 0) {
       throw IoError("store: '{}' cannot be read: {}", path.string(), describe_errno(errno));
     }
-    if (got == 0) throw FormatError("store: '{}' is cut short", path.string());
+    if (got == 0) throw FormatError("store: '{}' is truncated", path.string());
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     at += static_cast<std::uint64_t>(got);
   }
@@ -91,7 +91,7 @@ ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset,
   const Id type(H5Dget_type(dataset_.get()), H5Tclose);
   const std::vector<std::int64_t> shape = hdf5::shape_of(dataset_.get());
   if (shape.size() != 2 || H5Tget_class(type.get()) != H5T_FLOAT) {
-    throw FormatError("store: '{}': '{}' must hold floating-point numbers, [rows, dim]",
+    throw FormatError("store: '{}': '{}' must contain floating-point numbers, [rows, dim]",
                       file.path().string(), dataset);
   }
   num_rows_ = shape[0];
@@ -112,7 +112,7 @@ void ChunkReader::check_size() const {
   const std::int64_t limit = size_of(file_.path()) * hdf5::kMaxCompression /
                              static_cast<std::int64_t>(bytes_per_value(storage_));
   if (dim_ < 1 || num_rows_ < 0 || dim_ > limit || num_rows_ > limit / dim_) {
-    throw FormatError("store: '{}': '{}' claims [{}, {}] values, more than its file can hold",
+    throw FormatError("store: '{}': '{}' declares [{}, {}] values, more than its file can contain",
                       file_.path().string(), name_, num_rows_, dim_);
   }
 }
@@ -376,8 +376,8 @@ void ChunkReader::check(std::size_t chunk, std::span<const std::byte> data,
     return;
   }
   throw FormatError(
-      "store: '{}': the checksum of '{}', {}, is wrong; the file is damaged, restore it or capture "
-      "it again",
+      "store: '{}': the checksum of '{}', {}, does not match; the file is damaged, restore it or "
+      "capture it again",
       file_.path().string(), name_, rows_text(chunk));
 }
 

@@ -68,21 +68,21 @@ std::shared_ptr<DataFile> DataFiles::load(std::size_t part) const {
 void check_shards_exist(const fs::path& capture, const CaptureTables& tables) {
   for (const ShardRecord& shard : tables.shards) {
     if (!is_shard_name(shard.file)) {
-      throw FormatError("store: '{}' refers to '{}', which is not a shard beside it",
+      throw FormatError("store: '{}' refers to '{}', which is not a shard next to it",
                         capture.string(), shard.file);
     }
     const fs::path path = capture.parent_path() / shard.file;
     std::error_code error;
     if (!fs::exists(path, error)) {
       throw IoError(
-          "store: '{}' needs '{}', which is missing; keep the folder beside the file, or "
-          "resume the capture",
+          "store: '{}' needs '{}', which is missing; keep the folder next to the file, or resume "
+          "the capture",
           capture.string(), path.string());
     }
     const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
     if (bytes != shard.bytes) {
       throw FormatError("store: '{}' is {}: it has {} bytes instead of {}; resume the capture",
-                        path.string(), bytes < shard.bytes ? "cut short" : "damaged", bytes,
+                        path.string(), bytes < shard.bytes ? "truncated" : "damaged", bytes,
                         shard.bytes);
     }
   }

@@ -56,8 +56,8 @@ int layer_number(const std::string& name, const fs::path& path) {
   const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
   const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
   if (!is_number || layer < 0 || layer >= kMostLayers) {
-    throw FormatError("embeddings: '{}': '{}' must be a layer's number, below {}", path.string(),
-                      name, kMostLayers);
+    throw FormatError("embeddings: '{}': '{}' must be a layer index below {}", path.string(), name,
+                      kMostLayers);
   }
   return layer;
 }
@@ -84,8 +84,8 @@ CaptureEmbeddings read_points(const Hdf5File& file, const std::string& group) {
                                     [&](std::int16_t id) { return id >= -1 && id < num_classes; });
   if (!is_whole) {
     throw FormatError(
-        "embeddings: '{}': the columns of '{}/rows' must be of one length and name classes that "
-        "there are",
+        "embeddings: '{}': the columns of '{}/rows' must have the same length and refer to "
+        "existing classes",
         file.path().string(), group);
   }
   return capture;
@@ -97,7 +97,7 @@ LayerEmbedding read_layer(const Hdf5File& file, const std::string& group, const 
   LayerEmbedding embedding{site, layer_number(layer, file.path()), file.read_matrix(name)};
   const MatrixF& points = embedding.coordinates;
   if (points.cols() != 2 || points.rows() != count || !points.allFinite()) {
-    throw FormatError("embeddings: '{}': '{}' must be {} finite points in the plane",
+    throw FormatError("embeddings: '{}': '{}' must contain {} finite 2-D points",
                       file.path().string(), name, count);
   }
   if (file.has_attribute("kl_divergence", name)) {

@@ -93,7 +93,7 @@ std::string list_members(const Hdf5File& file, const std::string& name) {
   }
   if (names.size() > 20) list += ", ...";
   const std::string where = group == "/" ? "the file" : "'" + group + "'";
-  return names.empty() ? where + " is empty" : where + " holds " + list;
+  return names.empty() ? where + " is empty" : where + " contains " + list;
 }
 
 std::recursive_mutex& library_mutex() {
@@ -191,7 +191,7 @@ Id open_file(const fs::path& path) {
     throw FormatError("store: '{}' is not an HDF5 file", path.string());
   }
   if (detail.text.find("truncated file") != std::string::npos) {
-    throw FormatError("store: '{}' is cut short: it has {} bytes, fewer than its header promises",
+    throw FormatError("store: '{}' is truncated: it has {} bytes, fewer than its header declares",
                       path.string(), fs::file_size(path, error));
   }
   throw FormatError("store: '{}' is damaged: {}", path.string(), detail.text);
@@ -271,7 +271,7 @@ Id open_plain_dataset(const Hdf5File& file, const std::string& name) {
                       file.path().string(), name);
   }
   if (H5Pget_external_count(properties.get()) != 0) {
-    throw FormatError("store: '{}': '{}' keeps its data in other files, which is not allowed",
+    throw FormatError("store: '{}': '{}' stores its data in other files, which is not allowed",
                       file.path().string(), name);
   }
   check_chunk_size(file, name, dataset.get(), properties.get());

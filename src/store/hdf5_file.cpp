@@ -77,7 +77,7 @@ std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   for (const std::int64_t dim : shape) {
     if (dim < 0 || dim > limit / size) {
-      throw FormatError("store: '{}': '{}' claims more data than the file's {} bytes can hold",
+      throw FormatError("store: '{}': '{}' declares more data than the file's {} bytes can contain",
                         file.path().string(), dataset, file_size);
     }
     size *= dim;
@@ -186,7 +186,7 @@ std::vector<T> Hdf5File::read(const std::string& dataset) const {
   const Id type(H5Dget_type(id.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
-    throw FormatError("store: '{}': '{}' must hold numbers", path().string(), dataset);
+    throw FormatError("store: '{}': '{}' must contain numbers", path().string(), dataset);
   }
   const auto read_into = [&](hid_t memory_type, void* target) {
     if (H5Dread(id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, target) < 0) {
@@ -249,7 +249,7 @@ bool Hdf5File::has_attribute(const std::string& name, const std::string& object)
 std::string Hdf5File::string_attribute(const std::string& name, const std::string& object) const {
   std::vector<std::string> texts = strings_attribute(name, object);
   if (texts.size() != 1) {
-    throw FormatError("store: '{}': attribute '{}' of '{}' must be one text, got {}",
+    throw FormatError("store: '{}': attribute '{}' of '{}' must be one string, got {}",
                       path().string(), name, object, texts.size());
   }
   return std::move(texts.front());
@@ -265,7 +265,7 @@ std::vector<std::string> Hdf5File::strings_attribute(const std::string& name,
   const auto size =
       static_cast<std::int64_t>(std::max<std::size_t>(H5Tget_size(type.get()), std::size_t{1}));
   if (points > size_of(*this) / size) {  // attributes are never compressed
-    throw FormatError("store: '{}': attribute '{}' claims more data than the file can hold",
+    throw FormatError("store: '{}': attribute '{}' declares more data than the file can contain",
                       path().string(), name);
   }
   const auto count = static_cast<std::size_t>(points);

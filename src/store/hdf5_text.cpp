@@ -47,7 +47,7 @@ std::vector<std::string> read_texts(const std::filesystem::path& path, const std
                                     const std::function<herr_t(hid_t, void*)>& read) {
   const Lock lock;
   if (H5Tget_class(source.type) != H5T_STRING) {
-    throw FormatError("store: '{}': {} must hold text", path.string(), name);
+    throw FormatError("store: '{}': {} must contain text", path.string(), name);
   }
   if (source.count == 0) return {};
   bool failed = false;

@@ -86,7 +86,7 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> dims, std::size_t bytes_per_v
 
 Id open_for_attribute(const Hdf5Writer& writer, const std::string& object) {
   Id id(H5Oopen(Hdf5Access::id(writer), object.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!id) throw InvalidArgument("store: no object '{}' to put an attribute on", object);
+  if (!id) throw InvalidArgument("store: no object '{}' to attach an attribute to", object);
   return id;
 }
 
@@ -160,7 +160,7 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const T> values,
   const std::vector<hsize_t> dims = to_hsize(shape);
   const hsize_t size = std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>());
   if (size != values.size()) {
-    throw InvalidArgument("store: '{}' must have as many values as its shape asks for, {}, got {}",
+    throw InvalidArgument("store: '{}' must have the number of values of its shape, {}, got {}",
                           dataset, size, values.size());
   }
   const Id space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);

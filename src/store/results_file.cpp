@@ -23,8 +23,8 @@ void check_row(const Json& row, std::size_t index, std::string_view where) {
   if (!row.is_object()) throw FormatError("{}: rows[{}] must be an object", where, index);
   for (const auto& [key, value] : row.items()) {
     if (value.is_structured()) {
-      throw FormatError("{}: rows[{}].{} must be a number, text, true, false or null", where, index,
-                        key);
+      throw FormatError("{}: rows[{}].{} must be a number, string, true, false or null", where,
+                        index, key);
     }
   }
 }
@@ -32,7 +32,7 @@ void check_row(const Json& row, std::size_t index, std::string_view where) {
 std::string text_member(const Json& object, const std::string& key, std::string_view where) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) {
-    throw FormatError("{}: '{}' must be a text", where, key);
+    throw FormatError("{}: '{}' must be a string", where, key);
   }
   return found->get<std::string>();
 }
@@ -62,7 +62,7 @@ void check_schema(const Json& document, std::string_view where) {
   }
   const auto schema = document["schema"].get<std::string>();
   if (schema != kSchema) {
-    throw FormatError("{}: has schema version {}, this build reads 1; compute it again or update",
+    throw FormatError("{}: has schema version {}, this build reads 1; recompute it or update",
                       where, schema.substr(kFamily.size()));
   }
 }

@@ -82,7 +82,7 @@ std::optional<Json> ShardFolder::read_manifest() const {
     capture_info_from_json(manifest["info"], where);  // fail now rather than at the end
     return manifest;
   } catch (const FormatError& error) {
-    throw FormatError("store: {}; remove its folder to begin anew", error.what());
+    throw FormatError("store: {}; remove its folder to start over", error.what());
   }
 }
 

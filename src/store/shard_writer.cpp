@@ -51,8 +51,9 @@ void ShardWriter::set_scores(std::int64_t first, std::span<const SequenceScore> 
   const std::int64_t begin = first - impl_->first_sequence;
   if (begin < 0 || begin + count > static_cast<std::int64_t>(all.size())) {
     throw InvalidArgument(
-        "store: scores of sequences {} to {} must be of the shard's {} sequences from {} on", first,
-        first + count - 1, all.size(), impl_->first_sequence);
+        "store: scores of sequences {} to {} must be within the shard's {} sequences starting at "
+        "{}",
+        first, first + count - 1, all.size(), impl_->first_sequence);
   }
   for (std::size_t i = 0; i < scores.size(); ++i) {
     Sequence& sequence = all[static_cast<std::size_t>(begin) + i];
@@ -67,7 +68,7 @@ void ShardWriter::append_rows(const RowTable& rows) {
   if (rows.position.size() != size || rows.token.size() != size ||
       rows.class_id.size() != classes) {
     throw InvalidArgument(
-        "store: rows must have as many positions, tokens{} as sequences, {}, got {}, {} and {} "
+        "store: positions, tokens{} must match the number of sequences, {}, got {}, {} and {} "
         "classes",
         classes > 0 ? " and classes" : "", size, rows.position.size(), rows.token.size(),
         rows.class_id.size());
@@ -75,8 +76,8 @@ void ShardWriter::append_rows(const RowTable& rows) {
   std::int64_t last = impl_->rows.size() > 0 ? impl_->rows.sequence.back() : impl_->first_sequence;
   for (const std::int32_t sequence : rows.sequence) {
     if (sequence < last) {
-      throw InvalidArgument(
-          "store: rows must come in the order of their sequences, got {} after {}", sequence, last);
+      throw InvalidArgument("store: rows must be in sequence order, got {} after {}", sequence,
+                            last);
     }
     last = sequence;
   }
@@ -91,7 +92,7 @@ void ShardWriter::append_rows(const RowTable& rows) {
 
 void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows) {
   if (index >= impl_->chunks.size()) {
-    throw InvalidArgument("store: the capture has {} activations, got number {}",
+    throw InvalidArgument("store: the capture has {} activations, got index {}",
                           impl_->chunks.size(), index);
   }
   ChunkWriter& chunk = impl_->chunks[index];
@@ -120,7 +121,7 @@ std::int64_t ShardWriter::bytes_written() const { return impl_->bytes_written; }
 void ShardWriter::Impl::check_complete() const {
   for (const ChunkWriter& chunk : chunks) {
     if (chunk.num_rows() != rows.size()) {
-      throw InvalidArgument("store: {} of layer {} must have {} rows as announced, got {}",
+      throw InvalidArgument("store: {} of layer {} must have the {} announced rows, got {}",
                             chunk.activation().site, chunk.activation().layer, rows.size(),
                             chunk.num_rows());
     }
@@ -128,13 +129,13 @@ void ShardWriter::Impl::check_complete() const {
   const auto end = first_sequence + static_cast<std::int64_t>(tables.sequences.size());
   if (rows.size() > 0 && rows.sequence.back() >= end) {
     throw InvalidArgument(
-        "store: the last row is of sequence {}, but the shard's sequences end at {}",
+        "store: the last row belongs to sequence {}, but the shard's sequences end at {}",
         rows.sequence.back(), end);
   }
 }
 
 void ShardWriter::finish() {
-  if (!impl_->file) throw InvalidArgument("store: a shard must be finished once");
+  if (!impl_->file) throw InvalidArgument("store: a shard must be finished only once");
   impl_->check_complete();
   impl_->tables.offsets =
       sequence_offsets(impl_->rows.sequence, impl_->first_sequence, impl_->tables.sequences.size());

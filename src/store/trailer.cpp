@@ -107,7 +107,7 @@ bool check_trailer(const std::filesystem::path& path) {
   if (file.size() < kTailBytes || !file.text().ends_with(kMagic)) return false;
   if (!matches(file.text())) {
     throw FormatError(
-        "store: '{}' does not match its digest: it is damaged, or another program has changed it; "
+        "store: '{}' does not match its digest: it is damaged or was changed by another program; "
         "restore it or capture it again",
         path.string());
   }

@@ -277,12 +277,12 @@ std::string outcome_in_child(const std::filesystem::path& path) {
   } while (ended < 0 && errno == EINTR);
   if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return "";
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
-    return "asks for more memory than such a file needs";
+    return "requests more memory than such a file needs";
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotListed) return "cannot list what it holds";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotListed) return "cannot list its contents";
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGALRM) return "";
-  return signal == SIGXCPU ? "does not come to an end with it" : "would crash";
+  return signal == SIGXCPU ? "does not terminate" : "would crash";
 }
 
 }  // namespace
@@ -297,7 +297,7 @@ void try_reading(const std::filesystem::path& path) {
     tried_files().insert(*file, *outcome);
   }
   if (outcome->empty()) return;
-  throw FormatError("store: '{}' is damaged or made to do harm: HDF5 {}", path.string(), *outcome);
+  throw FormatError("store: '{}' is damaged or malicious: HDF5 {}", path.string(), *outcome);
 }
 
 }  // namespace lime

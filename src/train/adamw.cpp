@@ -95,11 +95,12 @@ void AdamWOptions::describe(OptionList& list) {
   list.add("router_learning_rate", router_learning_rate,
            "peak learning rate of LIMe's routers, > 0; --learning-rate if not given");
   list.add("beta1", beta1, "decay of the running mean of the gradient, from 0 to 1");
-  list.add("beta2", beta2, "decay of the running mean of its square, from 0 to 1");
+  list.add("beta2", beta2, "decay of the running mean of the squared gradient, from 0 to 1");
   list.add("epsilon", epsilon, "added to the root of the second moment, > 0");
-  list.add("weight_decay", weight_decay, "decoupled weight decay, >= 0; not of routers and norms");
+  list.add("weight_decay", weight_decay,
+           "decoupled weight decay, >= 0; not applied to routers and norms");
   list.add("max_gradient_norm", max_gradient_norm,
-           "gradients are scaled down to this total norm; 0 leaves them as they are");
+           "gradients are clipped to this total norm; 0 disables clipping");
 }
 
 void AdamWOptions::validate() const {

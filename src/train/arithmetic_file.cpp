@@ -48,8 +48,8 @@ void require_words(const Words& line, const Words& expected, const std::string& 
     return word == words.end() ? std::string("the end") : fmt::format("'{}'", *word);
   };
   throw FormatError(
-      "{}: word {} must be {}, got {}; brackets that can be left out are, and each step does the "
-      "leftmost operation of two numbers",
+      "{}: word {} must be {}, got {}; redundant brackets must be omitted, and each step must do "
+      "the leftmost operation of two numbers",
       where, wanted - expected.begin() + 1, shown(wanted, expected), shown(got, line));
 }
 
@@ -65,8 +65,8 @@ ArithmeticExpression expression_of(const Words& line, const IntegerRange& range,
   }
   if (!expression.is_exact_within(range)) {
     throw FormatError(
-        "{}: every number must lie in [{}, {}] and every division be exact, got '{}'; other ranges "
-        "need --min-value and --max-value",
+        "{}: every number must be in [{}, {}] and every division must be exact, got '{}'; other "
+        "ranges need --min-value and --max-value",
         where, range.min, range.max, expression.text());
   }
   const bool has_solution = std::find(line.begin(), line.end(), "=") != line.end();
@@ -90,7 +90,7 @@ std::vector<ArithmeticExpression> read_expressions(const std::filesystem::path& 
         expression_of(words, range, fmt::format("'{}', line {}", path.string(), number)));
   }
   if (expressions.empty()) {
-    throw FormatError("'{}': must hold arithmetic expressions, one per line, got none",
+    throw FormatError("'{}': must contain arithmetic expressions, one per line, got none",
                       path.string());
   }
   return expressions;

@@ -77,7 +77,7 @@ void require_same_words(const std::filesystem::path& from, const ArithmeticVocab
     if (there == id) continue;
     throw InvalidArgument(
         "from: the tokenizer of '{}' must have the words of expressions from {} to {} in their "
-        "order, '{}' as token {}, got {}; go on from a model of --task aet with its --min-value "
+        "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value "
         "and --max-value",
         from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");
   }
@@ -117,7 +117,7 @@ void ArithmeticData::describe(OptionList& list) {
            "training expressions per number of operands, 1 to 1000000");
   list.add("test_samples", test_samples,
            "held-out expressions per number of operands, 1 to 1000000");
-  list.add("loss_on", loss_on, "tokens that are learnt: the solution, or the expression too");
+  list.add("loss_on", loss_on, "tokens that are trained on: the solution, or also the expression");
 }
 
 void ArithmeticData::validate() const {

@@ -39,7 +39,7 @@ bool is_trivial(ArithmeticOperation operation, int left, int right) {
 
 void ArithmeticTaskOptions::describe(OptionList& list) {
   list.group("Arithmetic expressions");
-  list.add("operands", operands, "numbers of operands of the expressions, each from 2 to 10");
+  list.add("operands", operands, "numbers of operands per expression, each from 2 to 10");
   list.add("min_value", min_value, "smallest operand and intermediate result");
   list.add("max_value", max_value, "largest operand and intermediate result");
 }
@@ -52,7 +52,7 @@ void ArithmeticTaskOptions::validate() const {
                             count);
     }
     if (std::count(operands.begin(), operands.end(), count) > 1) {
-      throw InvalidArgument("operands: must be different numbers, got {} twice", count);
+      throw InvalidArgument("operands: must be distinct, got {} twice", count);
     }
   }
   if (min_value < -kLimit || min_value > 0) {

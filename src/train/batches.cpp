@@ -30,7 +30,7 @@ SequenceBatches::SequenceBatches(std::vector<TokenSequence> sequences, const Opt
     const std::int64_t first = sequences_[i].first_target;
     if (first < 1 || first >= length) {
       throw InvalidArgument(
-          "training data: sequence {} of {} tokens must have a target behind its first token, got "
+          "training data: sequence {} of {} tokens must have a target after its first token, got "
           "the first one at {}",
           i, length, first);
     }

@@ -9,17 +9,16 @@ namespace lime {
 void ComputeOptions::describe(OptionList& list) {
   list.group("Computing");
   list.add("device", device, "cpu, cuda, cuda:N or auto");
-  list.add("autocast", autocast, "compute in bfloat16 where that is safe; on CUDA only");
+  list.add("autocast", autocast, "compute in bfloat16 where that is safe; CUDA only");
   list.add("activation_checkpointing", activation_checkpointing,
-           "compute blocks again in the backward pass: less memory, more time");
+           "recompute blocks in the backward pass: less memory, more time");
 }
 
 void ComputeOptions::validate() const {
   const c10::Device where = parse_device(device);
   if (autocast && !where.is_cuda()) {
     throw InvalidArgument(
-        "autocast: bfloat16 is for CUDA, got device '{}'; leave --autocast out or choose --device "
-        "cuda",
+        "autocast: bfloat16 is for CUDA, got device '{}'; omit --autocast or use --device cuda",
         where.str());
   }
 }

@@ -60,7 +60,7 @@ std::vector<std::vector<std::int32_t>> answer_greedily(
   progress.total = static_cast<std::int64_t>(prompts.size());
   for (const auto& [length, indices] : by_length) {
     for (std::size_t begin = 0; begin < indices.size(); begin += kBatchSize) {
-      if (stop.stop_requested()) throw Interrupted("evaluation: stopped before its end");
+      if (stop.stop_requested()) throw Interrupted("evaluation: stopped before completion");
       const auto chosen =
           std::span(indices).subspan(begin, std::min(kBatchSize, indices.size() - begin));
       std::vector<std::vector<std::int32_t>> batch;

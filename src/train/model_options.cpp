@@ -89,45 +89,42 @@ void ModelOptions::require_used(const std::set<std::string>& given) const {
     if (option.is_used || !given.contains(std::string(option.name))) continue;
     const std::string router_here =
         decoder == DecoderKind::kLime ? fmt::format(" --router {}", enum_name(router)) : "";
-    throw InvalidArgument("{}: must come with {}, got --decoder {}{}; leave it out", option.name,
-                          option.owner, enum_name(decoder), router_here);
+    throw InvalidArgument("{}: requires {}, got --decoder {}{}; omit it", option.name, option.owner,
+                          enum_name(decoder), router_here);
   }
 }
 
 void ModelOptions::describe(OptionList& list) {
   list.group("Model");
   list.add("decoder", decoder, "decoder to train");
-  list.add("router", router, "earlier layers that the routers of lime read");
+  list.add("router", router, "earlier layers that the LIMe routers read");
   list.add(
       "router_j", router_j,
-      "of the routers last, first, first-and-previous: number of layers; of dilated: the step");
+      "number of layers of the routers last, first and first-and-previous, or step of dilated");
   list.add("no_head_mixing", no_head_mixing, "a routed head reads only its own buffered heads");
   list.add("per_dimension", per_dimension, "routers have one weight for each dimension of a head");
   list.add("dynamic_router", dynamic_router, "routers compute their weights from the token");
-  list.add(
-      "router_initializer_scale", router_initializer_scale,
-      "random start of the routers of lime, as a share of the paper's, >= 0; with 0 they start "
-      "by reading what a LLaMA would");
-  list.add("dwa_dilation", dwa_dilation,
-           "of denseformer: averages read every so many-th output, >= 1");
-  list.add("dwa_period", dwa_period, "of denseformer: every so many-th layer averages, >= 1");
-  list.add("hyper_rate", hyper_rate, "of hyper_connections: number of residual streams, >= 1");
-  list.add("hyper_static", hyper_static,
-           "of hyper_connections: weights are the same for all tokens");
+  list.add("router_initializer_scale", router_initializer_scale,
+           "scale of the random initialization of LIMe routers, relative to the paper, >= 0; 0 "
+           "starts as a LLaMA");
+  list.add("dwa_dilation", dwa_dilation, "denseformer: averages read every N-th output, >= 1");
+  list.add("dwa_period", dwa_period, "denseformer: every N-th layer averages, >= 1");
+  list.add("hyper_rate", hyper_rate, "hyper_connections: number of residual streams, >= 1");
+  list.add("hyper_static", hyper_static, "hyper_connections: use the same weights for all tokens");
   list.add("first_layer_only", first_layer_only,
-           "of resformer: all layers read the values of layer 0 (SVFormer)");
+           "resformer: all layers read the values of layer 0 (SVFormer)");
   list.add("num_hidden_layers", num_hidden_layers, "number of layers");
   list.add("num_attention_heads", num_attention_heads, "number of query heads");
   list.add("num_key_value_heads", num_key_value_heads,
-           "heads of keys and values; as many as query heads if not given");
+           "number of key and value heads; as many as query heads if not given");
   list.add("hidden_size", hidden_size, "width of the residual stream");
   list.add("intermediate_size", intermediate_size,
            "width of the SwiGLU block; 4 * hidden size if not given");
   list.add("max_position_embeddings", max_position_embeddings, "longest sequence, in tokens");
   list.add("untie_word_embeddings", untie_word_embeddings,
-           "give the output projection weights of its own, not those of the embedding");
+           "do not share the output projection weights with the embedding");
   list.add("initializer_range", initializer_range,
-           "standard deviation of the matrices before training, > 0");
+           "standard deviation of the initial matrices, > 0");
 }
 
 ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token_id,
@@ -138,8 +135,8 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
         "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
         hidden_size, num_attention_heads);
   }
-  require_start(initializer_range > 0.0, "initializer_range", "above 0", initializer_range);
-  require_start(router_initializer_scale >= 0.0, "router_initializer_scale", "at least 0",
+  require_start(initializer_range > 0.0, "initializer_range", "> 0", initializer_range);
+  require_start(router_initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
                 router_initializer_scale);
   ModelConfig config;
   config.decoder = decoder;

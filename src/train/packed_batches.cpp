@@ -23,8 +23,8 @@ PackedBatches::PackedBatches(const TokenShards& tokens, const Options& options, 
   const std::int64_t count = (tokens.size() - 1) / options_.sequence_length;
   if (tokens.size() < 2 || count < 1) {
     throw InvalidArgument(
-        "{}: must have at least the {} tokens of one sequence and its last target, got {}; add "
-        "text or lower --sequence-length",
+        "{}: must have at least {} tokens, one sequence and its last target, got {}; add text or "
+        "lower --sequence-length",
         what, options_.sequence_length + 1, tokens.size());
   }
   order_.resize(static_cast<std::size_t>(count));

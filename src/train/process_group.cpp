@@ -71,7 +71,7 @@ struct Patience {
     }
     if (Clock::now() - start > timeout) {
       throw IoError(
-          "processes: process {} of {} has not come to {}:{} within {} s; start all of them, or "
+          "processes: process {} of {} did not connect to {}:{} within {} s; start all of them, or "
           "wait longer with --meeting-timeout",
           missing, place.size, place.address, place.port, timeout.count());
     }
@@ -137,7 +137,7 @@ c10::intrusive_ptr<GroupBase> make_group([[maybe_unused]] const Patience& patien
 #else
   throw InvalidArgument(
       "processes: this LibTorch connects processes with NCCL only, which needs --device cuda, got "
-      "{} processes on the processor",
+      "{} processes on the CPU",
       patience.place.size);
 #endif
 }
@@ -152,7 +152,7 @@ void talk(const ProcessPlace& place, const std::stop_token& stop, const Call& ca
     throw;
   } catch (const std::exception& error) {
     if (stop.stop_requested()) {
-      throw Interrupted("processes: stopped, and the others of {} are gone", place.size);
+      throw Interrupted("processes: stopped, the others of {} have exited", place.size);
     }
     const std::string_view what = error.what();
     throw IoError("processes: process {} of {} cannot reach the others at {}:{}: {}", place.rank,
@@ -178,7 +178,7 @@ struct ProcessGroup::Impl {
         if (!stopped_at) stopped_at = Clock::now();
         if (Clock::now() - *stopped_at > kLastAnswer) {
           is_abandoned = true;
-          throw Interrupted("processes: stopped, and the others have not answered for {} s",
+          throw Interrupted("processes: stopped, the others have not responded for {} s",
                             kLastAnswer.count());
         }
       }

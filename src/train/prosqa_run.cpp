@@ -114,8 +114,8 @@ std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, cons
     }
     if (!judge_prosqa(problems[i], solution).is_proven) {
       throw FormatError(
-          "{}: the steps must lead from the name asked for to the answer by statements of the "
-          "question, got '{:.200}'",
+          "{}: the steps must lead from the name in question to the answer through statements of "
+          "the question, got '{:.200}'",
           where, fmt::format("{}", fmt::join(problems[i].steps, " ")));
     }
   }
@@ -188,9 +188,9 @@ Json answer_questions(const Decoder& decoder, std::span<const ProsQaProblem> pro
 void ProsQaData::describe(OptionList& list) {
   list.group("ProsQA (--task prosqa)");
   list.add("train_problems", train_problems,
-           "problems drawn for training without --train-file, 1 to 1000000");
+           "problems generated for training without --train-file, 1 to 1000000");
   list.add("test_problems", test_problems,
-           "problems drawn for the test without --test-file, 1 to 1000000");
+           "problems generated for testing without --test-file, 1 to 1000000");
 }
 
 void ProsQaData::validate() const {

@@ -10,10 +10,10 @@
 namespace lime {
 
 void ScheduleOptions::describe(OptionList& list) {
-  list.add("schedule", schedule, "how the learning rate goes down after the warm-up");
-  list.add("warmup_steps", warmup_steps, "steps in which the learning rate rises to its peak");
+  list.add("schedule", schedule, "learning rate decay after the warm-up");
+  list.add("warmup_steps", warmup_steps, "steps over which the learning rate rises to its peak");
   list.add("final_learning_rate", final_learning_rate,
-           "share of the peak learning rate that is left at the end, from 0 to 1");
+           "final learning rate as a fraction of the peak, from 0 to 1");
 }
 
 void ScheduleOptions::validate() const {

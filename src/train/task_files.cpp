@@ -15,11 +15,11 @@ void check_drawn_samples(const char* option, std::int64_t count) {
 
 void TaskFiles::describe(OptionList& list) {
   list.group("Samples from files (--task aet or prosqa)");
-  list.add("train_file", train_file,
-           "samples to train on, instead of drawn ones: as generate writes them, or a JSON file of "
-           "ProsQA");
+  list.add(
+      "train_file", train_file,
+      "training samples, instead of generated ones: output of generate, or a ProsQA JSON file");
   list.add("test_file", test_file,
-           "samples to test on, never trained on: the same forms, e.g. prosqa_test.json");
+           "test samples, never trained on, in the same formats, e.g. prosqa_test.json");
 }
 
 void TaskFiles::require_none() const {
@@ -36,8 +36,8 @@ void TaskFiles::require_apart(std::span<const std::string> training,
   for (const std::string& sample : training) {
     if (!tested.contains(sample)) continue;
     throw InvalidArgument(
-        "train_file: '{}' must hold nothing that is tested on, got '{:.60}', which '{}' has too; "
-        "take it out of one of them",
+        "train_file: '{}' must not contain test samples, got '{:.60}', which is also in '{}'; "
+        "remove it from one of them",
         train_file.string(), sample, test_file.string());
   }
 }

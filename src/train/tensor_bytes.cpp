@@ -48,7 +48,7 @@ std::vector<TensorView> tensor_views(const std::vector<NamedTensor>& tensors) {
         std::find_if(std::begin(kTypes), std::end(kTypes),
                      [&](const auto& type) { return type.second == tensor.scalar_type(); });
     if (found == std::end(kTypes)) {
-      throw InvalidArgument("tensor '{}': must be of a floating type, got {}", name,
+      throw InvalidArgument("tensor '{}': must have a floating-point type, got {}", name,
                             c10::toString(tensor.scalar_type()));
     }
     views.push_back({name,

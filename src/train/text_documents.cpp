@@ -87,7 +87,7 @@ std::vector<fs::path> text_files(std::span<const fs::path> paths) {
       if (extension == ".txt" || extension == ".jsonl") found.push_back(entry.path());
     }
     if (found.empty()) {
-      throw InvalidArgument("text: the folder '{}' must hold .txt or .jsonl files, got none",
+      throw InvalidArgument("text: the folder '{}' must contain .txt or .jsonl files, got none",
                             path.string());
     }
     std::sort(found.begin(), found.end());
@@ -101,7 +101,7 @@ void require_text(std::span<const fs::path> files) {
   bool has_text = false;
   for (const fs::path& file : files) has_text |= !is_blank(MappedFile(file).text());
   if (!has_text) {
-    throw InvalidArgument("text: '{}'{} must hold text, got none", files.front().string(),
+    throw InvalidArgument("text: '{}'{} must contain text, got none", files.front().string(),
                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
   }
 }

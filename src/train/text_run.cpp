@@ -49,8 +49,8 @@ void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
   for (std::int32_t id = 0; id < std::max(known->vocab_size(), tokenizer.vocab_size()); ++id) {
     if (piece_of(*known, id) == piece_of(tokenizer, id)) continue;
     throw InvalidArgument(
-        "from: the text must be in the tokens of '{}', got another token {}; leave --tokenizer and "
-        "--vocab-size out",
+        "from: the text must be tokenised with the tokenizer of '{}', got a different token {}; "
+        "omit --tokenizer and --vocab-size",
         from.string(), id);
   }
 }
@@ -64,13 +64,13 @@ void TextData::describe(OptionList& list) {
            "them");
   list.add("validation_text", validation_text, "held-out text; the end of each file if not given");
   list.add("validation_share", validation_share,
-           "how much of each file is held out, from 0 to 0.5");
+           "fraction of each file that is held out, from 0 to 0.5");
   list.add("tokenizer", tokenizer, "folder of the tokenizer to use, e.g. a checkpoint");
   list.add("vocab_size", vocab_size,
-           "instead: train a SentencePiece tokenizer with so many pieces on the text");
-  list.add("sequence_length", sequence_length, "tokens of a training sequence, >= 1");
+           "train a SentencePiece tokenizer with this many pieces on the text instead");
+  list.add("sequence_length", sequence_length, "tokens per training sequence, >= 1");
   list.add("tokens", tokens,
-           "folder that keeps the tokenised text for other runs; OUTPUT.tokens if not given");
+           "folder that stores the tokenised text for other runs; OUTPUT.tokens if not given");
 }
 
 void TextData::validate() const {

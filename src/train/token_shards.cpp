@@ -40,7 +40,7 @@ TokenShards::TokenShards(std::span<const std::filesystem::path> files, int bytes
     files_.emplace_back(file);
     const auto bytes = static_cast<std::int64_t>(files_.back().size());
     if (bytes % bytes_per_token != 0) {
-      throw FormatError("'{}': must hold whole ids of {} bytes, got {} bytes; tokenise again",
+      throw FormatError("'{}': must contain ids of {} bytes each, got {} bytes; tokenise again",
                         file.string(), bytes_per_token, bytes);
     }
     ends_.push_back(size() + bytes / bytes_per_token);
@@ -49,7 +49,7 @@ TokenShards::TokenShards(std::span<const std::filesystem::path> files, int bytes
 
 void TokenShards::copy(std::int64_t begin, std::span<std::int64_t> ids) const {
   if (begin < 0 || begin + static_cast<std::int64_t>(ids.size()) > size()) {
-    throw InvalidArgument("tokens: {} to {} must lie within the {} that there are", begin,
+    throw InvalidArgument("tokens: {} to {} must be within the {} available tokens", begin,
                           begin + static_cast<std::int64_t>(ids.size()), size());
   }
   auto file =

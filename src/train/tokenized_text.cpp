@@ -121,7 +121,7 @@ TokenizedText open_tokens(const fs::path& folder, const Json& description,
   const Json& expected = description.at("tokens");
   if (text.training.size() != expected.at(0) || text.validation.size() != expected.at(1)) {
     throw FormatError(
-        "'{}': must hold {} and {} tokens, got {} and {}; remove it to tokenise again",
+        "'{}': must contain {} and {} tokens, got {} and {}; remove it to tokenise again",
         folder.string(), expected.at(0).get<std::int64_t>(), expected.at(1).get<std::int64_t>(),
         text.training.size(), text.validation.size());
   }

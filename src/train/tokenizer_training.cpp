@@ -65,7 +65,7 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
   }
   const std::string text = training_text(source);
   if (is_blank(text)) {
-    throw InvalidArgument("text: the training part of '{}'{} must hold text, got none",
+    throw InvalidArgument("text: the training part of '{}'{} must contain text, got none",
                           source.files.front().string(),
                           source.files.size() > 1 ? " and the others" : "");
   }

@@ -22,7 +22,7 @@ std::string suspect_parameter(const Decoder& decoder) {
   double largest_weight = -1.0;
   for (const auto& [name, tensor] : decoder.parameters()) {
     const auto weight = tensor.abs().max().item<double>();
-    if (!std::isfinite(weight)) return fmt::format("'{}' holds {}", name, std::abs(weight));
+    if (!std::isfinite(weight)) return fmt::format("'{}' contains {}", name, std::abs(weight));
     if (weight > largest_weight) {
       largest_weight = weight;
       largest = name;
@@ -54,10 +54,11 @@ void require_finite(double value, std::string_view what, std::int64_t step,
 void TrainingOptions::describe(OptionList& list) {
   list.group("Training");
   list.add("epochs", epochs, "passes over the training data, >= 1");
-  list.add("steps", steps, "optimiser steps, >= 1; what --epochs make if not given");
+  list.add("steps", steps, "optimiser steps, >= 1; the steps of --epochs if not given");
   list.add("batch_size", batch_size, "sequences per optimiser step, >= 1");
   list.add("micro_batch_size", micro_batch_size,
-           "sequences per forward pass, >= 1; less memory, the same step; all if not given");
+           "sequences per forward pass, >= 1; smaller needs less memory for the same step; all if "
+           "not given");
   optimizer.describe(list);
   schedule.describe(list);
 }

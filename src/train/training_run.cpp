@@ -74,7 +74,7 @@ class Run {
     const auto steps = static_cast<double>(trainer_.steps_done());
     if (job_.group->sum(steps) != steps * job_.group->size()) {
       throw InvalidArgument(
-          "training: all processes must see the same '{}', got step {} in process {}",
+          "training: all processes must read the same '{}', got step {} in process {}",
           options_.output.string(), trainer_.steps_done(), job_.group->rank());
     }
     std::vector<at::Tensor> weights;
@@ -100,16 +100,16 @@ class Run {
   void require_resumable_or_empty(bool has_state) const {
     if (has_state && !options_.resume) {
       throw InvalidArgument(
-          "training: '{}' must not hold a model yet; add --resume to go on with it or choose "
-          "another folder",
+          "training: '{}' must not contain a model yet; add --resume to continue it or use another "
+          "folder",
           options_.output.string());
     }
     const bool has_model = fs::exists(options_.output / "config.json") ||
                            fs::exists(options_.output / "model.safetensors");
     if (has_model && !has_state) {
       throw InvalidArgument(
-          "training: '{0}' holds a model but no {1} to go on with; choose another folder, or begin "
-          "from this model with --from '{0}'",
+          "training: '{0}' contains a model but no {1} to resume from; use another folder, or "
+          "start from this model with --from '{0}'",
           options_.output.string(), kStateFile);
     }
   }
@@ -138,7 +138,7 @@ class Run {
       };
       throw InvalidArgument(
           "training: the run in '{}' has {} = {}, got {}; resume with the options that it was "
-          "begun with (training_options.json) or choose another folder",
+          "started with (training_options.json) or use another folder",
           options_.output.string(), difference->path, text(difference->before),
           text(difference->now));
     }
@@ -200,9 +200,9 @@ class Run {
                {"time", utc_timestamp()},
                {"after_step", trainer_.steps_done()},
                {"error", error.what()}});
-    const std::string kept = has_saved_ ? fmt::format("'{}' keeps the state of step {}",
+    const std::string kept = has_saved_ ? fmt::format("'{}' contains the state of step {}",
                                                       options_.output.string(), saved_step_)
-                                        : std::string("no state had been saved yet");
+                                        : std::string("no state was saved");
     throw NumericalError("{}; {}", error.what(), kept);
   }
 
@@ -291,7 +291,7 @@ class Run {
       return tensors_as(job_.decoder.parameters(), options_.save_dtype);
     } catch (const NumericalError& error) {
       throw NumericalError(
-          "save_dtype: {}; '{}' holds the state, choose another --save-dtype and add --resume",
+          "save_dtype: {}; '{}' contains the state, use another --save-dtype and add --resume",
           error.what(), options_.output.string());
     }
   }
@@ -300,8 +300,7 @@ class Run {
     save();
     write_log({{"event", "interrupted"}, {"time", utc_timestamp()}, {"step", saved_step_}});
     throw Interrupted(
-        "training: stopped after step {} of {}, '{}' holds the state; go on with "
-        "--resume",
+        "training: stopped after step {} of {}, '{}' contains the state; use --resume to continue",
         saved_step_, trainer_.total_steps(), options_.output.string());
   }
 
@@ -311,8 +310,8 @@ class Run {
       outcome_.evaluation = job_.evaluate(on_progress_, stop_);
     } catch (const Interrupted&) {
       throw Interrupted(
-          "training: done, but stopped while measuring the model in '{}'; measure it "
-          "with --resume",
+          "training: done, but stopped while evaluating the model in '{}'; evaluate it with "
+          "--resume",
           options_.output.string());
     }
     write_log({{"event", "evaluation"},
@@ -347,14 +346,14 @@ class Run {
 
 void TrainingRunOptions::describe(OptionList& list) {
   list.group("Output");
-  list.add("output", output, "folder of the trained model, made if its parent exists");
-  list.add("resume", resume, "go on with the run that the folder holds; begin if it holds none");
-  list.add("save_every", save_every, "steps between two saved states, >= 1");
-  list.add("log_every", log_every, "steps between two lines of the log, >= 1");
+  list.add("output", output, "folder of the trained model, created if its parent exists");
+  list.add("resume", resume, "resume the run in the folder; start a new one if there is none");
+  list.add("save_every", save_every, "steps between saved states, >= 1");
+  list.add("log_every", log_every, "steps between log lines, >= 1");
   list.add("validate_every", validate_every,
-           "steps between two measurements of the loss on held-out data, >= 1");
+           "steps between evaluations of the loss on held-out data, >= 1");
   list.add("save_dtype", save_dtype,
-           "elements of model.safetensors; with --resume, of a finished run as well");
+           "data type of model.safetensors; with --resume, also converts a finished run");
 }
 
 void TrainingRunOptions::validate() const {

@@ -19,8 +19,8 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
   const Checkpoint checkpoint = Checkpoint::open(from);
   if (checkpoint.config().vocab_size < vocab_size) {
     throw InvalidArgument(
-        "from: '{}' must know the {} tokens of the data, got a vocabulary of {}; train with its "
-        "own tokenizer",
+        "from: the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
+        "with its own tokenizer",
         from.string(), vocab_size, checkpoint.config().vocab_size);
   }
   return load_decoder(checkpoint, options);

@@ -262,7 +262,7 @@ TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(refusal(), "head: must be >= 0, got -1");
   options_.head.clear();
   options_.captures.layer = LayerSelection::parse("1,4");
-  EXPECT_THAT(refusal(), EndsWith("attn.hook_pattern: has no layer 4; it has 0-1"));
+  EXPECT_THAT(refusal(), EndsWith("attn.hook_pattern: has no layer 4 (available: 0-1)"));
 }
 
 TEST_F(AttentionAnalysisTest, RefusesPatternsThatAreNone) {

@@ -73,9 +73,10 @@ TEST(OpenCapturesTest, SaysHowToFinishACaptureThatWasBegun) {
   std::filesystem::remove(folder / "k.h5");
   CaptureSetOptions options;
   options.captures = {folder / "k.h5"};
-  EXPECT_EQ(refusal(options), "'" + (folder / "k.h5").string() + "': there is no such file yet; '" +
-                                  (folder / "k.shards").string() +
-                                  "' holds an unfinished run (1 of 1 shards); go on with --resume");
+  EXPECT_EQ(refusal(options),
+            "'" + (folder / "k.h5").string() + "': does not exist yet; '" +
+                (folder / "k.shards").string() +
+                "' contains an unfinished run (1 of 1 shards); use --resume to continue");
 }
 
 TEST(OpenCapturesTest, ChoosesSitesAndLayers) {
@@ -165,7 +166,7 @@ TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
   EXPECT_EQ(refusal(options), "'" + path + "': has no site 'keys'; it has values, hidden");
   options.site = {"hidden"};
   options.layer = LayerSelection::parse("0,5");
-  EXPECT_EQ(refusal(options), "'" + path + "': site 'hidden': has no layer 5; it has 0-1");
+  EXPECT_EQ(refusal(options), "'" + path + "': site 'hidden': has no layer 5 (available: 0-1)");
   options.captures = {folder / "none.h5"};
   EXPECT_EQ(refusal(options),
             "'" + (folder / "none.h5").string() +

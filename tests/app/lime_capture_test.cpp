@@ -97,7 +97,7 @@ TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
   write_text(folder_ / "bad.json",
              R"({"format": "lime-router-edit/1", "edits": [{"layer": 9, "scale": 0}]})");
   expect_refusal(capture + " --router-edit bad.json", 1,
-                 "router edit 0: layer must lie in 1 to 2, for layer 0 has no router, got 9");
+                 "router edit 0: layer must be from 1 to 2 because layer 0 has no router, got 9");
 }
 
 constexpr const char* kCapture = "--checkpoint model --text text.txt --seq-len 20 --threads 1";
@@ -106,11 +106,11 @@ TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {
   const ProgramRun result = run(kCapture);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.errors, IsEmpty());
-  EXPECT_THAT(result.output, HasSubstr("'<s>' put before each document (--bos auto)"));
+  EXPECT_THAT(result.output, HasSubstr("'<s>' prepended to each document (--bos auto)"));
   EXPECT_THAT(result.output, HasSubstr("First ids 256 '<s>'  79 'O'  110 'n'  99 'c'  101 'e'"));
   EXPECT_THAT(result.output, HasSubstr(" (tokens) in each of 6 datasets, "));
-  EXPECT_THAT(result.output, HasSubstr(" free on the disk"));
-  EXPECT_THAT(result.output, HasSubstr("stops after layer 2, 1 of 1 shards to do"));
+  EXPECT_THAT(result.output, HasSubstr(" of free disk space"));
+  EXPECT_THAT(result.output, HasSubstr("stops after layer 2, 1 of 1 shards left"));
   EXPECT_THAT(result.output, HasSubstr("tokens/s"));
   EXPECT_THAT(result.output, HasSubstr("peak memory "));
   EXPECT_THAT(result.output, HasSubstr("Wrote     capture.h5"));
@@ -124,7 +124,7 @@ TEST_F(LimeCaptureTest, StaysWithinTheMemoryLimit) {
   EXPECT_THAT(refused.errors, HasSubstr("memory_limit: 20MB is too little for weights of "));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "capture.h5"));
   // It accepts the limit that it suggested.
-  const std::string asked = "give --memory-limit ";
+  const std::string asked = "pass --memory-limit ";
   const std::size_t at = refused.errors.find(asked);
   ASSERT_NE(at, std::string::npos) << refused.errors;
   const std::int64_t named = std::stoll(refused.errors.substr(at + asked.size()));
@@ -145,8 +145,8 @@ TEST_F(LimeCaptureTest, GoesOnWithAnotherMemoryLimit) {
   const ProgramRun refused = run(command + "--resume --memory-limit 20MB");
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.errors,
-              MatchesRegex("lime-capture: memory_limit: the capture was begun with passes of 4 "
-                           "sequences [^\n]*; go on with --memory-limit [0-9]+MiB or more\n"));
+              MatchesRegex("lime-capture: memory_limit: the capture was started with passes of 4 "
+                           "sequences [^\n]*; resume with --memory-limit [0-9]+MiB or more\n"));
   EXPECT_EQ(run(command + "--resume --memory-limit 2GB").status, 0);
   EXPECT_EQ(testing::read_text(folder_ / "capture.shards/00000.h5"),
             testing::read_text(folder_ / "whole.shards/00000.h5"));
@@ -156,7 +156,7 @@ TEST_F(LimeCaptureTest, TakesASequencePerLine) {
   write_text(folder_ / "lines.txt", "Once upon\n\nThe cat is here.\r\nAnd\n");
   const ProgramRun result = run("--checkpoint model --lines lines.txt");
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("'<s>' put before each line (--bos auto)"));
+  EXPECT_THAT(result.output, HasSubstr("'<s>' prepended to each line (--bos auto)"));
   const CaptureReader reader(folder_ / "capture.h5");
   ASSERT_EQ(reader.num_sequences(), 3);
   EXPECT_EQ(reader.sequences()[1].text, "The cat is here.");
@@ -204,7 +204,7 @@ TEST_F(LimeCaptureTest, ShowsVerifiesAndPacksACapture) {
   ASSERT_EQ(run(kCapture).status, 0);
   const ProgramRun info = run("info capture.h5");
   EXPECT_EQ(info.status, 0) << info.errors;
-  EXPECT_THAT(info.output, HasSubstr("hidden            layers 0-2, 24 numbers per row"));
+  EXPECT_THAT(info.output, HasSubstr("hidden            layers 0-2, 24 values per row"));
   EXPECT_THAT(info.output, HasSubstr("complete          yes"));
   EXPECT_THAT(info.output, HasSubstr("prepended         <s>"));
   EXPECT_THAT(info.output, HasSubstr("--seq-len 20"));
@@ -237,13 +237,15 @@ TEST_F(LimeCaptureTest, StoresThePackingAndComparesIt) {
   const std::string command = "--checkpoint model --text text.txt --seq-len 20 --packing lime-code";
   const ProgramRun result = run(command);
   ASSERT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("'<s>' put before and an end-of-sequence token behind each "
-                                       "document (--packing lime-code)"));
+  EXPECT_THAT(
+      result.output,
+      HasSubstr(
+          "'<s>' before and an end-of-sequence token after each document (--packing lime-code)"));
   EXPECT_THAT(run("info capture.h5").output, HasSubstr("packing           lime-code\n"));
   EXPECT_EQ(run(command + " --resume").status, 0);
   expect_refusal("--checkpoint model --text text.txt --seq-len 20 --resume", 1, "packing");
   expect_refusal("--checkpoint model --lines text.txt --packing lime-code", 2,
-                 "packing: applies to --text only; leave --packing out");
+                 "packing: applies to --text only; omit --packing");
   expect_refusal(command + " --bos never", 2, "bos: must be auto with --packing lime-code");
 }
 
@@ -264,14 +266,14 @@ TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
   expect_refusal("--checkpoint model", 2, "exactly one of --text, --lines, --tokens");
   expect_refusal("--checkpoint model --text text.txt --sits values", 2, "did you mean '--sites'?");
   expect_refusal(std::string(kCapture) + " --sites vals", 2,
-                 "there is no 'vals'; there are values, routed_values, hidden, keys");
+                 "unknown site 'vals' (supported: values, routed_values, hidden, keys");
   expect_refusal(std::string(kCapture) + " --sites value", 2,
-                 "there is no 'value'; did you mean 'values'?");
-  expect_refusal("--checkpoint model text.txt", 2,
-                 "unknown command 'text.txt'; there are info, verify, pack; text is given with "
-                 "--text");
+                 "unknown site 'value'; did you mean 'values'?");
+  expect_refusal(
+      "--checkpoint model text.txt", 2,
+      "unknown command 'text.txt' (available: info, verify, pack); pass text with --text");
   expect_refusal(std::string(kCapture) + " --shard 2/2", 2, "0 <= I < N");
-  expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "only: chooses tokens");
+  expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "only: selects tokens");
   expect_refusal(std::string(kCapture) + " --layers 3-1", 2, "--layers");
   EXPECT_EQ(run("--help").status, 0);
   EXPECT_THAT(run("--help").output, HasSubstr("lime-capture --checkpoint models/llama --text"));
@@ -357,10 +359,10 @@ TEST_F(LimeCaptureTest, RefusesToOverwriteAnything) {
   const std::string before = testing::read_text(folder_ / "capture.h5");
   const ProgramRun again = run(kCapture);
   EXPECT_EQ(again.status, 1);
-  EXPECT_THAT(again.errors, HasSubstr("'capture.h5' exists already; go on with --resume"));
+  EXPECT_THAT(again.errors, HasSubstr("'capture.h5' already exists; use --resume to continue"));
   const ProgramRun other = run(std::string(kCapture) + " --resume --store float16");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.errors, HasSubstr("was begun with other options"));
+  EXPECT_THAT(other.errors, HasSubstr("was started with different options"));
   write_text(folder_ / "notes.h5", "mine");
   EXPECT_EQ(run(std::string(kCapture) + " -o notes.h5").status, 1);
   EXPECT_EQ(run(std::string(kCapture) + " -o notes.h5 --resume").status, 1);
@@ -374,8 +376,8 @@ TEST_F(LimeCaptureTest, RefusesToShareAFolderOfShards) {
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(
       refused.errors,
-      MatchesRegex("lime-capture: 'x.shards': process [0-9]+ on '[^\n]*' \\(for 'x.hdf5'\\) "
-                   "is writing it; wait until it is done or choose another name\n"));
+      MatchesRegex("lime-capture: 'x.shards': process [0-9]+ on '[^\n]*' \\(for 'x.hdf5'\\) is "
+                   "writing to it; wait until it is done or use another name\n"));
   EXPECT_EQ(run(std::string(kCapture) + " -o x.0.5").status, 0);
   EXPECT_EQ(run("pack x.0.5").status, 0);
   EXPECT_EQ(run("verify x.0.5.packed.h5").status, 0);
@@ -404,8 +406,8 @@ TEST_F(LimeCaptureTest, CompressesWithoutLoss) {
   }
   const ProgramRun other = run(std::string(kCapture) + " -o small.h5 --resume");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.errors,
-              ::testing::AllOf(HasSubstr("was begun with other options"), HasSubstr("compress")));
+  EXPECT_THAT(other.errors, ::testing::AllOf(HasSubstr("was started with different options"),
+                                             HasSubstr("compress")));
   EXPECT_EQ(run(command + " --resume").status, 0);
 }
 
@@ -439,7 +441,7 @@ TEST_F(LimeCaptureTest, SaysThatItMayNotWriteThere) {
                  "the folder 'none' does not exist");
   expect_refusal(std::string(kCapture) + " -o /proc/capture.h5", 1, "'/proc/capture.h5'");
   expect_refusal(std::string(kCapture) + " -o model", 1,
-                 "'model' is a folder; name a file, as -o 'model/capture.h5'");
+                 "'model' is a folder, expected a file; pass e.g. -o 'model/capture.h5'");
 }
 
 /// A run that is long enough to be killed after its second of four shards.
@@ -460,14 +462,15 @@ TEST_P(LimeCaptureEndedTest, GoesOnWithEqualBits) {
       folder_.path().string(), LIME_CAPTURE, kLong, signal));
   if (signal == "TERM") {
     EXPECT_EQ(ended.status, 130);
-    EXPECT_THAT(ended.errors, HasSubstr("the same command with --resume goes on"));
+    EXPECT_THAT(ended.errors, HasSubstr("the same command with --resume resumes"));
     const CaptureReader partial(folder_ / "capture.h5");
     EXPECT_FALSE(partial.complete());
-    EXPECT_THAT(run("info capture.h5").output, HasSubstr("no; go on with --resume"));
+    EXPECT_THAT(run("info capture.h5").output, HasSubstr("no; use --resume to continue"));
   } else {
     EXPECT_FALSE(fs::exists(folder_ / "capture.h5"));
-    expect_refusal("info capture.h5", 1, "'capture.shards' holds an unfinished run (2 of ");
-    expect_refusal(kLong, 1, "holds finished shards of an earlier run; go on with --resume");
+    expect_refusal("info capture.h5", 1, "'capture.shards' contains an unfinished run (2 of ");
+    expect_refusal(kLong, 1,
+                   "contains finished shards of an earlier run; use --resume to continue");
   }
   const ProgramRun resumed = run(std::string(kLong) + " --resume");
   ASSERT_EQ(resumed.status, 0) << resumed.errors;

@@ -59,8 +59,9 @@ TEST_F(LimeGenerateTest, ErrorsOfThePromptComeBeforeIt) {
 TEST_F(LimeGenerateTest, WarnsOfTextsBeyondThePositionsOfTheModel) {
   const ProgramRun run = generate("--checkpoint model --prompt 'the cat' --max-new-tokens 64");
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.errors, HasSubstr("exceed the model's max_position_embeddings of 64; give fewer "
-                                    "--max-new-tokens\n"));
+  EXPECT_THAT(
+      run.errors,
+      HasSubstr("exceed the model's max_position_embeddings of 64; use fewer --max-new-tokens\n"));
   EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
 }
 
@@ -167,25 +168,25 @@ TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
   testing::write_text(folder_ / "edit.json",
                       R"({"format": "lime-router-edit/1", "edits": [{"scale": 0}]})");
   fails("--checkpoint model --prompt x --router-edit edit.json", 1,
-        "router edit: the model must be a LIMe whose routers have weights of their own, got llama");
+        "router edit: the model must be a LIMe with static router weights, got llama");
   fails("--checkpoint model --prompt x --next-tokens -1", 2, "next_tokens: must be >= 0, got -1");
   fails("--checkpoint model --prompt x --each-token", 2,
-        "each_token: says what is expected; give --next-tokens K as well");
+        "each_token: requires next-token predictions; pass --next-tokens K as well");
   fails("--prompt x", 2, "checkpoint: must be given");
-  fails("--checkpoint nowhere --prompt x", 1, "'nowhere': there is no such checkpoint folder");
+  fails("--checkpoint nowhere --prompt x", 1, "'nowhere': the checkpoint folder does not exist");
   fails("--checkpoint org/name --prompt x", 1, "hf download org/name --local-dir name");
   fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");
-  fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must lie in (0, 1], got 0");
+  fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must be in (0, 1], got 0");
   fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "max_new_tokens must be >= 1");
   fails("--checkpoint model --prompt x --device gpu", 1, "device: must be auto, cpu, cuda");
-  fails("--checkpoint model --prompt x --device cuda:99", 1, "is not there");
+  fails("--checkpoint model --prompt x --device cuda:99", 1, "does not exist");
   ModelConfig config = tiny_config();
   config.vocab_size = 200;
   config.bos_token_id = std::nullopt;
   config.eos_token_ids = {};
   testing::write_tiny_checkpoint(folder_ / "short", config);
   fails("--checkpoint short --prompt x", 1,
-        "decoder: token ids must lie in 0 to 199, got 256 in sequence 0 at position 0");
+        "decoder: token ids must be from 0 to 199, got 256 in sequence 0 at position 0");
 }
 
 }  // namespace

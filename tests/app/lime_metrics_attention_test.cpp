@@ -53,7 +53,7 @@ TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
   EXPECT_THAT(refusal("attention " + capture_ + " --head 4", 1),
               HasSubstr("has heads 0 to 3, got 4"));
   EXPECT_THAT(refusal("attention " + capture_ + " --layer 4", 1),
-              HasSubstr("attn.hook_pattern: has no layer 4; it has 0-3"));
+              HasSubstr("attn.hook_pattern: has no layer 4 (available: 0-3)"));
   EXPECT_THAT(refusal("attention " + capture_ + " --query 4", 2),
               HasSubstr("query: is a token of a sequence; give --sequence too"));
 }

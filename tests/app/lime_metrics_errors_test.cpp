@@ -49,7 +49,7 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
       "the captures before --label; a comma separates labels, write '\\,' for one inside a label" +
           see);
   EXPECT_EQ(refusal("entropy --layer 3-", 2),
-            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got '3-'" + see);
+            "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got '3-'" + see);
   EXPECT_EQ(refusal("entropy -o out.dat", 2),
             "lime-metrics: output: the name must end in .json, .csv, .tex or .txt, got 'out.dat'; "
             "or say --format" +
@@ -96,11 +96,13 @@ TEST_F(LimeMetricsErrorsTest, RefusesFilesThatAreNoCaptureOfThisSchema) {
             "lime-metrics: store: 'later.h5' has schema version 7, this build reads 1; capture it "
             "again or update\n");
   write_foreign("other.h5", "other-program", 1);
-  EXPECT_EQ(refusal("entropy other.h5", 1),
-            "lime-metrics: store: 'other.h5' is not a capture but another program's HDF5 file\n");
+  EXPECT_EQ(
+      refusal("entropy other.h5", 1),
+      "lime-metrics: store: 'other.h5' is not a capture but an HDF5 file of another program\n");
   Hdf5Writer(folder_ / "empty.h5").commit();
-  EXPECT_EQ(refusal("entropy empty.h5", 1),
-            "lime-metrics: store: 'empty.h5' is not a capture but another program's HDF5 file\n");
+  EXPECT_EQ(
+      refusal("entropy empty.h5", 1),
+      "lime-metrics: store: 'empty.h5' is not a capture but an HDF5 file of another program\n");
 }
 
 TEST_F(LimeMetricsErrorsTest, RefusesCapturesThatAreCutShortOrLackAShard) {
@@ -113,22 +115,22 @@ TEST_F(LimeMetricsErrorsTest, RefusesCapturesThatAreCutShortOrLackAShard) {
     return line;
   };
   EXPECT_THAT(refusal_when_cut("capture.h5"),
-              MatchesRegex("lime-metrics: store: 'capture.h5' is cut short: it has [0-9]+ bytes, "
-                           "fewer than its header promises\n"));
+              MatchesRegex("lime-metrics: store: 'capture.h5' is truncated: it has [0-9]+ bytes, "
+                           "fewer than its header declares\n"));
   EXPECT_THAT(refusal_when_cut("capture.shards/00000.h5"),
-              MatchesRegex("lime-metrics: store: 'capture.shards/00000.h5' is cut short: it has "
+              MatchesRegex("lime-metrics: store: 'capture.shards/00000.h5' is truncated: it has "
                            "[0-9]+ bytes instead of [0-9]+; resume the capture\n"));
   EXPECT_EQ(run("entropy").status, 0);
   fs::remove(folder_ / "capture.shards/00000.h5");
   EXPECT_EQ(refusal("entropy", 1),
             "lime-metrics: store: 'capture.h5' needs 'capture.shards/00000.h5', which is missing; "
-            "keep the folder beside the file, or resume the capture\n");
+            "keep the folder next to the file, or resume the capture\n");
 }
 
 TEST_F(LimeMetricsErrorsTest, SaysWhatTheCaptureHasWhereALayerOrSiteIsMissing) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("entropy --layer 7", 1),
-            "lime-metrics: 'capture.h5': site 'values': has no layer 7; it has 0-1\n");
+            "lime-metrics: 'capture.h5': site 'values': has no layer 7 (available: 0-1)\n");
   EXPECT_EQ(refusal("entropy --site keys", 1),
             "lime-metrics: 'capture.h5': has no site 'keys'; it has values, hidden\n");
 }

@@ -140,7 +140,7 @@ TEST_F(LimeMetricsResumeTest, ResumeOfALaterSchemaIsRefused) {
   write_text(folder_ / "entropy.json", document.dump());
   EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume", 1),
             "lime-metrics: results: 'entropy.json': has schema version 2, this build reads 1; "
-            "compute it again or update\n");
+            "recompute it or update\n");
 }
 
 TEST_F(LimeMetricsResumeTest, ResumeRefusesAnotherCapture) {
@@ -243,7 +243,7 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
   };
   EXPECT_EQ(refusal_with("schema", "lime-results/2"),
             "lime-metrics: results: 'changed.json': has schema version 2, this build reads 1; "
-            "compute it again or update\n");
+            "recompute it or update\n");
   EXPECT_THAT(refusal_with("metric", "charm"),
               StartsWith("lime-metrics: 'changed.json': holds 'charm', which this build cannot "
                          "measure; it measures entropy, "));
@@ -256,8 +256,8 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
 TEST_F(LimeMetricsResumeTest, AnEmptyLayerListIsRefused) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("entropy --layer ''", 2),
-            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got ''; see lime-metrics "
-            "entropy --help\n");
+            "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got ''; see "
+            "lime-metrics entropy --help\n");
   EXPECT_EQ(refusal("entropy --layer=", 2),
             "lime-metrics: --layer: a value is missing; see lime-metrics --help\n");
 }

@@ -127,7 +127,7 @@ TEST_F(LimeMetricsSeparabilityTest, RefusesUnfitOptions) {
   const std::string see = "; see lime-metrics separability --help\n";
   EXPECT_EQ(refusal("separability --folds 1", 2), "lime-metrics: folds: must be >= 2, got 1" + see);
   EXPECT_EQ(refusal("separability --layer ''", 2),
-            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got ''" + see);
+            "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got ''" + see);
   EXPECT_EQ(refusal("separability --c 0", 2),
             "lime-metrics: c: must be > 0 and finite, got 0" + see);
   EXPECT_THAT(refusal("separability --group sequence --folds 31", 1),

@@ -83,8 +83,8 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
             "lime-metrics: perplexity: must be >= 1, got 0; see lime-metrics tsne --help\n");
   EXPECT_THAT(refusal("tsne --layer 7", 1), HasSubstr("7"));
   EXPECT_EQ(refusal("tsne --layer ''", 2),
-            "lime-metrics: --layer: expected all or a list as 0,3,8-15, got ''; see lime-metrics "
-            "tsne --help\n");
+            "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got ''; see "
+            "lime-metrics tsne --help\n");
   EXPECT_THAT(refusal("tsne --class five", 1), HasSubstr("got 'five'"));
   SmallCapture equal = close_numbers();
   equal.activations[1].rows.setOnes();

@@ -239,7 +239,7 @@ TEST_F(LimeTrainProcessesTest, NamesTheProcessThatHasNotComeInTime) {
                     "'" + tiny_run({{"meeting-timeout", "1"}}) + " -o alone");
     EXPECT_EQ(run.status, 1);
     EXPECT_THAT(run.errors, HasSubstr("processes: process " + std::to_string(1 - rank) +
-                                      " of 2 has not come to 127.0.0.1:"));
+                                      " of 2 did not connect to 127.0.0.1:"));
     EXPECT_THAT(run.errors, HasSubstr(" within 1 s; start all of them, or wait longer"));
     EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
   }
@@ -318,7 +318,7 @@ TEST_F(LimeTrainTest, TrainsOnWhatItGenerates) {
   const ProgramRun prosqa = train(tiny_run_of("prosqa", {{"steps", "2"}}) +
                                   " --train-file train.json --test-file test.json -o prosqa");
   EXPECT_EQ(prosqa.status, 0) << prosqa.errors;
-  EXPECT_THAT(prosqa.output, HasSubstr("% of 8 questions, proven: "));
+  EXPECT_THAT(prosqa.output, HasSubstr("% of 8 questions, with a correct proof: "));
 }
 
 TEST_F(LimeTrainTest, BadInputGetsOneLine) {
@@ -353,15 +353,15 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
         "'rate' must be from 1 to ");
   fs::create_directory(folder_ / "empty");
   fails(tiny_run_of("lm") + " --text empty --vocab-size 300 -o m", 1,
-        "text: the folder 'empty' must hold .txt or .jsonl files, got none");
+        "text: the folder 'empty' must contain .txt or .jsonl files, got none");
   testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
   if (!testing::kIsSanitized) {  // kProtobufClash
     fails(tiny_run_of("lm") + " --text short.txt --vocab-size 3000 -o m", 1,
-          "vocab_size: 3000 pieces must be found in the text, got");
+          "vocab_size: cannot learn 3000 pieces from the text, got");
   }
   fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
   fails(tiny_run() + " -o no/such/folder", 1,
-        "the folder cannot be made: No such file or directory");
+        "the folder cannot be created: No such file or directory");
   fails(tiny_run({{"learning-rate", "1e25"}, {"save-every", "1"}}) + " -o m", 1,
         "must stay finite, got ");
   fails(tiny_run({{"learning-rate", "1e24"}, {"save-every", "1"}}) + " -o m --resume", 1,
@@ -377,33 +377,33 @@ TEST_F(LimeTrainTest, OptionsWithoutUseAreRefused) {
     EXPECT_FALSE(fs::exists(folder_ / "m"));
   };
   refuses("--router last --router-j 2",
-          "router: must come with --decoder lime, got --decoder llama; leave it out");
+          "router: requires --decoder lime, got --decoder llama; omit it");
   refuses("--decoder llama --hyper-rate 2",
-          "hyper_rate: must come with --decoder hyper_connections, got --decoder llama");
+          "hyper_rate: requires --decoder hyper_connections, got --decoder llama");
   refuses("--decoder lime --first-layer-only",
-          "first_layer_only: must come with --decoder resformer, got --decoder lime --router full");
+          "first_layer_only: requires --decoder resformer, got --decoder lime --router full");
   refuses("--decoder lime --router full --router-j 3",
-          "router_j: must come with --decoder lime and --router last, first, first-and-previous or "
+          "router_j: requires --decoder lime and --router last, first, first-and-previous or "
           "dilated, got --decoder lime --router full");
   refuses("--decoder llama --router-learning-rate 1e-2",
-          "router_learning_rate: must come with --decoder lime and a router with weights");
+          "router_learning_rate: requires --decoder lime and a router with weights");
   refuses("--decoder lime --dynamic-router --router-initializer-scale 0",
-          "router_initializer_scale: must come with --decoder lime and a static router");
-  refuses("--task aet --text foo", "text: must come with --task lm, got --task aet; leave it out");
-  refuses("--task aet --vocab-size 300", "vocab_size: must come with --task lm");
-  refuses("--task prosqa --sequence-length 64", "sequence_length: must come with --task lm");
-  refuses("--task lm --operands 3", "operands: must come with --task aet, got --task lm");
+          "router_initializer_scale: requires --decoder lime and a static router");
+  refuses("--task aet --text foo", "text: requires --task lm, got --task aet; omit it");
+  refuses("--task aet --vocab-size 300", "vocab_size: requires --task lm");
+  refuses("--task prosqa --sequence-length 64", "sequence_length: requires --task lm");
+  refuses("--task lm --operands 3", "operands: requires --task aet, got --task lm");
   refuses("--task aet --train-file f --train-samples 9",
           "train_samples: must not be given with train_file, whose samples are all used");
   refuses("--task prosqa --test-file f --test-problems 9",
           "test_problems: must not be given with test_file, whose samples are all used");
-  refuses("--task aet --train-problems 9", "train_problems: must come with --task prosqa");
+  refuses("--task aet --train-problems 9", "train_problems: requires --task prosqa");
 
   const std::string from = " --from '" + testing::source_file("data/aet-lime").string() + "'";
   refuses("--hidden-size 64" + from, "hidden_size: must be that of '");
   refuses("--decoder llama" + from, "decoder: must be that of '");
   refuses("--router last --router-j 2" + from, "router: must be that of '");
-  refuses("--hyper-rate 4" + from, "hyper_rate: must come with --decoder hyper_connections, got ");
+  refuses("--hyper-rate 4" + from, "hyper_rate: requires --decoder hyper_connections, got ");
 }
 
 TEST_F(LimeTrainTest, GoesOnFromACheckpointWithItsOwnWordsOnly) {
@@ -414,8 +414,8 @@ TEST_F(LimeTrainTest, GoesOnFromACheckpointWithItsOwnWordsOnly) {
   const ProgramRun shifted = train(run + expressions + " --min-value -20 --max-value 60 -o m");
   EXPECT_EQ(shifted.status, 1);
   EXPECT_THAT(shifted.errors,
-              HasSubstr("must have the words of expressions from -20 to 60 in their "
-                        "order, '-20' as token 10, got none; go on from a model"));
+              HasSubstr("must have the words of expressions from -20 to 60 in their order, '-20' "
+                        "as token 10, got none; start from a model"));
   if (!testing::kIsSanitized) {  // kProtobufClash
     const ProgramRun other = train(run + testing::source_file("data/lm-llama").string() + "' -o m");
     EXPECT_EQ(other.status, 1);

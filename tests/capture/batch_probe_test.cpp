@@ -165,10 +165,9 @@ TEST_F(BatchProbeTest, ABatchThatDoesNotFitIsToldWhichWould) {
   const std::int64_t five = memory_of(5);
   options_.batch_size = 12;
   const std::string message = run_with(five);
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("device: 'cpu' has no memory for passes of 12 sequences of up "
-                              "to 20 tokens; "),
-                    HasSubstr(" would fit: give --batch-size ")));
+  EXPECT_THAT(message, AllOf(HasSubstr("device: 'cpu' has too little memory for passes of 12 "
+                                       "sequences of up to 20 tokens; "),
+                             HasSubstr(" would fit: pass --batch-size ")));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
   options_.batch_size = std::stoll(message.substr(message.find("tokens; ") + 8));
   options_.resume = false;
@@ -177,7 +176,8 @@ TEST_F(BatchProbeTest, ABatchThatDoesNotFitIsToldWhichWould) {
 
 TEST_F(BatchProbeTest, SaysWhereNothingFits) {
   memory_of(1);  // triggers allocations that are made once and kept
-  EXPECT_THAT(run_with(1000), HasSubstr("device: 'cpu' has no memory for the weights in float32"));
+  EXPECT_THAT(run_with(1000),
+              HasSubstr("device: 'cpu' has too little memory for the weights in float32"));
   std::int64_t weights = 0;
   {
     LimitedMemory::get().start_counting();
@@ -185,8 +185,9 @@ TEST_F(BatchProbeTest, SaysWhereNothingFits) {
     const Decoder decoder = load_decoder(checkpoint);
     for (const NamedTensor& one : decoder.parameters()) weights += one.tensor.nbytes();
   }
-  EXPECT_THAT(run_with(weights + (8 << 10)),
-              HasSubstr("batch_size: the device's memory takes no pass over one sequence of 20"));
+  EXPECT_THAT(
+      run_with(weights + (8 << 10)),
+      HasSubstr("batch_size: the device's memory is too small for a pass over one sequence of 20"));
 }
 
 TEST_F(BatchProbeTest, GoesOnWithTheBatchThatWasBegunWith) {
@@ -214,7 +215,7 @@ TEST_F(BatchProbeTest, OnTheCpuTakesTheUsualBatchWhereMemoryIsFree) {
 
 TEST_F(BatchProbeTest, ProcessesThatShareTheWorkNeedANumber) {
   options_.shard = WorkShare{0, 2};
-  EXPECT_THAT(refusal(), HasSubstr("batch_size: auto goes by the memory of one process"));
+  EXPECT_THAT(refusal(), HasSubstr("batch_size: auto depends on the memory of one process"));
 }
 
 }  // namespace

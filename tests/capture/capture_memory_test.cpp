@@ -89,7 +89,7 @@ TEST(CaptureMemoryTest, RefusesWhatCannotFit) {
   EXPECT_THAT(refusal(usual_load(), 8, {10 * kMebibyte}),
               AllOf(HasSubstr("memory_limit: 10M is too little for weights of "),
                     HasSubstr("a pass over one sequence of up to 1024 tokens"),
-                    HasSubstr("give --memory-limit ")));
+                    HasSubstr("pass --memory-limit ")));
   CaptureLoad pairs = usual_load();
   pairs.smallest_batch = 2;
   EXPECT_THAT(refusal(pairs, 8, {10 * kMebibyte}), HasSubstr("a pass over a pair"));
@@ -101,10 +101,9 @@ TEST(CaptureMemoryTest, RefusesWhatCannotFit) {
   begun.bytes_per_token *= 16;
   begun.begun_batch = 8;
   const std::string text = refusal(begun, 8, just_enough_for(begun, 2));
-  EXPECT_THAT(text,
-              HasSubstr("memory_limit: the capture was begun with passes of 8 sequences of up "
-                        "to 1024 tokens, which need "));
-  const std::string asked_for = "go on with --memory-limit ";
+  EXPECT_THAT(text, HasSubstr("memory_limit: the capture was started with passes of 8 sequences of "
+                              "up to 1024 tokens, which need "));
+  const std::string asked_for = "resume with --memory-limit ";
   const std::int64_t named = std::stoll(text.substr(text.find(asked_for) + asked_for.size()));
   const ByteSize enough{named * kMebibyte};
   EXPECT_EQ(plan_capture_memory(small_model(), begun, 8, kQueue, enough).batch_size, 8);

@@ -20,7 +20,7 @@ TEST_F(CaptureTest, RefusesNumbersThatHalfPrecisionCannotHold) {
   options_.checkpoint = folder_ / "loud";
   options_.store = StorageType::kFloat16;
   EXPECT_THAT(refusal(),
-              AllOf(HasSubstr("to be stored as float16"), HasSubstr("choose --store float32")));
+              AllOf(HasSubstr("to be stored as float16"), HasSubstr("use --store float32")));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
 }
 

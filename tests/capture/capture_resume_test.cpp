@@ -56,7 +56,7 @@ TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
     run_capture(options_, stopping, stop.get_token(), kSmallShards);
     FAIL() << "was not interrupted";
   } catch (const Interrupted& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the same command with --resume goes on"));
+    EXPECT_THAT(error.what(), HasSubstr("the same command with --resume resumes"));
   }
   {
     const CaptureReader partial(options_.output);
@@ -65,7 +65,7 @@ TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
     EXPECT_TRUE(equal_bits(partial.read_all("hidden", 1),
                            single.read_rows("hidden", 1, 0, partial.num_rows())));
   }
-  EXPECT_THAT(refusal(), HasSubstr("exists already; go on with --resume"));
+  EXPECT_THAT(refusal(), HasSubstr("already exists; use --resume to continue"));
   options_.resume = true;
   const CaptureResult result = run_capture(options_, {}, {}, kSmallShards);
   EXPECT_TRUE(result.complete);
@@ -106,7 +106,7 @@ TEST_F(CaptureTest, RefusesToResumeWithOtherOptions) {
   run_capture(options_, {}, {}, kSmallShards);
   options_.resume = true;
   options_.dtype = ComputeType::kFloat64;
-  EXPECT_THAT(refusal(), HasSubstr("was begun with other options"));
+  EXPECT_THAT(refusal(), HasSubstr("was started with different options"));
 }
 
 }  // namespace

@@ -165,12 +165,12 @@ TEST_F(StagedCaptureTest, ErrorsOfAnyThreadAreOneLine) {
 
 TEST_F(StagedCaptureTest, UnfitDevicesAreRefusedBeforeAnythingIsRead) {
   EXPECT_EQ(refusal_of("cpu,cpu,cpu,cpu,cpu,cpu"),
-            "device: 6 devices cannot share 5 layers, each needs one; give 5 or fewer");
+            "device: cannot split 5 layers among 6 devices, each device needs one; use 5 or fewer");
   EXPECT_THAT(refusal_of("cpu,cuda:0"),
-              HasSubstr("several must all be GPUs, or all the processor"));
+              HasSubstr("several devices must all be GPUs, or all the CPU"));
   EXPECT_THAT(refusal_of("cuda:0,cuda:0"), HasSubstr("got 'cuda:0' twice"));
   EXPECT_THAT(refusal_of("cpu,tpu"), HasSubstr("got 'tpu' in 'cpu,tpu'"));
-  EXPECT_THAT(refusal_of("cuda:98,cuda:99"), HasSubstr("'cuda:98' is not there"));
+  EXPECT_THAT(refusal_of("cuda:98,cuda:99"), HasSubstr("'cuda:98' does not exist"));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
 }
 

@@ -62,7 +62,7 @@ TEST_F(InputLinesTest, NamesTheLineAtFault) {
       refusal("a\n\n12345678\n"),
       EndsWith("bad.txt' line 3: must have at most max_position_embeddings = 8 tokens, has 9"));
   EXPECT_THAT(refusal("a\n<s>b\n"),
-              HasSubstr("bad.txt' line 2: starts with the beginning-of-sequence token already"));
+              HasSubstr("bad.txt' line 2: already starts with the beginning-of-sequence token"));
   EXPECT_EQ(refusal("<s>b\n", {.bos = BosPolicy::kAlways}), "");
   EXPECT_THAT(refusal("\n \n"), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal(""), EndsWith("bad.txt': must have a line of text, has none"));

@@ -87,12 +87,12 @@ TEST_F(InputNpyTest, RefusesOtherNumbers) {
 
 TEST_F(InputNpyTest, RefusesShapesAtOddsWithTheData) {
   EXPECT_THAT(refusal(npy_int32({1, 2}, "(3,)")),
-              HasSubstr("holds 8 bytes of numbers, but its shape (3) asks for 12"));
-  EXPECT_THAT(refusal(npy_int32({1, 2, 3}, "(2,)")), HasSubstr("asks for 8"));
+              HasSubstr("contains 8 bytes of numbers, but its shape (3) requires 12"));
+  EXPECT_THAT(refusal(npy_int32({1, 2, 3}, "(2,)")), HasSubstr("requires 8"));
   EXPECT_THAT(refusal(npy_int32({1}, "()")), HasSubstr("1 or 2 dimensions, got 0"));
   EXPECT_THAT(refusal(npy_int32({1}, "(1, 1, 1)")), HasSubstr("1 or 2 dimensions, got 3"));
   EXPECT_THAT(refusal(npy_int32({1}, "(4611686018427387904, 4)")), HasSubstr("more than 2^64"));
-  EXPECT_THAT(refusal(npy_int32({1}, "(9223372036854775807, 2)")), HasSubstr("asks for"));
+  EXPECT_THAT(refusal(npy_int32({1}, "(9223372036854775807, 2)")), HasSubstr("requires"));
   EXPECT_THAT(refusal(npy_bytes(dictionary("'<i4'", "(1, 1)", "True"), "abcd")),
               HasSubstr("must be in C order, got Fortran order"));
 }
@@ -102,9 +102,9 @@ TEST_F(InputNpyTest, RefusesBrokenHeaders) {
   EXPECT_THAT(refusal("\x93NUMPY"), HasSubstr("version"));
   EXPECT_THAT(refusal(std::string("\x93NUMPY\x09\0\x10\0", 10)),
               HasSubstr("version must be 1 to 3"));
-  EXPECT_THAT(refusal(std::string("\x93NUMPY\x01\0\xff\xff", 10)), HasSubstr("cut short"));
+  EXPECT_THAT(refusal(std::string("\x93NUMPY\x01\0\xff\xff", 10)), HasSubstr("truncated"));
   EXPECT_THAT(refusal(std::string("\x93NUMPY\x02\0\xff\xff\xff\xff", 12)),
-              HasSubstr("lies about its length of 4294967295 bytes"));
+              HasSubstr("misstates its length of 4294967295 bytes"));
   for (const char* const header :
        {"", "{", "}", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': False}",
         "{'descr': '<i4', 'fortran_order': False, 'shape': (1,)} x",

@@ -93,8 +93,8 @@ TEST_F(InputTest, RefusesThePackingOfTheLimeCodeWhereItLeavesNothing) {
   options_.text = {file("a.txt", "ab")};
   options_.seq_len = 4;
   EXPECT_EQ(refusal(&tokenizer_),
-            "packing: lime-code drops texts of fewer than 5 tokens, got 4; give more text, a "
-            "smaller --seq-len, or choose eos-between");
+            "packing: lime-code drops texts of fewer than 5 tokens, got 4; use more text, a "
+            "smaller --seq-len, or eos-between");
 }
 
 TEST_F(InputTest, KeepsAShortTextWhole) {
@@ -136,8 +136,9 @@ TEST_F(InputTest, PutsTheBosTokenWhereItIsAskedFor) {
 
 TEST_F(InputTest, RefusesASecondBosUnlessForced) {
   options_.text = {file("a.txt", "<s>ab")};
-  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("a.txt': starts with the beginning-of-sequence token "
-                                              "already, and --bos auto would put a second one"));
+  EXPECT_THAT(refusal(&tokenizer_),
+              HasSubstr("a.txt': already starts with the beginning-of-sequence token, and --bos "
+                        "auto would add a second one"));
   options_.bos = BosPolicy::kAlways;
   EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, 0, id_of('a'), id_of('b')));
   options_.bos = BosPolicy::kNever;
@@ -151,15 +152,15 @@ TEST_F(InputTest, NamesTheFaultOfAText) {
   EXPECT_THAT(refusal(&tokenizer_), HasSubstr("empty.txt': text must not be empty"));
   options_.text = {folder_ / "none.txt"};
   EXPECT_THAT(refusal(&tokenizer_), HasSubstr("none.txt'"));
-  EXPECT_EQ(refusal(nullptr), "'models/toy': holds no tokenizer; give token ids with --tokens");
+  EXPECT_EQ(refusal(nullptr), "'models/toy': contains no tokenizer; pass token ids with --tokens");
 }
 
 TEST_F(InputTest, RefusesSequencesLongerThanTheModelTakes) {
   options_.text = {file("a.txt", "abc")};
   options_.seq_len = 65;
   EXPECT_EQ(refusal(&tokenizer_),
-            "seq_len: must be <= max_position_embeddings = 64, got 65; choose less, or raise "
-            "max_position_embeddings in config.json to go beyond on purpose");
+            "seq_len: must be <= max_position_embeddings = 64, got 65; use a smaller value, or "
+            "raise max_position_embeddings in config.json to exceed it deliberately");
   options_ = {};
   options_.tokens = file("ids.npy", testing::npy_int32(std::vector<std::int32_t>(130), "(2, 65)"));
   EXPECT_EQ(refusal(nullptr),
@@ -200,8 +201,8 @@ TEST_F(InputTest, NamesTheFirstIdOutsideTheVocabulary) {
   many.push_back("piece");
   const ToyTokenizer larger(many);
   EXPECT_EQ(refusal(&larger),
-            "input: token ids must be in [0, 300), got 358 at token 3 of sequence "
-            "0; is the tokenizer this model's?");
+            "input: token ids must be in [0, 300), got 358 at token 3 of sequence 0; use the "
+            "tokenizer of this model");
 }
 
 TEST_F(InputTest, ReadsMinimalPairs) {
@@ -230,7 +231,7 @@ TEST_F(InputTest, NamesTheLineOfABrokenPair) {
   const std::string good = "{\"sentence_good\": \"ab\", \"sentence_bad\": \"a\"}\n";
   options_.pairs = {file("a.jsonl", good + "{\"sentence_good\": \"x\"}\n")};
   EXPECT_THAT(refusal(&tokenizer_),
-              HasSubstr("a.jsonl' line 2: must have the text 'sentence_bad'"));
+              HasSubstr("a.jsonl' line 2: must have the string 'sentence_bad'"));
   options_.pairs = {file("b.jsonl", good + "{oops\n")};
   EXPECT_THAT(refusal(&tokenizer_), HasSubstr("b.jsonl' line 2"));
   options_.pairs = {file("c.jsonl", good + "[1]\n")};
@@ -238,7 +239,7 @@ TEST_F(InputTest, NamesTheLineOfABrokenPair) {
   options_.pairs = {file("d.jsonl", good + "{\"sentence_good\": \"\", \"sentence_bad\": \"a\"}\n")};
   EXPECT_THAT(refusal(&tokenizer_), HasSubstr("line 2: a sentence must not be empty"));
   options_.pairs = {file("e.jsonl", "\n")};
-  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("holds no minimal pairs"));
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("contains no minimal pairs"));
   options_.pairs = {file("f.jsonl", "\xff")};
   EXPECT_THAT(refusal(&tokenizer_), HasSubstr("must be UTF-8, byte 0 is not"));
 }

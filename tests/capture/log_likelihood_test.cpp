@@ -193,7 +193,7 @@ TEST_F(LogLikelihoodTest, RefusesWhatWouldChangeThePreset) {
   options_.blimp_preset = BlimpPreset::kLmEval;
   options_.pairs.clear();
   options_.text = {folder_ / "text.txt"};
-  EXPECT_THAT(refusal(), HasSubstr("blimp_preset: is about --pairs"));
+  EXPECT_THAT(refusal(), HasSubstr("blimp_preset: applies to --pairs only"));
 }
 
 TEST_F(LogLikelihoodTest, RefusesTasksThatContradictThemselves) {
@@ -209,7 +209,7 @@ TEST_F(LogLikelihoodTest, RefusesPairsThatLackAMember) {
   testing::write_text(folder_ / "pairs.jsonl",
                       "{\"sentence_good\": \"a\", \"sentence_bad\": \"b\"}\n"
                       "{\"sentence_good\": \"a\"}\n");
-  EXPECT_THAT(refusal(), HasSubstr("line 2: must have the text 'sentence_bad'"));
+  EXPECT_THAT(refusal(), HasSubstr("line 2: must have the string 'sentence_bad'"));
 }
 
 /// Writes the sentences of the golden file as a separate task file.

@@ -41,13 +41,13 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
   EXPECT_THAT(with([](auto& o) { o.max_sequences = 0; }), HasSubstr("max_sequences: "));
   EXPECT_THAT(with([](auto& o) { o.max_per_class = 0; }), HasSubstr("max_per_class: "));
   EXPECT_THAT(with([](auto& o) { o.threads = -1; }), HasSubstr("threads: "));
-  EXPECT_THAT(with([](auto& o) { o.sites = {"value"}; }), HasSubstr("there is no 'value'"));
+  EXPECT_THAT(with([](auto& o) { o.sites = {"value"}; }), HasSubstr("unknown site 'value'"));
   EXPECT_THAT(with([](auto& o) {
                 o.only = {" is"};
                 o.rows = RowKind::kMean;
               }),
-              HasSubstr("only: chooses tokens, but --rows mean makes one row per sequence"));
-  EXPECT_THAT(with([](auto& o) { o.only = {" is", " is"}; }), HasSubstr("given once"));
+              HasSubstr("only: selects tokens, but --rows mean makes one row per sequence"));
+  EXPECT_THAT(with([](auto& o) { o.only = {" is", " is"}; }), HasSubstr("given only once"));
   EXPECT_THAT(with([](auto& o) { o.output = "folder/"; }), HasSubstr("output: must name a file"));
   EXPECT_THAT(with([](auto& o) {
                 o.text.clear();

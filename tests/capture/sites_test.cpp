@@ -38,10 +38,11 @@ TEST(SitesTest, KnowsShortWordsAndHooks) {
 }
 
 TEST(SitesTest, ListsWhatThereIsForAnUnknownName) {
-  EXPECT_THAT(sites_refusal({"vals"}), HasSubstr("sites: there is no 'vals'; there are values, "
-                                                 "routed_values, hidden, keys, "));
+  EXPECT_THAT(
+      sites_refusal({"vals"}),
+      HasSubstr("sites: unknown site 'vals' (supported: values, routed_values, hidden, keys, "));
   EXPECT_THAT(sites_refusal({"attn.hook_attn_scores"}),
-              HasSubstr("there is no 'attn.hook_attn_scores'"));
+              HasSubstr("unknown site 'attn.hook_attn_scores'"));
   EXPECT_EQ(sites_refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
 }
 

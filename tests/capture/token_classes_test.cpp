@@ -29,9 +29,9 @@ TEST(TokenClassesTest, TellsWordsWithAndWithoutSpaceApart) {
 
 TEST(TokenClassesTest, SaysIntoWhatPiecesAWordFalls) {
   const ToyTokenizer tokenizer({" is", " we"});
-  EXPECT_EQ(refusal({" is", " were"}, tokenizer),
-            "only: each text must be one token, ' were' is several (' we', 'r', 'e'); choose other "
-            "words");
+  EXPECT_EQ(
+      refusal({" is", " were"}, tokenizer),
+      "only: each text must be one token, ' were' is several (' we', 'r', 'e'); use other words");
   EXPECT_EQ(refusal({"is"}, tokenizer),
             "only: each text must be one token, 'is' is several ('i', 's'); ' is' would be one");
 }
@@ -50,7 +50,7 @@ TEST(TokenClassesTest, PiecesAreThoseInsideAText) {
   const SpacingTokenizer tokenizer({"is", " was", "as"});
   EXPECT_EQ(refusal({" is"}, tokenizer),
             "only: each text must be one token, ' is' is several (' ', 'is'); 'is' would be one, "
-            "but it also stands inside words");
+            "but it also occurs inside words");
   EXPECT_EQ(refusal({"was"}, tokenizer),
             "only: each text must be one token, 'was' is several ('w', 'as'); ' was' would be one");
 }

@@ -73,7 +73,7 @@ TEST_F(CheckpointFilesTest, FindsTheTokenizerOfTheReleasedTraining) {
   }
   fs::remove(file("tokenizer.json"));
   EXPECT_THAT(refusal_of<IoError>([&] { load_tokenizer(file("final")); }),
-              HasSubstr("/final' must hold tokenizer.json, tokenizer.model, or vocab.json"));
+              HasSubstr("/final' must contain tokenizer.json, tokenizer.model, or vocab.json"));
 }
 
 TEST_F(CheckpointFilesTest, ReadsTheOnlySnapshotOfACache) {
@@ -84,8 +84,8 @@ TEST_F(CheckpointFilesTest, ReadsTheOnlySnapshotOfACache) {
   EXPECT_EQ(load_tokenizer(root)->bos_id(), 256);
   fs::create_directories(root / "snapshots/def");
   EXPECT_EQ(refusal(root.string()),
-            fmt::format("'{0}': is a cache of the Hugging Face Hub with 2 snapshots; give one of "
-                        "them: '{0}/snapshots/abc', '{0}/snapshots/def'",
+            fmt::format("'{0}': is a Hugging Face Hub cache with 2 snapshots; pass one of them: "
+                        "'{0}/snapshots/abc', '{0}/snapshots/def'",
                         root.string()));
 }
 
@@ -105,11 +105,12 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
   const std::vector<std::pair<std::string, std::string>> remedies = {
       {"pytorch_model.bin", "convert it with transformers: AutoModelForCausalLM.from_pretrained('" +
                                 path().string() + "').save_pretrained('" + path().string() +
-                                "-safetensors'), and copy the tokenizer's files"},
+                                "-safetensors'), and copy the tokenizer files"},
       {"consolidated.safetensors",
-       "download config.json and model*.safetensors of the same model, its Hugging Face format"},
+       "download config.json and model*.safetensors of the same model in Hugging Face format"},
       {"model-q4.gguf",
-       "GGUF is not read, use the model's Hugging Face folder (config.json, model.safetensors)"},
+       "GGUF is not supported; use the model's Hugging Face folder (config.json, "
+       "model.safetensors)"},
       {"model.fp16.safetensors", "rename it to model.safetensors"},
       {"model.safetensors.index.fp16.json", "rename it to model.safetensors.index.json"}};
   write_text(file("model.fp16-00001-of-00002.safetensors"), "");
@@ -118,10 +119,11 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
     write_text(file(name), "");
     EXPECT_TRUE(seems_checkpoint(path()));
     EXPECT_EQ(error_of_folder<IoError>(),
-              "the folder holds no config.json, expected a Hugging Face checkpoint" + hint);
+              "the folder contains no config.json, expected a Hugging Face checkpoint" + hint);
     write_text(file("config.json"), small_config("llama").dump());
-    EXPECT_EQ(error_of_folder<IoError>(),
-              "the folder holds no model.safetensors and no model.safetensors.index.json" + hint);
+    EXPECT_EQ(
+        error_of_folder<IoError>(),
+        "the folder contains neither model.safetensors nor model.safetensors.index.json" + hint);
     fs::remove(file(name));
     fs::remove(file("config.json"));
   }
@@ -129,34 +131,33 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
   write_text(file("model.gguf"), "GGUF");
   EXPECT_EQ(refusal(file("model.gguf").string()),
             "'" + file("model.gguf").string() +
-                "': is a file, expected a checkpoint folder; GGUF is not read, use the model's "
-                "Hugging Face folder (config.json, model.safetensors)");
+                "': is a file, expected a checkpoint folder; GGUF is not supported; use the "
+                "model's Hugging Face folder (config.json, model.safetensors)");
 }
 
 TEST_F(CheckpointFilesTest, AsksForTheConfigOfWeights) {
   write_llama();
   fs::remove(file("config.json"));
   EXPECT_EQ(error_of_folder<IoError>(),
-            "the folder holds no config.json, expected a Hugging Face checkpoint; put the "
-            "config.json of the checkpoint beside the weights");
+            "the folder contains no config.json, expected a Hugging Face checkpoint; put the "
+            "config.json of the checkpoint next to the weights");
 }
 
 TEST_F(CheckpointFilesTest, NamesPointersOfGitLfs) {
   write_llama();
   write_text(file("model.safetensors"),
              "version https://git-lfs.github.com/spec/v1\noid sha256:4f3c\nsize 976000000\n");
-  EXPECT_EQ(refusal(path().string()),
-            "'" + file("model.safetensors").string() +
-                "': is a Git LFS pointer, the file itself was not downloaded; run git lfs pull in "
-                "its folder");
+  EXPECT_EQ(refusal(path().string()), "'" + file("model.safetensors").string() +
+                                          "': is a Git LFS pointer, and the file itself was not "
+                                          "downloaded; run 'git lfs pull' in its folder");
 }
 
 TEST_F(CheckpointFilesTest, SaysHowToDownloadAModelOfTheHub) {
   const std::string hint =
-      "; if it is a model of the Hugging Face Hub, download it first: hf download "
+      "; if it is a model on the Hugging Face Hub, download it first: hf download "
       "Qwen/Qwen2.5-0.5B --local-dir Qwen2.5-0.5B";
   EXPECT_EQ(refusal("Qwen/Qwen2.5-0.5B"),
-            "'Qwen/Qwen2.5-0.5B': there is no such checkpoint folder" + hint);
+            "'Qwen/Qwen2.5-0.5B': the checkpoint folder does not exist" + hint);
   EXPECT_EQ(refusal_of<IoError>([] { load_tokenizer("Qwen/Qwen2.5-0.5B"); }),
             "tokenizer: 'Qwen/Qwen2.5-0.5B' must be a folder" + hint);
   for (const char* path : {"/a/b", "./b", "../b", "~/b", "a/", "a/b/c", "a", "a/config.json"}) {

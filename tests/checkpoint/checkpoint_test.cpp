@@ -105,7 +105,7 @@ TEST_F(CheckpointTest, RefusesTwoTensorsOfOneName) {
   model.tensors.push_back(model.at("model.norm.weight"));
   model.tensors.back().name = "module.model.norm.weight";
   EXPECT_EQ(error_of(model),
-            "the tensors 'model.norm.weight' and 'module.model.norm.weight' both stand for "
+            "the tensors 'model.norm.weight' and 'module.model.norm.weight' both map to "
             "'model.norm.weight'");
 }
 
@@ -120,14 +120,14 @@ TEST_F(CheckpointTest, NamesAShapeAtOddsWithTheConfig) {
   TestModel model = random_model(small_config("llama"));
   model.config["vocab_size"] = 12;
   EXPECT_EQ(error_of(model),
-            "tensor 'model.embed_tokens.weight' must have the shape [12, 16] by config.json, got "
-            "[11, 16]");
+            "tensor 'model.embed_tokens.weight' must have the shape [12, 16] according to "
+            "config.json, got [11, 16]");
   TestModel lime = random_model(small_config("lime"));
   TestTensor& router = lime.at("model.layers.2.self_attn.lime_router.static_weights");
   router.shape = {6, 2};
   EXPECT_EQ(error_of(lime),
-            "tensor 'model.layers.2.self_attn.lime_router.static_weights' must have the shape "
-            "[2, 6] by config.json, got [6, 2]");
+            "tensor 'model.layers.2.self_attn.lime_router.static_weights' must have the shape [2, "
+            "6] according to config.json, got [6, 2]");
 }
 
 TEST_F(CheckpointTest, NamesMissingAndUnexpectedTensors) {
@@ -153,11 +153,11 @@ TEST_F(CheckpointTest, SaysWhenNamesLackTheirPrefix) {
   TestModel base = random_model(small_config("llama"));
   base.remove("lm_head.weight");
   for (TestTensor& tensor : base.tensors) tensor.name = tensor.name.substr(6);
-  EXPECT_THAT(error_of(base),
-              ::testing::EndsWith(
-                  ", ...); names lack the prefix 'model.', as of a base model saved without its "
-                  "lm_head: load the whole model with AutoModelForCausalLM and save_pretrained() "
-                  "it"));
+  EXPECT_THAT(
+      error_of(base),
+      ::testing::EndsWith(
+          ", ...); names lack the prefix 'model.', as in a base model saved without its lm_head: "
+          "load the full model with AutoModelForCausalLM and save it with save_pretrained()"));
 }
 
 TEST_F(CheckpointTest, RefusesWeightsThatAreIntegers) {
@@ -178,12 +178,12 @@ TEST_F(CheckpointTest, NamesWeightsThatAreNotFinite) {
       -std::numeric_limits<float>::infinity();
   const Checkpoint checkpoint = open(model);
   EXPECT_EQ(without_path(refusal_of<FormatError>([&] { read(checkpoint, "model.norm.weight"); })),
-            "tensor 'model.norm.weight' must hold finite weights, got nan at [3]; --allow-nan "
-            "reads them as they are");
+            "tensor 'model.norm.weight' must contain finite weights only, got nan at [3]; pass "
+            "--allow-nan to read them unchanged");
   EXPECT_EQ(without_path(refusal_of<FormatError>(
                 [&] { read(checkpoint, "model.layers.1.self_attn.k_proj.weight"); })),
-            "tensor 'model.layers.1.self_attn.k_proj.weight' must hold finite weights, got -inf at "
-            "[4, 5]; --allow-nan reads them as they are");
+            "tensor 'model.layers.1.self_attn.k_proj.weight' must contain finite weights only, got "
+            "-inf at [4, 5]; pass --allow-nan to read them unchanged");
   EXPECT_NO_THROW(read(checkpoint, "model.layers.1.self_attn.v_proj.weight"));
   const Checkpoint allowed = open(model, {.allow_nan = true});
   EXPECT_TRUE(std::isnan(read(allowed, "model.norm.weight")[3]));
@@ -196,7 +196,7 @@ TEST_F(CheckpointTest, RefusesATensorOrARoomThatDoesNotFit) {
   std::vector<float> room(15);
   EXPECT_EQ(without_path(
                 refusal_of<InvalidArgument>([&] { checkpoint.read("model.norm.weight", room); })),
-            "tensor 'model.norm.weight' [16] has 16 elements, got room for 15");
+            "tensor 'model.norm.weight' [16] has 16 elements, got a buffer of 15");
   EXPECT_EQ(without_path(
                 refusal_of<InvalidArgument>([&] { checkpoint.read_matrix("model.norm.weight"); })),
             "tensor 'model.norm.weight' must have two dimensions, got [16]");
@@ -204,12 +204,12 @@ TEST_F(CheckpointTest, RefusesATensorOrARoomThatDoesNotFit) {
 
 TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
   EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("nowhere")); }),
-            "'" + file("nowhere").string() + "': there is no such checkpoint folder");
+            "'" + file("nowhere").string() + "': the checkpoint folder does not exist");
   write_text(file("config.json"), small_config("llama").dump());
   EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
             "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
   EXPECT_EQ(error_of_folder<IoError>(),
-            "the folder holds no model.safetensors and no model.safetensors.index.json");
+            "the folder contains neither model.safetensors nor model.safetensors.index.json");
 }
 
 TEST_F(CheckpointTest, HasTheDigestThatSha256sumPrints) {

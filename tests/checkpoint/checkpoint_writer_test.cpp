@@ -71,11 +71,12 @@ TEST(CheckpointWriterTest, RefusesTensorsThatAreNotTheConfigs) {
   EXPECT_EQ(refusal_of<InvalidArgument>([&] { write(folder / "new", model); }),
             "'write_checkpoint': the tensors must be those of config.json, got missing 1 "
             "('model.norm.weight')");
-  EXPECT_EQ(refusal_of<InvalidArgument>([&] {
-              TestModel official = official_layout(random_model(small_config("lime")));
-              write(folder / "new", official);
-            }),
-            "write_checkpoint: tensors must be those of the config under their Hugging Face names");
+  EXPECT_EQ(
+      refusal_of<InvalidArgument>([&] {
+        TestModel official = official_layout(random_model(small_config("lime")));
+        write(folder / "new", official);
+      }),
+      "write_checkpoint: tensors must be those of the config, under their Hugging Face names");
   EXPECT_FALSE(exists(folder / "new"));
 }
 
@@ -83,7 +84,7 @@ TEST(CheckpointWriterTest, NeedsTheParentFolder) {
   const TemporaryFolder folder;
   const std::filesystem::path deep = folder / "no" / "such";
   EXPECT_EQ(refusal_of<IoError>([&] { write(deep, random_model(small_config("llama"))); }),
-            "'" + deep.string() + "': the folder cannot be made: No such file or directory");
+            "'" + deep.string() + "': the folder cannot be created: No such file or directory");
 }
 
 TEST(CheckpointWriterTest, SaysWhereItMayNotWrite) {
@@ -93,7 +94,7 @@ TEST(CheckpointWriterTest, SaysWhereItMayNotWrite) {
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   EXPECT_EQ(refusal_of<IoError>([&] { write(folder.path(), random_model(small_config("llama"))); }),
             "'" + (folder / "model.safetensors").string() +
-                "': cannot be written: Permission denied; choose a place that you may write to");
+                "': cannot be written: Permission denied; use a location that you may write to");
 }
 
 }  // namespace

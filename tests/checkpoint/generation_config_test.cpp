@@ -44,7 +44,7 @@ TEST_F(StopTokenIdsTest, ABrokenFileIsNamed) {
               ThrowsMessage<FormatError>(HasSubstr("generation_config.json")));
   EXPECT_THAT(
       [&] { with_file(R"({"eos_token_id": 280})"); },
-      ThrowsMessage<FormatError>(HasSubstr("'eos_token_id' must lie in 0 to 279, got 280")));
+      ThrowsMessage<FormatError>(HasSubstr("'eos_token_id' must be from 0 to 279, got 280")));
 }
 
 }  // namespace

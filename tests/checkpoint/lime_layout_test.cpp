@@ -56,14 +56,16 @@ TEST_F(LimeLayoutTest, SaysWhichNumberOfKeyValueHeadsWouldFit) {
   TestModel official =
       official_layout(random_model(with(small_config("lime"), "num_key_value_heads", 4)));
   official.config["num_key_value_heads"] = 2;
-  EXPECT_EQ(error_of(official),
-            "tensor 'model.layers.0.self_attn.kv_proj_weight' must have the shape [16, 16] by "
-            "config.json, got [32, 16]; it would fit num_key_value_heads = 4, config.json has 2");
+  EXPECT_EQ(
+      error_of(official),
+      "tensor 'model.layers.0.self_attn.kv_proj_weight' must have the shape [16, 16] according to "
+      "config.json, got [32, 16]; it would fit num_key_value_heads = 4, config.json has 2");
   TestModel llama = random_model(small_config("llama"));
   llama.config["num_key_value_heads"] = 4;
-  EXPECT_EQ(error_of(llama),
-            "tensor 'model.layers.0.self_attn.k_proj.weight' must have the shape [16, 16] by "
-            "config.json, got [8, 16]; it would fit num_key_value_heads = 2, config.json has 4");
+  EXPECT_EQ(
+      error_of(llama),
+      "tensor 'model.layers.0.self_attn.k_proj.weight' must have the shape [16, 16] according to "
+      "config.json, got [8, 16]; it would fit num_key_value_heads = 2, config.json has 4");
 }
 
 TEST_F(LimeLayoutTest, RefusesRoutersThatItHasNot) {
@@ -71,7 +73,7 @@ TEST_F(LimeLayoutTest, RefusesRoutersThatItHasNot) {
   dynamic.tensors.push_back({"model.layers.1.self_attn.dynamic_proj.weight", {1}, {1}});
   EXPECT_EQ(error_of(dynamic),
             "tensor 'model.layers.1.self_attn.dynamic_proj.weight' belongs to a dynamic LIMe "
-            "router, which this build has not");
+            "router, which this build does not support");
   TestModel average = random_model(small_config("lime"));
   average.config["lime"] = {{"router", "average"}};
   EXPECT_EQ(error_of(average),

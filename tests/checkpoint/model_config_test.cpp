@@ -152,8 +152,8 @@ TEST(ModelConfigTest, SlidesTheLayersOfMistralThatLayerTypesNames) {
 
 TEST(ModelConfigTest, RefusesSlidingLayersWithoutAWindow) {
   const std::string refusal =
-      "'config.json': 'layer_types' must be full_attention in every layer where no sliding_window "
-      "is in use, got \"sliding_attention\"";
+      "'config.json': 'layer_types' must be full_attention in every layer if no sliding_window is "
+      "used, got \"sliding_attention\"";
   const Json types = {"full_attention", "sliding_attention", "full_attention"};
   for (const char* decoder : {"mistral", "qwen2"}) {
     Json json = changed(small_config(decoder), "layer_types", types);
@@ -170,7 +170,7 @@ TEST(ModelConfigTest, RefusesSlidingLayersWithoutAWindow) {
 
 TEST(ModelConfigTest, RefusesANullBaseOfTheRotaryEmbedding) {
   const std::string refusal =
-      "'rope_theta' must be a positive number, or be left out for 10000, got null";
+      "'rope_theta' must be a positive number, or be absent for 10000, got null";
   EXPECT_EQ(error_of(changed_llama("rope_theta", nullptr)), "'config.json': " + refusal);
   Json json = changed_llama("rope_parameters", {{"rope_type", "default"}, {"rope_theta", nullptr}});
   EXPECT_EQ(error_of(json), "'config.json': 'rope_parameters': " + refusal);
@@ -205,8 +205,8 @@ TEST(ModelConfigTest, ReadsTheRouterOfLime) {
   EXPECT_TRUE(config.lime.dynamic);
   EXPECT_TRUE(config.lime.head_mixing);
   EXPECT_EQ(error_of(changed(small_config("lime"), "lime", {{"router", "best"}})),
-            "'config.json': 'lime': unknown router 'best'; this build knows full, average, last, "
-            "first, first-and-previous, dilated, none");
+            "'config.json': 'lime': unknown router 'best' (supported: full, average, last, first, "
+            "first-and-previous, dilated, none)");
 }
 
 TEST(ModelConfigTest, ReadsTheObjectOfEachDecoder) {
@@ -282,16 +282,16 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
 
 TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
   EXPECT_EQ(error_of(small_config("gpt2")),
-            "'config.json': unknown decoder 'gpt2' in model_type; this build knows llama, mistral, "
-            "qwen2, lime, denseformer, hyper_connections, resformer");
+            "'config.json': unknown decoder 'gpt2' in model_type (supported: llama, mistral, "
+            "qwen2, lime, denseformer, hyper_connections, resformer)");
   EXPECT_THAT(error_of(small_config("lllama")),
               ::testing::EndsWith(", resformer; did you mean 'llama'?"));
   EXPECT_THAT(error_of(small_config("qwen3")), ::testing::EndsWith("hyper_connections, resformer"));
   Json json = small_config("llama");
   json.erase("model_type");
   EXPECT_EQ(error_of(json),
-            "'config.json': 'model_type' is missing; it names the decoder, one of llama, mistral, "
-            "qwen2, lime, denseformer, hyper_connections, resformer");
+            "'config.json': 'model_type' is missing, expected one of llama, mistral, qwen2, lime, "
+            "denseformer, hyper_connections, resformer");
 }
 
 TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {
@@ -310,8 +310,8 @@ TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {
   EXPECT_EQ(error_of(changed_llama("num_attention_heads", 0)),
             "'config.json': 'num_attention_heads' must be from 1 to 65536, got 0");
   EXPECT_EQ(error_of(changed_llama("num_attention_heads", 3)),
-            "'config.json': 'hidden_size' must be a multiple of num_attention_heads = 3 where "
-            "head_dim is not given, got 16");
+            "'config.json': 'hidden_size' must be a multiple of num_attention_heads = 3 if "
+            "head_dim is absent, got 16");
   EXPECT_EQ(error_of(changed_llama("num_key_value_heads", 3)),
             "'config.json': 'num_attention_heads' must be a multiple of num_key_value_heads = 3, "
             "got 4");
@@ -328,8 +328,8 @@ TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
   EXPECT_EQ(error_of(changed_llama("hidden_act", "gelu")),
             "'config.json': 'hidden_act' must be silu, got 'gelu'");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
-            "'config.json': 'rope_scaling': unknown rope kind 'yarn'; this build knows default, "
-            "linear, llama3");
+            "'config.json': 'rope_scaling': unknown RoPE type 'yarn' (supported: default, linear, "
+            "llama3)");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}})),
             "'config.json': 'rope_scaling': 'factor' is missing");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}, {"factor", -2}})),
@@ -337,14 +337,14 @@ TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
   EXPECT_EQ(error_of(changed_llama("partial_rotary_factor", 0.5)),
             "'config.json': 'partial_rotary_factor' must be 1, got 0.5");
   EXPECT_EQ(error_of(changed_llama("is_causal", false)),
-            "'config.json': 'is_causal' must be true: attention to later tokens is not computed, "
-            "got false");
+            "'config.json': 'is_causal' must be true, because bidirectional attention is not "
+            "supported, got false");
   EXPECT_EQ(error_of(changed_llama("text_config", small_config("llama"))),
-            "'config.json': 'text_config' must be absent, got the config of a model of several "
-            "modalities; save its language model alone, with the keys of text_config at the top");
+            "'config.json': 'text_config' must be absent, got the config of a multimodal model; "
+            "save its language model alone, with the keys of text_config at the top level");
   EXPECT_EQ(error_of(changed_llama("quantization_config", {{"bits", 4}})),
             "'config.json': 'quantization_config' must be absent, got quantised weights; use the "
-            "checkpoint with full weights");
+            "unquantised checkpoint");
 }
 
 TEST(ModelConfigTest, ReadsOrRefusesDamagedFiles) {
@@ -381,15 +381,15 @@ TEST(ModelConfigTest, NamesTheFileThatIsMissingOrCutShort) {
   const TemporaryFolder folder;
   const std::string file = (folder / "config.json").string();
   EXPECT_EQ(refusal_of<IoError>([&] { read_model_config(folder / "nowhere"); }),
-            "'" + (folder / "nowhere").string() + "': there is no such checkpoint folder");
+            "'" + (folder / "nowhere").string() + "': the checkpoint folder does not exist");
   EXPECT_EQ(refusal_of<IoError>([&] { read_model_config(folder.path()); }),
             "'" + folder.path().string() +
-                "': the folder holds no config.json, expected a Hugging Face checkpoint");
+                "': the folder contains no config.json, expected a Hugging Face checkpoint");
   const std::string text = small_config("llama").dump();
   write_text(file, text.substr(0, text.size() / 2));
   EXPECT_EQ(refusal_of<FormatError>([&] { read_model_config(folder.path()); }),
             "'" + file + "': is not valid JSON at line 1, column " +
-                std::to_string(text.size() / 2) + "; the file seems to be cut short");
+                std::to_string(text.size() / 2) + "; the file seems to be truncated");
 }
 
 }  // namespace

@@ -131,10 +131,9 @@ TEST(RegexTest, PatternsWithExponentialTimeAreRefused) {
   const std::string text = std::string(3000, 'a') + "\n#";
   for (const char* pattern : {R"((?:[\s\S]|[\s\S]){20}##|[\s\S])", R"((?:\w|\w){18}#|\w|.)",
                               R"((?:[\s\S]|[\s\S]){20}##)", R"((\w*)*#)"}) {
-    EXPECT_EQ(
-        testing::refusal_of<InvalidArgument>([&] { matches(pattern, text); }),
-        "test: the pattern must match in at most 130020000 steps on a text of 3002 bytes; the "
-        "tokenizer's file is malicious or broken, or the text is unusual")
+    EXPECT_EQ(testing::refusal_of<InvalidArgument>([&] { matches(pattern, text); }),
+              "test: the pattern must match in at most 130020000 steps on a text of 3002 bytes; "
+              "the tokenizer file is malicious or broken, or the text is unusual")
         << pattern;
   }
 }

@@ -56,14 +56,15 @@ TEST(RouterEditFileTest, NamesTheFirstFault) {
   const auto refuses = [](const char* list, const char* message) {
     EXPECT_THAT([&] { edits(list); }, ThrowsMessage<FormatError>(message)) << list;
   };
-  refuses("[]", "edit: edits must be a list of at least one edit");
+  refuses("[]", "edit: edits must be a non-empty list");
   refuses("[3]", "edit: edit 0: must be an object, got 3");
-  refuses(R"([{"layer": 1}])", "edit: edit 0: must have a scale; 0 switches the route off");
+  refuses(R"([{"layer": 1}])", "edit: edit 0: scale is missing; 0 disables the route");
   refuses(R"([{"scale": 1}, {"layer": -1, "scale": 0}])",
           "edit: edit 1: layer must be a whole number >= 0, got -1");
   refuses(R"([{"scale": "off"}])", "edit: edit 0: scale must be a finite number, got \"off\"");
-  refuses(R"([{"layers": 1, "scale": 0}])",
-          "edit: edit 0: must have layer, head, source, source_head and scale only, got 'layers'");
+  refuses(
+      R"([{"layers": 1, "scale": 0}])",
+      "edit: edit 0: unknown key 'layers' (supported: layer, head, source, source_head, scale)");
   EXPECT_THAT([] { parse_router_edits(Json::parse("[]"), "edit"); },
               ThrowsMessage<FormatError>(
                   "edit: must be an object with \"format\": \"lime-router-edit/1\", got []"));
@@ -75,19 +76,18 @@ TEST(RouterEditFileTest, NamesTheFirstFault) {
         << list;
   };
   misses(R"([{"layer": 0, "scale": 0}])", lime,
-         "router edit 0: layer must lie in 1 to 2, for layer 0 has no router, got 0");
+         "router edit 0: layer must be from 1 to 2 because layer 0 has no router, got 0");
   misses(R"([{"source_head": 2, "scale": 0}])", lime,
-         "router edit 0: source_head must lie in 0 to 1, got 2");
+         "router edit 0: source_head must be from 0 to 1, got 2");
   misses(R"([{"source": 3, "scale": 0}])", lime,
-         "router edit 0: source must be a layer that is read, got 3");
-  misses(
-      R"([{"scale": 0}])", tiny_config(),
-      "router edit: the model must be a LIMe whose routers have weights of their own, got llama");
+         "router edit 0: source must be a layer that the router reads, got 3");
+  misses(R"([{"scale": 0}])", tiny_config(),
+         "router edit: the model must be a LIMe with static router weights, got llama");
   ModelConfig average = lime;
   average.lime.router = RouterKind::kAverage;
   misses(R"([{"scale": 0}])", average,
-         "router edit: the model must be a LIMe whose routers have weights of their own, got lime "
-         "with average routers");
+         "router edit: the model must be a LIMe with static router weights, got lime with average "
+         "routers");
 }
 
 }  // namespace

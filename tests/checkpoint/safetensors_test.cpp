@@ -86,32 +86,32 @@ TEST_F(SafetensorsTest, WritesWholeOrNotAtAll) {
 
 TEST_F(SafetensorsTest, RefusesAFileThatIsTooShort) {
   EXPECT_EQ(error_of(""),
-            "a safetensors file must have at least 8 bytes, got 0; it seems to be cut short");
+            "a safetensors file must have at least 8 bytes, got 0; the file seems to be truncated");
   EXPECT_EQ(error_of("\x01\x02"),
-            "a safetensors file must have at least 8 bytes, got 2; it seems to be cut short");
+            "a safetensors file must have at least 8 bytes, got 2; the file seems to be truncated");
 }
 
 TEST_F(SafetensorsTest, RefusesAHeaderThatLiesAboutItsLength) {
   EXPECT_EQ(error_of(length_prefix(50) + "{}"),
-            "the safetensors header says that it has 50 bytes, but the file has only 2 after it; "
-            "it seems to be cut short");
+            "the safetensors header declares 50 bytes, but only 2 bytes follow; the file seems to "
+            "be truncated");
   EXPECT_EQ(error_of(length_prefix(std::uint64_t{1} << 63U) + "{}"),
             "the safetensors header must have at most 100000000 bytes, got the length "
-            "9223372036854775808; this seems to be no safetensors file");
+            "9223372036854775808; the file does not seem to be in safetensors format");
   EXPECT_EQ(error_of(length_prefix(0) + "{}"),
-            "the safetensors header must begin with '{', got ''");
+            "the safetensors header must start with '{', got ''");
 }
 
 TEST_F(SafetensorsTest, RefusesAHeaderThatIsNoProperJson) {
   EXPECT_EQ(error_of(raw_safetensors("[]", 0)),
-            "the safetensors header must begin with '{', got '[]'");
+            "the safetensors header must start with '{', got '[]'");
   EXPECT_EQ(error_of(raw_safetensors("{\"a\": ", 0)), "the safetensors header is not valid JSON");
   EXPECT_EQ(error_of(raw_safetensors("{\"\xff\": 1}", 0)),
             "the safetensors header is not valid JSON");
   EXPECT_EQ(error_of(raw_safetensors("{\"a\":[[[[[[1]]]]]]}", 0)),
-            "the safetensors header nests too deeply");
+            "the safetensors header is nested too deeply");
   EXPECT_EQ(error_of(raw_safetensors("{\"__metadata__\":{\"a\":1}}", 0)),
-            "__metadata__ must hold strings, got 1 for 'a'");
+            "__metadata__ must contain strings only, got 1 for 'a'");
   EXPECT_EQ(error_of(raw_safetensors("{\"__metadata__\":3}", 0)),
             "__metadata__ must be an object of strings, got 3");
 }
@@ -131,11 +131,11 @@ std::string one(const std::string& dtype, const std::string& shape, const std::s
 TEST_F(SafetensorsTest, RefusesATensorNamedTwice) {
   const std::string w = entry("w", "F32", "[1]", "[0,4]");
   EXPECT_EQ(error_of(raw_safetensors("{" + w + "," + w + "}", 4)),
-            "the safetensors header names 'w' twice");
+            "the safetensors header contains 'w' twice");
   EXPECT_EQ(error_of(raw_safetensors("{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"shape\":[2],"
                                      "\"data_offsets\":[0,4]}}",
                                      4)),
-            "the safetensors header names 'shape' twice");
+            "the safetensors header contains 'shape' twice");
 }
 
 TEST_F(SafetensorsTest, RefusesAnEntryThatIsIncomplete) {
@@ -150,12 +150,13 @@ TEST_F(SafetensorsTest, RefusesAnEntryThatIsIncomplete) {
 }
 
 TEST_F(SafetensorsTest, RefusesAnUnknownDtype) {
-  EXPECT_EQ(error_of(one("F31", "[1]", "[0,4]", 4)),
-            "tensor 'w' has the unknown dtype \"F31\"; known are F64, F32, F16, BF16 and integers");
+  EXPECT_EQ(
+      error_of(one("F31", "[1]", "[0,4]", 4)),
+      "tensor 'w' has the unknown dtype \"F31\" (supported: F64, F32, F16, BF16 and integers)");
 }
 
 TEST_F(SafetensorsTest, RefusesNumbersThatAreNoSizes) {
-  const std::string rule = "must hold whole numbers from 0 to 2^63 - 1, got ";
+  const std::string rule = "must contain whole numbers from 0 to 2^63 - 1, got ";
   EXPECT_EQ(error_of(one("F32", "[-1]", "[0,4]", 4)), "tensor 'w': shape " + rule + "-1");
   EXPECT_EQ(error_of(one("F32", "[1.0]", "[0,4]", 4)), "tensor 'w': shape " + rule + "1.0");
   EXPECT_EQ(error_of(one("F32", "[9223372036854775808]", "[0,4]", 4)),
@@ -175,12 +176,12 @@ TEST_F(SafetensorsTest, RefusesShapesThatOverflow) {
 
 TEST_F(SafetensorsTest, RefusesOffsetsThatLie) {
   EXPECT_EQ(error_of(one("F32", "[1]", "[4,0]", 4)),
-            "tensor 'w': data_offsets must not run backwards, got [4, 0]");
-  EXPECT_EQ(error_of(one("F32", "[2]", "[0,8]", 4)),
-            "tensor 'w': data_offsets [0, 8] lie beyond the 4 bytes of data; the file seems to be "
-            "cut short");
+            "tensor 'w': data_offsets must be in ascending order, got [4, 0]");
+  EXPECT_EQ(
+      error_of(one("F32", "[2]", "[0,8]", 4)),
+      "tensor 'w': data_offsets [0, 8] exceed the 4 bytes of data; the file seems to be truncated");
   EXPECT_EQ(error_of(one("F32", "[3]", "[0,8]", 8)),
-            "tensor 'w': F32 [3] needs 12 bytes, but data_offsets [0, 8] hold 8");
+            "tensor 'w': F32 [3] needs 12 bytes, but data_offsets [0, 8] span 8");
 }
 
 TEST_F(SafetensorsTest, RefusesOverlapsAndHoles) {

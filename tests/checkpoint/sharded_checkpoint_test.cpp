@@ -86,11 +86,11 @@ TEST_F(ShardedCheckpointTest, RefusesShardsOutsideTheFolder) {
   for (const char* name : {"../model.safetensors", "/etc/passwd", "..", "a\\b", ""}) {
     index_["weight_map"]["model.norm.weight"] = name;
     write_index();
-    EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
-              quoted(kIndex) +
-                  ": the shard of tensor 'model.norm.weight' must be a file beside the index, "
-                  "got " +
-                  Json(name).dump());
+    EXPECT_EQ(
+        refusal_of<FormatError>([&] { open(); }),
+        quoted(kIndex) +
+            ": the shard of tensor 'model.norm.weight' must be a file next to the index, got " +
+            Json(name).dump());
   }
 }
 
@@ -99,11 +99,11 @@ TEST_F(ShardedCheckpointTest, RefusesShardsThatAreLinksOutOfTheFolder) {
   const std::filesystem::path target = elsewhere / "weights";
   std::filesystem::rename(file(kSecond), target);
   std::filesystem::create_symlink(target, file(kSecond));
-  EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
-            "'" + folder_.path().string() +
-                "': the shard 'model-00002-of-00002.safetensors' named by "
-                "model.safetensors.index.json is a link that leads out of the folder; copy the "
-                "file into it");
+  EXPECT_EQ(
+      refusal_of<FormatError>([&] { open(); }),
+      "'" + folder_.path().string() +
+          "': the shard 'model-00002-of-00002.safetensors' named by model.safetensors.index.json "
+          "is a link to a file outside the folder; copy the file into it");
 }
 
 TEST_F(ShardedCheckpointTest, ReadsTheLinksOfHuggingFacesCache) {
@@ -123,10 +123,10 @@ TEST_F(ShardedCheckpointTest, ReadsTheLinksOfHuggingFacesCache) {
 TEST_F(ShardedCheckpointTest, RefusesAnIndexWithoutAMap) {
   write_text(file(kIndex), "{\"weight_map\": 3}");
   EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
-            quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
+            quoted(kIndex) + ": must have an object 'weight_map' that maps tensors to shards");
   write_text(file(kIndex), "[]");
   EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
-            quoted(kIndex) + ": must have an object 'weight_map' from tensors to shards");
+            quoted(kIndex) + ": must have an object 'weight_map' that maps tensors to shards");
 }
 
 TEST_F(ShardedCheckpointTest, NamesATensorThatAShardLacks) {
@@ -134,8 +134,8 @@ TEST_F(ShardedCheckpointTest, NamesATensorThatAShardLacks) {
   write_index();
   EXPECT_EQ(refusal_of<FormatError>([&] { open(); }),
             quoted(kFirst) +
-                ": must hold tensor 'model.norm.weight' by model.safetensors.index.json, but does "
-                "not");
+                ": must contain tensor 'model.norm.weight' according to "
+                "model.safetensors.index.json, but does not");
 }
 
 TEST_F(ShardedCheckpointTest, NamesATensorThatTheIndexForgot) {

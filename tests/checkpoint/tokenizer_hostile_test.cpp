@@ -58,9 +58,9 @@ TEST(TokenizerHostileTest, MergesMustNameKnownTokens) {
   EXPECT_EQ(error_after([](Json& json) {
               json["model"]["merges"] = {"a b", "a c"};
             }),
-            "tokenizer.json': merge 1, 'a c', must be of tokens in the vocabulary, got 'ac'");
+            "tokenizer.json': merge 1, 'a c', must consist of tokens in the vocabulary, got 'ac'");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["merges"] = {"x b"}; }),
-            "tokenizer.json': merge 0, 'x b', must be of tokens in the vocabulary, got 'xb'");
+            "tokenizer.json': merge 0, 'x b', must consist of tokens in the vocabulary, got 'xb'");
 }
 
 TEST(TokenizerHostileTest, MergesMustBePairs) {
@@ -95,17 +95,17 @@ TEST(TokenizerHostileTest, IdsMustBeWholeNumbersFromZeroOn) {
 }
 
 TEST(TokenizerHostileTest, IdsMustNotLeaveHolesNorRepeat) {
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 7; }),
-            "tokenizer.json': model.vocab: ids must run from 0 without holes, got 3 tokens and no "
-            "id 2");
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 2147483646; }),
-            "tokenizer.json': model.vocab: ids must run from 0 without holes, got 3 tokens and no "
-            "id 2");
+  EXPECT_EQ(
+      error_after([](Json& json) { json["model"]["vocab"]["ab"] = 7; }),
+      "tokenizer.json': model.vocab: ids must run from 0 without gaps, got 3 tokens and no id 2");
+  EXPECT_EQ(
+      error_after([](Json& json) { json["model"]["vocab"]["ab"] = 2147483646; }),
+      "tokenizer.json': model.vocab: ids must run from 0 without gaps, got 3 tokens and no id 2");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"]["ab"] = 1; }),
             "tokenizer.json': model.vocab: ids must differ, got 1 for both 'b' and 'ab'");
   EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0]["id"] = 9; }),
-            "tokenizer.json': vocabulary and added tokens: ids must run from 0 without holes, got "
-            "4 tokens and no id 3");
+            "tokenizer.json': vocabulary and added tokens: ids must run from 0 without gaps, got 4 "
+            "tokens and no id 3");
   EXPECT_EQ(error_after([](Json& json) { json["added_tokens"][0]["id"] = 2; }),
             "tokenizer.json': vocabulary and added tokens: ids must differ, got 2 for both 'ab' "
             "and '<s>'");
@@ -128,8 +128,8 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
   EXPECT_EQ(error_after([](Json& json) { json["model"] = 3; }),
             "tokenizer.json': model must be an object, got 3");
   const std::string unigram =
-      "tokenizer.json': model.vocab must be an object, got a list, as of a Unigram model; put the "
-      "SentencePiece tokenizer.model of the checkpoint in place of this file";
+      "tokenizer.json': model.vocab must be an object, got a list, as in a Unigram model; replace "
+      "this file with the SentencePiece tokenizer.model of the checkpoint";
   EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }), unigram);
   EXPECT_EQ(error_after([](Json& json) {
               json["model"]["vocab"] = {1, "b", {{"id", 3}}};
@@ -141,8 +141,8 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
             }),
             unigram);
   EXPECT_EQ(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
-            "tokenizer.json': is a Git LFS pointer, the file itself was not downloaded; run git "
-            "lfs pull in its folder");
+            "tokenizer.json': is a Git LFS pointer, and the file itself was not downloaded; run "
+            "'git lfs pull' in its folder");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["byte_fallback"] = "yes"; }),
             R"(tokenizer.json': model.byte_fallback must be true or false, got "yes")");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["unk_token"] = "<unk>"; }),
@@ -170,9 +170,10 @@ TEST(TokenizerHostileTest, UnsupportedComponentsAreNamed) {
             "tokenizer.json': post_processor: type 'BertProcessing' is not supported");
   EXPECT_EQ(with_type("decoder", "CTC"), "tokenizer.json': decoder: type 'CTC' is not supported");
   EXPECT_EQ(with_type("model", "Unigram"),
-            "tokenizer.json': model: type 'Unigram' is not supported, only BPE and WordLevel are");
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["dropout"] = 0.1; }),
-            "tokenizer.json': model.dropout is not supported; remove it to encode without chance");
+            "tokenizer.json': model: type 'Unigram' is not supported (supported: BPE, WordLevel)");
+  EXPECT_EQ(
+      error_after([](Json& json) { json["model"]["dropout"] = 0.1; }),
+      "tokenizer.json': model.dropout is not supported; remove it to encode deterministically");
   EXPECT_EQ(error_after([](Json& json) { json["model"]["end_of_word_suffix"] = "</w>"; }),
             "tokenizer.json': model.end_of_word_suffix is not supported");
 }
@@ -208,7 +209,7 @@ std::string encoding_error(const std::function<void(Json&)>& change, const std::
 
 TEST(TokenizerHostileTest, StagesThatMultiplyTheTextAreRefused) {
   const std::string rule =
-      "a text of 10 bytes must not grow to more than 1051136 bytes; the tokenizer's file is "
+      "a text of 10 bytes must not grow to more than 1051136 bytes; the tokenizer file is "
       "malicious or broken";
   const Json doubling = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
   const Json doubling_regex = {
@@ -278,7 +279,7 @@ TEST(TokenizerHostileTest, TemplatesMustNameKnownTokens) {
   EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<x>"}}, {"Sequence": {"id": "A"}}])"),
             "tokenizer.json': post_processor.special_tokens.<x> is missing");
   EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<s>"}}])"),
-            "tokenizer.json': post_processor.single must hold the text once");
+            "tokenizer.json': post_processor.single must contain the text exactly once");
   EXPECT_EQ(with_template(R"([{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}])"),
             "tokenizer.json': post_processor: token ids must be in [0, 4), got 99");
 }

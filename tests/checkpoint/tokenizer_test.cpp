@@ -86,7 +86,7 @@ TEST(TokenizerTest, RefusesUnknownIdsAndNamesThePlace) {
     tokenizer->decode(Ids{1, 2, 640});
     ADD_FAILURE() << "accepted";
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "tokenizer: token ids must be in [0, 640), got 640 at place 2");
+    EXPECT_STREQ(error.what(), "tokenizer: token ids must be in [0, 640), got 640 at position 2");
   }
   EXPECT_THROW(tokenizer->piece(-1), InvalidArgument);
   EXPECT_THROW(tokenizer->token_text(640), InvalidArgument);
@@ -199,9 +199,8 @@ class TokenizerFolderTest : public ::testing::Test {
 
 TEST_F(TokenizerFolderTest, NamesWhatIsMissing) {
   EXPECT_EQ(error(), "tokenizer: '" + folder_.path().string() +
-                         "' must hold tokenizer.json, tokenizer.model, or vocab.json with "
-                         "merges.txt, found none of them; copy them from where the checkpoint "
-                         "comes from");
+                         "' must contain tokenizer.json, tokenizer.model, or vocab.json with "
+                         "merges.txt, found none of them; copy them from the original checkpoint");
   testing::write_text(folder_ / "vocab.json", "{}");
   EXPECT_NE(error().find("found none of them"), std::string::npos);
   EXPECT_THROW(load_tokenizer(folder_ / "absent"), IoError);
@@ -211,7 +210,7 @@ TEST_F(TokenizerFolderTest, RefusesTiktokenFilesByName) {
   testing::write_text(folder_ / "tokenizer.model", "IQ== 0\nIg== 1\nIw== 2\n");
   EXPECT_EQ(error(), "'" + (folder_ / "tokenizer.model").string() +
                          "': must be a SentencePiece model; if it is a tiktoken file (LLaMA 3), "
-                         "put the tokenizer.json of that checkpoint beside it");
+                         "put the tokenizer.json of that checkpoint next to it");
 }
 
 TEST_F(TokenizerFolderTest, TakesTheEndsFromTheFirstFileThatNamesThem) {

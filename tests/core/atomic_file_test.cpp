@@ -131,7 +131,7 @@ TEST(AtomicFileTest, NamesAFolderThatIsMissing) {
 
 TEST(AtomicFileTest, RefusesAFolderAsTheFile) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal(folder.path()), HasSubstr("is a folder, expected the name of a file"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("is a folder, expected a file name"));
 }
 
 TEST(AtomicFileTest, ReplacesNoFifoOrDevice) {
@@ -139,7 +139,7 @@ TEST(AtomicFileTest, ReplacesNoFifoOrDevice) {
   const fs::path fifo = folder / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   fs::create_symlink(fifo, folder / "link");
-  const std::string expected = "': is a device, a FIFO or a socket, expected the name of a file";
+  const std::string expected = "': is a device, a FIFO or a socket, expected a file name";
   EXPECT_EQ(refusal(fifo), "'" + fifo.string() + expected);
   EXPECT_EQ(refusal(folder / "link"), "'" + (folder / "link").string() + expected);
   EXPECT_THROW(write_new_file(fifo, "new"), IoError);
@@ -174,8 +174,8 @@ TEST(AtomicFileTest, NamesAFolderThatMayNotBeWrittenTo) {
       if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
       const bool as_expected = refusal(folder / "closed/a.txt")
                                    .ends_with(
-                                       "closed/a.txt': cannot be written: Permission denied; "
-                                       "choose a place that you may write to");
+                                       "closed/a.txt': cannot be written: Permission denied; use a "
+                                       "location that you may write to");
       ::_exit(as_expected ? 3 : 4);
     });
     EXPECT_EQ(WEXITSTATUS(status), 3);
@@ -186,7 +186,7 @@ TEST(AtomicFileTest, NamesAFolderThatMayNotBeWrittenTo) {
 
 TEST(DescribeErrnoTest, HintsAtTheRemedy) {
   EXPECT_EQ(describe_errno(ENOSPC), "No space left on device; free some space or write elsewhere");
-  EXPECT_EQ(describe_errno(EROFS), "Read-only file system; choose a place that you may write to");
+  EXPECT_EQ(describe_errno(EROFS), "Read-only file system; use a location that you may write to");
   EXPECT_EQ(describe_errno(ENOENT), "No such file or directory");
 }
 

@@ -164,8 +164,9 @@ TEST_F(CommandLineTest, RefusesWhatItCannotRead) {
             "tool: --top-k: expected a whole number, got '2.5'; see tool measure --help\n");
   EXPECT_EQ(refusal({"measure", "--colour", "blue"}),
             "tool: --colour: expected one of red, green, got 'blue'; see tool measure --help\n");
-  EXPECT_EQ(refusal({"measure", "--layer", "5-3"}),
-            "tool: --layer: a range runs upwards, got '5-3'; write 3-5; see tool measure --help\n");
+  EXPECT_EQ(
+      refusal({"measure", "--layer", "5-3"}),
+      "tool: --layer: a range must be ascending, got '5-3'; write 3-5; see tool measure --help\n");
   EXPECT_EQ(refusal({"measure", "--site", "values,"}),
             "tool: --site: a value is empty in 'values,'; see tool measure --help\n");
 }
@@ -187,14 +188,15 @@ TEST_F(CommandLineTest, SuggestsWhatWasMeant) {
   EXPECT_EQ(refusal({"mesure"}),
             "tool: unknown command 'mesure'; did you mean 'measure'?; see tool --help\n");
   EXPECT_EQ(refusal({"paint"}),
-            "tool: unknown command 'paint'; there are measure, info; see tool --help\n");
+            "tool: unknown command 'paint' (available: measure, info); see tool --help\n");
   EXPECT_EQ(refusal({"measure", "--layr=all"}),
             "tool: unknown option '--layr'; did you mean '--layer'?; see tool measure --help\n");
   EXPECT_THAT(refusal({"measure", "--frobnicate", "1"}),
               HasSubstr("unknown option '--frobnicate'; see"));
   EXPECT_EQ(refusal({"info", "extra"}),
             "tool: unexpected argument 'extra'; see tool info --help\n");
-  EXPECT_EQ(refusal({}), "tool: a command is missing; there are measure, info; see tool --help\n");
+  EXPECT_EQ(refusal({}),
+            "tool: a command is missing (available: measure, info); see tool --help\n");
 }
 
 TEST_F(CommandLineTest, RequiredPositionalsMustBeGiven) {
@@ -232,10 +234,10 @@ TEST_F(CommandLineTest, TakesTheSpellingOfOtherPrograms) {
 TEST_F(CommandLineTest, SaysWhatToDoWithAStrayArgument) {
   CommandLine line("tool", "Does things.");
   line.add_command("info", "Says what there is.").on_run([] { return 0; });
-  line.set_stray_remedy("text is given with --text");
+  line.set_stray_remedy("pass text with --text");
   EXPECT_EQ(run(line, {"web.txt"}), kExitUsage);
   EXPECT_EQ(errors_,
-            "tool: unknown command 'web.txt'; there are info; text is given with --text; see tool "
+            "tool: unknown command 'web.txt' (available: info); pass text with --text; see tool "
             "--help\n");
 }
 
@@ -258,7 +260,7 @@ TEST_F(CommandLineTest, HelpShowsGroupsDefaultsAndExamples) {
             "      --label TEXT...           names\n"
             "      --layer LAYERS            layers [all]\n"
             "      --top-k INT               leading eigenvalues\n"
-            "  -h, --help                    show this text\n"
+            "  -h, --help                    show this help\n"
             "\n"
             "Output:\n"
             "  -o, --output PATH,...         files\n"
@@ -274,7 +276,7 @@ TEST_F(CommandLineTest, HelpOfTheProgramListsItsCommands) {
   EXPECT_THAT(output_, HasSubstr("Usage: tool COMMAND [OPTIONS]\n"));
   EXPECT_THAT(output_, HasSubstr("  measure                       Measures one thing.\n"));
   EXPECT_THAT(output_, HasSubstr("      --version "));
-  EXPECT_THAT(output_, HasSubstr("`tool --help-man` prints the manual page,\n`tool --completion "));
+  EXPECT_THAT(output_, HasSubstr("`tool --help-man` prints the manual page.\n`tool --completion "));
   EXPECT_EQ(run({"--version"}), kExitDone);
   EXPECT_THAT(output_, HasSubstr("lime "));
 }

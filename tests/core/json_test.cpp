@@ -52,17 +52,18 @@ TEST(ParseJsonTest, NamesLineAndColumn) {
   EXPECT_EQ(parse_refusal("{\n  \"a\": 1,\n  \"b\" 2\n}"),
             "x.json: is not valid JSON at line 3, column 7");
   EXPECT_EQ(parse_refusal("nul"),
-            "x.json: is not valid JSON at line 1, column 3; the file seems to be cut short");
+            "x.json: is not valid JSON at line 1, column 3; the file seems to be truncated");
 }
 
 TEST(ParseJsonTest, SaysWhereTextIsCutShortOrEmpty) {
   EXPECT_EQ(parse_refusal("{\"a\": [1, 2"),
-            "x.json: is not valid JSON at line 1, column 11; the file seems to be cut short");
+            "x.json: is not valid JSON at line 1, column 11; the file seems to be truncated");
   EXPECT_EQ(parse_refusal(""), "x.json: is empty, expected JSON");
 }
 
 TEST(ParseJsonTest, RefusesDeepNestingWithoutRunningOutOfStack) {
-  EXPECT_EQ(parse_refusal(std::string(1000000, '[')), "x.json: JSON nests deeper than 512 levels");
+  EXPECT_EQ(parse_refusal(std::string(1000000, '[')),
+            "x.json: JSON is nested deeper than 512 levels");
   EXPECT_NO_THROW(parse_json(std::string(500, '[') + std::string(500, ']'), "x"));
 }
 
@@ -76,9 +77,9 @@ TEST(ReadJsonFileTest, NamesThePath) {
     read_json_file(path);
     FAIL();
   } catch (const FormatError& error) {
-    EXPECT_EQ(error.what(), "'" + path.string() +
-                                "': is not valid JSON at line 1, column 2; the file seems to be "
-                                "cut short");
+    EXPECT_EQ(error.what(),
+              "'" + path.string() +
+                  "': is not valid JSON at line 1, column 2; the file seems to be truncated");
   }
   EXPECT_THROW(read_json_file(folder / "none.json"), IoError);
 }

@@ -128,8 +128,8 @@ TEST(LaunchedShareTest, RefusesArraysWithGaps) {
                   {"SLURM_ARRAY_TASK_MIN", "3"},
                   {"SLURM_ARRAY_TASK_MAX", "7"}});
       },
-      ThrowsMessage<InvalidArgument>(HasSubstr("must be numbered without gaps to share work, got 3 "
-                                               "of 3 to 7; say --shard I/N")));
+      ThrowsMessage<InvalidArgument>(HasSubstr(
+          "must be numbered without gaps to share work, got 3 of 3 to 7; pass --shard I/N")));
 }
 
 TEST(WorkShareTest, IsReadFromText) {

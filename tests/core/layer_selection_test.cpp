@@ -37,9 +37,9 @@ TEST(LayerSelectionTest, RefusesWhatIsNoList) {
   for (const char* text : {"", "a", "-1", "1-", "1,,2", "1;2", "0x1", "all,1", "99999999999", "1.5",
                            " 5", "5 ", "0, 3", " all"}) {
     EXPECT_EQ(selection_refusal(text),
-              fmt::format("layers: expected all or a list as 0,3,8-15, got '{}'", text));
+              fmt::format("layers: expected all or a list such as 0,3,8-15, got '{}'", text));
   }
-  EXPECT_EQ(selection_refusal("3-1"), "layers: a range runs upwards, got '3-1'; write 1-3");
+  EXPECT_EQ(selection_refusal("3-1"), "layers: a range must be ascending, got '3-1'; write 1-3");
 }
 
 TEST(LayerSelectionTest, SaysWhichLayersThereAreWhereOneIsMissing) {
@@ -47,7 +47,7 @@ TEST(LayerSelectionTest, SaysWhichLayersThereAreWhereOneIsMissing) {
     LayerSelection::parse("0,7").choose_from({0, 1, 2, 5}, "'c.h5'");
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "'c.h5': has no layer 7; it has 0-2,5");
+    EXPECT_STREQ(error.what(), "'c.h5': has no layer 7 (available: 0-2,5)");
   }
 }
 

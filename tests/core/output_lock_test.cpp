@@ -39,10 +39,11 @@ class OutputLockTest : public ::testing::Test {
 TEST_F(OutputLockTest, SecondProcessIsToldWhoTheFirstIs) {
   {
     const OutputLock lock(output_);
-    EXPECT_EQ(refusal(),
-              fmt::format("'{}': process {} on '{}' is writing it; wait until it is done or choose "
-                          "another name",
-                          output_.string(), ::getpid(), host_name()));
+    EXPECT_EQ(
+        refusal(),
+        fmt::format(
+            "'{}': process {} on '{}' is writing to it; wait until it is done or use another name",
+            output_.string(), ::getpid(), host_name()));
     EXPECT_NE(refusal({0, 2}), "");
     EXPECT_EQ(num_files(), 1U);
   }
@@ -52,10 +53,9 @@ TEST_F(OutputLockTest, SecondProcessIsToldWhoTheFirstIs) {
 
 TEST_F(OutputLockTest, SecondProcessIsToldWhatTheLockIsHeldFor) {
   const OutputLock lock(output_, {}, folder_ / "run.h5");
-  EXPECT_EQ(refusal(),
-            fmt::format("'{}': process {} on '{}' (for 'run.h5') is writing it; wait until it is "
-                        "done or choose another name",
-                        output_.string(), ::getpid(), host_name()));
+  EXPECT_EQ(refusal(), fmt::format("'{}': process {} on '{}' (for 'run.h5') is writing to it; wait "
+                                   "until it is done or use another name",
+                                   output_.string(), ::getpid(), host_name()));
 }
 
 TEST_F(OutputLockTest, ProcessesThatShareTheWorkLockItTogether) {

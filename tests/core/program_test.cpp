@@ -37,8 +37,8 @@ TEST(RunProgramDeathTest, TurnsExceptionsIntoOneLineAndAStatus) {
               ::testing::ExitedWithCode(kExitInterrupted), "^tool: stopped\n$");
   EXPECT_EXIT(::_exit(run_as_main([]() -> int { throw std::bad_alloc(); })),
               ::testing::ExitedWithCode(kExitFailed),
-              "^tool: out of memory; ask for less, or look whether an input claims to be larger "
-              "than it is\n$");
+              "^tool: out of memory; reduce the request, or check whether an input file declares a "
+              "wrong size\n$");
   EXPECT_EXIT(::_exit(run_as_main([]() -> int {
                 throw std::runtime_error("no such device\nframe #0: main\nframe #1: start");
               })),

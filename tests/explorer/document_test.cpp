@@ -66,7 +66,7 @@ TEST_F(DocumentTest, OpensTheFoldersOfTheReleasedTraining) {
 }
 
 TEST_F(DocumentTest, SaysWhatOtherFormatsNeed) {
-  EXPECT_THAT(refusalOf(write("model.gguf", "GGUF")), HasSubstr("GGUF is not read"));
+  EXPECT_THAT(refusalOf(write("model.gguf", "GGUF")), HasSubstr("GGUF is not supported"));
   EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("it contains model.gguf"));
 }
 
@@ -103,7 +103,7 @@ TEST_F(DocumentTest, RefusesACaptureCutShortInOneLine) {
   const fs::path path = toPath(captureFile());
   fs::resize_file(path, fs::file_size(path) / 2);
   EXPECT_THAT(refusalOf(path),
-              AllOf(HasSubstr("run.h5"), HasSubstr("cut short"), Not(HasSubstr("\n"))));
+              AllOf(HasSubstr("run.h5"), HasSubstr("truncated"), Not(HasSubstr("\n"))));
   fs::resize_file(path, 100);
   EXPECT_THAT(refusalOf(path), AllOf(HasSubstr("run.h5"), Not(HasSubstr("\n"))));
 }

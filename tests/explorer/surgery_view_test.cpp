@@ -129,7 +129,7 @@ TEST_F(SurgeryViewTest, LoadsAndSavesEditsAndSaysWhatIsWrongWithAFile) {
   refuses("no JSON", "bad.json");
   refuses("{}", "must be an object with \"format\"");
   refuses(R"({"format": "lime-router-edit/1", "edits": [{"layer": 9, "scale": 0}]})",
-          "layer must lie in 1 to 2, for layer 0 has no router, got 9");
+          "layer must be from 1 to 2 because layer 0 has no router, got 9");
   view_.loadEdits("/absent.json");
   EXPECT_TRUE(note().contains("/absent.json"));
   view_.saveEdits("/absent/edit.json");

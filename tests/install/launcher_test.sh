@@ -22,7 +22,7 @@ add_level() {
 status=0
 text=$("$folder/usr/bin/tool" 2>&1) || status=$?
 expect "$status" 1
-expect "$text" "tool: '$folder/usr/lib/lime': must hold the program for this processor; install the package again"
+expect "$text" "tool: '$folder/usr/lib/lime': must contain the program for this CPU; reinstall the package"
 
 add_level baseline
 status=0
@@ -42,5 +42,5 @@ expect "$(LIME_PROCESSOR_LEVEL=baseline "$folder/usr/bin/tool" || true)" baselin
 ln -s usr/bin/tool "$folder/link"
 expect "$("$folder/link" || true)" "$best"
 text=$(LIME_PROCESSOR_LEVEL=x86-64-v9 "$folder/usr/bin/tool" 2>&1 || true)
-expect "$text" "tool: '$folder/usr/lib/lime': must hold the program for x86-64-v9; install the package again"
+expect "$text" "tool: '$folder/usr/lib/lime': must contain the program for x86-64-v9; reinstall the package"
 rm -rf "$folder"

@@ -129,7 +129,7 @@ check_levels() {
   local level
   for level in $(ls /usr/lib/lime); do
     if ! LIME_PROCESSOR_LEVEL=$level lime-metrics entropy --quiet -o "$level.csv" 2>said; then
-      grep -q "must hold the program for $level" said || fail "$level: $(cat said)"
+      grep -q "must contain the program for $level" said || fail "$level: $(cat said)"
       echo "$level: not for this processor"
       continue
     fi

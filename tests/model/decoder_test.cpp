@@ -205,7 +205,7 @@ TEST(DecoderErrorsTest, NamesTheFirstIdOutsideTheVocabulary) {
   ids[1][4] = -7;
   EXPECT_THAT([&] { decoder.forward(ids); },
               ThrowsMessage<InvalidArgument>(
-                  "decoder: token ids must lie in 0 to 30, got 31 in sequence 1 at position 3"));
+                  "decoder: token ids must be from 0 to 30, got 31 in sequence 1 at position 3"));
 }
 
 TEST(DecoderErrorsTest, IdsMustBeABatchOfWholeNumbers) {
@@ -232,7 +232,7 @@ TEST(DecoderErrorsTest, ALayerToStopAfterMustExist) {
     options.stop_after_layer = layer;
     EXPECT_THAT(
         [&] { decoder.forward(some_ids(1, 2), options); },
-        ThrowsMessage<InvalidArgument>(HasSubstr("stop_after_layer must lie in 0 to 2, got ")));
+        ThrowsMessage<InvalidArgument>(HasSubstr("stop_after_layer must be from 0 to 2, got ")));
   }
 }
 
@@ -242,7 +242,7 @@ TEST(DecoderErrorsTest, ACacheIsForInferenceAndForOneBatch) {
   decoder.forward(some_ids(2, 4), {.cache = &cache});
   EXPECT_THAT([&] { decoder.forward(some_ids(3, 1), {.cache = &cache}); },
               ThrowsMessage<InvalidArgument>(
-                  "cache: holds 2 sequences, got 3; clear it before another batch"));
+                  "cache: contains 2 sequences, got 3; clear it before another batch"));
   cache.clear();
   decoder.forward(some_ids(3, 1), {.cache = &cache});
   decoder.set_requires_grad(true);
@@ -254,13 +254,13 @@ TEST(DecoderErrorsTest, ACacheIsForInferenceAndForOneBatch) {
 TEST(DecoderErrorsTest, UnknownParametersAndDevicesAreNamed) {
   const Decoder decoder(small_config(), 1);
   EXPECT_THAT([&] { decoder.parameter("model.bias"); },
-              ThrowsMessage<InvalidArgument>("decoder: there is no parameter 'model.bias'"));
+              ThrowsMessage<InvalidArgument>("decoder: unknown parameter 'model.bias'"));
   EXPECT_THAT(
       [] { parse_device("gpu"); },
       ThrowsMessage<InvalidArgument>("device: must be auto, cpu, cuda or cuda:N, got 'gpu'"));
   EXPECT_THAT(
       [] { parse_device("cuda:99"); },
-      ThrowsMessage<InvalidArgument>(HasSubstr("device: 'cuda:99' is not there, LibTorch")));
+      ThrowsMessage<InvalidArgument>(HasSubstr("device: 'cuda:99' does not exist, LibTorch")));
   EXPECT_THAT([] { use_threads(-1); },
               ThrowsMessage<InvalidArgument>(HasSubstr("threads: must be from 0 to 1024")));
 }
@@ -270,7 +270,7 @@ TEST(DecoderErrorsTest, ATypeThatLibTorchDoesNotComputeInIsToldAtOnce) {
     const Decoder decoder(small_config(), 1, {.dtype = ComputeType::kFloat16});
     EXPECT_TRUE(decoder.forward(some_ids(1, 3)).logits.defined()) << "it does";
   } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("does not compute in float16 on 'cpu'; choose float32 or"));
+    EXPECT_THAT(error.what(), HasSubstr("does not support float16 on 'cpu'; use float32 or"));
   }
 }
 

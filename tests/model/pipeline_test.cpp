@@ -284,7 +284,7 @@ TEST_F(PipelineTest, ABrokenSourceOrBatchReachesTheOwner) {
       [&] {
         while (pipeline.pop()) continue;
       },
-      ThrowsMessage<InvalidArgument>(HasSubstr("token ids must lie in 0 to 30, got 31")));
+      ThrowsMessage<InvalidArgument>(HasSubstr("token ids must be from 0 to 30, got 31")));
 }
 
 TEST_F(PipelineTest, CanBeGivenUpAtAnyTime) {
@@ -328,19 +328,19 @@ TEST(ParseDevicesTest, TakesListsOfGpusOrOfTheProcessor) {
 
 TEST(ParseDevicesTest, RefusesOthersInOneLine) {
   EXPECT_EQ(refusal("cuda:0,cuda:0"),
-            "device: each GPU takes one part of the layers, got 'cuda:0' twice in 'cuda:0,cuda:0'");
+            "device: each GPU must be listed once, got 'cuda:0' twice in 'cuda:0,cuda:0'");
   for (const char* const mixed : {"cpu,cuda:0", "cuda:0,cpu"}) {
-    EXPECT_EQ(refusal(mixed), fmt::format("device: several must all be GPUs, or all the "
-                                          "processor, got '{}'",
-                                          mixed));
+    EXPECT_EQ(
+        refusal(mixed),
+        fmt::format("device: several devices must all be GPUs, or all the CPU, got '{}'", mixed));
   }
   for (const char* const unknown : {"tpu", "cuda", "auto", ""}) {
-    EXPECT_EQ(refusal(fmt::format("cpu,{}", unknown)),
-              fmt::format("device: each of several must be cuda:N, or each of them cpu, got '{}' "
-                          "in 'cpu,{}'",
-                          unknown, unknown));
+    EXPECT_EQ(
+        refusal(fmt::format("cpu,{}", unknown)),
+        fmt::format("device: several devices must all be cuda:N, or all cpu, got '{}' in 'cpu,{}'",
+                    unknown, unknown));
   }
-  EXPECT_THAT(refusal("cuda:98,cuda:99"), HasSubstr("device: 'cuda:98' is not there, LibTorch"));
+  EXPECT_THAT(refusal("cuda:98,cuda:99"), HasSubstr("device: 'cuda:98' does not exist, LibTorch"));
   EXPECT_THAT(refusal("cuda:x,cuda:1"), HasSubstr("device: the number of the GPU"));
 }
 

@@ -70,8 +70,8 @@ TEST(RouterEditTest, ReadsRoutersThatKeepHeadsApartOrReadFewLayers) {
   EXPECT_LT(max_difference(apart.parameter(kRouter2), expected), 1e-15);
   EXPECT_THAT(
       [&] { apply_router_edits(edits(R"([{"head": 0, "source_head": 1, "scale": 2}])"), apart); },
-      ThrowsMessage<InvalidArgument>("router edit 0: head and source_head must be equal, for these "
-                                     "routers do not mix heads, got 0 and 1"));
+      ThrowsMessage<InvalidArgument>("router edit 0: head and source_head must be equal because "
+                                     "these routers do not mix heads, got 0 and 1"));
   config.lime.router = RouterKind::kLast;
   config.lime.j = 2;
   EXPECT_THAT(

@@ -81,7 +81,7 @@ TEST(StagePlanTest, MoreStagesThanLayersAreRefused) {
         plan_stages({.layers = {1, 1, 1}}, 4);
       },
       ::testing::ThrowsMessage<InvalidArgument>(
-          "device: 4 devices cannot share 3 layers, each needs one; give 3 or fewer"));
+          "device: cannot split 3 layers among 4 devices, each device needs one; use 3 or fewer"));
 }
 
 class DecoderSizesTest : public ::testing::TestWithParam<NamedConfig> {};

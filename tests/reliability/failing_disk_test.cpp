@@ -148,7 +148,7 @@ TEST_F(FailingDiskTest, LimitOfFileSizesIsToldInOneLine) {
     // In units of 512 bytes.
     const ProgramRun failed = run("ulimit -f 8; " + job.command, "out");
     if (failed.status == 0) continue;  // it writes only small files
-    expect_one_line(failed, job, "File too large; raise the limit of file sizes (ulimit -f)");
+    expect_one_line(failed, job, "File too large; raise the file size limit (ulimit -f)");
     expect_whole(job);
     EXPECT_EQ(run(job.command, "out").status, 0) << job.name;
     expect_whole(job);
@@ -187,7 +187,7 @@ TEST_F(FailingDiskTest, ReadOnlyFolderIsToldInOneLine) {
   }
   for (const Job& job : jobs()) {
     const ProgramRun failed = run(sandbox + "'" + mount + job.command + "'", "out");
-    expect_one_line(failed, job, "Read-only file system; choose a place that you may write to");
+    expect_one_line(failed, job, "Read-only file system; use a location that you may write to");
     EXPECT_TRUE(fs::is_empty(folder_ / "out")) << job.name;
   }
 }

@@ -111,8 +111,8 @@ TEST_F(RanksTest, CaptureByHandAndSaySo) {
           "lime-capture --checkpoint ../model --text ../text.txt --seq-len 64 --max-sequences 2 "
           "-o one.h5",
           "alone");
-  EXPECT_THAT(array.output, HasSubstr("Share     1 of 2 processes, from 0, by SLURM_ARRAY_TASK_ID; "
-                                      "--shard 0/1 captures all\n"));
+  EXPECT_THAT(array.output, HasSubstr("Share     1 of 2 processes, from 0, detected from "
+                                      "SLURM_ARRAY_TASK_ID; --shard 0/1 captures all\n"));
   EXPECT_THAT(array.output, HasSubstr("Shards of other processes are missing"));
 }
 

@@ -71,7 +71,7 @@ class TwoProcessesTest : public testing::ReliabilityTest {
     EXPECT_EQ(told.status, 1) << second;
     EXPECT_THAT(told.errors,
                 MatchesRegex("lime-[a-z]+: '[^\n]*': (process [0-9]+ on '[^\n]*'|another process) "
-                             "is writing it; wait until it is done or choose another name\n"));
+                             "is writing to it; wait until it is done or use another name\n"));
   }
 
   void SetUp() override { fs::create_directory(folder_ / "out"); }

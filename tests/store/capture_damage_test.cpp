@@ -200,7 +200,7 @@ TEST_F(CaptureDamageTest, RefusesAStreamThatIsWrongBehindARightChecksum) {
   const std::string expected = "store: '" + path_.string() +
                                "': 'activations/values/000', rows 0 to " +
                                std::to_string(rows.rows() - 1) +
-                               ", cannot be inflated: it does not end with the chunk; the file "
+                               ", cannot be inflated: it inflates to more than a chunk; the file "
                                "is damaged, restore it or capture it again";
   EXPECT_THAT(verify_capture(path_), Contains(expected));
   EXPECT_EQ(message_of([&] { CaptureReader(path_).read_all("values", 0); }), expected);
@@ -210,10 +210,9 @@ TEST_F(CaptureDamageTest, RefusesAStreamThatIsWrongBehindARightChecksum) {
 TEST_F(CaptureDamageTest, NamesTheShardThatIsMissing) {
   write_sample();
   std::filesystem::remove(folder_ / "capture.shards/00001.h5");
-  const std::string expected = "store: '" + path_.string() + "' needs '" +
-                               (folder_ / "capture.shards/00001.h5").string() +
-                               "', which is missing; keep the folder beside the file, or resume "
-                               "the capture";
+  const std::string expected =
+      "store: '" + path_.string() + "' needs '" + (folder_ / "capture.shards/00001.h5").string() +
+      "', which is missing; keep the folder next to the file, or resume the capture";
   EXPECT_EQ(open_error(), expected);
   EXPECT_THAT(verify_capture(path_), ElementsAre(expected));
 }
@@ -222,8 +221,8 @@ TEST_F(CaptureDamageTest, NamesTheShardThatIsCutShort) {
   write_sample();
   const auto shard = folder_ / "capture.shards/00002.h5";
   std::filesystem::resize_file(shard, file_size(shard) - 10);
-  EXPECT_THAT(open_error(), StartsWith("store: '" + shard.string() + "' is cut short: it has "));
-  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("' is cut short: it has ")));
+  EXPECT_THAT(open_error(), StartsWith("store: '" + shard.string() + "' is truncated: it has "));
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("' is truncated: it has ")));
 }
 
 TEST_F(CaptureDamageTest, SaysOneLineOfOneDamage) {
@@ -243,7 +242,7 @@ TEST_F(CaptureDamageTest, SaysOneLineOfOneDamage) {
 
   RowTable rows{.sequence = {0, 1}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}};
   write_tables(rows);
-  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("are at odds")));
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("are inconsistent")));
 }
 
 TEST_F(CaptureDamageTest, NamesTheShardOfAnotherCapture) {
@@ -257,7 +256,7 @@ TEST_F(CaptureDamageTest, NamesTheShardOfAnotherCapture) {
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("belongs to another capture")));
   EXPECT_THAT(message_of([&] { CaptureReader(path_).read_all("values", 0); }),
-              HasSubstr("00001.h5' belongs to another capture; put the right shard back"));
+              HasSubstr("00001.h5' belongs to another capture; restore the original shard"));
 }
 
 TEST_F(CaptureDamageTest, SaysWhatAFileIsThatIsNoCapture) {
@@ -270,7 +269,7 @@ TEST_F(CaptureDamageTest, SaysWhatAFileIsThatIsNoCapture) {
     writer.write<float>("weights", std::vector<float>{1.0F}, {1});
     writer.commit();
   }
-  EXPECT_EQ(open_error(), name + "is not a capture but another program's HDF5 file");
+  EXPECT_EQ(open_error(), name + "is not a capture but an HDF5 file of another program");
   {
     Hdf5Writer writer(path_);
     writer.set_attribute("format", "lime-capture");
@@ -288,7 +287,7 @@ TEST_F(CaptureDamageTest, SaysWhatAFileIsThatIsNoCapture) {
 TEST_F(CaptureDamageTest, SaysThatAFileIsCutShort) {
   write_sample();
   std::filesystem::resize_file(path_, file_size(path_) / 2);
-  EXPECT_THAT(open_error(), StartsWith("store: '" + path_.string() + "' is cut short: it has "));
+  EXPECT_THAT(open_error(), StartsWith("store: '" + path_.string() + "' is truncated: it has "));
 }
 
 TEST_F(CaptureDamageTest, ReadsNothingOutsideItsShards) {
@@ -303,7 +302,7 @@ TEST_F(CaptureDamageTest, ReadsNothingOutsideItsShards) {
     Hdf5Writer writer(path_);
     write_attributes(writer, tables);
     writer.commit();
-    EXPECT_THAT(open_error(), HasSubstr("which is not a shard beside it")) << name;
+    EXPECT_THAT(open_error(), HasSubstr("which is not a shard next to it")) << name;
   }
   EXPECT_TRUE(is_shard_name("capture.shards/00012.h5"));
   EXPECT_TRUE(is_shard_name(".hidden.shards/00012.h5"));
@@ -330,14 +329,14 @@ TEST_F(CaptureDamageTest, RefusesDataThatLiesInOtherFiles) {
   }
   const CaptureReader reader(path_);
   EXPECT_THAT(message_of([&] { reader.read_all("values", 0); }),
-              HasSubstr("keeps its data in other files, which is not allowed"));
+              HasSubstr("stores its data in other files, which is not allowed"));
   EXPECT_THAT(message_of([&] { reader.router(1); }), HasSubstr("has no router of layer 1"));
 }
 
 TEST_F(CaptureDamageTest, RefusesRowsThatAreAtOddsWithTheSequences) {
   const std::string expected = "store: '" + path_.string() +
-                               "': 'rows/sequence' and 'sequences/offset' are at odds; restore the "
-                               "file or capture it again";
+                               "': 'rows/sequence' and 'sequences/offset' are inconsistent; "
+                               "restore the file or capture it again";
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
   for (const std::int32_t wrong : {kMost, kLeast, -1, 1, 2}) {

@@ -168,7 +168,7 @@ TEST_F(CaptureIoErrorTest, FolderWithoutPermissionIsNamed) {
   EXPECT_EQ(status, 0);
   EXPECT_THAT(testing::read_text(message),
               AllOf(HasSubstr(path.string()),
-                    HasSubstr("Permission denied; choose a place that you may write to")));
+                    HasSubstr("Permission denied; use a location that you may write to")));
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "out"));
   std::filesystem::permissions(folder_ / "out", std::filesystem::perms(0755));
 }

@@ -37,8 +37,8 @@ class CapturePackTest : public ::testing::Test {
 TEST_F(CapturePackTest, NeverReplacesAShardOfItsInput) {
   sample_.write(path_);
   const std::filesystem::path shard = folder_ / "capture.shards/00001.h5";
-  EXPECT_EQ(refusal(shard),
-            "store: '" + shard.string() + "' is an input and would be lost; choose another name");
+  EXPECT_EQ(refusal(shard), "store: '" + shard.string() +
+                                "' is an input and would be overwritten; use another name");
   EXPECT_THAT(verify_capture(path_), IsEmpty());
 }
 
@@ -51,7 +51,7 @@ TEST_F(CapturePackTest, RefusesACaptureThatIsNotFinished) {
   EXPECT_EQ(
       testing::refusal_of<InvalidArgument>([&] { pack_capture(path_, folder_ / "packed.h5"); }),
       "store: '" + path_.string() +
-          "' is not complete, 1 of 3 shards are finished; go on with --resume, then pack it");
+          "' is incomplete, 1 of 3 shards are finished; complete it with --resume, then pack it");
   EXPECT_FALSE(exists(folder_ / "packed.h5"));
   sample_.write(path_, {.if_exists = IfExists::kResume});
   pack_capture(path_, folder_ / "packed.h5");
@@ -65,10 +65,10 @@ TEST_F(CapturePackTest, ReplacesPackedCapturesOnly) {
   other.write(folder_ / "other.h5");
   testing::write_text(folder_ / "notes.txt", "mine");
   for (const char* const name : {"other.h5", "other.shards/00000.h5", "notes.txt"}) {
-    EXPECT_EQ(refusal(folder_ / name),
-              "store: '" + (folder_ / name).string() +
-                  "' is not a packed capture and will not be replaced; choose another name or "
-                  "remove it");
+    EXPECT_EQ(
+        refusal(folder_ / name),
+        "store: '" + (folder_ / name).string() +
+            "' is not a packed capture and will not be replaced; use another name or remove it");
   }
   pack_capture(folder_ / "other.h5", folder_ / "packed.h5");
   pack_capture(path_, folder_ / "packed.h5");

@@ -124,7 +124,7 @@ TEST_F(CaptureResumeTest, RefusesToGoOnWithAnotherCompression) {
   sample_.write(path_);
   sample_.compression = Compression::kDeflate;
   EXPECT_THAT(refusal(sample_.plan(), {.if_exists = IfExists::kResume}),
-              AllOf(HasSubstr("was begun with other options: "), HasSubstr("compression")));
+              AllOf(HasSubstr("was started with different options: "), HasSubstr("compression")));
 }
 
 TEST_F(CaptureResumeTest, GoesOnAfterAKillBetweenShardAndRecord) {
@@ -172,7 +172,7 @@ TEST_F(CaptureResumeTest, SaysHowToBeginAnewWhereTheManifestIsDamaged) {
                   CaptureWriter(path_, sample_.plan(), {.if_exists = IfExists::kResume});
                 }),
                 AllOf(StartsWith("store: '" + manifest.string() + "': "),
-                      EndsWith("; remove its folder to begin anew")))
+                      EndsWith("; remove its folder to start over")))
         << text;
   }
 }
@@ -203,10 +203,9 @@ TEST_F(CaptureResumeTest, RefusesOtherOptionsAndNamesTheFirst) {
   const CaptureWriterOptions resume = {.if_exists = IfExists::kResume};
   CapturePlan plan = sample_.plan();
   plan.info.options["layers"] = "0-3";
-  EXPECT_EQ(refusal(plan, resume),
-            "store: '" + path_.string() +
-                "' was begun with other options: options.layers was 'all', now '0-3'; use the same "
-                "ones, or choose another -o");
+  EXPECT_EQ(refusal(plan, resume), "store: '" + path_.string() +
+                                       "' was started with different options: options.layers was "
+                                       "'all', now '0-3'; use the same ones, or another -o");
   plan = sample_.plan();
   plan.info.options["nested"]["only"] = {"was"};
   EXPECT_THAT(refusal(plan, resume),
@@ -228,21 +227,21 @@ TEST_F(CaptureResumeTest, SaysOfARunWithoutItsFileHowFarItCame) {
   std::filesystem::remove(path_);
   std::filesystem::remove(folder_ / "capture.shards/00001.json");
   EXPECT_EQ(unfinished_run(path_),
-            fmt::format("'{}' holds an unfinished run ({} of {} shards); go on with --resume",
-                        (folder_ / "capture.shards").string(), sample_.num_shards - 1,
-                        sample_.num_shards));
+            fmt::format(
+                "'{}' contains an unfinished run ({} of {} shards); use --resume to continue",
+                (folder_ / "capture.shards").string(), sample_.num_shards - 1, sample_.num_shards));
 }
 
 TEST_F(CaptureResumeTest, RefusesToOverwriteUnlessAsked) {
   sample_.write(path_);
   EXPECT_EQ(refusal(sample_.plan(), {}),
             "store: '" + path_.string() +
-                "' exists already; go on with --resume, remove it, or choose another -o");
+                "' already exists; use --resume to continue, remove it, or use another -o");
   std::filesystem::remove(path_);
   EXPECT_EQ(refusal(sample_.plan(), {}),
             "store: '" + (folder_ / "capture.shards").string() +
-                "' holds finished shards of an earlier run; go on with --resume, remove the "
-                "folder, or choose another -o");
+                "' contains finished shards of an earlier run; use --resume to continue, remove "
+                "the folder, or use another -o");
   SampleCapture other = sample_;
   other.seed = 2;
   other.num_shards = 2;
@@ -258,8 +257,8 @@ TEST_F(CaptureResumeTest, NamesTheCaptureWhoseShardsLieInTheFolder) {
     return testing::refusal_of([&] { CaptureWriter(folder_ / name, sample_.plan()); });
   };
   for (const char* const name : {"capture", "capture.hdf5"}) {
-    EXPECT_EQ(refusal_at(name), "store: '" + shards + "' holds the shards of '" + path_.string() +
-                                    "'; choose another -o");
+    EXPECT_EQ(refusal_at(name), "store: '" + shards + "' contains the shards of '" +
+                                    path_.string() + "'; use another -o");
   }
   testing::write_text(path_, "no capture");
   EXPECT_THAT(refusal_at("capture.hdf5"), HasSubstr("remove the folder"));
@@ -305,7 +304,7 @@ TEST_F(CaptureResumeTest, PartialCapturesAreReadableAndSaySo) {
   EXPECT_EQ(reader.offsets()[4], reader.offsets()[8]);
   EXPECT_EQ(reader.read_sequence("hidden", 1, 9), [&] { return sample_.activations(3, 9); }());
   EXPECT_EQ(reader.read_sequence("hidden", 1, 6).rows(), 0);
-  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("the capture is not complete")));
+  EXPECT_THAT(verify_capture(path_), ElementsAre(HasSubstr("the capture is incomplete")));
   resume();
   expect_same_as_undisturbed();
 }
@@ -331,10 +330,10 @@ TEST_F(CaptureResumeTest, RefusesRowsThatDoNotAddUp) {
 TEST_F(CaptureResumeTest, RefusesPlansAtOddsWithThemselves) {
   CapturePlan plan = sample_.plan();
   plan.activations.push_back(plan.activations.front());
-  EXPECT_THAT(refusal(plan, {}), HasSubstr("stands twice"));
+  EXPECT_THAT(refusal(plan, {}), HasSubstr("is duplicated"));
   plan = sample_.plan();
   plan.activations.front().site = "../values";
-  EXPECT_THAT(refusal(plan, {}), HasSubstr("a site must be a word without slashes"));
+  EXPECT_THAT(refusal(plan, {}), HasSubstr("a site must be a non-empty name without slashes"));
   EXPECT_THAT(refusal(sample_.plan(), {.process = 2, .num_processes = 2}),
               HasSubstr("process must be in [0, num_processes), got 2 of 2"));
 }

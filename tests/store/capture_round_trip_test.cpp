@@ -218,13 +218,13 @@ TEST(CaptureReaderTest, NamesWhatThereIs) {
   };
   const std::string name = "store: '" + path.string() + "'";
   EXPECT_EQ(message_of([&] { reader.read_all("keys", 0); }),
-            name + " has no site 'keys'; it holds values, hidden");
+            name + " has no site 'keys' (available: values, hidden)");
   EXPECT_EQ(message_of([&] { reader.read_all("values", 9); }),
-            name + " has no layer 9 of site 'values'; it holds layers 0-1");
+            name + " has no layer 9 of site 'values' (available: 0-1)");
   EXPECT_EQ(message_of([&] { reader.statistics("keys", 0); }),
-            name + " has no statistics of 'keys' in layer 0; it has those of hidden, values");
+            name + " has no statistics of 'keys' in layer 0 (available: hidden, values)");
   EXPECT_EQ(message_of([&] { reader.router(0); }),
-            name + " has no router of layer 0; it has those of layers 1");
+            name + " has no router of layer 0 (available: 1)");
   EXPECT_THROW(reader.read_rows("values", 0, -1, 1), InvalidArgument);
   EXPECT_THROW(reader.read_rows("values", 0, 0, reader.num_rows() + 1), InvalidArgument);
   EXPECT_THROW(reader.read_rows("values", 0, reader.num_rows() + 5, 0), InvalidArgument);

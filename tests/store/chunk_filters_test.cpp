@@ -101,13 +101,13 @@ TEST(ChunkFiltersTest, StreamsOfAnotherSizeAreRefused) {
   const StoredChunk chunk = compressed(compressible(4096), 4);
   const std::span<const std::byte> stream = content_of(chunk);
   Bytes less(4092);
-  EXPECT_EQ(inflate_into(stream, less), "it does not end with the chunk");
+  EXPECT_EQ(inflate_into(stream, less), "it inflates to more than a chunk");
   Bytes more(4100);
-  EXPECT_EQ(inflate_into(stream, more), "it holds less than a chunk");
+  EXPECT_EQ(inflate_into(stream, more), "it inflates to less than a chunk");
   Bytes longer(stream.begin(), stream.end());
   longer.push_back(std::byte{0});
   Bytes planes(4096);
-  EXPECT_EQ(inflate_into(longer, planes), "bytes follow its end");
+  EXPECT_EQ(inflate_into(longer, planes), "it is followed by extra bytes");
 }
 
 TEST(ChunkFiltersTest, ChangedStreamsNeverGiveMoreThanAChunk) {

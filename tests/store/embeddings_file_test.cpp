@@ -100,7 +100,7 @@ TEST_F(EmbeddingsFileTest, RefusesFilesOfAnotherFormatOrSchema) {
 
 TEST_F(EmbeddingsFileTest, BelievesNoLayerNumber) {
   for (const char* const layer : {"last", "-1", "3x", "10000", "99999999999"}) {
-    EXPECT_THAT(refusal({.layer = layer}), HasSubstr("must be a layer's number, below 10000"));
+    EXPECT_THAT(refusal({.layer = layer}), HasSubstr("must be a layer index below 10000"));
   }
 }
 
@@ -108,7 +108,8 @@ TEST_F(EmbeddingsFileTest, RefusesColumnsOfOtherLengthsAndClassesThatAreNot) {
   const std::vector<FileOfThree> files = {
       {.classes = {0, 1}}, {.classes = {0, 1, 2}}, {.classes = {0, 1, -2}}, {.tokens = {100}}};
   for (const FileOfThree& file : files) {
-    EXPECT_THAT(refusal(file), HasSubstr("must be of one length and name classes that there are"));
+    EXPECT_THAT(refusal(file),
+                HasSubstr("must have the same length and refer to existing classes"));
   }
 }
 
@@ -118,7 +119,7 @@ TEST_F(EmbeddingsFileTest, RefusesPointsThatAreNotFiniteOrNotInThePlane) {
   for (const MatrixF& points :
        {infinite, MatrixF(MatrixF::Ones(2, 2)), MatrixF(MatrixF::Ones(3, 3))}) {
     EXPECT_THAT(refusal({.points = points}),
-                HasSubstr("'captures/0/hidden/003' must be 3 finite points in the plane"));
+                HasSubstr("'captures/0/hidden/003' must contain 3 finite 2-D points"));
   }
 }
 

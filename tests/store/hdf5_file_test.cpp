@@ -83,13 +83,13 @@ TEST_F(Hdf5FileTest, NamesWhatThereIsWhenADatasetIsMissing) {
   const Hdf5File file(write_sample());
   const std::string path = file.path().string();
   EXPECT_EQ(message_of([&] { file.read<float>("deep/other"); }),
-            "store: '" + path + "' has no 'deep/other'; 'deep' holds er, texts");
+            "store: '" + path + "' has no 'deep/other'; 'deep' contains er, texts");
   EXPECT_EQ(message_of([&] { file.read<float>("other/deep"); }),
             "store: '" + path + "' has no 'other/deep'; the file holds deep, empty, ids");
   EXPECT_EQ(message_of([&] { file.read<float>("deep"); }),
             "store: '" + path + "': 'deep' is a group, expected a dataset");
   EXPECT_EQ(message_of([&] { file.read<float>("deep/texts"); }),
-            "store: '" + path + "': 'deep/texts' must hold numbers");
+            "store: '" + path + "': 'deep/texts' must contain numbers");
   EXPECT_EQ(message_of([&] { file.string_attribute("nobody"); }),
             "store: '" + path + "': '/' has no attribute 'nobody'");
 }
@@ -104,7 +104,7 @@ TEST_F(Hdf5FileTest, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(open(), "store: '" + path.string() + "' is not an HDF5 file");
   const std::string good = testing::read_text(write_sample());
   testing::write_text(path, good.substr(0, good.size() - 100));
-  EXPECT_THAT(open(), HasSubstr("' is cut short: it has "));
+  EXPECT_THAT(open(), HasSubstr("' is truncated: it has "));
   EXPECT_EQ(message_of([&] { Hdf5File file(folder_.path()); }),
             "store: '" + folder_.path().string() + "' is a folder, expected an HDF5 file");
 }

@@ -75,7 +75,7 @@ TEST_F(HostileFileTest, DeflatedCaptureOfAnotherProgramIsRead) {
 TEST_F(HostileFileTest, StreamThatIsCutShortIsRefused) {
   const fs::path path = place("hostile-deflate");
   const std::string reason =
-      "'activations/values/000', rows 0 to 2, cannot be inflated: it does not end with the chunk";
+      "'activations/values/000', rows 0 to 2, cannot be inflated: it inflates to more than a chunk";
   EXPECT_THAT(message_about([&] { CaptureReader(path).read_all("values", 0); }), HasSubstr(reason));
   EXPECT_EQ(CaptureReader(path).read_rows("values", 0, 4, 1)(0, 1), 9.0F);
   EXPECT_THAT(verify_capture(path), Contains(HasSubstr(reason)));
@@ -113,7 +113,7 @@ TEST_F(HostileFileTest, VirtualDatasetOfAnotherFileIsRefused) {
 TEST_F(HostileFileTest, DataInAnotherFileIsRefused) {
   const fs::path path = place("hostile-external-data");
   const std::string reason =
-      "'statistics/values/000/mean' keeps its data in other files, which is not allowed";
+      "'statistics/values/000/mean' stores its data in other files, which is not allowed";
   EXPECT_THAT(message_about([&] { CaptureReader(path).statistics("values", 0); }),
               HasSubstr(reason));
   EXPECT_THAT(verify_capture(path), Contains(HasSubstr(reason)));
@@ -141,7 +141,7 @@ TEST_F(HostileFileTest, FilesAtWhichHdf5CrashesAreRefused) {
     fuzz::repair_checksums({reinterpret_cast<std::uint8_t*>(file.data()), file.size()});
     const fs::path path = folder_ / "inside" / "capture.h5";
     testing::write_text(path, file);
-    const auto refused = HasSubstr("is damaged or made to do harm");
+    const auto refused = HasSubstr("is damaged or malicious");
     EXPECT_THAT(message_about([&] { verify_capture(path); }), refused) << name;
     EXPECT_THAT(message_about([&] { CaptureReader(path).rows(); }), refused) << name;
   }

@@ -72,14 +72,14 @@ TEST_F(ResultsFileTest, SaysWhatIsWrong) {
   EXPECT_EQ(read_error("{\"a\": 1}"),
             "r.json': is not a results file (no schema 'lime-results/...')");
   EXPECT_EQ(read_error("{\"schema\": \"lime-results/7\"}"),
-            "r.json': has schema version 7, this build reads 1; compute it again or update");
-  EXPECT_EQ(read_error("{\"schema\": \"lime-results/1\"}"), "r.json': 'metric' must be a text");
+            "r.json': has schema version 7, this build reads 1; recompute it or update");
+  EXPECT_EQ(read_error("{\"schema\": \"lime-results/1\"}"), "r.json': 'metric' must be a string");
   const std::string good = results_to_json(sample());
-  EXPECT_THAT(read_error(good.substr(0, good.size() / 2)), ::testing::HasSubstr("cut short"));
+  EXPECT_THAT(read_error(good.substr(0, good.size() / 2)), ::testing::HasSubstr("truncated"));
   std::string nested = good;
   nested.replace(nested.find("\"layer\":0"), 9, "\"layer\":[0]");
   EXPECT_EQ(read_error(nested),
-            "r.json': rows[0].layer must be a number, text, true, false or null");
+            "r.json': rows[0].layer must be a number, string, true, false or null");
   EXPECT_THROW(read_results(folder_ / "none.json"), IoError);
 }
 

@@ -59,15 +59,15 @@ TEST_F(ArithmeticFileTest, NamesTheLineThatIsWrong) {
   refuses("1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1",
           "an expression must have 2 to 10 operands, got 11");
   refuses("100 + 11 = 111",
-          "every number must lie in [0, 110] and every division be exact, got '100 + 11'; other "
-          "ranges need --min-value and --max-value");
-  refuses("7 / 2 = 3", "every number must lie in [0, 110] and every division be exact");
-  refuses("7 / 0", "every number must lie in [0, 110] and every division be exact");
+          "every number must be in [0, 110] and every division must be exact, got '100 + 11'; "
+          "other ranges need --min-value and --max-value");
+  refuses("7 / 2 = 3", "every number must be in [0, 110] and every division must be exact");
+  refuses("7 / 0", "every number must be in [0, 110] and every division must be exact");
   refuses("3 + 4 = 8", "word 5 must be '7', got '8'");
   refuses("3 + 4 x 2 = 11", "word 7 must be '3', got '11'");
   refuses("3 + 4 x 2 = 3 + 8", "word 10 must be '=', got the end");
   refuses("3 + 4 = 7 = 7", "word 6 must be the end, got '='");
-  refuses("( 3 + 4 ) + 2", "word 1 must be '3', got '('; brackets that can be left out are");
+  refuses("( 3 + 4 ) + 2", "word 1 must be '3', got '('; redundant brackets must be omitted");
 
   std::string endless = "1";
   for (int i = 0; i < 100000; ++i) endless += " + 1";
@@ -77,7 +77,7 @@ TEST_F(ArithmeticFileTest, NamesTheLineThatIsWrong) {
 TEST_F(ArithmeticFileTest, RefusesAFileWithoutExpressions) {
   EXPECT_THAT([&] { read_expressions(write("empty.txt", "\n \n"), kFileRange); },
               ThrowsMessage<FormatError>(HasSubstr(
-                  "empty.txt': must hold arithmetic expressions, one per line, got none")));
+                  "empty.txt': must contain arithmetic expressions, one per line, got none")));
   EXPECT_THROW(read_expressions(folder_ / "none.txt", kFileRange), IoError);
 }
 
@@ -103,7 +103,7 @@ TEST_F(ArithmeticFileTest, ARunTrainsAndTestsOnFiles) {
   EXPECT_THAT([&] { testing::train(run); },
               ThrowsMessage<InvalidArgument>(::testing::AllOf(
                   HasSubstr("train_file: '"),
-                  HasSubstr("must hold nothing that is tested on, got '5 + 5', which '"))));
+                  HasSubstr("must not contain test samples, got '5 + 5', which is also in '"))));
 }
 
 TEST_F(ArithmeticFileTest, WhatIsDrawnLeavesOutTheFile) {

@@ -244,7 +244,7 @@ TEST(ArithmeticTaskOptionsTest, NamesTheFirstFieldOutOfRange) {
   };
   refuses({.operands = {}}, "operands: must name at least one number, got none");
   refuses({.operands = {1}}, "operands: must be from 2 to 10, got 1");
-  refuses({.operands = {3, 3}}, "operands: must be different numbers, got 3 twice");
+  refuses({.operands = {3, 3}}, "operands: must be distinct, got 3 twice");
   refuses({.min_value = 1}, "min_value: must be from -1000 to 0, got 1");
   refuses({.max_value = 5}, "max_value: must be from 10 to 1000, got 5");
 }

@@ -88,9 +88,8 @@ TEST(SequenceBatchesTest, NamesTheSequenceWithoutATarget) {
       [] {
         SequenceBatches({{{1, 2}, 1}, {{3, 4}, 2}}, {});
       },
-      ThrowsMessage<InvalidArgument>(
-          "training data: sequence 1 of 2 tokens must have a target behind its first "
-          "token, got the first one at 2"));
+      ThrowsMessage<InvalidArgument>("training data: sequence 1 of 2 tokens must have a target "
+                                     "after its first token, got the first one at 2"));
   EXPECT_THAT(
       [] { SequenceBatches({}, {}); },
       ThrowsMessage<InvalidArgument>("training data: at least one sequence is needed, got none"));

@@ -50,7 +50,7 @@ TEST_P(TokenShardsTest, FilesCountAsOneList) {
   }
   std::vector<std::int64_t> too_many(2);
   EXPECT_THAT([&] { tokens.copy(7, too_many); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("7 to 9 must lie within the 8")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("7 to 9 must be within the 8")));
 }
 
 TEST_P(TokenShardsTest, BatchesHoldEveryTargetOnce) {
@@ -88,7 +88,7 @@ TEST_P(TokenShardsTest, TooFewTokensAreAnError) {
   const TokenShards tokens = shards({5});
   EXPECT_THAT([&] { PackedBatches(tokens, {.sequence_length = 5}, "held-out text"); },
               ThrowsMessage<InvalidArgument>(
-                  HasSubstr("held-out text: must have at least the 6 tokens of one sequence")));
+                  HasSubstr("held-out text: must have at least 6 tokens, one sequence")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Widths, TokenShardsTest, ::testing::Values(2, 4));
@@ -97,8 +97,9 @@ TEST(TokenShardFileTest, HoldsWholeIds) {
   const testing::TemporaryFolder folder;
   testing::write_text(folder / "cut", "abc");
   const std::vector<std::filesystem::path> files = {folder / "cut"};
-  EXPECT_THAT([&] { TokenShards(files, 2); },
-              ThrowsMessage<FormatError>(HasSubstr("must hold whole ids of 2 bytes, got 3 bytes")));
+  EXPECT_THAT(
+      [&] { TokenShards(files, 2); },
+      ThrowsMessage<FormatError>(HasSubstr("must contain ids of 2 bytes each, got 3 bytes")));
 }
 
 }  // namespace

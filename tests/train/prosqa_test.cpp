@@ -265,11 +265,11 @@ TEST_F(ProsQaRunTest, NamesTheProblemOfAFileThatIsWrong) {
   problem = small_problem();
   problem.steps.pop_back();
   refuses(problem,
-          "the steps must lead from the name asked for to the answer by statements of the "
+          "the steps must lead from the name in question to the answer through statements of the "
           "question, got 'Tom is a yimpus. Every yimpus is a rempus.'");
   problem = small_problem();
   problem.answer = "Tom is a lempus";
-  refuses(problem, "the steps must lead from the name asked for to the answer");
+  refuses(problem, "the steps must lead from the name in question to the answer");
 
   problem = small_problem();
   problem.question = "Every  " + problem.question.substr(6);
@@ -277,8 +277,8 @@ TEST_F(ProsQaRunTest, NamesTheProblemOfAFileThatIsWrong) {
   data_.files.test_file = write("test.json", {problem});
   EXPECT_THAT([&] { train_on_prosqa(data_, setup(folder_ / "model")); },
               ThrowsMessage<InvalidArgument>(::testing::AllOf(
-                  HasSubstr("train.json' must hold nothing that is tested on, got 'Every yimpus"),
-                  HasSubstr("test.json' has too; take it out of one of them"))));
+                  HasSubstr("train.json' must not contain test samples, got 'Every yimpus"),
+                  HasSubstr("test.json'; remove it from one of them"))));
 }
 
 TEST_F(ProsQaRunTest, RefusesWhatCannotBe) {

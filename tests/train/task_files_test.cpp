@@ -59,7 +59,7 @@ TEST_F(TaskFilesTest, RefusesASampleThatIsInBothFiles) {
   EXPECT_THAT(asked_, IsEmpty());
   files_.test_file = "c";
   EXPECT_THAT(testing::refusal_of<InvalidArgument>([&] { take(); }),
-              HasSubstr("'a' must hold nothing that is tested on, got '5', which 'c' has too"));
+              HasSubstr("'a' must not contain test samples, got '5', which is also in 'c'"));
 }
 
 }  // namespace

@@ -109,10 +109,10 @@ TEST_F(TextDocumentsTest, TextIsRequired) {
               ThrowsMessage<InvalidArgument>(HasSubstr("text: must name at least one file")));
   const std::vector<std::filesystem::path> empty = {file("a.txt", ""), file("b.jsonl", "")};
   EXPECT_THAT([&] { require_text(empty); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("and 1 more must hold text, got none")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("and 1 more must contain text, got none")));
   const std::vector<std::filesystem::path> blank = {file("c.txt", " \n\t\r\n")};
   EXPECT_THAT([&] { require_text(blank); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("c.txt' must hold text, got none")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("c.txt' must contain text, got none")));
   const std::vector<std::filesystem::path> one_of_two = {blank.front(), file("d.txt", "\n.")};
   EXPECT_NO_THROW(require_text(one_of_two));
   const std::vector<std::filesystem::path> missing = {folder_ / "none.txt"};

@@ -174,14 +174,14 @@ TEST_F(TextRunTest, GoesOnFromACheckpoint) {
   other.tokens = folder_ / "other";
   EXPECT_THAT([&] { train_on_text(prepare_text(other), other, setup); },
               ThrowsMessage<InvalidArgument>(
-                  AllOf(HasSubstr("from: the text must be in the tokens of '"),
-                        HasSubstr("', got another token "), HasSubstr("leave --tokenizer"))));
+                  AllOf(HasSubstr("from: the text must be tokenised with the tokenizer of '"),
+                        HasSubstr("', got a different token "), HasSubstr("omit --tokenizer"))));
 
   setup = testing::tiny_setup(folder_ / "third");
   setup.from = testing::source_file("data/aet-llama");
   EXPECT_THAT([&] { train_on_text(prepared, data_, setup); },
               ThrowsMessage<InvalidArgument>(
-                  AllOf(HasSubstr("must know the 320 tokens of the data, got a vocabulary of 121"),
+                  AllOf(HasSubstr("must contain the 320 tokens of the data, got 121 tokens"),
                         HasSubstr("from: "))));
 }
 
@@ -192,19 +192,19 @@ TEST_F(TextRunTest, BadInputIsNamed) {
   expect_refused("vocab_size: must be from 300, as 256 pieces are bytes, to 2147483647, got 299");
   data_.vocab_size = 5000;
   expect_refused(
-      "vocab_size: 5000 pieces must be found in the text, got 'Vocabulary size too high (5000). "
+      "vocab_size: cannot learn 5000 pieces from the text, got 'Vocabulary size too high (5000). "
       "Please set it to a value <= ");
   data_.vocab_size = 320;
   data_.validation_share = 0.7;
   expect_refused("validation_share: must be from 0 to 0.5, got 0.7");
   data_.validation_share = 0.1;
   testing::write_text(folder_ / "text.txt", "");
-  expect_refused("must hold text, got none");
+  expect_refused("must contain text, got none");
   testing::write_text(folder_ / "text.txt", " \n\t\n");
-  expect_refused("text.txt' must hold text, got none");
+  expect_refused("text.txt' must contain text, got none");
   testing::write_text(folder_ / "blank.jsonl", "{\"text\": \" \"}\n");
   data_.text = {folder_ / "blank.jsonl"};
-  expect_refused("blank.jsonl' must hold text, got none");
+  expect_refused("blank.jsonl' must contain text, got none");
   data_.text = {folder_ / "text.txt"};
   testing::write_text(folder_ / "text.txt", made_up_text() + "\xff\n");
   data_.validation_share = 0.0;

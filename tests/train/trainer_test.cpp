@@ -115,7 +115,7 @@ TEST(TrainerFailureTest, StopsBeforeALossThatIsNotFiniteAndNamesStepAndParameter
   EXPECT_THAT([&] { trainer.step(); },
               ThrowsMessage<NumericalError>(
                   AllOf(HasSubstr("training: the loss must stay finite, got nan in step 3, where "
-                                  "parameter 'model.layers.1.mlp.up_proj.weight' holds nan"),
+                                  "parameter 'model.layers.1.mlp.up_proj.weight' contains nan"),
                         HasSubstr("lower --learning-rate"))));
   EXPECT_EQ(trainer.steps_done(), 2);
 }

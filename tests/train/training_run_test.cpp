@@ -73,7 +73,7 @@ TEST(TrainingRunTest, AStoppedRunGoesOnAsIfItHadNotStopped) {
   };
   EXPECT_THAT([&] { testing::train(options, stop_after_7, stop.get_token()); },
               ThrowsMessage<Interrupted>(AllOf(HasSubstr("training: stopped after step 7 of 12"),
-                                               HasSubstr("go on with --resume"))));
+                                               HasSubstr("use --resume to continue"))));
   options.setup.run.resume = true;
   const TrainingOutcome outcome = testing::train(options);
   EXPECT_EQ(outcome.resumed_from, 7);
@@ -132,7 +132,7 @@ TEST(TrainingRunTest, RefusesWeightsThatOverflowTheTypeAskedFor) {
   EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<NumericalError>(AllOf(
                   HasSubstr("save_dtype: tensor 'model."), HasSubstr("must fit into float16, got"),
-                  HasSubstr("choose another --save-dtype and add --resume"))));
+                  HasSubstr("use another --save-dtype and add --resume"))));
   EXPECT_TRUE(fs::exists(folder / "model/training_state.safetensors"));
 }
 
@@ -140,8 +140,9 @@ TEST(TrainingRunTest, RefusesAFolderThatHoldsAModel) {
   const testing::TemporaryFolder folder;
   const testing::TinyRun options = testing::tiny_run(folder / "model");
   testing::train(options);
-  EXPECT_THAT([&] { testing::train(options); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("must not hold a model yet; add --resume")));
+  EXPECT_THAT(
+      [&] { testing::train(options); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("must not contain a model yet; add --resume")));
 }
 
 TEST(TrainingRunTest, NeverReplacesAModelWithoutAState) {
@@ -158,8 +159,8 @@ TEST(TrainingRunTest, NeverReplacesAModelWithoutAState) {
   };
   const auto before = contents();
   const auto refused = ThrowsMessage<InvalidArgument>(
-      AllOf(HasSubstr("holds a model but no training_state.safetensors to go on with"),
-            HasSubstr("choose another folder, or begin from this model with --from '")));
+      AllOf(HasSubstr("contains a model but no training_state.safetensors to resume from"),
+            HasSubstr("use another folder, or start from this model with --from '")));
   for (const bool resume : {false, true}) {
     options.setup.run.resume = resume;
     EXPECT_THAT([&] { testing::train(options); }, refused) << resume;
@@ -195,7 +196,7 @@ TEST(TrainingRunTest, KeepsTheLastGoodStateWhenTheLossIsNotFinite) {
   EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<NumericalError>(AllOf(HasSubstr("must stay finite, got"),
                                                   HasSubstr("where parameter '"),
-                                                  HasSubstr("keeps the state of step "))));
+                                                  HasSubstr("contains the state of step "))));
   EXPECT_EQ(testing::log_lines(folder / "model", "failed").size(), 1U);
   EXPECT_NO_THROW(Checkpoint::open(folder / "model"));
 }
@@ -206,11 +207,11 @@ TEST(TrainingRunTest, SavesNoStateOfAStepThatLeftTheFiniteNumbers) {
   options.setup.run.save_every = 1;
   options.setup.training.schedule.warmup_steps = 0;
   options.setup.training.optimizer.learning_rate = 1e40;  // the first step overflows
-  EXPECT_THAT([&] { testing::train(options); },
-              ThrowsMessage<NumericalError>(AllOf(
-                  HasSubstr("training: the weights must stay finite, got "),
-                  HasSubstr(" in 'model."), HasSubstr("' after step 1; lower --learning-rate"),
-                  HasSubstr("; no state had been saved yet"))));
+  EXPECT_THAT(
+      [&] { testing::train(options); },
+      ThrowsMessage<NumericalError>(AllOf(
+          HasSubstr("training: the weights must stay finite, got "), HasSubstr(" in 'model."),
+          HasSubstr("' after step 1; lower --learning-rate"), HasSubstr("; no state was saved"))));
   EXPECT_FALSE(fs::exists(folder / "model/training_state.safetensors"));
   EXPECT_FALSE(fs::exists(folder / "model/model.safetensors"));
 }
@@ -244,7 +245,7 @@ TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
               ThrowsMessage<NumericalError>(
                   AllOf(HasSubstr("training: the weights must stay finite, got nan in "
                                   "'model.layers.1.mlp.up_proj.weight' after step 10; lower"),
-                        HasSubstr("' keeps the state of step 5"))));
+                        HasSubstr("' contains the state of step 5"))));
   EXPECT_FALSE(good_state.empty());
   EXPECT_EQ(testing::read_text(folder / "training_state.safetensors"), good_state);
   EXPECT_EQ(testing::log_lines(folder, "failed").size(), 1U);
@@ -354,11 +355,11 @@ TEST(TrainingRunTest, RefusesAStateThatIsBroken) {
 TEST(TrainingRunTest, SaysWhereItMayNotWrite) {
   const testing::TemporaryFolder folder;
   EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "no/such/parent")); },
-              ThrowsMessage<IoError>(HasSubstr("no/such/parent': the folder cannot be made: No "
-                                               "such file or directory")));
+              ThrowsMessage<IoError>(HasSubstr(
+                  "no/such/parent': the folder cannot be created: No such file or directory")));
   testing::write_text(folder / "file", "");
   EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "file")); },
-              ThrowsMessage<IoError>(HasSubstr("the folder cannot be made: File exists")));
+              ThrowsMessage<IoError>(HasSubstr("the folder cannot be created: File exists")));
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ::chmod(folder.path().c_str(), 0500);
   EXPECT_THAT([&] { testing::train(testing::tiny_run(folder / "model")); },

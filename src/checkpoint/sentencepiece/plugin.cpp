@@ -138,8 +138,8 @@ std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
   if (!status.ok()) {
     throw InvalidArgument(
-        "vocab_size: {} pieces must be found in the text, got '{}'; add text, or lower "
-        "--vocab-size to no less than 300",
+        "vocab_size: cannot learn {} pieces from the text, got '{}'; add text, or lower "
+        "--vocab-size (at least 300)",
         vocab_size, readable_part(status.error_message()));
   }
   return model;

@@ -33,7 +33,7 @@ Plugin load_plugin() {
   const auto find = [&](const char* name) {
     void* const symbol = library == nullptr ? nullptr : ::dlsym(library, name);
     if (symbol != nullptr) return symbol;
-    throw IoError("tokenizer: the SentencePiece plug-in must be loadable: {}; build or install it",
+    throw IoError("tokenizer: the SentencePiece plug-in cannot be loaded: {}; build or install it",
                   ::dlerror());
   };
   Plugin plugin;

@@ -80,7 +80,7 @@ void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::strin
     const auto id_of = [&](const std::string& token) {
       const auto id = vocabulary_.find(token);
       if (id) return *id;
-      throw FormatError("{}: merge {}, '{} {}', must be of tokens in the vocabulary, got '{}'",
+      throw FormatError("{}: merge {}, '{} {}', must consist of tokens in the vocabulary, got '{}'",
                         where, rank, printable(left), printable(right), printable(token));
     };
     const std::int32_t result = id_of(left + right);

@@ -38,7 +38,7 @@ class SentencePieceTokenizer : public Tokenizer {
     if (model_ == nullptr) {
       throw FormatError(
           "'{}': must be a SentencePiece model; if it is a tiktoken file (LLaMA 3), put the "
-          "tokenizer.json of that checkpoint beside it",
+          "tokenizer.json of that checkpoint next to it",
           path.string());
     }
     sha256_ = sha256_of_file(path);

@@ -32,7 +32,7 @@ void read_roles(const JsonFields& fields, SpecialTokens& result) {
     if (value == nullptr) continue;
     const auto content = token_content(*value);
     if (!content) {
-      throw FormatError("{} must be a string or an object with one in content, got {}",
+      throw FormatError("{} must be a string or an object with a string 'content', got {}",
                         fields.place(role), printable(value->dump()));
     }
     add_name(content, result.names);

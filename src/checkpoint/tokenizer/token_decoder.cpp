@@ -70,8 +70,8 @@ void TokenDecoder::add_strip(const Json& definition, const std::string& where) {
   if (start == 0 && stop == 0) return;
   if (!fused_ || start != 1 || stop != 0 || !stripped_.empty()) {
     throw FormatError(
-        "{}: type 'Strip' is supported after Fuse and for one character at the start, got start {} "
-        "and stop {}",
+        "{}: type 'Strip' is supported only after Fuse and for one character at the start, got "
+        "start {} and stop {}",
         where, start, stop);
   }
   stripped_ = fields.string("content");

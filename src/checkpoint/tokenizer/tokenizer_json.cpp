@@ -35,7 +35,7 @@ BpeModel::MergePair read_merge(const Json& merge, const std::string& where) {
 void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
   const std::string type = model.optional_string("type").value_or("BPE");
   if (type != "BPE" && type != "WordLevel") {
-    throw FormatError("{}: type '{}' is not supported, only BPE and WordLevel are", model.where(),
+    throw FormatError("{}: type '{}' is not supported (supported: BPE, WordLevel)", model.where(),
                       type);
   }
   for (const std::string_view affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -45,7 +45,7 @@ void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
   }
   const Json* dropout = model.find("dropout");
   if (dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0.0)) {
-    throw FormatError("{} is not supported; remove it to encode without chance",
+    throw FormatError("{} is not supported; remove it to encode deterministically",
                       model.place("dropout"));
   }
   if (!model.get("vocab").is_object()) {
@@ -74,7 +74,7 @@ void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
   for (const Json& entry : fields.array("single")) {
     const JsonFields piece(entry, fields.place("single"));
     if (piece.find("Sequence") != nullptr) {
-      if (text_seen) throw FormatError("{} must hold the text once", piece.where());
+      if (text_seen) throw FormatError("{} must contain the text exactly once", piece.where());
       text_seen = true;
       continue;
     }
@@ -85,7 +85,8 @@ void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
       (text_seen ? after : before).push_back(read_token_id(id, token.place("ids")));
     }
   }
-  if (!text_seen) throw FormatError("{} must hold the text once", fields.place("single"));
+  if (!text_seen)
+    throw FormatError("{} must contain the text exactly once", fields.place("single"));
   // A later template stands around an earlier one.
   parts.prefix_ids.insert(parts.prefix_ids.begin(), before.begin(), before.end());
   parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());

@@ -19,7 +19,7 @@ Vocabulary::Vocabulary(std::vector<std::pair<std::string, std::int32_t>> entries
                         printable(tokens_.back()), printable(token));
     }
     if (id > size()) {
-      throw FormatError("{}: ids must run from 0 without holes, got {} tokens and no id {}", where,
+      throw FormatError("{}: ids must run from 0 without gaps, got {} tokens and no id {}", where,
                         entries.size(), size());
     }
     tokens_.push_back(std::move(token));

@@ -31,8 +31,8 @@ class VocabularyFilter {
     }
     if (event == Event::array_start && is_vocabulary(level)) {
       throw FormatError(
-          "{} must be an object, got a list, as of a Unigram model; put the SentencePiece "
-          "tokenizer.model of the checkpoint in place of this file",
+          "{} must be an object, got a list, as in a Unigram model; replace this file with the "
+          "SentencePiece tokenizer.model of the checkpoint",
           where_);
     }
     if (!is_member(level)) return true;
