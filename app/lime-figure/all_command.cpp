@@ -55,8 +55,8 @@ void check_names(const std::vector<SourceGroup>& groups) {
         paths.emplace(std::pair(source.results.metric, group.suffix), source.path);
     if (is_new) continue;
     throw InvalidArgument(
-        "results: the figures of '{}' and '{}' would have the same names; rename one of the files, "
-        "or draw each with an -o of its own",
+        "results: figures of '{}' and '{}' would have the same names; rename one of the files, or "
+        "write each to its own folder with -o",
         found->second.string(), source.path.string());
   }
 }
@@ -65,7 +65,7 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    throw IoError("output: folder '{}' cannot be made: {}", folder.string(), error.message());
+    throw IoError("output: cannot create folder '{}': {}", folder.string(), error.message());
   }
 }
 
@@ -113,7 +113,7 @@ void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& 
       const auto recipes = recipes_of(group.sources.front().results.metric);
       return std::any_of(recipes.begin(), recipes.end(), reads);
     });
-    if (!is_read) throw InvalidArgument("figure: no figure of these files has --{}", option);
+    if (!is_read) throw InvalidArgument("figure: no figure of these files accepts --{}", option);
   }
 }
 
@@ -121,9 +121,9 @@ void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& 
 
 void AllCommand::describe(OptionList& options) {
   options.group("Files");
-  options.add("output", output, "folder for the figures; made if it is not there").is_output = true;
-  options.add("format", format, "kinds of files");
-  options.add("quiet", quiet, "do not say what was drawn");
+  options.add("output", output, "folder for the figures; created if missing").is_output = true;
+  options.add("format", format, "file formats");
+  options.add("quiet", quiet, "do not list the figures written");
   figure.describe(options);
   style.describe(options);
 }
@@ -131,10 +131,12 @@ void AllCommand::describe(OptionList& options) {
 void AllCommand::validate() const {
   if (results.empty()) {
     throw InvalidArgument(
-        "results: needs files of lime-metrics, or folders of it or of lime-train, got none");
+        "results: expected results files of lime-metrics, or output folders of lime-metrics or "
+        "lime-train, got none");
   }
   if (!figure.kind.empty()) {
-    throw InvalidArgument("kind: all draws every kind, got '{}'", figure.kind);
+    throw InvalidArgument("kind: the command all draws every kind, got '{}'; omit --kind",
+                          figure.kind);
   }
   figure.validate();
   style.validate();
@@ -148,8 +150,9 @@ int run_all(const AllCommand& command) {
   int drawn = 0;
   for (const SourceGroup& group : groups) drawn += draw_group(group, command);
   if (drawn == 0) {
-    throw InvalidArgument("figure: no figure shows what the {} files hold (lime-figure --list)",
-                          command.results.size());
+    throw InvalidArgument(
+        "figure: no figure shows the contents of the {} files; see lime-figure --list",
+        command.results.size());
   }
   return kExitDone;
 }

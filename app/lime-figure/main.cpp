@@ -31,8 +31,8 @@ struct FigureCommand {
   void describe(OptionList& options) {
     options.group("Files");
     options.add("output", output, "figures to write: .pdf, .svg, .png, .csv or .tex");
-    options.add("list", list, "print the figures that there are");
-    options.add("show_provenance", show_provenance, "print how a figure was made");
+    options.add("list", list, "list the available figures");
+    options.add("show_provenance", show_provenance, "print the provenance of a figure");
     figure.describe(options);
     style.describe(options);
   }
@@ -40,10 +40,11 @@ struct FigureCommand {
     if (list || !show_provenance.empty()) return;
     if (results.empty()) {
       throw InvalidArgument(
-          "results: needs files that lime-metrics wrote, or folders of it or of lime-train, got "
-          "none");
+          "results: expected results files of lime-metrics, or output folders of lime-metrics or "
+          "lime-train, got none");
     }
-    if (output.empty()) throw InvalidArgument("output: needs -o FIGURE, got none");
+    if (output.empty())
+      throw InvalidArgument("output: expected a file name, got none; add -o FIGURE");
     figure.validate();
     style.validate();
   }
@@ -51,7 +52,7 @@ struct FigureCommand {
 
 int list_recipes() {
   for (const Recipe& recipe : all_recipes()) {
-    fmt::print("{:14} {}\n{:14} of {}\n", recipe.name, recipe.help, "",
+    fmt::print("{:14} {}\n{:14} metrics: {}\n", recipe.name, recipe.help, "",
                fmt::join(recipe.metrics, ", "));
   }
   return kExitDone;
@@ -86,9 +87,9 @@ int main(int argc, char** argv) {
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   lime::FigureCommand command;
-  lime::CommandLine line("lime-figure", "Turns results of lime-metrics into figures for papers.");
+  lime::CommandLine line("lime-figure", "Plots results of lime-metrics as figures for papers.");
   line.add_positional("results", command.results,
-                      "results files (JSON), training logs, or folders that hold them");
+                      "results files (JSON), training logs, or folders that contain them");
   line.add_options(command);
   line.set_examples(
       "lime-figure entropy.json -o entropy.pdf\n"
@@ -100,9 +101,9 @@ int main(int argc, char** argv) {
 
   lime::AllCommand all;
   lime::CommandLine& all_line =
-      line.add_command("all", "Draws every figure that the given files can feed, into a folder.");
+      line.add_command("all", "Draws every figure supported by the given files into a folder.");
   all_line.add_positional("results", all.results,
-                          "results files (JSON), training logs, or folders that hold them");
+                          "results files (JSON), training logs, or folders that contain them");
   all_line.add_options(all);
   all_line.set_examples("lime-figure all results data/aet-lime -o figures");
   all_line.on_run([&] { return lime::run_all(all); });

@@ -8,9 +8,11 @@ void add_attention_command(MetricCommands& commands) {
   commands.add<AttentionOptions>(
       {.name = "attention",
        .description =
-           "What tokens attend to, per layer and head: entropy, distance, and shares on the first, "
-           "the previous and the own token over all sequences; or the whole pattern of one "
-           "sequence, and which buffered layers a token reads through the routers.",
+           "Attention patterns per layer and head.\n"
+           "Summaries over all sequences: entropy, "
+           "distance, and the fraction of attention on the first, the previous and the query "
+           "token. With --sequence: the whole pattern of one sequence; with --query also the "
+           "buffered layers that a token reads through the routers.",
        .progress_unit = "sequences",
        .examples = "lime-metrics attention\n"
                    "lime-metrics attention llama.h5 lime.h5 --label LLaMA LIMe --compare first\n"

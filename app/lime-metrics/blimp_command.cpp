@@ -8,9 +8,9 @@ void add_blimp_command(MetricCommands& commands) {
   commands.add<BlimpOptions>(
       {.name = "blimp",
        .description =
-           "Accuracy on minimal pairs, task by task: of linear probes per layer, or zero-shot.\n"
-           "Probes ask whether a layer tells good from bad sentences (chance is 0.5); --zero-shot "
-           "whether the model finds the good sentence likelier.",
+           "Accuracy on minimal pairs per task: linear probes per layer, or zero-shot.\n"
+           "Probes classify the sentences as good or bad from one layer (chance is 0.5). "
+           "--zero-shot tests whether the model assigns the good sentence a higher likelihood.",
        .progress_unit = "tasks",
        .examples =
            "lime-metrics blimp blimp.h5\n"

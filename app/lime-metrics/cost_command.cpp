@@ -7,10 +7,9 @@ namespace lime {
 void add_cost_command(MetricCommands& commands) {
   commands.add<CostAnalysisOptions>(
       {.name = "cost",
-       .description =
-           "Parameters, operations and key-value cache of decoders, side by side.\n"
-           "Operations are counted as the LIMe paper's code counts them: multiply-accumulates of "
-           "one forward pass over one sequence, logits included.",
+       .description = "Parameters, operations and key-value cache size of decoders.\n"
+                      "Operations are counted as in the LIMe paper's code: multiply-accumulates of "
+                      "one forward pass over one sequence, including the logits.",
        .progress_unit = "decoders",
        .examples =
            "lime-metrics cost data/aet-llama data/aet-lime\n"

@@ -8,10 +8,10 @@ void add_counterfactual_command(MetricCommands& commands) {
   commands.add<CounterfactualAnalysisOptions>(
       {.name = "counterfactual",
        .description =
-           "Routed values under routers that the model does not have, from one capture.\n"
-           "Routing is linear: from the values of all layers, what any router would have made of "
-           "them follows without the model. With the capture of a plain transformer, splits the "
-           "gap between the two into better projections and the mixing itself.",
+           "Routed values under counterfactual routers, computed from one capture.\n"
+           "Routing is linear, so the routed values under any router follow from the captured "
+           "values of all layers, without running the model. With the capture of a plain "
+           "transformer, splits the gap between the two models into better projections and mixing.",
        .progress_unit = "sequences",
        .examples =
            "lime-metrics counterfactual lime.h5\n"

@@ -8,11 +8,11 @@ void add_entropy_command(MetricCommands& commands) {
   commands.add<EntropyAnalysisOptions>(
       {.name = "entropy",
        .description =
-           "Matrix-based Renyi entropy of the representations, layer by layer.\n"
-           "Near 0 all tokens of a sequence lie on one line (representation collapse); at the "
+           "Matrix-based Renyi entropy of the representations per layer.\n"
+           "Near 0, all tokens of a sequence are collinear (representation collapse). At the "
            "ceiling, ln min(tokens, dim), they spread evenly over all dimensions.\n"
-           "Site values is the output of W_V. The LIMe code measures the values after the router "
-           "instead, which --site paper takes: routed_values of a LIMe, values of a LLaMA.",
+           "Site values is the output of W_V. The LIMe code instead measures the values after the "
+           "router; use --site paper for these: routed_values of a LIMe, values of a LLaMA.",
        .progress_unit = "sequences",
        .examples =
            "lime-metrics entropy --layer all\n"

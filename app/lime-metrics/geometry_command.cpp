@@ -7,13 +7,11 @@ namespace lime {
 void add_geometry_command(MetricCommands& commands) {
   commands.add<GeometryAnalysisOptions>(
       {.name = "geometry",
-       .description =
-           "Shape of the cloud of representations, layer by layer: ranks, similarity, curvature, "
-           "massive activations, intrinsic dimension.\n"
-           "How many directions the rows take up (effective rank, RankMe, participation ratio, "
-           "stable and numerical rank), how alike they are (anisotropy, rank-one residual), how "
-           "the path of the tokens bends, which activations stick out, and the dimension of the "
-           "set that they lie on (TwoNN, maximum likelihood).",
+       .description = "Geometry of the representations per layer: ranks, similarity, curvature, "
+                      "massive activations, intrinsic dimension.\n"
+                      "Ranks: effective rank, RankMe, participation ratio, stable and numerical "
+                      "rank. Similarity: anisotropy, rank-one residual. Intrinsic dimension: "
+                      "TwoNN, maximum likelihood.",
        .progress_unit = "sequences",
        .examples = "lime-metrics geometry --layer all\n"
                    "lime-metrics geometry llama.h5 lime.h5 --site hidden --compare first\n"

@@ -4,8 +4,8 @@
 #include "rerun_command.h"
 
 int main(int argc, char** argv) {
-  lime::CommandLine line("lime-metrics",
-                         "Turns captures of lime-capture into numbers with error bars.");
+  lime::CommandLine line(
+      "lime-metrics", "Computes metrics with confidence intervals from captures of lime-capture.");
   lime::MetricCommands commands(line);
   lime::add_entropy_command(commands);
   lime::add_separability_command(commands);

@@ -62,12 +62,12 @@ bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run)
   const std::string difference = difference_to_finished(path, analysis, run);
   if (!difference.empty() && how.resume) {
     throw InvalidArgument(
-        "'{}': is the finished result of another run, {}; leave out --resume to replace it",
+        "'{}': is the finished result of another run, {}; omit --resume to replace it",
         path.string(), difference);
   }
   if (!difference.empty()) return false;
   if (!how.output.quiet) {
-    fmt::print(stderr, "{}: is finished, nothing is left to do\n", path.string());
+    fmt::print(stderr, "{}: already finished, nothing to do\n", path.string());
   }
   return true;
 }
@@ -75,14 +75,14 @@ bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run)
 void check_output(const HowToRun& how, const WorkShare& share) {
   const std::vector<fs::path>& outputs = how.output.output;
   if (outputs.empty() && how.resume) {
-    throw InvalidArgument("resume: needs the output file of the interrupted run, give it with -o");
+    throw InvalidArgument("resume: needs the output file of the interrupted run; add it with -o");
   }
   // From it a process that comes late sees that the others are done.
   const bool can_share = !outputs.empty() && outputs.front().extension() == ".json";
   if (share.is_whole() || can_share) return;
   throw InvalidArgument(
-      "shard: {} processes that share a measurement need a .json file as first output, got {}; "
-      "give it with -o, or measure all in each with --shard 0/1",
+      "shard: {} processes that split a measurement need a .json file as first output, got {}; add "
+      "it with -o, or use --shard 0/1 to compute everything in each process",
       share.count, outputs.empty() ? "none" : outputs.front().string());
 }
 
@@ -116,8 +116,8 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
     journal.remove();  // another process has seen it, and finished the results
   } else if (!how.output.quiet) {
     fmt::print(stderr,
-               "{}: part {} of {} (from 0) is measured; the process that ends last writes the "
-               "file\n",
+               "{}: part {} of {} (counted from 0) is finished; the last process to finish writes "
+               "the file\n",
                outputs.front().string(), share.index, share.count);
   }
   return kExitDone;
@@ -128,10 +128,10 @@ std::vector<OptionField> running_fields(HowToRun& how) {
   OptionList list;
   list.group("Running");
   list.add("resume", how.resume,
-           "go on with the interrupted run that was to write the first file of --output");
+           "resume the interrupted run whose first output file is that of --output");
   list.add("shard", how.shard,
-           "this process is the I-th (from 0) of N that measure together; srun, mpirun, torchrun "
-           "and job arrays say so themselves. 0/1: all of it");
+           "compute part I (counted from 0) of N; detected from the environment under srun, "
+           "mpirun, torchrun and job arrays. 0/1: everything");
   return list.fields();
 }
 

@@ -34,10 +34,10 @@ struct RerunOptions {
 
   void describe(OptionList& list) {
     list.add("tolerance", tolerance,
-             "relative difference up to which numbers count as the same, >= 0");
+             "largest relative difference at which values still count as equal, >= 0");
     list.add("device", device,
-             "compute there, not where the results were computed; for what has that option");
-    list.add("quiet", quiet, "show no progress");
+             "override the device of the original run; only for metrics with this option");
+    list.add("quiet", quiet, "hide progress");
   }
   void validate() const {
     if (!(tolerance >= 0.0)) throw InvalidArgument("tolerance: must be >= 0, got {}", tolerance);
@@ -50,8 +50,8 @@ std::string find_input(const std::string& path, const fs::path& results) {
   if (fs::exists(path, ignored)) return path;
   const fs::path beside = results.parent_path() / path;
   if (fs::path(path).is_relative() && fs::exists(beside, ignored)) return beside.string();
-  throw IoError("'{}': is gone, and '{}' was computed from it; put it back to where it was", path,
-                results.string());
+  throw IoError("'{}': no longer exists, and '{}' was computed from it; restore it at this path",
+                path, results.string());
 }
 
 void restore(const OptionField& field, const Json& value, const fs::path& results) {
@@ -78,7 +78,7 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
         std::find_if(fields.begin(), fields.end(),
                      [&name = name](const OptionField& known) { return known.name == name; });
     if (field == fields.end()) {
-      throw FormatError("'{}': options.{} is not known to this build of {}; compute it again",
+      throw FormatError("'{}': options.{} is unknown to this build of {}; recompute the results",
                         results.string(), name, command.name);
     }
     if (name == "label" && value.is_array() && value.empty()) {
@@ -96,20 +96,20 @@ void move_to_device(MetricCommand& command, const std::string& device) {
   for (const OptionField& field : command.fields) {
     if (field.name == "device") return field.assign({device});
   }
-  throw InvalidArgument("device: {} is computed on the CPU, got '{}'; leave it out", command.name,
-                        device);
+  throw InvalidArgument("device: {} is computed on the CPU only, got '{}'; omit --device",
+                        command.name, device);
 }
 
 void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
                   const fs::path& results) {
   if (before.inputs.size() != now.size()) {
-    throw FormatError("'{}': was computed from {} inputs, and its options name {}",
+    throw FormatError("'{}': was computed from {} inputs, but its options name {}",
                       results.string(), before.inputs.size(), now.size());
   }
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (before.inputs[i].sha256 == now[i].sha256) continue;
     throw InvalidArgument(
-        "'{}': is not the file that '{}' was computed from: its sha256 was {} and is {}",
+        "'{}': is not the file that '{}' was computed from: expected sha256 {}, got {}",
         now[i].path, results.string(), before.inputs[i].sha256, now[i].sha256);
   }
 }
@@ -139,11 +139,11 @@ void print_difference(const ResultsDifference& difference, const fs::path& path,
   }
   const std::int64_t different = difference.num_different();
   print_line(stdout, "{}: {}: {} rows, {} values, {}", path.string(),
-             different == 0 ? "came out the same" : "differs", num_rows, difference.num_values(),
-             different == 0 ? "none differs" : fmt::format("{} differ", different));
+             different == 0 ? "reproduced" : "differs", num_rows, difference.num_values(),
+             different == 0 ? "no differences" : fmt::format("{} differ", different));
   for (const ColumnDifference& column : difference.columns) {
     if (column.largest == 0.0 && column.different == 0) continue;
-    print_line(stdout, "  {}: {} of {} differ, largest difference {:.3g} at {}: was {}, is {}",
+    print_line(stdout, "  {}: {} of {} differ, largest difference {:.3g} at {}: {} before, {} now",
                column.column, column.different, column.values, column.largest, column.where,
                column.before.dump(), column.after.dump());
   }
@@ -153,15 +153,15 @@ int run_rerun(const MetricCommands& commands, const RerunOptions& options, const
   const Results before = read_results(options.results);
   const std::shared_ptr<MetricCommand> command = commands.find(before.metric);
   if (!command) {
-    throw FormatError("'{}': holds '{}', which this build cannot measure; it measures {}",
-                      options.results.string(), before.metric, join_words(commands.names()));
+    throw FormatError("'{}': unknown metric '{}' (supported: {})", options.results.string(),
+                      before.metric, join_words(commands.names()));
   }
   command->run.threads = run.threads;
   command->run.memory_limit = run.memory_limit;
   const Results after = repeat(*command, before, options);
   const Json tool = before.provenance.value("tool", Json());
   if (tool != after.provenance.at("tool")) {
-    print_line(stdout, "computed then by {}, now by {}", tool.dump(),
+    print_line(stdout, "originally computed by {}, now by {}", tool.dump(),
                after.provenance.at("tool").dump());
   }
   const ResultsDifference difference = compare_results(before, after, options.tolerance);
@@ -179,10 +179,10 @@ void add_rerun_command(CommandLine& line, const MetricCommands& commands) {
   const auto state = std::make_shared<State>();
   CommandLine& rerun = line.add_command(
       "rerun",
-      "Repeats a result from its own provenance and says whether it came out the same.\n"
-      "Takes options, seed and inputs from the results file, computes again, and compares value by "
-      "value. Exit status 0 if all are the same, 1 if not.");
-  rerun.add_positional("results", state->options.results, "results file (.json) to repeat");
+      "Reruns a result from its stored provenance and reports whether it is reproduced.\n"
+      "Reads options, seed and inputs from the results file, recomputes the results, and compares "
+      "them value by value. Exit status 0 if all values agree, 1 otherwise.");
+  rerun.add_positional("results", state->options.results, "results file (.json) to rerun");
   rerun.add_options(state->options);
   for (OptionField& field : option_fields(state->run)) {
     if (field.name != "seed") rerun.add_field(std::move(field));

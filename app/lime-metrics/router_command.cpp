@@ -7,10 +7,10 @@ namespace lime {
 void add_router_command(MetricCommands& commands) {
   commands.add<RouterAnalysisOptions>(
       {.name = "router",
-       .description =
-           "What the routers of a LIMe read: maps, shares and numbers per layer and head.\n"
-           "|R| alone depends on how heads happen to be scaled; with a capture of the checkpoint "
-           "stand beside it the maps weighted by what flows, and how much of it cancels out.",
+       .description = "Router weights of a LIMe: heatmaps and statistics per layer and head.\n"
+                      "|R| alone depends on the scale of the heads. With a capture of the "
+                      "checkpoint, also prints the maps weighted by the scale of keys and values, "
+                      "and the fraction that cancels out.",
        .progress_unit = "sequences",
        .examples = "lime-metrics router data/aet-lime\n"
                    "lime-metrics router data/aet-lime capture.h5 -o router.json -o router.csv\n"

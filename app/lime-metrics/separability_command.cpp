@@ -8,10 +8,10 @@ void add_separability_command(MetricCommands& commands) {
   commands.add<SeparabilityOptions>(
       {.name = "separability",
        .description =
-           "How well a linear classifier tells words apart by their representations, layer by "
-           "layer.\n"
-           "At 1 a plane separates them; at the share of the commonest word (`majority`) nothing "
-           "can be read off. The captures are those of lime-capture --only ' is, are, was, were'.",
+           "Accuracy of a linear classifier that separates words by their representations, layer "
+           "by layer.\n"
+           "At 1 the words are linearly separable; at the majority baseline (`majority`) nothing "
+           "is decodable. Expects captures made with lime-capture --only ' is, are, was, were'.",
        .progress_unit = "layers",
        .examples =
            "lime-metrics separability words.h5\n"

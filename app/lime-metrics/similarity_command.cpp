@@ -7,10 +7,9 @@ namespace lime {
 void add_similarity_command(MetricCommands& commands) {
   commands.add<SimilarityAnalysisOptions>(
       {.name = "similarity",
-       .description =
-           "How alike layers are, as maps of layers against layers of one model or of two.\n"
-           "Linear CKA, biased and debiased, and the orthogonal Procrustes distance. Two captures "
-           "must be of the same tokens.",
+       .description = "Similarity of layers within one model or between two models, as heatmaps.\n"
+                      "Linear CKA, biased and debiased, and the orthogonal Procrustes distance. "
+                      "Two captures must contain the same tokens.",
        .progress_unit = "pairs of layers",
        .examples = "lime-metrics similarity --site hidden\n"
                    "lime-metrics similarity llama.h5 lime.h5 --maps between --site values\n"

@@ -7,9 +7,10 @@ namespace lime {
 void add_tokens_command(MetricCommands& commands) {
   commands.add<TokensOptions>(
       {.name = "tokens",
-       .description =
-           "One sequence token by token and layer by layer: norm, cosine with the next token, and "
-           "by how much the sequence's entropy falls where the token is left out.",
+       .description = "Statistics of each token of one sequence per layer.\n"
+                      "Norm, cosine with the "
+                      "next token, and contribution to the sequence's entropy: how much the "
+                      "entropy falls if the token is omitted.",
        .progress_unit = "layers",
        .examples = "lime-metrics tokens --sequence 3 --site hidden\n"
                    "lime-metrics tokens llama.h5 lime.h5 --label LLaMA LIMe --sequence 3 "

@@ -7,10 +7,9 @@ namespace lime {
 void add_tsne_command(MetricCommands& commands) {
   commands.add<TsneAnalysisOptions>(
       {.name = "tsne",
-       .description =
-           "Draws the representations in the plane so that near points stay near (t-SNE).\n"
-           "Prints divergence and trustworthiness per layer; the coordinates lie in "
-           "NAME.embeddings.h5 (or .csv) beside the output.",
+       .description = "Embeds the representations in two dimensions with t-SNE.\n"
+                      "Prints divergence and trustworthiness per layer; the coordinates are "
+                      "written to NAME.embeddings.h5 (or .csv) next to the output.",
        .progress_unit = "iterations",
        .examples =
            "lime-metrics tsne words.h5 --layer 2,4,7,12,15 -o tsne.json\n"

@@ -36,7 +36,7 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
   const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens > skipped) return;
   throw InvalidArgument(
-      "{}: sequence {} has {} token{}, and skip_queries leaves {} out; take a smaller one, or "
+      "{}: sequence {} has {} token{}, and skip_queries omits {}; use a smaller --skip-queries, or "
       "capture again without the sequence",
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
 }
@@ -73,8 +73,8 @@ void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64
   }
   if (capture.router_layers().empty()) {
     throw InvalidArgument(
-        "query: {} holds no routers to follow: its model has none, or they depend on the token; "
-        "leave --query out",
+        "query: {} contains no routers to follow: its model has none, or they depend on the token; "
+        "omit --query",
         quoted_path(capture));
   }
 }
@@ -108,8 +108,8 @@ void check_num_weights(const AttentionShared& shared) {
   }
   if (weights <= kMostWeights) return;
   throw InvalidArgument(
-      "attention: sequence {} has {} weights in the chosen layers and heads, at most {} are "
-      "written; choose with --layer and --head",
+      "attention: sequence {} has {} weights in the selected layers and heads, more than the {} "
+      "that can be written; select fewer with --layer and --head",
       *shared.options.sequence, weights, kMostWeights);
 }
 
@@ -167,31 +167,27 @@ std::vector<Unit> attention_units(const std::shared_ptr<const AttentionShared>& 
 }  // namespace
 
 void AttentionOptions::describe(OptionList& list) {
-  list.add("layer", captures.layer, "layers, counted from 0: all, or a list as 0,3,8-15");
-  list.add("head", head, "heads, counted from 0, as 0,3; all if not given");
+  list.add("layer", captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  list.add("head", head, "heads, counted from 0, e.g. 0,3; default: all");
   list.add("label", captures.label,
-           "names of the captures in tables and results, in their order; from the files' names if "
-           "not given")
+           "names of the captures in tables and results, in order; default: from the file names")
       .takes_several = true;
   list.add("sequence", sequence,
-           "number of the sequence whose patterns are given, query by key, >= 0; summaries of all "
-           "sequences if not given");
-  list.add("query", query,
-           "position of the token in that sequence whose attention is followed through the "
-           "routers, >= 0");
-  list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer gives the tokens' texts; ids alone if not given");
-  list.add("max_sequences", max_sequences,
-           "only this many sequences, the first ones, of each capture");
+           "index of the sequence whose patterns are output, query by key, >= 0; default: "
+           "summaries of all sequences");
   list.add(
-      "skip_queries", skip_queries,
-      "queries at the beginning of each sequence that summaries leave out, >= 0; the first one "
-      "has nothing but itself to attend to");
+      "query", query,
+      "position of the token in that sequence whose attention is traced through the routers, >= 0");
+  list.add("checkpoint", checkpoint,
+           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
+  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  list.add("skip_queries", skip_queries,
+           "queries at the start of each sequence that summaries omit, >= 0; the first query can "
+           "attend only to itself");
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean, 100 to 10000000; 0: no interval");
-  list.add("confidence", summary.confidence,
-           "probability that the interval is meant to cover, in (0, 1)");
+           "bootstrap resamples for the interval of the mean, 100 to 10000000; 0: no interval");
+  list.add("confidence", summary.confidence, "confidence level of the interval, in (0, 1)");
 }
 
 void AttentionOptions::validate() const {
@@ -201,7 +197,7 @@ void AttentionOptions::validate() const {
   }
   if (sequence && *sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", *sequence);
   if (query && !sequence) {
-    throw InvalidArgument("query: is a token of a sequence; give --sequence too");
+    throw InvalidArgument("query: needs a sequence; add --sequence");
   }
   if (query && *query < 0) throw InvalidArgument("query: must be >= 0, got {}", *query);
   if (max_sequences && *max_sequences < 1) {
@@ -231,7 +227,8 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
   analysis.units = attention_units(shared);
   analysis.threads = options.sequence ? UnitThreads::kAcross : UnitThreads::kInside;
   if (options.sequence) {
-    analysis.lacks_items = "the queries of one sequence are no samples; leave --sequence out";
+    analysis.lacks_items =
+        "the queries of one sequence are not independent samples; omit --sequence";
     analysis.more_rows = [shared](std::span<const UnitResult>) { return token_rows(*shared); };
   }
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

@@ -20,7 +20,8 @@ PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) 
   const std::vector<std::string>& sites = capture.sites();
   if (std::find(sites.begin(), sites.end(), kPatternSite) == sites.end()) {
     throw InvalidArgument(
-        "{}: holds no attention patterns, it has {}; capture again with --sites values,hidden,{}",
+        "{}: contains no attention patterns (its sites: {}); capture again with --sites "
+        "values,hidden,{}",
         quoted_path(capture), join_words(sites), kPatternSite);
   }
   const ModelConfig config =
@@ -39,15 +40,16 @@ void PatternReader::check_sequence(std::int64_t sequence) const {
 AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {
   const std::string path = capture_->path().string();
   if (!capture_->has(kPatternSite, layer)) {
-    throw InvalidArgument("'{}': holds no attention pattern of layer {}; it has layers {}", path,
+    throw InvalidArgument("'{}': contains no attention pattern of layer {} (its layers: {})", path,
                           layer, layers_to_string(capture_->layers(kPatternSite)));
   }
   check_sequence(sequence);
   const MatrixF rows = capture_->read_sequence(kPatternSite, layer, sequence);
   const std::int64_t keys = rows.cols() / num_heads_;
   if (keys * num_heads_ != rows.cols() || keys < rows.rows()) {
-    throw FormatError("'{}': a pattern of {} heads and {} tokens does not have {} numbers per row",
-                      path, num_heads_, rows.rows(), rows.cols());
+    throw FormatError(
+        "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
+        num_heads_, rows.rows(), rows.cols());
   }
   AttentionExploration attention{.layer = layer,
                                  .sequence = sequence,
@@ -78,7 +80,7 @@ RoutedAttention explore_routed_attention(const CaptureReader& capture,
                                          const AttentionExploration& attention, std::int64_t head,
                                          std::int64_t query) {
   if (capture.router_layers().empty()) {
-    throw InvalidArgument("'{}': its model has no routers; all keys are those of layer {}",
+    throw InvalidArgument("'{}': the model has no routers; all keys come from layer {}",
                           capture.path().string(), attention.layer);
   }
   if (head < 0 || head >= attention.num_heads()) {

@@ -150,8 +150,9 @@ std::string attention_text(const Results& results, const TextStyle& style) {
   const std::vector<Json> lines = table_lines(results, style.unicode);
   std::string text = columns_to_text(pointers_to(lines), attention_columns(results), style);
   for (const auto& [name, pattern] : patterns_of(results)) {
-    text += fmt::format("\n{}: percent of a query's attention, query down, key across\n{}", name,
-                        map_to_text(pattern, false, style));
+    text +=
+        fmt::format("\n{}: percentage of a query's attention (rows: queries, columns: keys)\n{}",
+                    name, map_to_text(pattern, false, style));
   }
   return text;
 }
@@ -161,24 +162,22 @@ std::string attention_text(const Results& results, const TextStyle& style) {
 Report make_attention_report(Results results, const AttentionOptions& options) {
   Report report;
   report.notes = {
-      "attention of queries: entropy (nats), its exponential as an effective number of keys, mean",
-      "distance (tokens back), shares on the first token, the previous one and the token itself"};
+      "attention of queries: entropy (nats), its exponential (effective number of keys), mean",
+      "distance (tokens back), fractions on the first, the previous and the query token"};
   if (options.skip_queries > 0) {
     report.notes.push_back(fmt::format(
-        "without the first {} of each sequence; even: attention spread over all keys",
+        "first {} of each sequence omitted; even: uniform attention over all keys",
         options.skip_queries == 1 ? "query" : fmt::format("{} queries", options.skip_queries)));
   } else {
     report.notes.emplace_back("even: attention spread over all keys");
   }
-  report.legend = options.sequence
-                      ? fmt::format(
-                            "cells: mean and standard deviation over the queries of "
-                            "sequence {}",
-                            *options.sequence)
-                      : "cells: mean and standard deviation over sequences of their means over "
-                        "queries";
+  report.legend =
+      options.sequence
+          ? fmt::format("cells: mean, standard deviation over the queries of sequence {}",
+                        *options.sequence)
+          : "cells: mean, standard deviation over sequences of their means over queries";
   if (!shows_heads(results)) {
-    report.notes.emplace_back("means over heads; JSON has each head, and so has --head");
+    report.notes.emplace_back("means over heads; JSON output and --head show individual heads");
   }
   report.results = std::move(results);
   report.text = attention_text;

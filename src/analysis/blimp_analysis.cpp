@@ -32,8 +32,8 @@ void check_presets(const std::vector<BlimpShared::Input>& inputs) {
   for (const BlimpShared::Input& input : inputs) {
     if (input.preset == inputs.front().preset) continue;
     throw InvalidArgument(
-        "blimp: all captures must be of one preset, '{}' is of {} and '{}' of {}; capture one of "
-        "them again with --blimp-preset",
+        "blimp: all captures must use the same preset, '{}' uses {} and '{}' uses {}; capture one "
+        "of them again with --blimp-preset",
         inputs.front().capture.reader.path().string(), inputs.front().preset,
         input.capture.reader.path().string(), input.preset);
   }
@@ -44,23 +44,23 @@ void check_presets(const std::vector<BlimpShared::Input>& inputs) {
 void BlimpOptions::describe(OptionList& list) {
   captures.describe(list);
   list.add("task", task,
-           "tasks by their UID, or lime-paper for the ten of the LIMe paper; all if not given");
+           "tasks by UID, or lime-paper for the ten tasks of the LIMe paper; default: all");
   list.add("zero_shot", zero_shot,
-           "the model's own judgement, from captures with --log-likelihood, instead of probes");
-  list.add("by", by, "what the printed table and LaTeX are broken down by");
-  list.add("judgements", judgements, "file for every single judgement, as JSON lines").is_output =
-      true;
+           "compare the model's log-likelihoods instead of fitting probes; needs captures with "
+           "--log-likelihood");
+  list.add("by", by, "grouping of the printed table and of LaTeX output");
+  list.add("judgements", judgements, "write every single prediction to this file (JSON Lines)")
+      .is_output = true;
   list.group("Probes");
-  list.add("folds", folds, "folds of whole pairs, >= 2");
+  list.add("folds", folds, "number of cross-validation folds, pairs kept together, >= 2");
   probe.describe(list);
   list.add("control", control,
-           "also probe labels of which every pair has its two at random: what is left is chance");
+           "also probe with the two labels of every pair in random order, a chance baseline");
   list.group("Interval");
-  list.add(
-      "bootstrap", summary.resamples,
-      "resamples of tasks behind the intervals of their mean, 100 to 10000000; 0: no interval");
-  list.add("confidence", summary.confidence,
-           "probability that an interval is meant to cover, in (0, 1)");
+  list.add("bootstrap", summary.resamples,
+           "bootstrap resamples over tasks for the intervals of the mean, 100 to 10000000; 0: no "
+           "interval");
+  list.add("confidence", summary.confidence, "confidence level of the intervals, in (0, 1)");
 }
 
 void BlimpOptions::validate() const {
@@ -69,14 +69,13 @@ void BlimpOptions::validate() const {
   if (folds < 2) throw InvalidArgument("folds: must be >= 2, got {}", folds);
   summary.validate("bootstrap");
   if (std::set<std::string>(task.begin(), task.end()).size() != task.size()) {
-    throw InvalidArgument("task: each must be named once");
+    throw InvalidArgument("task: every name must be unique");
   }
   if (!zero_shot) return;
   if (!captures.layer.is_all() || !captures.site.empty()) {
-    throw InvalidArgument(
-        "zero_shot: is the judgement of the whole model; leave --layer and --site out");
+    throw InvalidArgument("zero_shot: scores the whole model; omit --layer and --site");
   }
-  if (control) throw InvalidArgument("control: is about probes; leave it or --zero-shot out");
+  if (control) throw InvalidArgument("control: requires probes; omit --control or --zero-shot");
 }
 
 Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run) {

@@ -46,7 +46,7 @@ void check_finite(const MatrixF& rows, const PairTask& task, const CaptureReader
       const std::int64_t sequence = sequences_of(task)[static_cast<std::size_t>(row)];
       throw InvalidArgument(
           "rows must be finite, got {} in dimension {} of sequence {} (task '{}', pair {}: '{}'); "
-          "look at the weights, or leave the task out with --task",
+          "check the model's weights, or omit the task with --task",
           rows(row, column), column, sequence, task.name,
           task.pairs[static_cast<std::size_t>(row / 2)].number,
           printable(capture.sequences()[static_cast<std::size_t>(sequence)].text));
@@ -213,12 +213,12 @@ ProbeResult probe_pairs(const CaptureReader& capture, const std::string& site, i
 void require_pooled_rows(const CaptureReader& capture) {
   if (capture.sites().empty()) {
     throw InvalidArgument(
-        "'{}': holds no activations to probe; capture with --rows mean, or ask for --zero-shot",
+        "'{}': contains no activations to probe; capture with --rows mean, or use --zero-shot",
         capture.path().string());
   }
   if (capture.info().rows == RowKind::kTokens) {
     throw InvalidArgument(
-        "'{}': holds a row per token, and probes of sentences need one per sentence; capture again "
+        "'{}': contains one row per token, but probes need one row per sentence; capture again "
         "with --rows mean or --rows last",
         capture.path().string());
   }
@@ -230,8 +230,8 @@ void require_pairs_per_fold(const CaptureReader& capture, const std::vector<Pair
     const auto pairs = static_cast<std::int64_t>(task.pairs.size());
     if (pairs >= folds) continue;
     throw InvalidArgument(
-        "'{}': task '{}' has {} pair{}, fewer than the {} folds; choose fewer --folds or leave it "
-        "out with --task",
+        "'{}': task '{}' has {} pair{}, fewer than the {} folds; use fewer --folds or omit the "
+        "task with --task",
         capture.path().string(), task.name, pairs, pairs == 1 ? "" : "s", folds);
   }
 }

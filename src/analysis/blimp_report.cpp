@@ -152,10 +152,9 @@ std::vector<TableColumn> latex_columns(const Results& results, const std::string
 
 std::string latex(const Results& results, std::vector<std::string> notes, const std::string& level,
                   bool zero_shot) {
-  notes.emplace_back("per cent; headings need \\usepackage{graphicx}");
+  notes.emplace_back("values in percent; headings need \\usepackage{graphicx}");
   if (!zero_shot) {
-    notes.emplace_back(
-        "cells: mean over the layers, in brackets their standard deviation (ddof 0)");
+    notes.emplace_back("cells: mean over layers (standard deviation over layers, ddof 0)");
   }
   const std::vector<Json> rows = latex_rows(results, level, zero_shot);
   std::vector<const Json*> pointers;
@@ -169,10 +168,10 @@ std::string describe_input(const BlimpShared::Input& input, const BlimpOptions& 
   std::string text = fmt::format("{}: {} task{}, {} pairs", input.capture.label, input.tasks.size(),
                                  input.tasks.size() == 1 ? "" : "s", count_pairs(input.tasks));
   if (!options.zero_shot) {
-    text += info.rows == RowKind::kMean ? ", rows are means over the tokens of a sentence"
-                                        : ", rows are last tokens of sentences";
+    text += info.rows == RowKind::kMean ? ", each row is the mean over the tokens of a sentence"
+                                        : ", each row is the last token of a sentence";
   }
-  if (!info.complete) text += "; NOT COMPLETE: shards are missing";
+  if (!info.complete) text += "; INCOMPLETE: shards are missing";
   return text;
 }
 
@@ -201,13 +200,13 @@ std::string describe_ties(const BlimpShared::Input& input) {
 std::string what_is_measured(const BlimpShared& shared) {
   if (shared.options.zero_shot) {
     return fmt::format(
-        "zero-shot accuracy on minimal pairs, preset {}: share of pairs whose good sentence is the "
-        "likelier one; groups are unweighted means over their tasks",
+        "zero-shot accuracy on minimal pairs, preset {}: fraction of pairs whose good sentence has "
+        "the higher likelihood; groups are unweighted means over their tasks",
         shared.inputs.front().preset);
   }
   return fmt::format(
-      "accuracy of a linear probe that tells good from bad sentences, per task; {} folds, both "
-      "sentences of a pair in one; chance is 0.5",
+      "accuracy of a linear probe that separates good from bad sentences, per task; {} folds, "
+      "pairs kept together; chance is 0.5",
       shared.options.folds);
 }
 
@@ -224,8 +223,8 @@ Report make_blimp_report(Results results, const BlimpShared& shared) {
   }
   if (options.zero_shot) {
     report.legend = fmt::format(
-        "accuracy [{:g} % interval: Wilson's over pairs for a task and for a group of one, "
-        "bootstrap over tasks for other groups]",
+        "accuracy [{:g} % interval: Wilson interval over pairs for single tasks, bootstrap over "
+        "tasks for groups]",
         options.summary.confidence * 100.0);
     report.text = [level](const Results& table, const TextStyle& style) {
       return zero_shot_text(table, level, style);

@@ -80,7 +80,7 @@ std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture) {
                                      [](const Sequence& sequence) { return sequence.is_scored(); });
   if (!is_scored) {
     throw InvalidArgument(
-        "'{}': holds no log-likelihoods; capture the pairs with lime-capture --log-likelihood",
+        "'{}': contains no log-likelihoods; capture the pairs with lime-capture --log-likelihood",
         capture.path().string());
   }
   const bool is_named = options.contains("blimp_preset") && options["blimp_preset"].is_string();

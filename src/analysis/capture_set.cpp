@@ -28,9 +28,9 @@ CaptureReader open_capture(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     if (const std::string begun = unfinished_run(path); !begun.empty()) {
-      throw IoError("{}: there is no such file yet; {}", quoted(path), begun);
+      throw IoError("{}: does not exist yet; {}", quoted(path), begun);
     }
-    throw IoError("{}: there is no such file; name a capture, or write one with lime-capture",
+    throw IoError("{}: no such file; give the path of a capture, or write one with lime-capture",
                   quoted(path));
   }
   return CaptureReader(path);
@@ -42,8 +42,8 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
   std::vector<std::string> sites = reader.sites();
   if (std::erase(sites, kPatternSite) > 0 && sites.empty()) {
     throw InvalidArgument(
-        "{}: has only '{}', which is no representation; see lime-metrics attention, or name it "
-        "with --site",
+        "{}: contains only site '{}', which is not a representation; use lime-metrics attention, "
+        "or select it with --site",
         quoted(reader.path()), kPatternSite);
   }
   return sites;
@@ -54,12 +54,12 @@ std::string remedy_for_labels(const CaptureSetOptions& options) {
   for (const std::string& label : options.label) {
     std::error_code ignored;
     if (!fs::is_regular_file(label, ignored)) continue;
-    return fmt::format("'{}' was taken for a label, put the captures before --label",
+    return fmt::format("'{}' was read as a label, put the captures before --label",
                        printable(label));
   }
   const bool is_too_many = options.label.size() > options.captures.size();
   return std::string("put the captures before --label") +
-         (is_too_many ? "; a comma separates labels, write '\\,' for one inside a label" : "");
+         (is_too_many ? "; a comma separates labels, write '\\,' for a comma inside a label" : "");
 }
 
 bool has_site(const CaptureReader& reader, const std::string& site) {
@@ -72,8 +72,8 @@ std::string paper_site(const CaptureReader& reader) {
   if (has_site(reader, "routed_values")) return "routed_values";
   if (!reads_other_values(reader)) return "values";
   throw InvalidArgument(
-      "{}: has no site 'routed_values', which --site {} takes of this decoder; it has {}; capture "
-      "again with --sites values,routed_values",
+      "{}: contains no site 'routed_values', which --site {} uses for this decoder (its sites: "
+      "{}); capture again with --sites values,routed_values",
       quoted(reader.path()), kPaperSite, join_words(reader.sites()));
 }
 
@@ -85,7 +85,7 @@ std::vector<ChosenCapture::Part> choose_parts(CaptureReader& reader,
   for (const std::string& site : wanted) {
     const std::string stored = site == kPaperSite ? paper_site(reader) : site;
     if (!has_site(reader, stored)) {
-      throw InvalidArgument("{}: has no site '{}'; it has {}", quoted(reader.path()),
+      throw InvalidArgument("{}: unknown site '{}' (its sites: {})", quoted(reader.path()),
                             printable(stored), join_words(reader.sites()));
     }
     if (stored != site) reader.set_alias(site, stored);
@@ -98,34 +98,32 @@ std::vector<ChosenCapture::Part> choose_parts(CaptureReader& reader,
 }  // namespace
 
 void CaptureSetOptions::describe_inputs(OptionList& list) {
-  list.add("captures", captures, "captures to compare side by side");
+  list.add("captures", captures, "captures to compare");
 }
 
 void CaptureSetOptions::describe(OptionList& list) {
-  list.add("layer", layer, "layers, counted from 0: all, or a list as 0,3,8-15");
+  list.add("layer", layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
   list.add("site", site,
-           "sites, e.g. values,hidden; paper: the values that attention reads, routed_values of a "
-           "LIMe and values of a LLaMA, as one site; all of the capture but attn.hook_pattern if "
-           "not given");
+           "sites, e.g. values,hidden; paper: the values that attention reads as one site, "
+           "routed_values of a LIMe and values of a LLaMA; default: all except attn.hook_pattern");
   list.add("label", label,
-           "names of the captures in tables and results, in their order; from the files' names if "
-           "not given")
+           "names of the captures in tables and results, in order; default: from the file names")
       .takes_several = true;
 }
 
 void CaptureSetOptions::validate() const {
-  if (captures.empty()) throw InvalidArgument("captures: at least one is needed");
+  if (captures.empty()) throw InvalidArgument("captures: expected at least one file, got none");
   if (!all_distinct(site)) {
-    throw InvalidArgument("site: each must be named once, got {}", join_words(site));
+    throw InvalidArgument("site: every name must be unique, got {}", join_words(site));
   }
   if (label.empty()) return;
   if (label.size() != captures.size()) {
-    throw InvalidArgument("label: must have one name per capture, got {} ({}) for {} capture{}; {}",
+    throw InvalidArgument("label: expected one name per capture, got {} ({}) for {} capture{}; {}",
                           label.size(), join_words(label), captures.size(),
                           captures.size() == 1 ? "" : "s", remedy_for_labels(*this));
   }
   if (!all_distinct(label))
-    throw InvalidArgument("label: names must differ, got {}", join_words(label));
+    throw InvalidArgument("label: names must be unique, got {}", join_words(label));
 }
 
 bool reads_other_values(const CaptureReader& capture) {
@@ -163,8 +161,8 @@ std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
     const std::string& own = capture.reader.info().tokenizer_sha256;
     if (own.empty() || own == tokenizer->sha256()) continue;
     throw InvalidArgument(
-        "checkpoint: {} has another tokenizer (sha256 {}...) than {} was captured with ({}...); "
-        "name the checkpoint of the capture, or leave --checkpoint out",
+        "checkpoint: the tokenizer of {} (sha256 {}...) differs from that of {} ({}...); use the "
+        "checkpoint of the capture, or omit --checkpoint",
         quoted(checkpoint), tokenizer->sha256().substr(0, kHashDigits),
         quoted(capture.reader.path()), printable(own.substr(0, kHashDigits)));
   }

@@ -35,10 +35,10 @@ std::int16_t find_class(const std::vector<std::string>& names, const std::string
   if (similar.size() == 1) return similar.front();
   if (names.empty()) {
     throw InvalidArgument(
-        "class: '{}' has no classes, got '{}'; capture again with --only, or leave --class out",
-        path, printable(wanted));
+        "class: '{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
+        printable(wanted));
   }
-  throw InvalidArgument("class: '{}' has the classes '{}', got '{}'", path,
+  throw InvalidArgument("class: unknown class in '{}' (its classes: '{}'), got '{}'", path,
                         printable(fmt::format("{}", fmt::join(names, "', '"))), printable(wanted));
 }
 
@@ -74,7 +74,7 @@ void keep_classes(ClassRows& rows, const CaptureReader& capture,
   for (const std::string& name : wanted) {
     const std::int16_t id = find_class(rows.class_names, name, path);
     if (rows.count(id) == 0) {
-      throw InvalidArgument("class: '{}' holds no row of '{}'", path, printable(name));
+      throw InvalidArgument("class: '{}' contains no rows of class '{}'", path, printable(name));
     }
     chosen[static_cast<std::size_t>(id)] = true;
   }

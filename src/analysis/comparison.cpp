@@ -53,8 +53,8 @@ std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, CompareP
 
 InvalidArgument other_items(const Json& first, const Json& second, const std::string& items) {
   return InvalidArgument(
-      "compare: '{}' and '{}' hold different {}, which are compared one by one; capture both with "
-      "the same text and tokenizer, and measure them with the same options",
+      "compare: '{}' and '{}' contain different {}, but the comparison is paired; capture both "
+      "with the same text and tokenizer, and use the same options",
       label_of(first), label_of(second), items);
 }
 
@@ -196,13 +196,12 @@ void correct_over_layers(std::vector<Json>& rows) {
 void CompareOptions::describe(OptionList& list) {
   list.group("Comparison");
   list.add("compare", compare,
-           "differences of the captures with intervals and p-values: each against the first, or "
+           "differences between captures with intervals and p-values: each against the first, or "
            "all pairs");
   list.add("summary", summary, "layers: the mean over the layers of each capture");
   list.add("compare_resamples", resamples,
            "bootstrap resamples and random sign flips, 100 to 10000000");
-  list.add("compare_confidence", confidence,
-           "probability that these intervals are meant to cover, in (0, 1)");
+  list.add("compare_confidence", confidence, "confidence level of these intervals, in (0, 1)");
 }
 
 void CompareOptions::validate() const {
@@ -227,7 +226,7 @@ void check_comparable(std::span<const Json> keys, std::span<const std::string> i
   if (options.compare == ComparePairs::kNone) return;
   const std::vector<std::string> labels = labels_of(keys);
   if (labels.size() < 2) {
-    throw InvalidArgument("compare: needs two captures or more, got {}", labels.size());
+    throw InvalidArgument("compare: expected at least two captures, got {}", labels.size());
   }
   // The means over layers are compared too, also where the layers are not the same.
   const bool over_layers = options.summary == SummaryOver::kLayers;
@@ -279,7 +278,7 @@ std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
     rows.push_back(std::move(row));
   }
   if (rows.empty()) {
-    throw InvalidArgument("summary: this measurement has no values per item to be summed up");
+    throw InvalidArgument("summary: this metric has no values per item to average");
   }
   return rows;
 }
@@ -295,9 +294,8 @@ std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
   }
   const std::vector<Match> matches = matches_of(entries, options.compare);
   if (matches.empty()) {
-    throw InvalidArgument(entries.empty()
-                              ? "compare: this measurement has no values per item to be compared"
-                              : nothing_in_common().what());
+    throw InvalidArgument(entries.empty() ? "compare: this metric has no values per item to compare"
+                                          : nothing_in_common().what());
   }
   const PairedOptions paired{
       .confidence = options.confidence, .resamples = options.resamples, .seed = seed};

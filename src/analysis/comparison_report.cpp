@@ -57,7 +57,7 @@ TableColumn p_column(std::string header, std::string key) {
 /// Says of few items how small p can be: all signs equal, of 2^n ways to flip them.
 std::string smallest_p(std::int64_t n) {
   const double smallest = std::exp2(1.0 - static_cast<double>(n));
-  return smallest < 0.01 ? "" : fmt::format(": p is {:.3f} or more", smallest);
+  return smallest < 0.01 ? "" : fmt::format(": smallest possible p-value {:.3f}", smallest);
 }
 
 std::string layer_cell(const Json& row) {
@@ -67,10 +67,10 @@ std::string layer_cell(const Json& row) {
 ReportSection comparison_section(const CompareOptions& options, int digits) {
   ReportSection section;
   section.kind = "comparison";
-  section.notes = {fmt::format(
-      "differences of the means, [{:g} % paired bootstrap interval], two-sided sign-flip p-value, "
-      "the same corrected over the layers after Holm",
-      options.confidence * 100.0)};
+  section.notes = {
+      fmt::format("differences of the means, [{:g} % paired bootstrap interval], two-sided "
+                  "sign-flip p-value, Holm-corrected p-value over the layers",
+                  options.confidence * 100.0)};
   section.columns = {{.header = "layer", .cell = layer_cell},
                      {.header = "baseline", .cell = number_cell("baseline_mean", digits)},
                      {.header = "mean", .cell = number_cell("mean", digits)},
@@ -90,10 +90,10 @@ ReportSection comparison_section(const CompareOptions& options, int digits) {
 ReportSection layer_mean_section(const CompareOptions& options, int digits) {
   ReportSection section;
   section.kind = "layer_mean";
-  section.notes = {fmt::format(
-      "mean over the layers, standard deviation over the layers, {:g} % bootstrap intervals of the "
-      "mean: over the layers, and over the items with the layers fixed",
-      options.confidence * 100.0)};
+  section.notes = {
+      fmt::format("mean and standard deviation over the layers, {:g} % bootstrap intervals of the "
+                  "mean: over layers, and over items with the layers fixed",
+                  options.confidence * 100.0)};
   section.columns = {{.header = "model", .cell = text_cell("label"), .to_the_right = false},
                      {.header = "mean", .cell = number_cell("mean", digits)},
                      {.header = "std", .cell = number_cell("std", digits)},

@@ -45,7 +45,7 @@ template <typename T>
 void require_distinct(const char* name, const std::vector<T>& values) {
   for (auto value = values.begin(); value != values.end(); ++value) {
     if (std::find(values.begin(), value, *value) == value) continue;
-    throw InvalidArgument("{}: each must be named once, got {} twice", name,
+    throw InvalidArgument("{}: values must be unique, got {} twice", name,
                           OptionCodec<T>::to_json(*value).dump());
   }
 }
@@ -171,7 +171,7 @@ std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
       {"cache", [](const Json& row) { return bytes_cell(row, "cache_bytes"); }},
       {"mixing", [](const Json& row) { return percent_cell(row, "mixing_share"); }},
       {"router", text_cell("router_parameters")},
-      {"share", [](const Json& row) { return percent_cell(row, "router_share"); }},
+      {"router %", [](const Json& row) { return percent_cell(row, "router_share"); }},
   };
   columns.insert(columns.end(), std::begin(numbers), std::end(numbers));
   return columns;
@@ -215,8 +215,8 @@ std::vector<TableColumn> latex_columns(const std::vector<Json>& rows) {
 Report make_report(Results results) {
   Report report;
   report.notes = {
-      "cost of one forward pass over one sequence, logits included; MACs: multiply-accumulates as "
-      "the LIMe paper's code counts them (docs/cost.md)"};
+      "cost of one forward pass over one sequence, logits included; MACs: multiply-accumulates, "
+      "counted as in the LIMe paper's code (docs/cost.md)"};
   std::string same;
   if (!differ_in(results.rows, "sequence_length")) {
     same += fmt::format("{} tokens, ", results.rows.front().at("sequence_length").dump());
@@ -226,8 +226,8 @@ Report make_report(Results results) {
   }
   report.legend =
       same +
-      "cache: keys and values after the sequence; mixing: share of the MACs that routers "
-      "and the like take; router: their parameters; share: of all parameters";
+      "cache: keys and values after the sequence; mixing: fraction of MACs in routers and other "
+      "mixing layers; router: parameters of these; router %: fraction of all parameters";
   report.text = [](const Results& table, const TextStyle& style) {
     return columns_to_text(pointers_to(table.rows), text_columns(table.rows), style);
   };
@@ -241,35 +241,38 @@ Report make_report(Results results) {
 }  // namespace
 
 void CostAnalysisOptions::describe_inputs(OptionList& list) {
-  list.add("configs", configs, "files like config.json, or checkpoint folders");
+  list.add("configs", configs, "config.json files or checkpoint folders");
 }
 
 void CostAnalysisOptions::describe(OptionList& list) {
-  list.add("label", label, "names of the configs in tables and results, in their order")
-      .takes_several = true;
+  list.add("label", label, "names of the configs in tables and results, in order").takes_several =
+      true;
   list.add("decoder", decoder,
-           "count each config as these decoders instead of its own, e.g. llama,lime");
+           "decoder types to count for each config instead of its own, e.g. llama,lime");
   list.add("num_key_value_heads", num_key_value_heads,
-           "count each config with these numbers of key-value heads instead of its own, e.g. 8,32");
+           "numbers of key-value heads to count for each config instead of its own, e.g. 8,32");
   list.add("sequence_length", sequence_length,
-           "tokens of the sequence, e.g. 512,2048; each from 1 to 2147483647");
+           "sequence lengths in tokens, e.g. 512,2048; each from 1 to 2147483647");
   list.add("dtype", dtype,
-           "of weights and key-value cache; what the config says, else float32, if not given");
+           "number type of weights and key-value cache; default: that of the config, else float32");
 }
 
 void CostAnalysisOptions::validate() const {
   if (configs.empty()) {
-    throw InvalidArgument("configs: at least one config.json or checkpoint folder is needed");
+    throw InvalidArgument(
+        "configs: expected at least one config.json or checkpoint folder, got none");
   }
   if (!label.empty() && label.size() != configs.size()) {
-    throw InvalidArgument("label: must have one name per config, got {} ({}) for {} config{}",
+    throw InvalidArgument("label: expected one name per config, got {} ({}) for {} config{}",
                           label.size(), join_words(label), configs.size(),
                           configs.size() == 1 ? "" : "s");
   }
   if (!all_distinct(label)) {
-    throw InvalidArgument("label: names must differ, got {}", join_words(label));
+    throw InvalidArgument("label: names must be unique, got {}", join_words(label));
   }
-  if (sequence_length.empty()) throw InvalidArgument("sequence_length: at least one is needed");
+  if (sequence_length.empty()) {
+    throw InvalidArgument("sequence_length: expected at least one, got none");
+  }
   // The numbers of the key-value cache fit into 64 bits.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t length : sequence_length) {

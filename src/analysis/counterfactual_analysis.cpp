@@ -38,17 +38,17 @@ bool has_classes(const CaptureReader& capture) { return !capture.info().class_na
 void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOptions& options) {
   if (capture.info().rows != RowKind::kTokens) {
     throw InvalidArgument(
-        "{}: holds one row per sequence (--rows {}), and routed values are of tokens; capture "
-        "again with --rows tokens",
+        "{}: contains one row per sequence (--rows {}), but routed values need one per token; "
+        "capture again with --rows tokens",
         quoted_path(capture), enum_name(capture.info().rows));
   }
-  if (capture.num_rows() == 0) throw InvalidArgument("{}: holds no rows", quoted_path(capture));
+  if (capture.num_rows() == 0) throw InvalidArgument("{}: contains no rows", quoted_path(capture));
   if (has_classes(capture)) {
     const RowTable& rows = capture.rows();
     const std::vector<int> classes(rows.class_id.begin(), rows.class_id.end());
     const std::set<int> distinct(classes.begin(), classes.end());
     if (distinct.size() < 2) {
-      throw InvalidArgument("{}: holds one class only ({}), and separability needs two or more",
+      throw InvalidArgument("{}: contains only one class ({}), but separability needs at least two",
                             quoted_path(capture), join_words(capture.info().class_names));
     }
     require_rows_per_class(classes, capture.info().class_names, options.folds);
@@ -64,7 +64,7 @@ void check_layers(const ChosenCapture& capture, const std::string& site) {
   for (int layer = 0; layer <= last; ++layer) {
     if (capture.reader.has(site, layer)) continue;
     throw InvalidArgument(
-        "{}: lacks {} of layer {}, and the router of layer {} reads all layers below; capture "
+        "{}: lacks {} of layer {}, but the router of layer {} reads all layers below; capture "
         "again with --sites {} --layers all",
         quoted_path(capture.reader), site, layer, last, site);
   }
@@ -76,7 +76,7 @@ void check_same_rows(const CaptureReader& a, const CaptureReader& b) {
     return;
   }
   throw InvalidArgument(
-      "{} and {}: hold different tokens, and the gap is between the same ones in two models; "
+      "{} and {}: contain different tokens, but the gap compares the same tokens in two models; "
       "capture both with the same text and tokenizer",
       quoted_path(a), quoted_path(b));
 }
@@ -87,14 +87,14 @@ void check_routers(const CaptureReader& capture) {
       parse_model_config(capture.config(), quoted_path(capture) + ": config").lime;
   if (lime.dynamic) {
     throw InvalidArgument(
-        "{}: its routers compute their weights from the token, and a capture does not hold them; "
-        "counterfactuals need routers whose weights are parameters",
+        "{}: its routers compute their weights from the token, and a capture does not contain "
+        "them; counterfactuals need routers whose weights are parameters",
         quoted_path(capture));
   }
   if (capture.router_layers().empty()) {
     throw InvalidArgument(
-        "{}: holds no routers, a plain transformer has none to replace; name the capture of a "
-        "LIMe, and this one with --against",
+        "{}: contains no routers to replace; give the capture of a LIMe, and this plain "
+        "transformer with --against",
         quoted_path(capture));
   }
 }
@@ -200,8 +200,8 @@ CounterfactualNotes notes_of(const Shared& shared) {
   notes.confidence = options.summary.confidence;
   if (shared.captures.size() > 1) notes.against = shared.captures[1].label;
   notes.lines.push_back(
-      fmt::format("routed {} of {} under routers put in the place of its own, layer by layer: what "
-                  "comes before stays as it was captured",
+      fmt::format("routed {} of {} under counterfactual routers, one layer at a time: earlier "
+                  "layers keep their captured values",
                   options.site, notes.label));
   const bool classes = has_classes(shared.captures[0].reader);
   if (classes) {
@@ -214,7 +214,7 @@ CounterfactualNotes notes_of(const Shared& shared) {
                     fmt::join(options.alpha, ", "),
                     needs_standardization(options.preset)
                         ? "dimensions standardised over all routed rows of the capture (lime-code)"
-                        : "values as they are (raw)"));
+                        : "values not standardised (raw)"));
   }
   for (const ChosenCapture& capture : shared.captures) {
     notes.lines.push_back(classes ? fmt::format("{}: {} sequences, {} rows, {}", capture.label,
@@ -234,7 +234,8 @@ void add_deviation(const Results& results, CounterfactualNotes& notes) {
   }
   if (largest < 0.0) return;
   notes.lines.push_back(fmt::format(
-      "the trained router gives the captured routed values to {:.1e} of the largest", largest));
+      "the trained router reproduces the captured routed values to within {:.1e} of the largest",
+      largest));
 }
 
 }  // namespace
@@ -259,8 +260,7 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
     check_same_rows(routed, shared->captures[1].reader);
     if (!shared->captures[1].reader.router_layers().empty()) {
       throw InvalidArgument(
-          "{}: --against takes the capture of a plain transformer, and this one "
-          "holds routers",
+          "{}: --against expects the capture of a plain transformer, but this one contains routers",
           quoted_path(shared->captures[1].reader));
     }
   }

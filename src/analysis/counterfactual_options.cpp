@@ -14,36 +14,36 @@ constexpr const char* kEveryCut = "cut";
 }  // namespace
 
 void CounterfactualAnalysisOptions::describe_inputs(OptionList& list) {
-  list.add("capture", capture, "capture of a routed decoder, with values of all layers");
+  list.add("capture", capture, "capture of a LIMe, with values of all layers");
 }
 
 void CounterfactualAnalysisOptions::describe(OptionList& list) {
   list.add("against", against,
            "capture of the same text by a plain transformer, to split the gap to it");
-  list.add("label", label, "names of the capture and of the one against it").takes_several = true;
-  list.add("layer", layer, "layers whose routers are replaced: all, or a list as 0,3,8-15");
-  list.add("site", site, "what is routed: values or keys").choices = {"values", "keys"};
+  list.add("label", label, "names of the capture and of the one given with --against")
+      .takes_several = true;
+  list.add("layer", layer, "layers whose routers are replaced: all, or a list, e.g. 0,3,8-15");
+  list.add("site", site, "routed site: values or keys").choices = {"values", "keys"};
   list.group("Routers");
   list.add("router", router,
-           "trained, identity, last-J, first-J, top-K, unsigned, permuted, random, cut-L, or cut "
-           "for every source in turn; a choice of these if not given");
+           "counterfactual routers: trained, identity, last-J, first-J, top-K, unsigned, permuted, "
+           "random, cut-L, or cut for every source layer in turn; default: a selection of these");
   list.add("keep_norm", keep_norm, "rescale each target head to the norm of its trained weights");
   list.add("bare_weights", bare_weights,
-           "choose and norm by weights alone, not by what the heads contribute");
-  list.add("draws", draws, "draws of each random router, whose values are averaged; 1 to 10000");
+           "select and normalise by the weights alone, ignoring the scale of the heads");
+  list.add("draws", draws, "draws of each random router, averaged; 1 to 10000");
   list.group("Measurements");
-  OptionField& presets = list.add("preset", preset, "entropy: lime-code or raw");
+  OptionField& presets = list.add("preset", preset, "entropy preset: lime-code or raw");
   presets.choices = {"lime-code", "raw"};
   presets.type = "lime-code|raw";
-  list.add("alpha", alpha, "orders of the entropy, each > 0; inf is allowed");
-  list.add("max_sequences", max_sequences, "only this many sequences, the first ones");
-  list.add("folds", folds, "folds of the separability, >= 2");
-  list.add("c", c, "inverse strength of the probe's penalty, > 0");
+  list.add("alpha", alpha, "entropy orders, each > 0; inf is allowed");
+  list.add("max_sequences", max_sequences, "use only the first N sequences");
+  list.add("folds", folds, "cross-validation folds of the separability probe, >= 2");
+  list.add("c", c, "inverse strength of the probe's L2 penalty, > 0");
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the intervals, 100 to 10000000; 0: no intervals");
-  list.add("confidence", summary.confidence,
-           "probability that the intervals are meant to cover, in (0, 1)");
+           "bootstrap resamples for the intervals, 100 to 10000000; 0: no intervals");
+  list.add("confidence", summary.confidence, "confidence level of the intervals, in (0, 1)");
 }
 
 void CounterfactualAnalysisOptions::validate() const {
@@ -58,7 +58,7 @@ void CounterfactualAnalysisOptions::validate() const {
     throw InvalidArgument("preset: must be lime-code or raw for routed values, got {}",
                           enum_name(preset));
   }
-  if (alpha.empty()) throw InvalidArgument("alpha: at least one order is needed");
+  if (alpha.empty()) throw InvalidArgument("alpha: expected at least one order, got none");
   for (const double order : alpha) check_entropy_order(order);
   if (max_sequences && *max_sequences < 1) {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);

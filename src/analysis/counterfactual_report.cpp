@@ -103,7 +103,7 @@ std::vector<std::string> mixing_sentences(const Results& results) {
     const double added = -results_number(row, "difference");
     const double low = -results_number(row, "difference_high");
     const double high = -results_number(row, "difference_low");
-    std::string text = fmt::format("{}: routing changes that of the own layer's values by {:+.3f}",
+    std::string text = fmt::format("{}: difference of routed and own-layer values {:+.3f}",
                                    quantity_name(row, orders), added);
     if (!std::isnan(low)) text += fmt::format(" [{:+.3f}, {:+.3f}]", low, high);
     sentences.push_back(text);
@@ -214,7 +214,7 @@ Report make_counterfactual_report(Results results, const CounterfactualNotes& no
   for (std::string& line : gap_sentences(results)) report.notes.push_back(std::move(line));
   for (std::string& line : mixing_sentences(results)) report.notes.push_back(std::move(line));
   report.legend = fmt::format(
-      "cells: mean, and [{:g} % bootstrap interval]; differences are paired item by item; by layer "
+      "cells: mean and [{:g} % bootstrap interval]; differences are paired by item; per layer: "
       "mean and standard deviation",
       notes.confidence * 100.0);
   report.text = [label = notes.label](const Results& table, const TextStyle& style) {

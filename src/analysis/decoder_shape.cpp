@@ -73,8 +73,8 @@ DecoderShape shape_of(const ModelConfig& config) {
 
 ConfiguredDecoder read_configured_decoder(const fs::path& path) {
   if (!path_exists(path)) {
-    throw IoError("'{}': there is no such file; name a config.json or a checkpoint folder{}",
-                  path.string(), hub_hint(path));
+    throw IoError("'{}': no such file; give a config.json or a checkpoint folder{}", path.string(),
+                  hub_hint(path));
   }
   const bool is_folder = fs::is_directory(path);
   if (!is_folder && path.filename() != "config.json") {

@@ -24,7 +24,7 @@ constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
 void check_same_sequences(const CaptureReader& a, const CaptureReader& b) {
   if (a.offsets() == b.offsets() && a.rows().token == b.rows().token) return;
   throw InvalidArgument(
-      "{} and {}: hold different tokens, and diff-erank compares the same ones in two models; "
+      "{} and {}: contain different tokens, but diff-erank compares the same tokens in two models; "
       "capture both with the same text and tokenizer",
       quoted_path(a), quoted_path(b));
 }

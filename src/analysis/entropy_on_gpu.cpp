@@ -46,8 +46,9 @@ std::int64_t staging_bytes(const SequenceExtent& extent, const RunOptions& run) 
   if (left >= needed) return left / 4;
   const auto bytes = static_cast<double>(needed);
   throw InvalidArgument(
-      "memory_limit: a sequence of up to {} tokens and {} dimensions needs {} here on its way to "
-      "the GPU, and program and CUDA hold {}; give --memory-limit {:.0f}MiB or more",
+      "memory_limit: a sequence of up to {} tokens and {} dimensions needs {} of host memory for "
+      "its transfer to the GPU, and program and CUDA use {}; set --memory-limit to {:.0f}MiB or "
+      "more",
       extent.max_tokens, extent.max_dim, human_bytes(bytes), human_bytes(static_cast<double>(held)),
       std::ceil((bytes * 1.05 + static_cast<double>(held)) / kMebibyte));
 }

@@ -6,18 +6,15 @@
 namespace lime {
 void EntropyAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
-  list.add("max_sequences", max_sequences,
-           "only this many sequences, the first ones, of each capture");
+  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
   list.group("Entropy");
   entropy.describe(list);
   list.group("Interval");
   list.add("bootstrap", summary.resamples,
-           "resamples behind the interval of the mean, 100 to 10000000; 0: no interval");
-  list.add("confidence", summary.confidence,
-           "probability that the interval is meant to cover, in (0, 1)");
+           "bootstrap resamples for the interval of the mean, 100 to 10000000; 0: no interval");
+  list.add("confidence", summary.confidence, "confidence level of the interval, in (0, 1)");
   list.group("Running");
-  list.add("device", device,
-           "where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N");
+  list.add("device", device, "device for Gram matrices and eigenvalues: cpu, cuda or cuda:N");
 }
 
 void EntropyAnalysisOptions::validate() const {
@@ -29,12 +26,12 @@ void EntropyAnalysisOptions::validate() const {
   }
   if (DeviceName::parse(device).is_gpu && entropy.top_k) {
     throw InvalidArgument(
-        "top_k: is computed on the CPU only, got device '{}'; leave one of them out", device);
+        "top_k: is supported on the CPU only, got device '{}'; omit --top-k or --device", device);
   }
   if (entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2) {
     throw InvalidArgument(
-        "diff-erank: compares two captures of the same text, first of the untrained model, then "
-        "of the trained one, got {}",
+        "diff-erank: expected two captures of the same text, the untrained model first, then the "
+        "trained one, got {}",
         captures.captures.size());
   }
 }

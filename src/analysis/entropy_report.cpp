@@ -19,7 +19,7 @@ std::string_view preprocessing(EntropyPreset preset) {
       return "dimensions standardised over all rows of the capture";
     case EntropyPreset::kRaw:
     case EntropyPreset::kSeqVcr:
-      return "representations as they are";
+      return "none";
     case EntropyPreset::kLayerByLayer:
       return "tokens centred, unit length, negative similarities set to 0";
     case EntropyPreset::kMatrixEntropy:
@@ -49,7 +49,8 @@ std::string_view divisor(const EntropyOptions& options) {
 }
 
 std::string unit(const EntropyOptions& options) {
-  if (options.preset == EntropyPreset::kDiffErank) return "exp of it: an effective rank";
+  if (options.preset == EntropyPreset::kDiffErank)
+    return "exponential of the entropy: an effective rank";
   const std::string_view by = divisor(options);
   return by.empty() ? "nats" : fmt::format("divided by {}", by);
 }
@@ -130,8 +131,8 @@ std::string remark_on_values(const std::vector<ChosenCapture>& captures,
   }
   if (routed.empty() || !has_plain) return "";
   return fmt::format(
-      "values of {} are the output of W_V, not what its attention reads; the LIMe code measures "
-      "the latter, which --site {} takes",
+      "values of {} are the output of W_V, not the values its attention reads; the LIMe code "
+      "measures the latter, available with --site {}",
       routed, kPaperSite);
 }
 
@@ -171,8 +172,8 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
       widest = std::max(widest, results_number(row, "upper") - results_number(row, "lower"));
     }
     report.notes.push_back(
-        fmt::format("left out: eigenvalues with at most {:.2g} % of the trace; the bounds are at "
-                    "most {:.3g} apart",
+        fmt::format("omitted: eigenvalues with at most {:.2g} % of the trace; the bounds differ by "
+                    "at most {:.3g}",
                     most * 100.0, widest));
   }
   report.results = std::move(results);

@@ -246,8 +246,7 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   analysis.units = make_units(shared);
   if (!options.measures_items()) {
     analysis.lacks_items =
-        "what is measured of all rows together has no values per item; give it some with "
-        "--jackknife 10";
+        "measures of all rows together have no values per item; add --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

@@ -42,49 +42,46 @@ bool GeometryAnalysisOptions::measures_items() const {
 
 void GeometryAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
-  list.add("max_sequences", max_sequences,
-           "only this many sequences, the first ones, of each capture");
-  list.add("measure", measure, "what to measure; all but lidar if not given");
+  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  list.add("measure", measure, "groups of measures; default: all except lidar");
   list.group("Ranks");
-  list.add("ranks", ranks, "ranks of all rows together, of each sequence, or both");
+  list.add("ranks", ranks, "compute ranks over all rows, per sequence, or both");
   list.add("centering", centering,
-           "subtract the mean first: as each measure is defined (the participation ratio only), "
+           "subtract the mean first: by each measure's definition (participation ratio only), "
            "always or never");
-  list.add("rankme", rankme, "whose epsilon RankMe adds: 1e-7, 1e-5, 1e-12 or none");
+  list.add("rankme", rankme, "source of RankMe's epsilon: 1e-7, 1e-5, 1e-12 or none");
   list.add("rank_tolerance", rank_tolerance,
-           "singular values above this times the largest count for the numerical rank, in [1e-7, "
-           "1); max(rows, dim) times float32's epsilon if not given");
+           "the numerical rank counts singular values above this times the largest, in [1e-7, 1); "
+           "default: max(rows, dim) times the float32 epsilon");
   list.group("Massive activations");
   list.add("massive_threshold", massive.threshold, "smallest magnitude, >= 0");
   list.add("massive_ratio", massive.ratio,
            "smallest ratio to the median magnitude of the sequence, >= 1");
   list.group("Intrinsic dimension");
-  list.add("neighbor_rows", neighbor_rows, "rows, drawn from all, whose neighbours are used, >= 3");
+  list.add("neighbor_rows", neighbor_rows, "rows drawn at random for the neighbour search, >= 3");
   list.add("k", dimension.num_neighbors,
-           "neighbours of a row for the maximum-likelihood estimate, >= 2");
-  list.add("two_nn_fit", dimension.two_nn_fit, "how TwoNN fits its model");
+           "neighbours per row for the maximum-likelihood estimate, >= 2");
+  list.add("two_nn_fit", dimension.two_nn_fit, "fitting method of TwoNN");
   list.add("two_nn_discard", dimension.two_nn_discard,
-           "share of the largest ratios that TwoNN leaves out, in [0, 1)");
+           "fraction of the largest ratios that TwoNN discards, in [0, 1)");
   list.add("mle_average", dimension.mle_average,
-           "how the estimates of all rows are averaged: inverse (MacKay & Ghahramani) or direct "
-           "(Levina & Bickel)");
+           "average of the per-row estimates: inverse (MacKay & Ghahramani) or direct (Levina & "
+           "Bickel)");
   list.add("duplicate_tolerance", dimension.duplicate_tolerance,
-           "rows closer than this times their spread are one row, in [0, 1)");
-  list.group("LiDAR of tokens");
-  list.add("lidar_size", token_classes.size, "occurrences of a token that make a class, >= 2");
-  list.add("lidar_classes", token_classes.count, "classes at most, >= 2");
+           "rows closer than this times their spread count as duplicates, in [0, 1)");
+  list.group("Token LiDAR");
+  list.add("lidar_size", token_classes.size, "occurrences per token class, >= 2");
+  list.add("lidar_classes", token_classes.count, "maximum number of token classes, >= 2");
   list.add("lidar_delta", token_classes.lidar.delta,
-           "added to the diagonal of the scatter within classes, > 0");
+           "regularisation added to the diagonal of the within-class scatter, > 0");
   list.group("Interval");
-  list.add(
-      "bootstrap", summary.resamples,
-      "resamples behind the interval of the mean over sequences, 100 to 10000000; 0: no interval");
-  list.add("confidence", summary.confidence,
-           "probability that the interval is meant to cover, in (0, 1)");
-  list.add(
-      "jackknife", jackknife,
-      "blocks of sequences that are left out in turn, for intervals and comparisons of what is "
-      "measured of all rows together, >= 5; 0: none");
+  list.add("bootstrap", summary.resamples,
+           "bootstrap resamples for the interval of the mean over sequences, 100 to 10000000; 0: "
+           "no interval");
+  list.add("confidence", summary.confidence, "confidence level of the interval, in (0, 1)");
+  list.add("jackknife", jackknife,
+           "jackknife blocks of sequences, for intervals and comparisons of measures of all rows "
+           "together, >= 5; 0: none");
 }
 
 void GeometryAnalysisOptions::validate() const {

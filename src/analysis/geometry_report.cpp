@@ -43,25 +43,26 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
                                        rankme_epsilon(options.rankme)));
   }
   if (options.wants(GeometryGroup::kMassive)) {
-    report.notes.push_back(
-        fmt::format("massive: magnitude above {:g} and at least {:g} times the sequence's median",
-                    options.massive.threshold, options.massive.ratio));
+    report.notes.push_back(fmt::format(
+        "massive: magnitude above {:g} and at least {:g} times the median of the sequence",
+        options.massive.threshold, options.massive.ratio));
   }
   if (options.wants(GeometryGroup::kDimension)) {
-    report.notes.push_back(fmt::format(
-        "dimension: up to {} rows drawn from all, {} neighbours; at most {} of a layer's were "
-        "dropped as duplicates",
-        options.neighbor_rows, options.dimension.num_neighbors,
-        most(report.results, "duplicates")));
+    report.notes.push_back(
+        fmt::format("dimension: up to {} rows drawn at random, {} neighbours; at most {} rows per "
+                    "layer dropped as duplicates",
+                    options.neighbor_rows, options.dimension.num_neighbors,
+                    most(report.results, "duplicates")));
   }
   if (options.wants(GeometryGroup::kLidar)) {
     report.notes.emplace_back(
-        "lidar_token: LiDAR with tokens as classes, a variant; not comparable with the paper's");
+        "lidar_token: LiDAR variant with tokens as classes; not comparable with the values of the "
+        "LiDAR paper");
   }
   if (most(report.results, "undefined") > 0) {
     report.notes.emplace_back(
-        "nan: not defined there (all rows equal, fewer distinct rows than neighbours, or no "
-        "sequence with a value); the column undefined counts the sequences left out");
+        "nan: undefined (all rows equal, fewer distinct rows than neighbours, or no sequence with "
+        "a value); the column undefined counts the omitted sequences");
   }
 }
 
@@ -85,8 +86,7 @@ Report make_geometry_report(Results results, const std::vector<ChosenCapture>& c
     report.notes.push_back(describe_capture(capture, options));
   }
   add_notes(report, options);
-  report.legend =
-      "cells: value of all rows together, or mean and standard deviation over sequences";
+  report.legend = "cells: value over all rows, or mean and standard deviation over sequences";
   if (options.summary.resamples > 0) {
     report.legend += fmt::format(", [{:g} % bootstrap interval of the mean]",
                                  options.summary.confidence * 100.0);
@@ -97,7 +97,7 @@ Report make_geometry_report(Results results, const std::vector<ChosenCapture>& c
   } else if (options.wants(GeometryGroup::kRank) || options.wants(GeometryGroup::kSimilarity) ||
              options.wants(GeometryGroup::kDimension)) {
     report.notes.emplace_back(
-        "values of all rows together have intervals, and are compared, with --jackknife 10");
+        "add --jackknife 10 for intervals and comparisons of values over all rows");
   }
   return report;
 }

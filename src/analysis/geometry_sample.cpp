@@ -51,7 +51,7 @@ TokenClasses draw_token_classes(const CaptureReader& capture, std::int64_t num_r
   }
   if (frequent.size() < 2) {
     throw InvalidArgument(
-        "lidar_size: at least 2 tokens must occur {} times, got {}; ask for fewer occurrences or "
+        "lidar_size: at least 2 tokens must occur {} times, got {}; use a smaller --lidar-size or "
         "capture more text",
         options.size, frequent.size());
   }

@@ -68,8 +68,10 @@ void check_header(const fs::path& path, Json before, const std::string& header, 
   }
   const auto difference = first_difference(before, now, KeyOrder::kCounts);
   if (!difference) return;
-  throw InvalidArgument("{}: was begun otherwise, {}; run it as it was begun, or remove the file",
-                        quoted(path), to_text(*difference));
+  throw InvalidArgument(
+      "{}: was started with different options, {}; rerun with the original ones, or remove the "
+      "file",
+      quoted(path), to_text(*difference));
 }
 
 /// A finished unit: the text of its key, and its result. @throws FormatError
@@ -90,8 +92,8 @@ Json read_header(Json line, const fs::path& path) {
   if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", quoted(path));
   if (schema == kJournalSchema) return line;
   throw InvalidArgument(
-      "{}: is a journal of schema '{}', this build goes on with '{}'; go on with the version that "
-      "began it, or remove the file to begin anew",
+      "{}: is a journal of schema '{}', this build resumes '{}'; resume with the version that "
+      "started it, or remove the file to start over",
       quoted(path), printable(schema.get<std::string>()), kJournalSchema);
 }
 
@@ -122,7 +124,7 @@ JournalLines read_lines(const fs::path& path) {
     } catch (const FormatError& error) {
       const bool is_last = text.find('\n', end + 1) == std::string::npos;
       if (is_last && number > 1) break;
-      throw FormatError("{}; remove the file to begin anew", error.what());
+      throw FormatError("{}; remove the file to start over", error.what());
     }
   }
   return lines;
@@ -200,8 +202,8 @@ Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
   const std::vector<fs::path> earlier = journals_at(path);
   if (resume || earlier.empty()) return;
   throw InvalidArgument(
-      "{}: holds the finished part of an interrupted run; go on from there with --resume, or "
-      "remove the file",
+      "{}: contains the finished part of an interrupted run; resume it with --resume, or remove "
+      "the file",
       quoted(earlier.front()));
 }
 
@@ -301,7 +303,7 @@ void Journal::create() {
   if (file_ < 0) fail(path_, "written");
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
   const bool taken = errno == EWOULDBLOCK;
-  if (taken) throw InvalidArgument("{}: another process is writing it", quoted(path_));
+  if (taken) throw InvalidArgument("{}: another process is writing this file", quoted(path_));
   // Some network file systems have no locks; then the user is trusted.
 }
 

@@ -58,7 +58,8 @@ std::vector<SentencePair> make_pairs(std::vector<Member> members, const std::str
     const int num_bad = static_cast<int>(end - i) - num_good;
     if (num_good != 1 || num_bad != 1) {
       throw InvalidArgument(
-          "{}: pair {} must have one good and one bad sentence, has {} and {}; capture it again",
+          "{}: pair {} must have one good and one bad sentence, got {} and {}; capture the pairs "
+          "again",
           where, pair.number, num_good, num_bad);
     }
     pairs.push_back(pair);
@@ -90,7 +91,7 @@ void check_names(const std::set<std::string>& wanted, const std::vector<PairTask
     constexpr std::size_t kMaxListed = 12;
     const bool lists_all = there.size() <= kMaxListed;
     throw InvalidArgument(
-        "task: {} has no task '{}'; it has {}", quoted_path(capture), printable(name),
+        "task: {} has no task '{}' (its tasks: {})", quoted_path(capture), printable(name),
         lists_all ? join_words(there)
                   : fmt::format("{} others, see lime-capture info", there.size()));
   }
@@ -131,7 +132,7 @@ std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
   auto members = members_by_task(capture.sequences());
   if (members.empty()) {
     throw InvalidArgument(
-        "{}: holds no minimal pairs (no labels and pairs of its sequences); capture them with "
+        "{}: contains no minimal pairs (its sequences have no labels and pairs); capture them with "
         "lime-capture --pairs",
         quoted_path(capture));
   }

@@ -83,8 +83,7 @@ ResultsDifference compare_results(const Results& before, const Results& after, d
   }
   ResultsDifference result;
   if (before.rows.size() != after.rows.size()) {
-    result.mismatch =
-        fmt::format("there were {} rows and are {}", before.rows.size(), after.rows.size());
+    result.mismatch = fmt::format("{} rows before, {} now", before.rows.size(), after.rows.size());
     return result;
   }
   Results both = before;

@@ -142,17 +142,17 @@ std::string format_report(const Report& report, ResultsFormat format, const Text
 void OutputOptions::describe(OptionList& list) {
   list.group("Output");
   list.add("format", format,
-           "format of the output; else the ending of each file decides (.json, .csv, .tex, .txt), "
-           "and a table is printed");
-  list.add("output", output, "write to these files, whole or not at all");
-  list.add("quiet", quiet, "show no progress and, where files are written, no table");
+           "output format; default: from the extension of each file (.json, .csv, .tex, .txt), and "
+           "a table on standard output");
+  list.add("output", output, "output files, written atomically");
+  list.add("quiet", quiet, "hide progress and, if files are written, the table");
 }
 
 void OutputOptions::validate() const {
   for (auto path = output.begin(); path != output.end(); ++path) {
     if (!format && !format_of_name(*path)) {
       throw InvalidArgument(
-          "output: the name must end in .json, .csv, .tex or .txt, got '{}'; or say --format",
+          "output: the name must end in .json, .csv, .tex or .txt, got '{}'; or use --format",
           path->string());
     }
     if (std::find(output.begin(), path, *path) != path) {
@@ -168,7 +168,7 @@ OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::pat
     for (const fs::path& input : inputs) {
       std::error_code ignored;
       if (fs::equivalent(path, input, ignored)) {
-        throw InvalidArgument("output: '{}' is an input and would be lost; choose another name",
+        throw InvalidArgument("output: '{}' is an input and would be overwritten; use another name",
                               path.string());
       }
     }

@@ -61,7 +61,7 @@ void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& check
   const std::string& captured = capture.info().checkpoint_sha256;
   if (captured == checkpoint.sha256()) return;
   throw InvalidArgument(
-      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); name the "
+      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
       "checkpoint that it was captured from",
       capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
       checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
@@ -260,25 +260,27 @@ RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
 
 void RouterAnalysisOptions::describe_inputs(OptionList& list) {
   list.add("checkpoint", checkpoint, "checkpoint folder");
-  list.add("capture", capture, "a capture of it, for maps that do not depend on how heads scale");
+  list.add("capture", capture,
+           "capture of the checkpoint, for maps that do not depend on the scale of the heads");
 }
 
 void RouterAnalysisOptions::describe(OptionList& list) {
-  list.add("label", label, "name in tables and results; the folder's name if not given");
+  list.add("label", label, "name in tables and results; default: the folder name");
   list.add("initial", initial,
-           "checkpoint folder that the training started from, to measure the distance from");
-  list.add("detail", detail, "layers, heads, or also every signed weight");
+           "checkpoint folder at initialisation, to measure the distance from it");
+  list.add("detail", detail, "level of detail: layers, heads, or every signed weight");
   list.add("max_sequences", max_sequences,
-           "only this many sequences of the capture, the first ones, for the cancellation index");
+           "use only the first N sequences of the capture for the cancellation index");
 }
 
 void RouterAnalysisOptions::validate() const {
-  if (checkpoint.empty()) throw InvalidArgument("checkpoint: a checkpoint folder is needed");
+  if (checkpoint.empty())
+    throw InvalidArgument("checkpoint: expected a checkpoint folder, got none");
   if (max_sequences && *max_sequences < 1) {
     throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
   }
   if (max_sequences && !capture) {
-    throw InvalidArgument("max_sequences: is of the capture, and none is given");
+    throw InvalidArgument("max_sequences: requires a capture, got none");
   }
 }
 

@@ -69,11 +69,11 @@ struct Claim {
 };
 
 constexpr Claim kClaims[] = {
-    {"embeddings: the buffer of layer 0, projected from the embeddings, has", "share_embedding", 1,
-     1},
-    {"first layers: layers 0 and 1 have", "share_first_two", 2, 2},
-    {"nearby: the previous layer has", "share_previous", 1, 1},
-    {"own layer: it has", "share_own", 1, 1},
+    {"embeddings: the buffer of layer 0, projected from the embeddings, receives",
+     "share_embedding", 1, 1},
+    {"first layers: layers 0 and 1 receive", "share_first_two", 2, 2},
+    {"nearby: the previous layer receives", "share_previous", 1, 1},
+    {"own layer: it receives", "share_own", 1, 1},
 };
 
 double share_if_alike(const Claim& claim, std::int64_t num_layers) {
@@ -86,7 +86,7 @@ double share_if_alike(const Claim& claim, std::int64_t num_layers) {
 
 std::string sentence(const Results& results, const Claim& claim, std::int64_t num_layers) {
   std::string text = fmt::format(
-      "{} {:.1f} % of the weight of {} ({:.1f} % if all were read alike", claim.subject,
+      "{} {:.1f} % of the weight in {} ({:.1f} % if the weight were uniform", claim.subject,
       mean_share(results, "none", claim.column, claim.first_layer),
       layers_text(claim.first_layer, num_layers - 1), share_if_alike(claim, num_layers));
   for (const std::string& weighting : weightings_of(results, "layer")) {
@@ -98,13 +98,13 @@ std::string sentence(const Results& results, const Claim& claim, std::int64_t nu
 }
 
 std::string map_title(const std::string& weighting) {
-  const std::string axes = "layer down, source layer across";
+  const std::string axes = "rows: layers, columns: source layers";
   if (weighting == "none") {
-    return fmt::format("mean map of |R|: percent of a layer's weight, {}", axes);
+    return fmt::format("mean map of |R|: percentage of a layer's weight, {}", axes);
   }
   const std::size_t difference = weighting.find(" - none");
   if (difference != std::string::npos) {
-    return fmt::format("that minus the map of |R|: percentage points, {}", axes);
+    return fmt::format("difference from the map of |R|: percentage points, {}", axes);
   }
   return fmt::format("weighted by {}, |R| times the root mean square of each buffered head's: {}",
                      weighting, axes);
@@ -126,7 +126,7 @@ std::string maps_text(const Results& results, const RouterNotes& notes, const Te
     const std::string map =
         map_to_text(map_of(results, weighting, notes.num_layers), is_signed, style);
     text += fmt::format("{}\n{}\n", map_title(weighting),
-                        map.empty() ? "(does not fit in here; --format csv has it)\n" : map);
+                        map.empty() ? "(too wide for this terminal; see --format csv)\n" : map);
   }
   return text;
 }
@@ -237,7 +237,8 @@ Report make_router_report(Results results, const RouterNotes& notes) {
                                      notes.checkpoint));
   if (!notes.is_routed) {
     report.notes.push_back(
-        "a plain transformer: every head reads its own layer's keys and values, the identity");
+        "a plain transformer: every head reads the keys and values of its own layer (identity "
+        "routing)");
   } else {
     for (const Claim& claim : kClaims) {
       if (notes.num_layers <= claim.first_layer) continue;
@@ -256,12 +257,12 @@ Report make_router_report(Results results, const RouterNotes& notes) {
     }
   }
   report.legend =
-      "number: effective number of buffered heads; depth: layers back on average; emb, first2, "
-      "prev, own: share on layer 0, layers 0 and 1, the layer before, the own layer; neg: share of "
-      "weights below 0; own-I: distance of the own block from the identity; others: size of the "
-      "other weights over that at initialisation";
+      "number: effective number of buffered heads; depth: mean number of layers back; emb, first2, "
+      "prev, own: fraction of weight on layer 0, layers 0 and 1, the previous layer, the layer "
+      "itself; neg: fraction of negative weights; own-I: distance of the own block from the "
+      "identity; others: magnitude of the other weights relative to initialisation";
   if (notes.has_cancellation) {
-    report.legend += "; cancel: how much of what the buffered heads contribute cancels out";
+    report.legend += "; cancel: fraction of the buffered heads' contributions that cancels out";
   }
   report.text = [notes](const Results& table, const TextStyle& style) {
     return router_text(table, notes, style);

@@ -56,7 +56,7 @@ Routers routers_of(const Checkpoint& checkpoint) {
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     if (has_dynamic_router(config, layer)) {
       throw InvalidArgument(
-          "'{}': its routers compute their weights from the token, and have no map of their own",
+          "'{}': its routers compute their weights from the token and have no fixed map",
           checkpoint.path().string());
     }
     const std::optional<MatrixF> router = read_full_router(checkpoint, layer);
@@ -72,7 +72,7 @@ Routers routers_of(const CaptureReader& capture) {
   Routers routers = Routers::identity(config.num_hidden_layers, config.num_key_value_heads);
   for (const int layer : capture.router_layers()) {
     if (layer < 0 || layer >= routers.num_layers()) {
-      throw FormatError("{}: has a router of layer {}, but its config has {} layers",
+      throw FormatError("{}: contains a router of layer {}, but its config has {} layers",
                         quoted_path(capture), layer, routers.num_layers());
     }
     routers.weights[static_cast<std::size_t>(layer)] = capture.router(layer).cast<double>();

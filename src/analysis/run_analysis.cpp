@@ -105,7 +105,7 @@ void measure_units(const Analysis& analysis, const RunOptions& run, Journal& jou
     throw;
   } catch (const FormatError& error) {
     if (!journal.note_damage()) throw;
-    throw FormatError("{}; what is finished is kept in '{}', then go on with {}", error.what(),
+    throw FormatError("{}; finished work is stored in '{}', then resume with {}", error.what(),
                       journal.path().string(), way_to_go_on(journal));
   } catch (const Error&) {
     journal.remove();  // it would come again, and other options cannot go on from here
@@ -166,8 +166,8 @@ void check_memory(const Analysis& analysis, const RunOptions& run) {
   const std::int64_t needed = comparison_bytes(analysis.compare, run.num_threads());
   if (needed <= run.memory_limit->bytes - held) return;
   throw InvalidArgument(
-      "memory_limit: comparing with {} resamples on {} threads needs {}, more than {}; give "
-      "--memory-limit {}MiB or more, or fewer --compare-resamples or --threads",
+      "memory_limit: comparing with {} resamples on {} threads needs {}, more than {}; set "
+      "--memory-limit to {}MiB or more, or use fewer --compare-resamples or --threads",
       analysis.compare.resamples, run.num_threads(), human_bytes(static_cast<double>(needed)),
       run.memory_limit->to_string(), ((needed + held) >> 20) + 4);
 }
@@ -222,8 +222,8 @@ std::string remark_on_items(const Analysis& analysis, const std::vector<UnitResu
   }
   if (others.empty()) return "";
   return fmt::format(
-      "captures hold different {}: {} not those of '{}'; the model is not all that differs between "
-      "them, capture all with the same text to compare models",
+      "captures contain different {}: {} not those of '{}'; differences are not due to the models "
+      "alone, capture all with the same text to compare models",
       items_of(results), fmt::join(others, ", "), printable(identities.front().first));
 }
 
@@ -243,14 +243,14 @@ ProgressFn hashing_progress(const Analysis& analysis, const ProgressFn& on_progr
 Interrupted interruption(const Journal& journal) {
   if (!journal.keeps()) {
     return Interrupted(
-        "interrupted; nothing is kept without an output file, with -o FILE what is finished would "
-        "be");
+        "interrupted; finished work was discarded because there is no output file, add -o FILE to "
+        "keep it");
   }
   std::error_code ignored;
   if (!std::filesystem::exists(journal.path(), ignored)) {
-    return Interrupted("interrupted before anything was finished; run it again");
+    return Interrupted("interrupted before anything was finished; run the command again");
   }
-  return Interrupted("interrupted; what is finished is kept in '{}', go on with {}",
+  return Interrupted("interrupted; finished work is stored in '{}', resume with {}",
                      journal.path().string(), way_to_go_on(journal));
 }
 

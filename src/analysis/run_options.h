@@ -26,10 +26,9 @@ struct RunOptions {
 
   void describe(OptionList& list) {
     list.group("Running");
-    list.add("threads", threads, "threads to compute with, up to 1024; 0 takes all processors");
-    list.add("memory_limit", memory_limit,
-             "memory to keep within, e.g. 2GB; what is free if not given");
-    list.add("seed", seed, "seed of every random choice");
+    list.add("threads", threads, "number of threads, up to 1024; 0: all CPUs");
+    list.add("memory_limit", memory_limit, "memory limit, e.g. 2GB; default: the free memory");
+    list.add("seed", seed, "seed of all random numbers");
   }
   void validate() const { check_threads(threads); }
 };

@@ -8,19 +8,19 @@ namespace lime {
 
 void SeparabilityOptions::describe(OptionList& list) {
   captures.describe(list);
-  list.add("words", words, "only these words of those that were captured, e.g. ' is, are'");
-  list.add("max_per_class", max_per_class, "only the first rows of each word");
+  list.add("words", words, "use only these of the captured words, e.g. ' is, are'");
+  list.add("max_per_class", max_per_class, "use only the first N rows of each word");
   list.group("Probe");
   list.add("method", method,
            "to the optimum; one epoch of Adam as the paper's code does it; or both");
   probe.describe(list);
   list.group("Folds and controls");
-  list.add("folds", folds, "folds of the cross-validation, >= 2");
-  list.add("random_state", random_state, "numpy's random_state of the folds, as in scikit-learn");
-  list.add("group", group, "keep the rows of one sequence in one fold");
+  list.add("folds", folds, "number of cross-validation folds, >= 2");
+  list.add("random_state", random_state, "NumPy random_state of the folds, as in scikit-learn");
+  list.add("group", group, "keep the rows of a sequence in the same fold");
   list.add("control", control,
-           "what else to fit: labels shuffled, drawn per token or per sequence (control tasks), or "
-           "random features");
+           "control tasks to fit as well: shuffled labels, random labels per token or per "
+           "sequence, or random features");
 }
 
 void SeparabilityOptions::validate() const {

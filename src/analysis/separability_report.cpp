@@ -31,15 +31,16 @@ std::string describe_method(std::string_view method, const SeparabilityOptions& 
   if (method == "lime-code") {
     return fmt::format(
         "lime-code: nn.Linear on raw features, one epoch of Adam (1e-2, batches of 64), {}({}, "
-        "shuffled, random_state {}), mean over batches: how fast a classifier learns, too",
+        "shuffled, random_state {}), mean over batches: also reflects how fast the classifier "
+        "learns",
         grouped ? "GroupKFold" : "KFold", options.folds, options.random_state);
   }
   return fmt::format(
       "converged: logistic regression at its optimum, C {:g}{}, features {}, {} folds, {}",
       fmt::join(options.probe.c, ", "),
-      options.probe.c.size() > 1 ? " (chosen within each fold)" : "",
-      options.probe.fit.scaling == FeatureScaling::kStandardize ? "standardised" : "as they are",
-      options.folds, grouped ? "every sequence in one" : "stratified");
+      options.probe.c.size() > 1 ? " (selected within each fold)" : "",
+      options.probe.fit.scaling == FeatureScaling::kStandardize ? "standardised" : "unscaled",
+      options.folds, grouped ? "grouped by sequence" : "stratified");
 }
 
 /// "values, converged, shuffled (dim 32)".
@@ -70,7 +71,7 @@ void add_convergence_note(Report& report, const Results& results) {
   report.notes.push_back(fmt::format("converged to a gradient of at most {:.1e}", largest));
   if (unfinished > 0) {
     report.notes.push_back(fmt::format(
-        "{} of {} rows did not reach the tolerance; raise --max-iterations", unfinished, fits));
+        "{} of {} rows did not reach the tolerance; increase --max-iterations", unfinished, fits));
   }
 }
 
@@ -87,7 +88,7 @@ Report make_separability_report(Results results, const std::vector<ChosenCapture
   report.layout.heading = [](const std::string&, const std::vector<const Json*>& rows) {
     return block_heading(rows);
   };
-  report.notes.push_back("accuracy of a linear classifier that tells words apart");
+  report.notes.push_back("accuracy of a linear classifier that separates words");
   if (options.method != SeparabilityMethod::kLimeCode) {
     report.notes.push_back(describe_method("converged", options));
   }

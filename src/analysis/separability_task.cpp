@@ -22,7 +22,7 @@ enum Stream : std::uint64_t { kShuffleStream = 1, kTokenStream, kSequenceStream 
 void check_classes(const ClassRows& rows) {
   if (rows.class_names.empty()) {
     throw InvalidArgument(
-        "has no classes to tell apart; capture again with --only ' is, are, was, were'");
+        "has no classes to separate; capture again with --only ' is, are, was, were'");
   }
   const auto [least, most] = std::minmax_element(rows.class_id.begin(), rows.class_id.end());
   if (!rows.class_id.empty() && *least != *most) return;
@@ -56,8 +56,8 @@ bool has_control(const SeparabilityOptions& options, ProbeControl control) {
 void check_controls(const SeparabilityTask& task, const SeparabilityOptions& options) {
   if (has_control(options, ProbeControl::kToken) && types_are_classes(task.tokens, task.classes)) {
     throw InvalidArgument(
-        "control: every class is one token, so that random labels of tokens are the task itself "
-        "under other names; take shuffled, sequence or random-features");
+        "control: every class is a single token, so random labels per token only rename the "
+        "classes; use shuffled, sequence or random-features");
   }
 }
 
@@ -139,7 +139,7 @@ MatrixF read_task_rows(const CaptureReader& capture, const SeparabilityTask& tas
     const auto row = static_cast<std::size_t>(task.rows.row[static_cast<std::size_t>(i)]);
     throw InvalidArgument(
         "separability: sequence {}: representations must be finite, got {} at token {}, dimension "
-        "{}; look for overflow in the model, or capture in a wider type",
+        "{}; check the model for overflow, or capture in a wider type",
         capture.rows().sequence[row], rows(i, dimension), capture.rows().position[row], dimension);
   }
   return rows;

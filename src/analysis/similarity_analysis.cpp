@@ -25,8 +25,8 @@ void check_same_tokens(const CaptureReader& a, const CaptureReader& b) {
     return;
   }
   throw InvalidArgument(
-      "{} and {}: hold different tokens, and layers are compared token by token; capture both "
-      "with the same text and tokenizer, or ask for --maps within",
+      "{} and {}: contain different tokens, but layers are compared token by token; capture both "
+      "with the same text and tokenizer, or use --maps within",
       quoted_path(a), quoted_path(b));
 }
 
@@ -46,7 +46,7 @@ std::vector<MapPlan> plan_maps(const std::vector<ChosenCapture>& captures, Simil
   std::stable_partition(plans.begin(), plans.end(),
                         [](const MapPlan& plan) { return plan.is_within(); });
   if (plans.empty()) {
-    throw InvalidArgument("maps: the captures have no site in common; name others with --site");
+    throw InvalidArgument("maps: the captures have no site in common; select others with --site");
   }
   return plans;
 }
@@ -74,15 +74,13 @@ void SimilarityAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   list.group("Similarity");
   list.add("maps", maps,
-           "layers of each capture with each other (within), of each pair of captures (between), "
+           "compare layers within each capture (within), between each pair of captures (between), "
            "or all");
-  list.add("show", show, "what the printed maps show; files hold all three");
-  list.add("max_rows", max_rows, "rows, drawn from all, on which layers are compared, >= 4");
+  list.add("show", show, "measure of the printed maps; files contain all three");
+  list.add("max_rows", max_rows, "rows drawn at random for the comparison of layers, >= 4");
   list.add("jackknife", jackknife,
-           "blocks of sequences that are left out in turn, for intervals and for --compare, >= 5; "
-           "0: none");
-  list.add("confidence", confidence,
-           "probability that these intervals are meant to cover, in (0, 1)");
+           "jackknife blocks of sequences, for intervals and for --compare, >= 5; 0: none");
+  list.add("confidence", confidence, "confidence level of these intervals, in (0, 1)");
 }
 
 void SimilarityAnalysisOptions::validate() const {
@@ -98,7 +96,7 @@ void SimilarityAnalysisOptions::validate() const {
     throw InvalidArgument("confidence: must be in (0, 1), got {}", confidence);
   }
   if (maps == SimilarityMaps::kBetween && captures.captures.size() < 2) {
-    throw InvalidArgument("maps: between needs two captures or more, got {}",
+    throw InvalidArgument("maps: between requires at least two captures, got {}",
                           captures.captures.size());
   }
 }
@@ -111,7 +109,7 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
   for (const ChosenCapture& capture : shared->captures) {
     const std::int64_t num_rows = capture.reader.num_rows();
     if (num_rows < kFewestRows) {
-      throw InvalidArgument("{}: holds {} rows, and layers are compared on at least {}",
+      throw InvalidArgument("{}: contains {} rows, but the comparison of layers needs at least {}",
                             quoted_path(capture.reader), num_rows, kFewestRows);
     }
     const std::int64_t num_sequences = capture.reader.num_sequences();
@@ -130,10 +128,10 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
     analysis.units.push_back(make_unit(shared, plan));
   }
   if (options.jackknife == 0) {
-    analysis.lacks_items = "maps have no values per item; give them some with --jackknife 10";
+    analysis.lacks_items = "maps have no values per item; add --jackknife 10";
   } else if (options.maps == SimilarityMaps::kBetween) {
     analysis.lacks_items =
-        "maps between captures have no values per item; choose --maps within or all";
+        "maps between captures have no values per item; use --maps within or all";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

@@ -29,11 +29,11 @@ std::string column_of(SimilarityMeasure measure) {
 std::string what_is_shown(SimilarityMeasure measure) {
   switch (measure) {
     case SimilarityMeasure::kCka:
-      return "linear CKA (1: the same but for rotation and scale; above 0 by chance with few rows)";
+      return "linear CKA (1: equal up to rotation and scale; biased above 0 with few rows)";
     case SimilarityMeasure::kCkaDebiased:
-      return "debiased linear CKA (1: the same but for rotation and scale; 0: unrelated)";
+      return "debiased linear CKA (1: equal up to rotation and scale; 0: unrelated)";
     case SimilarityMeasure::kProcrustes:
-      return "Procrustes distance (0: the same but for rotation and scale; 2: nothing in common)";
+      return "Procrustes distance (0: equal up to rotation and scale; 2: unrelated)";
   }
   return "";
 }
@@ -44,7 +44,7 @@ std::string block_heading(const std::vector<const Json*>& rows) {
   const std::string other = row.at("other_label");
   const std::string site = row.at("site");
   if (label == other) return fmt::format("{}, {}: layers against layers", label, site);
-  return fmt::format("{}: layers of {} (down) against layers of {} (across)", site, label, other);
+  return fmt::format("{}: layers of {} (rows) against layers of {} (columns)", site, label, other);
 }
 
 /// Whether layers are numbered 0, 1, 2, ..., as the lines of map_to_text() are.

@@ -149,7 +149,7 @@ std::string left_out(const Results& results, const TableLayout& layout, Detail d
     names += names.empty() ? "intervals" : " and intervals";
   }
   if (names.empty()) return "";
-  return fmt::format("({} do not fit in here; --format csv has them)\n", names);
+  return fmt::format("({} omitted, too wide for this terminal; see --format csv)\n", names);
 }
 
 }  // namespace

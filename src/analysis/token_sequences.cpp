@@ -30,18 +30,18 @@ void check_whole_sequences(const CaptureReader& capture, std::string_view metric
   const CaptureInfo& info = capture.info();
   if (info.rows != RowKind::kTokens) {
     throw InvalidArgument(
-        "{}: holds one row per sequence (--rows {}), and {} needs every token of a sequence; "
+        "{}: contains one row per sequence (--rows {}), but {} needs every token of a sequence; "
         "capture again with --rows tokens",
         quoted_path(capture), enum_name(info.rows), metric);
   }
   if (!info.class_names.empty()) {
     throw InvalidArgument(
-        "{}: holds only some tokens ({}), and {} needs every token of a sequence; capture again "
+        "{}: contains only some tokens ({}), but {} needs every token of a sequence; capture again "
         "without --only",
         quoted_path(capture), printable(join_words(info.class_names)), metric);
   }
   if (capture.num_sequences() == 0) {
-    throw InvalidArgument("{}: holds no sequences", quoted_path(capture));
+    throw InvalidArgument("{}: contains no sequences", quoted_path(capture));
   }
 }
 
@@ -50,7 +50,7 @@ void check_two_tokens(const CaptureReader& capture, std::int64_t sequence,
   const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens >= 2) return;
   throw InvalidArgument(
-      "{}: sequence {} has {} token{}, and {} needs at least 2; capture again without it",
+      "{}: sequence {} has {} token{}, but {} needs at least 2; capture again without it",
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", metric);
 }
 

@@ -27,13 +27,13 @@ struct TokensShared {
 void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
   check_whole_sequences(capture, "a profile of tokens");
   if (sequence >= capture.num_sequences()) {
-    throw InvalidArgument("sequence: must be below the {} of {}, got {}", capture.num_sequences(),
-                          quoted_path(capture), sequence);
+    throw InvalidArgument("sequence: must be < {}, the number of sequences of {}, got {}",
+                          capture.num_sequences(), quoted_path(capture), sequence);
   }
   const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens < 2) {
     throw InvalidArgument(
-        "{}: sequence {} has {} token{}, and entropy needs at least 2; choose another one",
+        "{}: sequence {} has {} token{}, but entropy needs at least 2; use another sequence",
         quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s");
   }
 }
@@ -87,11 +87,11 @@ Report tokens_report(Results results, const TokensShared& shared) {
   Report report;
   report.results = std::move(results);
   report.notes = {
-      fmt::format("tokens of sequence {}: norm, norm over the median, cosine with the next token,",
+      fmt::format("tokens of sequence {}: norm, norm / median, cosine with the next token,",
                   shared.options.sequence),
-      fmt::format(
-          "and by how much the entropy of order {} falls where the token is left out (nats)",
-          shared.options.alpha)};
+      fmt::format("and contribution to the entropy of order {}: its decrease if the token is "
+                  "omitted (nats)",
+                  shared.options.alpha)};
   const std::vector<TableColumn> columns = token_columns(shared.tokenizer != nullptr);
   report.text = [columns](const Results& all, const TextStyle& style) {
     return columns_to_text(pointers_to(all.rows), columns, style);
@@ -106,10 +106,10 @@ Report tokens_report(Results results, const TokensShared& shared) {
 
 void TokensOptions::describe(OptionList& list) {
   captures.describe(list);
-  list.add("sequence", sequence, "number of the sequence in the captures, >= 0");
-  list.add("alpha", alpha, "order of the entropy that tokens contribute to, > 0; inf is allowed");
+  list.add("sequence", sequence, "index of the sequence in the captures, >= 0");
+  list.add("alpha", alpha, "order of the entropy, > 0; inf is allowed");
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer gives the tokens' texts; ids alone if not given");
+           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
 }
 
 void TokensOptions::validate() const {
@@ -148,7 +148,7 @@ Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
   }
   const bool many = analysis.units.size() >= static_cast<std::size_t>(run.num_threads());
   analysis.threads = many ? UnitThreads::kAcross : UnitThreads::kInside;
-  analysis.lacks_items = "tokens of one sequence are no samples; leave --compare out";
+  analysis.lacks_items = "tokens of one sequence are not independent samples; omit --compare";
   analysis.present = [shared](Results results, std::span<const UnitResult>) {
     return tokens_report(std::move(results), *shared);
   };

@@ -54,8 +54,8 @@ void check_finite(const MatrixF& points, const CaptureReader& capture, const Cla
     const std::int64_t row = rows.row[static_cast<std::size_t>(r)];
     const auto at = static_cast<std::size_t>(row);
     throw InvalidArgument(
-        "rows must be finite, got {} in row {} (sequence {}, position {}), dimension {}; look for "
-        "overflow where they were captured",
+        "rows must be finite, got {} in row {} (sequence {}, position {}), dimension {}; check the "
+        "model for overflow",
         points(r, col), row, capture.rows().sequence[at], capture.rows().position[at], col);
   }
 }
@@ -255,16 +255,17 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
 void TsneAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   list.add("class", classes,
-           "only rows of these classes, as lime-capture --only took them, e.g. is,are");
-  list.add("max_per_class", max_per_class, "only the first rows of each class, so many");
-  list.add("max_points", max_points, "if there are more rows, a random choice of so many");
-  list.add("normalize", normalize, "what is done to rows first: l2, length 1; none");
+           "use only rows of these classes, named as for lime-capture --only, e.g. is,are");
+  list.add("max_per_class", max_per_class, "use only the first N rows of each class");
+  list.add("max_points", max_points, "maximum number of rows; a random sample if there are more");
+  list.add("normalize", normalize, "normalisation of the rows: l2 (unit length) or none");
   list.group("t-SNE");
   tsne.describe(list);
   list.add("align", align,
-           "start each layer from the one before, so that clouds can be followed over layers");
+           "initialise each layer with the embedding of the previous one, to follow points across "
+           "layers");
   list.add("trust_neighbors", trust_neighbors,
-           "neighbours that the trustworthiness looks at, >= 1");
+           "number of neighbours for the trustworthiness, >= 1");
 }
 
 void TsneAnalysisOptions::validate() const {

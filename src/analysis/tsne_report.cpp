@@ -117,11 +117,11 @@ Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captu
   results.provenance["tsne_seconds"] = seconds_of(results, units);
   Report report;
   report.notes.push_back(
-      "t-SNE; KL: divergence of the embedding, all pairs counted; trust: share "
-      "of neighbours that are true ones");
+      "t-SNE; KL: Kullback-Leibler divergence of the embedding over all pairs; trust: "
+      "trustworthiness of the neighbours");
   if (std::any_of(results.rows.begin(), results.rows.end(), has_equal_rows)) {
     report.notes.push_back(
-        "distinct: different rows among the points; equal ones are drawn together");
+        "distinct: number of distinct rows among the points; equal rows share one point");
   }
   for (std::size_t i = 0; i < captures.size(); ++i) {
     report.notes.push_back(describe_rows(captures[i], rows[i]));

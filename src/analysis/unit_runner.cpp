@@ -223,13 +223,13 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
   const auto need = static_cast<double>(bytes_of(largest, 1));
   if (!memory_limit) {
     throw InvalidArgument(
-        "memory: {} needs {}, and {} are free; ask for fewer rows, or give --memory-limit to run "
-        "it all the same",
+        "memory: {} needs {}, but only {} is free; use fewer rows, or set --memory-limit to run it "
+        "anyway",
         largest.where, human_bytes(need), human_bytes(static_cast<double>(plan.memory)));
   }
   throw InvalidArgument(
-      "memory_limit: {} of {} units need{} more than {}, most of all {} with {}; give "
-      "--memory-limit {:.0f}MiB or more",
+      "memory_limit: {} of {} units need{} more than {}, the largest is {} with {}; set "
+      "--memory-limit to {:.0f}MiB or more",
       too_large, units.size(), too_large == 1 ? "s" : "", memory_limit->to_string(), largest.where,
       human_bytes(need), std::ceil((need * 1.05 + static_cast<double>(held)) / kMebibyte));
 }

@@ -17,7 +17,7 @@ std::int64_t head_dim_of(const CaptureReader& capture, const std::string& site, 
                          std::int64_t heads) {
   const std::int64_t dim = capture.dim(site, layer);
   if (dim % heads == 0) return dim / heads;
-  throw FormatError("'{}': {} of layer {} have {} dimensions, no multiple of {} key-value heads",
+  throw FormatError("'{}': {} of layer {} have {} dimensions, not a multiple of {} key-value heads",
                     capture.path().string(), site, layer, dim, heads);
 }
 
@@ -80,8 +80,8 @@ void ValueBlocks::refuse_not_finite(std::int64_t layer, const Block& block,
       if (std::isfinite(rows(row, dim))) continue;
       const auto at = static_cast<std::size_t>(block.first_row + row);
       throw InvalidArgument(
-          "{} of layer {} must be finite, got {} in sequence {}, position {}, dimension {}; look "
-          "for overflow in the model, or capture in a wider type",
+          "{} of layer {} must be finite, got {} in sequence {}, position {}, dimension {}; check "
+          "the model for overflow, or capture in a wider type",
           site_, layer, rows(row, dim), capture_.rows().sequence[at], capture_.rows().position[at],
           dim);
     }

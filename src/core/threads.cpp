@@ -7,7 +7,7 @@ namespace lime {
 
 void check_threads(int num_threads) {
   if (num_threads >= 0 && num_threads <= kMaxThreads) return;
-  throw InvalidArgument("threads: must be from 0 to {} (0 takes all processors), got {}",
+  throw InvalidArgument("threads: must be from 0 to {} (0 uses all CPUs), got {}",
                         kMaxThreads, num_threads);
 }
 

@@ -12,8 +12,9 @@ namespace lime {
 
 std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_blocks) {
   if (num_blocks < kFewestBlocks || num_items < num_blocks) {
-    throw InvalidArgument("jackknife: blocks must be from {} to the number of items, {}, got {}",
-                          kFewestBlocks, num_items, num_blocks);
+    throw InvalidArgument(
+        "jackknife: number of blocks must be in [{}, {}], at most the number of items, got {}",
+        kFewestBlocks, num_items, num_blocks);
   }
   std::vector<Block> blocks;
   for (std::int64_t g = 0; g < num_blocks; ++g) {
@@ -25,11 +26,11 @@ std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_bloc
 Jackknife jackknife(double all, std::span<const double> without, double confidence) {
   const auto count = static_cast<std::int64_t>(without.size());
   if (count < kFewestBlocks) {
-    throw InvalidArgument("jackknife: needs {} blocks or more, got {}", kFewestBlocks, count);
+    throw InvalidArgument("jackknife: needs at least {} blocks, got {}", kFewestBlocks, count);
   }
   const bool finite = std::isfinite(all) && std::all_of(without.begin(), without.end(),
                                                         [](double v) { return std::isfinite(v); });
-  if (!finite) throw InvalidArgument("jackknife: numbers must be finite");
+  if (!finite) throw InvalidArgument("jackknife: values must be finite");
   const auto blocks = static_cast<double>(count);
   const double mean = std::accumulate(without.begin(), without.end(), 0.0) / blocks;
   Jackknife result;

@@ -89,7 +89,7 @@ void set_interval(Summary& summary, std::span<double> means, double confidence) 
 }  // namespace
 
 void SummaryOptions::describe(OptionList& list) {
-  list.add("confidence", confidence, "probability that the interval of the mean covers, in (0, 1)");
+  list.add("confidence", confidence, "confidence level of the interval of the mean, in (0, 1)");
   list.add("resamples", resamples,
            "bootstrap resamples for the interval, 100 to 10000000; 0: no interval");
 }

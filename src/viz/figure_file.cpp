@@ -69,7 +69,7 @@ QByteArray draw_png(FigurePainter& painter, const FigureStyle& style, const Json
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
-  if (!image.save(&buffer, "PNG")) throw IoError("figure: the PNG cannot be made");
+  if (!image.save(&buffer, "PNG")) throw IoError("figure: cannot encode the PNG");
   return bytes;
 }
 
@@ -117,10 +117,8 @@ Json read_figure_provenance(const fs::path& path) {
     text = find_in_svg(bytes);
   }
   if (!text) {
-    throw FormatError(
-        "'{}': must be a PDF, SVG or PNG of lime-figure; it says nothing of its "
-        "origin",
-        path.string());
+    throw FormatError("'{}': must be a PDF, SVG or PNG of lime-figure; it contains no provenance",
+                      path.string());
   }
   return parse_json(*text, path.string());
 }

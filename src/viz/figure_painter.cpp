@@ -23,8 +23,8 @@ int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const std::str
   layout.settle(std::min(wanted, most));
   if (wanted <= most || layout.is_readable()) return std::min(wanted, most);
   throw InvalidArgument(
-      "size: '{}' is {} mm high, the figure needs {:.0f} mm; draw less (--by, --label, --layer), "
-      "or give a width without a height, as in --size {}",
+      "size: '{}' is {} mm high, the figure needs {:.0f} mm; show less (--by, --label, --layer), "
+      "or set only a width, e.g. --size {}",
       size, *sheet.max_height_mm, wanted / kUnitsPerMm, sheet.width_mm);
 }
 
@@ -34,7 +34,7 @@ FigurePainter::FigurePainter(const Figure& figure, const FigureStyle& style)
     : plot_(std::make_unique<QCustomPlot>()) {
   style.validate();
   if (figure.panels.empty()) {
-    throw InvalidArgument("figure: must have a panel, '{}' has none", figure.name);
+    throw InvalidArgument("figure: '{}' has no panels, expected at least one", figure.name);
   }
   const PlotTheme theme(style);
   const FigureSize wanted = figure_size(style, figure.is_wide);
@@ -52,7 +52,7 @@ QSize FigurePainter::size_units() const { return size_; }
 
 void FigurePainter::paint(QPaintDevice& device, double scale) {
   QCPPainter painter;
-  if (!painter.begin(&device)) throw IoError("figure: cannot be drawn");
+  if (!painter.begin(&device)) throw IoError("figure: cannot draw");
   painter.setMode(QCPPainter::pmVectorized);
   painter.setMode(QCPPainter::pmNoCaching);
   painter.scale(scale, scale);

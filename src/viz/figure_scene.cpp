@@ -58,7 +58,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
     : impl_(std::make_unique<Impl>(figure, style)) {
   style.validate();
   if (figure.panels.empty()) {
-    throw InvalidArgument("figure: must have a panel, '{}' has none", figure.name);
+    throw InvalidArgument("figure: '{}' has no panels, expected at least one", figure.name);
   }
   impl_->lay_out(room.width());
   int height = room.height();
@@ -135,7 +135,7 @@ void FigureScene::refresh_map(std::size_t panel) {
 void FigureScene::paint(QPaintDevice& device, const QPointF& origin, double scale, bool is_quick) {
   impl_->plot->setNotAntialiasedElements(is_quick ? QCP::aePlottables : QCP::aeNone);
   QCPPainter painter;
-  if (!painter.begin(&device)) throw IoError("figure: cannot be drawn");
+  if (!painter.begin(&device)) throw IoError("figure: cannot draw");
   painter.setMode(QCPPainter::pmVectorized);
   painter.setMode(QCPPainter::pmNoCaching);
   painter.translate(origin);

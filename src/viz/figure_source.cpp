@@ -58,7 +58,7 @@ bool is_results_file(const fs::path& path) {
 void check_kind_of_file(const fs::path& path) {
   if (path.extension() == ".csv") {
     throw FormatError(
-        "figure: '{}' is a table; give the results (.json) that lime-metrics wrote with it",
+        "figure: '{}' is a table; use the results (.json) that lime-metrics wrote with it",
         path.string());
   }
   constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1A\n";
@@ -66,7 +66,7 @@ void check_kind_of_file(const fs::path& path) {
   begin.resize(InputFile(path).read(begin));
   if (begin != kHdf5) return;
   if (path.string().ends_with(".embeddings.h5")) {
-    throw FormatError("figure: '{}' holds coordinates; give the results (.json) beside it",
+    throw FormatError("figure: '{}' contains t-SNE coordinates; use the results (.json) next to it",
                       path.string());
   }
   throw FormatError("figure: '{}' is a capture; measure it with lime-metrics first", path.string());
@@ -105,7 +105,7 @@ std::vector<fs::path> figure_files(const fs::path& path) {
   }
   std::sort(files.begin(), files.end());
   if (!files.empty()) return files;
-  throw IoError("figure: folder '{}' holds neither results of lime-metrics (.json) nor a {}",
+  throw IoError("figure: folder '{}' contains neither results of lime-metrics (.json) nor a {}",
                 path.string(), kLogName);
 }
 
@@ -116,8 +116,8 @@ FigureSource read_figure_source(const fs::path& path) {
     file = path / kLogName;
     if (!fs::exists(file)) {
       throw IoError(
-          "figure: folder '{}' holds no {}; give results files of lime-metrics, or "
-          "folders that lime-train wrote",
+          "figure: folder '{}' contains no {}; use results files of lime-metrics, or folders that "
+          "lime-train wrote",
           path.string(), kLogName);
     }
   }
@@ -129,8 +129,8 @@ FigureSource read_figure_source(const fs::path& path) {
   const fs::path beside = embeddings_beside(path);
   if (!fs::exists(beside)) {
     throw IoError(
-        "figure: '{}' needs the coordinates that lime-metrics tsne wrote to '{}', which "
-        "is not there",
+        "figure: '{}' needs the coordinates that lime-metrics tsne wrote to '{}', but that file "
+        "does not exist",
         path.string(), beside.string());
   }
   source.clouds = read_clouds(beside);

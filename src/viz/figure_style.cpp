@@ -48,7 +48,8 @@ FigureSize figure_size(std::string_view text) {
   }
   std::string names;
   for (const NamedSize& named : kSizes) names += fmt::format("{}, ", named.name);
-  throw InvalidArgument("size: expected auto, {}or mm as in 120 or 120x80, got '{}'", names, text);
+  throw InvalidArgument("size: expected auto, {}or millimetres, e.g. 120 or 120x80, got '{}'",
+                        names, text);
 }
 
 FigureSize figure_size(const FigureStyle& style, bool is_wide) {
@@ -59,17 +60,17 @@ FigureSize figure_size(const FigureStyle& style, bool is_wide) {
 void FigureStyle::describe(OptionList& list) {
   list.group("Look");
   list.add("size", size,
-           "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or mm as "
-           "in 120 or 120x80");
+           "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or "
+           "millimetres, e.g. 120 or 120x80");
   list.add("font", font, "font family");
   list.add("font_size", font_size, "size of axis labels in pt");
   list.add("palette", palette, "colours of models and classes");
-  list.add("map_palette", map_palette, "colours of maps");
-  list.add("theme", theme, "light or dark ground");
-  list.add("panel_letters", panel_letters, "a, b, c at the panels' corners");
-  list.add("title", title, "a line above the figure");
+  list.add("map_palette", map_palette, "colours of heatmaps");
+  list.add("theme", theme, "light or dark background");
+  list.add("panel_letters", panel_letters, "label the panels a, b, c");
+  list.add("title", title, "title above the figure");
   list.add("dpi", dpi, "dots per inch of PNG and of rasterized points");
-  list.add("rasterize", rasterize, "draw clouds as pictures inside PDF and SVG");
+  list.add("rasterize", rasterize, "rasterize scatter plots inside PDF and SVG");
 }
 
 void FigureStyle::validate() const {
@@ -78,7 +79,7 @@ void FigureStyle::validate() const {
     throw InvalidArgument("font_size: must be in [2, 72] pt, got {}", font_size);
   }
   if (dpi < 30 || dpi > 2400) throw InvalidArgument("dpi: must be in [30, 2400], got {}", dpi);
-  if (font.empty()) throw InvalidArgument("font: must name a family, got ''");
+  if (font.empty()) throw InvalidArgument("font: expected a font family, got ''");
 }
 
 }  // namespace lime

@@ -18,7 +18,8 @@ void check_family(const QString& family) {
   QStringList known = families;
   known.removeDuplicates();
   throw InvalidArgument(
-      "font: must be installed, got '{}' (the default is Debian's fonts-liberation); there are {}",
+      "font: '{}' is not installed (the default font is in Debian's fonts-liberation); available: "
+      "{}",
       family.toStdString(), known.isEmpty() ? "none" : known.join(", ").toStdString());
 }
 
@@ -107,7 +108,7 @@ QPen PlotTheme::curve_pen(const SeriesLook& look, std::size_t num_classes) const
 MapPalette PlotTheme::map_palette(bool is_signed) const {
   if (!style_.map_palette) return is_signed ? MapPalette::kBlueRed : MapPalette::kViridis;
   if (is_signed && !is_diverging(*style_.map_palette)) {
-    throw InvalidArgument("map_palette: values with signs need blue-red or purple-orange, got '{}'",
+    throw InvalidArgument("map_palette: signed values need blue-red or purple-orange, got '{}'",
                           enum_name(*style_.map_palette));
   }
   return *style_.map_palette;

@@ -59,7 +59,7 @@ class LogLine {
   std::string text(const std::string& key) const {  // "" if absent
     if (!has(key)) return "";
     if (json_.at(key).is_string()) return json_.at(key).get<std::string>();
-    throw unfit(key, "a text");
+    throw unfit(key, "a string");
   }
 
   double number(const std::string& key) const {
@@ -95,7 +95,7 @@ std::vector<LogLine> complete_lines(const std::filesystem::path& path) {
     lines.emplace_back(line,
                        fmt::format("training log: '{}', line {}", path.string(), lines.size() + 1));
   }
-  if (lines.empty()) throw FormatError("training log: '{}' holds no line", path.string());
+  if (lines.empty()) throw FormatError("training log: '{}' is empty", path.string());
   return lines;
 }
 

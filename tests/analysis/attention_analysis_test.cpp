@@ -201,7 +201,7 @@ TEST_F(AttentionAnalysisTest, SkippedQueriesDoNotCount) {
   EXPECT_DOUBLE_EQ(value_of(analyze(), {{"kind", "head"}, {"measure", "distance"}}, "mean"),
                    (3.0 + 4.5 + 2.0) / 3.0);
   options_.skip_queries = 3;
-  EXPECT_THAT(refusal(), HasSubstr("sequence 2 has 3 tokens, and skip_queries leaves 3 out"));
+  EXPECT_THAT(refusal(), HasSubstr("sequence 2 has 3 tokens, and skip_queries omits 3"));
 }
 
 TEST_F(AttentionAnalysisTest, NumbersDoNotDependOnThreads) {
@@ -236,13 +236,13 @@ TEST_F(AttentionAnalysisTest, TablesHaveALinePerLayerAndHead) {
   options_.sequence = 1;
   options_.head = {0};
   EXPECT_THAT(format_report(analyze(), ResultsFormat::kTable),
-              HasSubstr("run, layer 1, head 0: percent of a query's attention"));
+              HasSubstr("run, layer 1, head 0: percentage of a query's attention"));
 }
 
 TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
   use(testing::example_capture());
-  EXPECT_THAT(refusal(), EndsWith("holds no attention patterns, it has values, hidden; capture "
-                                  "again with --sites values,hidden,attn.hook_pattern"));
+  EXPECT_THAT(refusal(), EndsWith("contains no attention patterns (its sites: values, hidden); "
+                                  "capture again with --sites values,hidden,attn.hook_pattern"));
   use(capture_of_sinks(), "patterns.h5");
   options_.sequence = 3;
   EXPECT_THAT(refusal(), HasSubstr("sequence: must be in 0 to 2, the sequences of"));
@@ -250,11 +250,11 @@ TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(refusal(), "sequence: must be >= 0, got -1");
   options_.sequence = 0;
   options_.query = 1;
-  EXPECT_THAT(refusal(), HasSubstr("holds no routers to follow: its model has none"));
+  EXPECT_THAT(refusal(), HasSubstr("contains no routers to follow: its model has none"));
   options_.query = 5;
   EXPECT_THAT(refusal(), HasSubstr("query: must be in 0 to 4, the tokens of sequence 0 of"));
   options_.sequence = std::nullopt;
-  EXPECT_EQ(refusal(), "query: is a token of a sequence; give --sequence too");
+  EXPECT_EQ(refusal(), "query: needs a sequence; add --sequence");
   options_.query = std::nullopt;
   options_.head = {0, 2};
   EXPECT_THAT(refusal(), HasSubstr("has heads 0 to 1, got 2"));
@@ -273,7 +273,7 @@ TEST_F(AttentionAnalysisTest, RefusesPatternsThatAreNone) {
               HasSubstr("sequence 1, head 0: attention: the weights of query 4 must sum to 1"));
   capture.activations.back().rows.conservativeResize(16, 15);
   use(capture, "odd.h5");
-  EXPECT_THAT(refusal(), HasSubstr("does not have 15 numbers per row"));
+  EXPECT_THAT(refusal(), HasSubstr("cannot have 15 values per row"));
 }
 
 }  // namespace

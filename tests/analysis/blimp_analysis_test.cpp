@@ -177,7 +177,7 @@ TEST_F(BlimpTest, AGroupOfOneTaskHasTheIntervalOfTheTask) {
   }
   EXPECT_NE(row(report, "linguistics_term", "agreement").at("ci_low"),
             row(report, "task", "one").at("ci_low"));
-  EXPECT_THAT(report.legend, HasSubstr("Wilson's over pairs for a task and for a group of one"));
+  EXPECT_THAT(report.legend, HasSubstr("Wilson interval over pairs for single tasks"));
 }
 
 TEST_F(BlimpTest, ZeroShotCountsAsThePaperDoes) {
@@ -250,14 +250,14 @@ TEST_F(BlimpTest, RefusesPairsThatLackAMember) {
   capture.lost = {27};
   use(capture);
   EXPECT_THAT(refusal(),
-              HasSubstr("task 'two': pair 1 must have one good and one bad sentence, has 1 and 0"));
+              HasSubstr("task 'two': pair 1 must have one good and one bad sentence, got 1 and 0"));
 }
 
 TEST_F(BlimpTest, RefusesFewerPairsThanFolds) {
   use(example_pairs());
   options_.folds = 11;
-  EXPECT_THAT(refusal(), HasSubstr("task 'two' has 10 pairs, fewer than the 11 folds; choose fewer "
-                                   "--folds or leave it out with --task"));
+  EXPECT_THAT(refusal(), HasSubstr("task 'two' has 10 pairs, fewer than the 11 folds; use fewer "
+                                   "--folds or omit the task with --task"));
 }
 
 TEST_F(BlimpTest, RefusesRowsThatAreNotNumbers) {
@@ -273,24 +273,26 @@ TEST_F(BlimpTest, RefusesRowsThatAreNotNumbers) {
 TEST_F(BlimpTest, RefusesCapturesOfAnotherKind) {
   testing::write_capture(folder_ / "text.h5", testing::example_capture());
   options_.captures.captures = {folder_ / "text.h5"};
-  EXPECT_THAT(refusal(), HasSubstr("holds no minimal pairs (no labels and pairs of its sequences); "
-                                   "capture them with lime-capture --pairs"));
+  EXPECT_THAT(refusal(), HasSubstr("contains no minimal pairs (its sequences have no labels and "
+                                   "pairs); capture them with lime-capture --pairs"));
   PairCapture capture = example_pairs();
   capture.rows = RowKind::kTokens;
   use(capture, "tokens.h5");
   EXPECT_THAT(refusal(), HasSubstr("capture again with --rows mean or --rows last"));
   options_.zero_shot = true;
-  EXPECT_THAT(refusal(), HasSubstr("holds no log-likelihoods; capture the pairs with lime-capture "
-                                   "--log-likelihood"));
+  EXPECT_THAT(
+      refusal(),
+      HasSubstr(
+          "contains no log-likelihoods; capture the pairs with lime-capture --log-likelihood"));
   options_.zero_shot = false;
   use(scored_pairs("lm-eval"), "scored.h5");
-  EXPECT_THAT(refusal(), HasSubstr("holds no activations to probe"));
+  EXPECT_THAT(refusal(), HasSubstr("contains no activations to probe"));
 }
 
 TEST_F(BlimpTest, RefusesTasksThatAreNotThere) {
   use(example_pairs());
   options_.task = {"four"};
-  EXPECT_THAT(refusal(), HasSubstr("has no task 'four'; it has one, two, three"));
+  EXPECT_THAT(refusal(), HasSubstr("has no task 'four' (its tasks: one, two, three)"));
 }
 
 TEST_F(BlimpTest, RefusesToMixPresets) {
@@ -298,14 +300,14 @@ TEST_F(BlimpTest, RefusesToMixPresets) {
   use(scored_pairs("blimp-paper"), "b.h5");
   options_.captures.captures = {folder_ / "a.h5", folder_ / "b.h5"};
   options_.zero_shot = true;
-  EXPECT_THAT(refusal(), HasSubstr("all captures must be of one preset"));
+  EXPECT_THAT(refusal(), HasSubstr("all captures must use the same preset"));
 }
 
 TEST_F(BlimpTest, RefusesOptionsAtOdds) {
   use(scored_pairs("lm-eval"));
   options_.zero_shot = true;
   options_.captures.layer = LayerSelection::parse("0");
-  EXPECT_THAT(refusal(), HasSubstr("zero_shot: is the judgement of the whole model"));
+  EXPECT_THAT(refusal(), HasSubstr("zero_shot: scores the whole model"));
   options_.zero_shot = false;
   options_.folds = 1;
   EXPECT_THAT(refusal(), HasSubstr("folds: must be >= 2, got 1"));

@@ -42,18 +42,18 @@ TEST(CaptureSetOptionsTest, LabelsMustFitTheCaptures) {
   options.captures = {"a.h5", "b.h5"};
   options.label = {"one"};
   EXPECT_EQ(refusal(options),
-            "label: must have one name per capture, got 1 (one) for 2 captures; put the captures "
+            "label: expected one name per capture, got 1 (one) for 2 captures; put the captures "
             "before --label");
   options.label = {"LLaMA", "seed 1", "LIMe", "seed 1"};
   EXPECT_EQ(refusal(options),
-            "label: must have one name per capture, got 4 (LLaMA, seed 1, LIMe, seed 1) for 2 "
+            "label: expected one name per capture, got 4 (LLaMA, seed 1, LIMe, seed 1) for 2 "
             "captures; put the captures before --label; a comma separates labels, write '\\,' for "
-            "one inside a label");
+            "a comma inside a label");
   options.label = {"one", "one"};
-  EXPECT_EQ(refusal(options), "label: names must differ, got one, one");
+  EXPECT_EQ(refusal(options), "label: names must be unique, got one, one");
   options.label = {"one", "two"};
   options.site = {"values", "values"};
-  EXPECT_EQ(refusal(options), "site: each must be named once, got values, values");
+  EXPECT_EQ(refusal(options), "site: every name must be unique, got values, values");
 }
 
 TEST(CaptureSetOptionsTest, ACaptureTakenForALabelIsNamed) {
@@ -62,9 +62,9 @@ TEST(CaptureSetOptionsTest, ACaptureTakenForALabelIsNamed) {
   CaptureSetOptions options;
   const std::string swallowed = (folder / "x.h5").string();
   options.label = {"A", swallowed};
-  EXPECT_EQ(refusal(options), "label: must have one name per capture, got 2 (A, " + swallowed +
+  EXPECT_EQ(refusal(options), "label: expected one name per capture, got 2 (A, " + swallowed +
                                   ") for 1 capture; '" + printable(swallowed) +
-                                  "' was taken for a label, put the captures before --label");
+                                  "' was read as a label, put the captures before --label");
 }
 
 TEST(OpenCapturesTest, SaysHowToFinishACaptureThatWasBegun) {
@@ -116,8 +116,8 @@ TEST(OpenCapturesTest, TakesAttentionPatternsOnlyWhereTheyAreNamed) {
   options.site = {};
   EXPECT_EQ(refusal(options),
             "'" + (folder / "b.h5").string() +
-                "': has only 'attn.hook_pattern', which is no representation; see lime-metrics "
-                "attention, or name it with --site");
+                "': contains only site 'attn.hook_pattern', which is not a representation; use "
+                "lime-metrics attention, or select it with --site");
 }
 
 TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
@@ -131,9 +131,8 @@ TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
   options.site = {"paper"};
   EXPECT_EQ(refusal(options),
             "'" + (folder / "lime.h5").string() +
-                "': has no site 'routed_values', which --site paper takes of this "
-                "decoder; it has values, hidden; capture again with --sites "
-                "values,routed_values");
+                "': contains no site 'routed_values', which --site paper uses for this decoder "
+                "(its sites: values, hidden); capture again with --sites values,routed_values");
 
   const std::int64_t num_rows = routed.activations[0].rows.rows();
   for (const int layer : {0, 1}) {
@@ -163,14 +162,14 @@ TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
   CaptureSetOptions options;
   options.captures = {path};
   options.site = {"keys"};
-  EXPECT_EQ(refusal(options), "'" + path + "': has no site 'keys'; it has values, hidden");
+  EXPECT_EQ(refusal(options), "'" + path + "': unknown site 'keys' (its sites: values, hidden)");
   options.site = {"hidden"};
   options.layer = LayerSelection::parse("0,5");
   EXPECT_EQ(refusal(options), "'" + path + "': site 'hidden': has no layer 5 (available: 0-1)");
   options.captures = {folder / "none.h5"};
   EXPECT_EQ(refusal(options),
             "'" + (folder / "none.h5").string() +
-                "': there is no such file; name a capture, or write one with lime-capture");
+                "': no such file; give the path of a capture, or write one with lime-capture");
 }
 
 TEST(HashInputsTest, ChangesWithTheContentAndNotWithTheThreads) {

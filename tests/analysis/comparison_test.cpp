@@ -87,9 +87,8 @@ TEST(CompareOptionTest, RefusesOtherItemsBeforeTheWork) {
   counting.analysis.compare.compare = ComparePairs::kFirst;
   counting.analysis.units[4].identity = "other sequences";
   EXPECT_EQ(refusal(counting.analysis),
-            "compare: 'a' and 'b' hold different sequences, which are compared one by one; capture "
-            "both with "
-            "the same text and tokenizer, and measure them with the same options");
+            "compare: 'a' and 'b' contain different sequences, but the comparison is paired; "
+            "capture both with the same text and tokenizer, and use the same options");
   EXPECT_EQ(*counting.runs, 0);
 }
 
@@ -98,14 +97,14 @@ TEST(CompareOptionTest, RefusesOtherItemsOfMapsAndOfMeansOverLayersBeforeTheWork
   for (Unit& unit : maps.analysis.units) unit.key["other_label"] = unit.key["label"];
   maps.analysis.compare.compare = ComparePairs::kFirst;
   maps.analysis.units[1].identity = "other sequences";
-  EXPECT_THAT(refusal(maps.analysis), HasSubstr("'a' and 'b' hold different sequences"));
+  EXPECT_THAT(refusal(maps.analysis), HasSubstr("'a' and 'b' contain different sequences"));
   EXPECT_EQ(*maps.runs, 0);
 
   auto means = counting_analysis(1);
   means.analysis.compare = {.compare = ComparePairs::kFirst, .summary = SummaryOver::kLayers};
   means.analysis.units[1].key["layer"] = 7;
   means.analysis.units[1].identity = "other sequences";
-  EXPECT_THAT(refusal(means.analysis), HasSubstr("'a' and 'b' hold different sequences"));
+  EXPECT_THAT(refusal(means.analysis), HasSubstr("'a' and 'b' contain different sequences"));
   EXPECT_EQ(*means.runs, 0);
 }
 
@@ -120,14 +119,14 @@ TEST(CompareOptionTest, RefusesOtherItemsThatShowAfterTheWork) {
                        .values = {1.0, 2.0}}};
     return result;
   };
-  EXPECT_THAT(refusal(counting.analysis), HasSubstr("'a' and 'b' hold different sequences"));
+  EXPECT_THAT(refusal(counting.analysis), HasSubstr("'a' and 'b' contain different sequences"));
 }
 
 TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
   auto counting = counting_analysis(2);
   counting.analysis.compare.compare = ComparePairs::kFirst;
   counting.analysis.units.resize(2);
-  EXPECT_EQ(refusal(counting.analysis), "compare: needs two captures or more, got 1");
+  EXPECT_EQ(refusal(counting.analysis), "compare: expected at least two captures, got 1");
 
   counting = counting_analysis(1);
   counting.analysis.compare.compare = ComparePairs::kFirst;
@@ -140,11 +139,9 @@ TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
   for (Unit& unit : counting.analysis.units) {
     unit.measure = [](const UnitContext&) { return UnitResult{}; };
   }
-  EXPECT_EQ(refusal(counting.analysis),
-            "compare: this measurement has no values per item to be compared");
+  EXPECT_EQ(refusal(counting.analysis), "compare: this metric has no values per item to compare");
   counting.analysis.compare = {.summary = SummaryOver::kLayers};
-  EXPECT_EQ(refusal(counting.analysis),
-            "summary: this measurement has no values per item to be summed up");
+  EXPECT_EQ(refusal(counting.analysis), "summary: this metric has no values per item to average");
 }
 
 TEST(SummaryOptionTest, IsTheMeanOverTheLayersWithBothIntervals) {

@@ -155,9 +155,9 @@ TEST_F(ProbeExplorationTest, RefusesWhatItCannotProbe) {
     return testing::refusal_of<InvalidArgument>([&] { explore(); });
   };
   EXPECT_THAT(refusal([&] { explore_separability(plain, "values", 0, {}, pool_); }),
-              HasSubstr("has no classes to tell apart"));
+              HasSubstr("has no classes to separate"));
   EXPECT_THAT(refusal([&] { explore_blimp(plain, "values", 0, {}, pool_); }),
-              HasSubstr("need one per sentence"));
+              HasSubstr("need one row per sentence"));
 }
 
 TEST_F(ProbeExplorationTest, CanBeStopped) {

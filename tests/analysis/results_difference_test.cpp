@@ -67,7 +67,7 @@ TEST(CompareResultsTest, OtherNumbersOfRowsCannotBeCompared) {
   Results after = example();
   after.rows.pop_back();
   const ResultsDifference difference = compare_results(example(), after);
-  EXPECT_EQ(difference.mismatch, "there were 2 rows and are 1");
+  EXPECT_EQ(difference.mismatch, "2 rows before, 1 now");
   EXPECT_FALSE(difference.same());
 }
 

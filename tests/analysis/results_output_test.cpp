@@ -42,9 +42,9 @@ TEST(OutputOptionsTest, RefusesNamesThatSayNoFormat) {
     options.validate();
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(),
-                 "output: the name must end in .json, .csv, .tex or .txt, got 'b.dat'; or say "
-                 "--format");
+    EXPECT_STREQ(
+        error.what(),
+        "output: the name must end in .json, .csv, .tex or .txt, got 'b.dat'; or use --format");
   }
   options.format = ResultsFormat::kCsv;
   EXPECT_NO_THROW(options.validate());

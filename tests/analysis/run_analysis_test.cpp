@@ -87,8 +87,8 @@ TEST_F(RunAnalysisTest, RemarksThatCapturesHoldDifferentSequences) {
   }
   const Report report = run_analysis(counting.analysis, {});
   const std::string remark =
-      "captures hold different sequences: 'b' not those of 'a'; the model is not all that differs "
-      "between them, capture all with the same text to compare models";
+      "captures contain different sequences: 'b' not those of 'a'; differences are not due to the "
+      "models alone, capture all with the same text to compare models";
   EXPECT_EQ(report.results.provenance.at("remark"), remark);
   EXPECT_THAT(format_report(report, ResultsFormat::kTable),
               ::testing::EndsWith("\n\n" + remark + "\n"));
@@ -146,8 +146,8 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWithAJournalOfAnotherSchema) {
   text.replace(text.find(schema), schema.size(), "lime-journal/2");
   const std::string expected =
       "'" + path_.string() +
-      "': is a journal of schema 'lime-journal/2', this build goes on with 'lime-journal/1'; go on "
-      "with the version that began it, or remove the file to begin anew";
+      "': is a journal of schema 'lime-journal/2', this build resumes 'lime-journal/1'; resume "
+      "with the version that started it, or remove the file to start over";
   for (const char* const more : {"", "{\"another\":\"line\"}\n{\"and\":\"more\"}\n"}) {
     testing::write_text(path_, text + more);
     EXPECT_EQ(refusal(counting_analysis(5).analysis), expected);
@@ -157,11 +157,12 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWithAJournalOfAnotherSchema) {
 
 TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
   interrupt_after(2, 3);
-  const std::string begun = "'" + path_.string() + "': was begun otherwise, ";
+  const std::string begun = "'" + path_.string() + "': was started with different options, ";
   auto other = counting_analysis(3);
   other.analysis.options["alpha"] = 1.0;
-  EXPECT_EQ(refusal(other.analysis),
-            begun + "options.alpha was 0.5, now 1.0; run it as it was begun, or remove the file");
+  EXPECT_EQ(
+      refusal(other.analysis),
+      begun + "options.alpha was 0.5, now 1.0; rerun with the original ones, or remove the file");
 
   other = counting_analysis(3);
   const auto file = folder_ / "a.h5";
@@ -172,8 +173,8 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWithOtherOptionsInputsOrUnits) {
   EXPECT_THAT(refusal(counting_analysis(4).analysis), StartsWith(begun + "units was "));
   EXPECT_EQ(refusal(counting_analysis(3).analysis, false),
             "'" + path_.string() +
-                "': holds the finished part of an interrupted run; go on from there with --resume, "
-                "or remove the file");
+                "': contains the finished part of an interrupted run; resume it with --resume, or "
+                "remove the file");
   EXPECT_EQ(refusal(counting_analysis(3).analysis), "");
 }
 
@@ -196,7 +197,8 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
                Interrupted);
   kept = Journal();
   testing::write_text(file, "two");
-  EXPECT_THAT(refusal(with_input({}).analysis), HasSubstr("was begun otherwise, inputs.a was '"));
+  EXPECT_THAT(refusal(with_input({}).analysis),
+              HasSubstr("was started with different options, inputs.a was '"));
 }
 
 TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
@@ -213,12 +215,12 @@ TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
     Journal kept = journal();
     EXPECT_EQ(testing::refusal_of<FormatError>(
                   [&] { run_analysis(with_input("capture", 3).analysis, {.threads = 1}, kept); }),
-              "store: the file is damaged; what is finished is kept in '" + path_.string() +
-                  "', then go on with --resume");
+              "store: the file is damaged; finished work is stored in '" + path_.string() +
+                  "', then resume with --resume");
   }
   testing::write_text(file, "whole");
   EXPECT_THAT(refusal(with_input("another capture", 5).analysis),
-              HasSubstr("was begun otherwise, inputs.a was '"));
+              HasSubstr("was started with different options, inputs.a was '"));
   Journal kept = journal(true);
   const auto rest = with_input("capture", 5);
   const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
@@ -246,30 +248,30 @@ TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   testing::write_text(path_, damaged);
   EXPECT_THAT(refusal(counting_analysis(5).analysis),
               AllOf(HasSubstr("out.json.part': line 2: is not valid JSON"),
-                    EndsWith("; remove the file to begin anew")));
+                    EndsWith("; remove the file to start over")));
   testing::write_text(path_, "x" + text.substr(0, second));
   EXPECT_THAT(
       refusal(counting_analysis(5).analysis),
-      AllOf(HasSubstr("out.json.part': line 1: "), EndsWith("; remove the file to begin anew")));
+      AllOf(HasSubstr("out.json.part': line 1: "), EndsWith("; remove the file to start over")));
 
   for (const char* const header : {"[]\n", "null\n", "{}\n", "{\"journal\":1}\n"}) {
     testing::write_text(path_, header + text.substr(second));
     EXPECT_EQ(refusal(counting_analysis(5).analysis),
-              "'" + path_.string() + "': line 1: is not a header; remove the file to begin anew");
+              "'" + path_.string() + "': line 1: is not a header; remove the file to start over");
   }
   const std::string line = R"({"unit":{},"result":{"rows":[],"samples":[],)"
                            R"("matrices":[{"name":"m","rows":2,"columns":3,"values":[1]}]}})";
   testing::write_text(path_, text.substr(0, second) + line + "\n" + text.substr(second));
-  EXPECT_EQ(refusal(counting_analysis(5).analysis),
-            "'" + path_.string() +
-                "': line 2: a matrix must have 2 x 3 numbers, got 1; remove the file to begin "
-                "anew");
+  EXPECT_EQ(
+      refusal(counting_analysis(5).analysis),
+      "'" + path_.string() +
+          "': line 2: a matrix must have 2 x 3 numbers, got 1; remove the file to start over");
 
   testing::write_text(path_, text);
   Journal other = journal(true);
   EXPECT_THROW(other.open(Json::object()), InvalidArgument);  // keeps the file open
   EXPECT_EQ(refusal(counting_analysis(5).analysis),
-            "'" + path_.string() + "': another process is writing it");
+            "'" + path_.string() + "': another process is writing this file");
 }
 
 TEST_F(RunAnalysisTest, RefusesAFifoInTheJournalsPlaceAtOnce) {
@@ -288,10 +290,10 @@ TEST_F(RunAnalysisTest, SaysWhatIsKept) {
   };
   Journal none;
   EXPECT_EQ(message(none),
-            "interrupted; nothing is kept without an output file, with -o FILE what is finished "
-            "would be");
+            "interrupted; finished work was discarded because there is no output file, add -o FILE "
+            "to keep it");
   Journal unused = journal();
-  EXPECT_EQ(message(unused), "interrupted before anything was finished; run it again");
+  EXPECT_EQ(message(unused), "interrupted before anything was finished; run the command again");
   EXPECT_EQ(*counting.runs, 0);
 }
 
@@ -352,10 +354,10 @@ TEST_F(RunAnalysisTest, SaysBeforeItStartsWhatDoesNotFit) {
     return testing::refusal_of<InvalidArgument>([&] { run_analysis(counting.analysis, run); });
   };
   EXPECT_THAT(refusal_with({.memory_limit = ByteSize::parse("2GB")}),
-              StartsWith("memory_limit: 1 of 6 units needs more than 2GB, most of all 'b.h5': site "
-                         "'values', layer 1 with 1 TiB; give --memory-limit 110"));
+              StartsWith("memory_limit: 1 of 6 units needs more than 2GB, the largest is 'b.h5': "
+                         "site 'values', layer 1 with 1 TiB; set --memory-limit to 110"));
   EXPECT_THAT(refusal_with({}),
-              StartsWith("memory: 'b.h5': site 'values', layer 1 needs 1 TiB, and "));
+              StartsWith("memory: 'b.h5': site 'values', layer 1 needs 1 TiB, but only "));
   EXPECT_EQ(*counting.runs, 0);
 }
 

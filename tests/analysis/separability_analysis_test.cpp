@@ -156,9 +156,9 @@ TEST_F(SeparabilityTest, RefusesCapturesWithoutClassesToTellApart) {
   SmallCapture capture = words_capture();
   capture.class_names.clear();
   capture.class_id.clear();
-  EXPECT_EQ(refusal(capture),
-            "'words.h5': has no classes to tell apart; capture again with --only ' is, are, was, "
-            "were'");
+  EXPECT_EQ(
+      refusal(capture),
+      "'words.h5': has no classes to separate; capture again with --only ' is, are, was, were'");
   capture.class_names = {" is"};
   EXPECT_EQ(refusal(capture),
             "'words.h5': separability needs at least 2 classes with rows, got only ' is'; capture "
@@ -171,20 +171,18 @@ TEST_F(SeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
   for (std::int16_t& id : capture.class_id) {
     if (id == 2 && ++kept > 3) id = 0;
   }
-  EXPECT_EQ(
-      refusal(capture),
-      "'words.h5': folds: each class needs at least 5 rows, one per fold, but class ' was' has "
-      "3; take fewer folds or capture more text");
+  EXPECT_EQ(refusal(capture),
+            "'words.h5': folds: each class needs at least 5 rows, one per fold, but class ' was' "
+            "has 3; use fewer folds or capture more text");
 }
 
 TEST_F(SeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   SmallCapture capture = words_capture();
   capture.activations[1].rows(7, 2) = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(
-      refusal(capture),
-      "'words.h5': site 'values', layer 1: separability: sequence 1: representations must be "
-      "finite, got nan at token 3, dimension 2; look for overflow in the model, or capture in "
-      "a wider type");
+  EXPECT_EQ(refusal(capture),
+            "'words.h5': site 'values', layer 1: separability: sequence 1: representations must be "
+            "finite, got nan at token 3, dimension 2; check the model for overflow, or capture in "
+            "a wider type");
 }
 
 TEST_F(SeparabilityTest, RefusesUnfitOptions) {

@@ -95,8 +95,9 @@ TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
     return text.substr(text.rfind('\n', text.size() - 2) + 1);
   };
   EXPECT_THAT(last_line(80), HasSubstr("[3.938, 4.062]"));  // only bars are omitted
-  EXPECT_EQ(last_line(45), "(intervals do not fit in here; --format csv has them)\n");
-  EXPECT_EQ(last_line(25), "(spreads and intervals do not fit in here; --format csv has them)\n");
+  EXPECT_EQ(last_line(45), "(intervals omitted, too wide for this terminal; see --format csv)\n");
+  EXPECT_EQ(last_line(25),
+            "(spreads and intervals omitted, too wide for this terminal; see --format csv)\n");
 }
 
 TEST(TextTableTest, IsAsciiWhereAskedFor) {

@@ -86,7 +86,7 @@ TEST_F(TokensAnalysisTest, NumbersDoNotDependOnThreads) {
 TEST_F(TokensAnalysisTest, RefusesWhatItCannotMeasure) {
   use(testing::example_capture());
   options_.sequence = 3;
-  EXPECT_THAT(refusal(), HasSubstr("sequence: must be below the 3 of"));
+  EXPECT_THAT(refusal(), HasSubstr("sequence: must be < 3, the number of sequences of"));
   options_.sequence = -1;
   EXPECT_EQ(refusal(), "sequence: must be >= 0, got -1");
   options_.sequence = 0;
@@ -105,11 +105,11 @@ TEST_F(TokensAnalysisTest, TextsComeFromTheTokenizerOfTheCapture) {
   EXPECT_TRUE(analyze().results.rows.front().contains("text"));
   options_.checkpoint = testing::source_file("data/lm-llama");
   const std::string other = load_tokenizer(options_.checkpoint)->sha256().substr(0, 12);
-  EXPECT_EQ(refusal(), "checkpoint: '" + options_.checkpoint.string() +
-                           "' has another tokenizer (sha256 " + other + "...) than '" +
-                           (folder_ / "run.h5").string() + "' was captured with (" +
+  EXPECT_EQ(refusal(), "checkpoint: the tokenizer of '" + options_.checkpoint.string() +
+                           "' (sha256 " + other + "...) differs from that of '" +
+                           (folder_ / "run.h5").string() + "' (" +
                            capture.tokenizer_sha256.substr(0, 12) +
-                           "...); name the checkpoint of the capture, or leave --checkpoint out");
+                           "...); use the checkpoint of the capture, or omit --checkpoint");
   use(testing::example_capture(), "of_ids.h5");
   EXPECT_TRUE(analyze().results.rows.front().contains("text")) << "it does not say which it had";
 }

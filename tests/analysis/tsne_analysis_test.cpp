@@ -184,7 +184,7 @@ TEST_F(TsneAnalysisTest, NamesWhatIsWrong) {
                                    "= 29.6 for 90 points, got 30"));
   options_.tsne.perplexity = 8.0;
   options_.classes = {"was"};
-  EXPECT_THAT(refusal(), HasSubstr("capture.h5' has the classes"));
+  EXPECT_THAT(refusal(), HasSubstr("capture.h5' (its classes: '"));
   EXPECT_THAT(refusal(), HasSubstr("got 'was'"));
   options_.classes = {};
   capture.activations[3].rows(17, 5) = std::numeric_limits<float>::quiet_NaN();

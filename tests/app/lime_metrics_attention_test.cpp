@@ -31,7 +31,7 @@ TEST_F(LimeMetricsAttentionTest, AResultIsRepeatedFromItsProvenance) {
     ASSERT_EQ(run("attention " + capture_ + options + " -o a.json --quiet").status, 0) << options;
     const ProgramRun again = run("rerun a.json");
     EXPECT_EQ(again.status, 0) << again.errors;
-    EXPECT_THAT(again.output + again.errors, HasSubstr("none differs"));
+    EXPECT_THAT(again.output + again.errors, HasSubstr("no differences"));
   }
 }
 
@@ -46,8 +46,8 @@ TEST_F(LimeMetricsAttentionTest, EveryFormatIsWritten) {
 TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
   testing::write_capture(folder_ / "plain.h5", testing::example_capture());
   EXPECT_EQ(refusal("attention plain.h5", 1),
-            "lime-metrics: 'plain.h5': holds no attention patterns, it has values, hidden; capture "
-            "again with --sites values,hidden,attn.hook_pattern\n");
+            "lime-metrics: 'plain.h5': contains no attention patterns (its sites: values, hidden); "
+            "capture again with --sites values,hidden,attn.hook_pattern\n");
   EXPECT_THAT(refusal("attention " + capture_ + " --sequence 4", 1),
               HasSubstr("sequence: must be in 0 to 3, the sequences of '"));
   EXPECT_THAT(refusal("attention " + capture_ + " --head 4", 1),
@@ -55,7 +55,7 @@ TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
   EXPECT_THAT(refusal("attention " + capture_ + " --layer 4", 1),
               HasSubstr("attn.hook_pattern: has no layer 4 (available: 0-3)"));
   EXPECT_THAT(refusal("attention " + capture_ + " --query 4", 2),
-              HasSubstr("query: is a token of a sequence; give --sequence too"));
+              HasSubstr("query: needs a sequence; add --sequence"));
 }
 
 }  // namespace

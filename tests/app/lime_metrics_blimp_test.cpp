@@ -78,7 +78,7 @@ TEST_F(LimeMetricsBlimpTest, RefusesBadPairsInOneLine) {
   EXPECT_THAT(refusal("blimp blimp.h5 --judgements no/such/folder.jsonl", 1),
               HasSubstr("no/such/folder.jsonl"));
   testing::write_capture(folder_ / "text.h5", testing::example_capture());
-  EXPECT_THAT(refusal("blimp text.h5", 1), HasSubstr("holds no minimal pairs"));
+  EXPECT_THAT(refusal("blimp text.h5", 1), HasSubstr("contains no minimal pairs"));
 }
 
 }  // namespace

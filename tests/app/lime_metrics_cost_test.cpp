@@ -202,11 +202,10 @@ TEST_F(CostCommandTest, ConfigsOfTheDocumentationAreTheEfficiencyTable) {
 
 TEST_F(CostCommandTest, RefusesWhatIsNoConfig) {
   EXPECT_EQ(refusal("cost none.json", 1),
-            "lime-metrics: 'none.json': there is no such file; name a config.json or a checkpoint "
-            "folder\n");
+            "lime-metrics: 'none.json': no such file; give a config.json or a checkpoint folder\n");
   EXPECT_EQ(refusal("cost", 2),
-            "lime-metrics: configs: at least one config.json or checkpoint folder is needed; see "
-            "lime-metrics cost --help\n");
+            "lime-metrics: configs: expected at least one config.json or checkpoint folder, got "
+            "none; see lime-metrics cost --help\n");
   write_text(folder_ / "list.json", "[1]");
   EXPECT_THAT(refusal("cost list.json", 1), HasSubstr("list.json"));
   Json config = paper_config("llama", 8);
@@ -216,7 +215,7 @@ TEST_F(CostCommandTest, RefusesWhatIsNoConfig) {
             "num_key_value_heads, got 32 and 5\n");
   EXPECT_THAT(refusal("cost a.json --sequence-length 0", 2),
               HasSubstr("sequence_length: must be from 1 to 2147483647, got 0"));
-  EXPECT_THAT(refusal("cost a.json a.json", 2), HasSubstr("configs: each must be named once"));
+  EXPECT_THAT(refusal("cost a.json a.json", 2), HasSubstr("configs: values must be unique"));
   EXPECT_THAT(refusal("cost a.json --decoder gpt", 2),
               HasSubstr("expected one of llama, lime, denseformer"));
   config["model_type"] = "gpt2";

@@ -225,7 +225,7 @@ TEST_F(CounterfactualCommandTest, MeasuresSeparabilityWhereThereAreClasses) {
   EXPECT_THAT(refusal("counterfactual few.h5", 1), HasSubstr("was"));
   capture.classes.assign(capture.classes.size(), 0);
   write_routed_capture(folder_ / "one.h5", capture);
-  EXPECT_THAT(refusal("counterfactual one.h5", 1), HasSubstr("holds one class only"));
+  EXPECT_THAT(refusal("counterfactual one.h5", 1), HasSubstr("contains only one class"));
 }
 
 TEST_F(CounterfactualCommandTest, ResultsDoNotDependOnThreadsOrBlocks) {
@@ -250,8 +250,9 @@ TEST_F(CounterfactualCommandTest, StatisticsAreThoseOfTheWholeCapture) {
 TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
   write_lime();
   const std::string text = run("counterfactual lime.h5").output;
-  EXPECT_THAT(text, HasSubstr("routed values of lime under routers put in the place of its own"));
-  EXPECT_THAT(text, HasSubstr("the trained router gives the captured routed values to "));
+  EXPECT_THAT(text,
+              HasSubstr("routed values of lime under counterfactual routers, one layer at a time"));
+  EXPECT_THAT(text, HasSubstr("the trained router reproduces the captured routed values to "));
   EXPECT_THAT(text, HasSubstr("entropy: routing "));
   EXPECT_THAT(text, HasSubstr("entropy, mean over layers from 1 on"));
   EXPECT_THAT(text, HasSubstr("difference to trained"));
@@ -264,45 +265,44 @@ TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
 
 TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
   EXPECT_EQ(refusal("counterfactual", 1),
-            "lime-metrics: 'capture.h5': there is no such file; name a capture, or write one with "
-            "lime-capture\n");
+            "lime-metrics: 'capture.h5': no such file; give the path of a capture, or write one "
+            "with lime-capture\n");
   RoutedCapture capture = write_lime();
   write_llama();
   EXPECT_EQ(refusal("counterfactual llama.h5", 1),
-            "lime-metrics: 'llama.h5': holds no routers, a plain transformer has none to replace; "
-            "name the capture of a LIMe, and this one with --against\n");
+            "lime-metrics: 'llama.h5': contains no routers to replace; give the capture of a LIMe, "
+            "and this plain transformer with --against\n");
   write_routed_capture(folder_ / "some.h5", capture, {0, 2});
   EXPECT_EQ(refusal("counterfactual some.h5", 1),
-            "lime-metrics: 'some.h5': lacks values of layer 1, and the router of layer 2 reads all "
+            "lime-metrics: 'some.h5': lacks values of layer 1, but the router of layer 2 reads all "
             "layers below; capture again with --sites values --layers all\n");
   EXPECT_EQ(run("counterfactual some.h5 --layer 0").status, 0);
-  EXPECT_THAT(refusal("counterfactual lime.h5 --site keys", 1), HasSubstr("has no site 'keys'"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --site keys", 1), HasSubstr("unknown site 'keys'"));
   RoutedCapture pooled = capture;
   pooled.pooled = true;
   pooled.lengths.assign(static_cast<std::size_t>(capture.num_rows()), 1);
   write_routed_capture(folder_ / "pooled.h5", pooled);
-  EXPECT_EQ(
-      refusal("counterfactual pooled.h5", 1),
-      "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and routed values "
-      "are of tokens; capture again with --rows tokens\n");
+  EXPECT_EQ(refusal("counterfactual pooled.h5", 1),
+            "lime-metrics: 'pooled.h5': contains one row per sequence (--rows mean), but routed "
+            "values need one per token; capture again with --rows tokens\n");
   RoutedCapture other = capture;
   other.routers.clear();
   other.first_token = 100;
   write_routed_capture(folder_ / "other.h5", other);
-  EXPECT_EQ(refusal("counterfactual lime.h5 --against other.h5", 1),
-            "lime-metrics: 'lime.h5' and 'other.h5': hold different tokens, and the gap is between "
-            "the same ones in two models; capture both with the same text and tokenizer\n");
+  EXPECT_EQ(
+      refusal("counterfactual lime.h5 --against other.h5", 1),
+      "lime-metrics: 'lime.h5' and 'other.h5': contain different tokens, but the gap compares the "
+      "same tokens in two models; capture both with the same text and tokenizer\n");
   write_routed_capture(folder_ / "again.h5", capture);
   EXPECT_EQ(refusal("counterfactual lime.h5 --against again.h5", 1),
-            "lime-metrics: 'again.h5': --against takes the capture of a plain transformer, and "
-            "this one holds routers\n");
+            "lime-metrics: 'again.h5': --against expects the capture of a plain transformer, but "
+            "this one contains routers\n");
   capture.values[2](33, 1) = std::nanf("");
   write_routed_capture(folder_ / "nan.h5", capture);
-  EXPECT_EQ(
-      refusal("counterfactual nan.h5", 1),
-      "lime-metrics: 'nan.h5': site 'values', layer 2: values of layer 2 must be finite, got "
-      "nan in sequence 1, position 3, dimension 1; look for overflow in the model, or capture "
-      "in a wider type\n");
+  EXPECT_EQ(refusal("counterfactual nan.h5", 1),
+            "lime-metrics: 'nan.h5': site 'values', layer 2: values of layer 2 must be finite, got "
+            "nan in sequence 1, position 3, dimension 1; check the model for overflow, or capture "
+            "in a wider type\n");
 }
 
 TEST_F(CounterfactualCommandTest, RoutesPerDimensionWhereRoutersAreSo) {
@@ -347,10 +347,10 @@ TEST_F(CounterfactualCommandTest, RefusesRoutersThatDependOnTheTokenAndMeansOfDi
   capture.config["lime"] = {{"router", "full"}, {"dynamic", true}};
   capture.routers.clear();
   write_routed_capture(folder_ / "dynamic.h5", capture);
-  EXPECT_EQ(refusal("counterfactual dynamic.h5", 1),
-            "lime-metrics: 'dynamic.h5': its routers compute their weights from the token, and a "
-            "capture does not hold them; counterfactuals need routers whose weights are "
-            "parameters\n");
+  EXPECT_EQ(
+      refusal("counterfactual dynamic.h5", 1),
+      "lime-metrics: 'dynamic.h5': its routers compute their weights from the token, and a capture "
+      "does not contain them; counterfactuals need routers whose weights are parameters\n");
 }
 
 TEST_F(CounterfactualCommandTest, RefusesRoutersAndNumbersThatDoNotExist) {

@@ -45,14 +45,14 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
             "lime-metrics: --format: expected one of table, csv, json, latex, got 'xml'" + see);
   EXPECT_EQ(
       refusal("entropy --label a b", 2),
-      "lime-metrics: label: must have one name per capture, got 2 (a, b) for 1 capture; put "
-      "the captures before --label; a comma separates labels, write '\\,' for one inside a label" +
+      "lime-metrics: label: expected one name per capture, got 2 (a, b) for 1 capture; put the "
+      "captures before --label; a comma separates labels, write '\\,' for a comma inside a label" +
           see);
   EXPECT_EQ(refusal("entropy --layer 3-", 2),
             "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got '3-'" + see);
   EXPECT_EQ(refusal("entropy -o out.dat", 2),
             "lime-metrics: output: the name must end in .json, .csv, .tex or .txt, got 'out.dat'; "
-            "or say --format" +
+            "or use --format" +
                 see);
   EXPECT_EQ(refusal("entropy --threads -1", 2),
             "lime-metrics: threads: must be from 0 to 1024 (0 takes all processors), got -1" + see);
@@ -70,7 +70,7 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
   EXPECT_EQ(refusal("entropy --confidence 95", 2),
             "lime-metrics: confidence: must be in (0, 1), got 95" + see);
   EXPECT_EQ(refusal("entropy --site values,values", 2),
-            "lime-metrics: site: each must be named once, got values, values" + see);
+            "lime-metrics: site: every name must be unique, got values, values" + see);
   EXPECT_EQ(refusal("entropy --max-sequences 0", 2),
             "lime-metrics: max_sequences: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entrpy", 2),
@@ -80,8 +80,8 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
 
 TEST_F(LimeMetricsErrorsTest, RefusesFilesThatAreNoCaptureOfThisSchema) {
   EXPECT_EQ(refusal("entropy", 1),
-            "lime-metrics: 'capture.h5': there is no such file; name a capture, or write one with "
-            "lime-capture\n");
+            "lime-metrics: 'capture.h5': no such file; give the path of a capture, or write one "
+            "with lime-capture\n");
   write_text(folder_ / "text.h5", "not HDF5 at all");
   EXPECT_EQ(refusal("entropy text.h5", 1), "lime-metrics: store: 'text.h5' is not an HDF5 file\n");
 
@@ -132,28 +132,27 @@ TEST_F(LimeMetricsErrorsTest, SaysWhatTheCaptureHasWhereALayerOrSiteIsMissing) {
   EXPECT_EQ(refusal("entropy --layer 7", 1),
             "lime-metrics: 'capture.h5': site 'values': has no layer 7 (available: 0-1)\n");
   EXPECT_EQ(refusal("entropy --site keys", 1),
-            "lime-metrics: 'capture.h5': has no site 'keys'; it has values, hidden\n");
+            "lime-metrics: 'capture.h5': unknown site 'keys' (its sites: values, hidden)\n");
 }
 
 TEST_F(LimeMetricsErrorsTest, RefusesRowsThatAreNoSequences) {
   SmallCapture capture = example_capture();
   capture.rows = RowKind::kMean;
   write_capture(folder_ / "pooled.h5", capture);
-  EXPECT_EQ(
-      refusal("entropy pooled.h5", 1),
-      "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and entropy needs "
-      "every token of a sequence; capture again with --rows tokens\n");
+  EXPECT_EQ(refusal("entropy pooled.h5", 1),
+            "lime-metrics: 'pooled.h5': contains one row per sequence (--rows mean), but entropy "
+            "needs every token of a sequence; capture again with --rows tokens\n");
   capture.rows = RowKind::kTokens;
   capture.class_names = {" is"};
   write_capture(folder_ / "only.h5", capture);
   EXPECT_EQ(refusal("entropy only.h5", 1),
-            "lime-metrics: 'only.h5': holds only some tokens ( is), and entropy needs every token "
-            "of a sequence; capture again without --only\n");
+            "lime-metrics: 'only.h5': contains only some tokens ( is), but entropy needs every "
+            "token of a sequence; capture again without --only\n");
   capture = example_capture();
   capture.lengths = {5, 1, 10};
   write_capture(folder_ / "short.h5", capture);
   EXPECT_EQ(refusal("entropy short.h5", 1),
-            "lime-metrics: 'short.h5': sequence 1 has 1 token, and entropy needs at least 2; "
+            "lime-metrics: 'short.h5': sequence 1 has 1 token, but entropy needs at least 2; "
             "capture again without it\n");
 }
 
@@ -163,8 +162,8 @@ TEST_F(LimeMetricsErrorsTest, RefusesActivationsThatAreNotFinite) {
   write_capture(folder_ / "capture.h5", capture);
   EXPECT_EQ(refusal("entropy --preset raw", 1),
             "lime-metrics: 'capture.h5': site 'values', layer 1: entropy: sequence 1: "
-            "representations must be finite, got nan at token 2, dimension 2; look for overflow in "
-            "the model, or capture in a wider type\n");
+            "representations must be finite, got nan at token 2, dimension 2; check the model for "
+            "overflow, or capture in a wider type\n");
 }
 
 TEST_F(LimeMetricsErrorsTest, RefusesOutputsThatItCannotWrite) {
@@ -172,7 +171,7 @@ TEST_F(LimeMetricsErrorsTest, RefusesOutputsThatItCannotWrite) {
   EXPECT_EQ(refusal("entropy -o none/e.json", 1),
             "lime-metrics: 'none/e.json': the folder 'none' does not exist; create it first\n");
   EXPECT_EQ(refusal("entropy -o capture.h5 --format json", 1),
-            "lime-metrics: output: 'capture.h5' is an input and would be lost; choose another "
+            "lime-metrics: output: 'capture.h5' is an input and would be overwritten; use another "
             "name\n");
   const ProgramRun full = run("entropy > /dev/full");
   EXPECT_EQ(full.status, 1);

@@ -131,8 +131,8 @@ TEST_F(LimeMetricsGeometryTest, LidarTakesTokensThatOccurOften) {
   SmallCapture capture = example_capture(5);
   write_capture(folder_ / "capture.h5", capture);  // every token occurs once
   EXPECT_EQ(refusal("geometry --measure lidar", 1),
-            "lime-metrics: lidar_size: at least 2 tokens must occur 16 times, got 0; ask for fewer "
-            "occurrences or capture more text\n");
+            "lime-metrics: lidar_size: at least 2 tokens must occur 16 times, got 0; use a smaller "
+            "--lidar-size or capture more text\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
@@ -148,7 +148,7 @@ TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
   EXPECT_EQ(row_of(found, "anisotropy_centred", "rows").at("mean"), "nan");
   EXPECT_EQ(row_of(found, "rank_one_residual", "sequences").at("mean").get<double>(), 0.0);
   EXPECT_EQ(row_of(found, "curvature", "sequences").at("undefined"), 2);
-  EXPECT_THAT(run("geometry --measure rank").output, HasSubstr("nan: not defined there"));
+  EXPECT_THAT(run("geometry --measure rank").output, HasSubstr("nan: undefined"));
   const Json dimension = rows("geometry --measure dimension --k 3");
   EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("mean"), "nan");
   EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("n"), 1);
@@ -156,8 +156,8 @@ TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
   EXPECT_EQ(refusal("geometry --measure dimension", 1),
             "lime-metrics: 'capture.h5': k must be < 12, the number of rows, got 20\n");
   EXPECT_EQ(refusal("similarity --label a", 1),
-            "lime-metrics: 'capture.h5': site 'hidden': 'a', layer 0: similarity: the 12 "
-            "rows are all equal, and nothing can be compared with them\n");
+            "lime-metrics: 'capture.h5': site 'hidden': 'a', layer 0: similarity: all 12 rows are "
+            "equal, so their similarity is undefined\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, DuplicatesAreDroppedAndCounted) {
@@ -181,8 +181,8 @@ TEST_F(LimeMetricsGeometryTest, NamesTheFirstPlaceThatIsNotFinite) {
   write_capture(folder_ / "capture.h5", capture);
   EXPECT_EQ(refusal("geometry --k 3", 1),
             "lime-metrics: 'capture.h5': site 'values', layer 0: geometry: sequence 1: "
-            "representations must be finite, got nan at token 2, dimension 3; look for overflow in "
-            "the model or in a float16 capture\n");
+            "representations must be finite, got nan at token 2, dimension 3; check the model for "
+            "overflow, or capture in a wider type\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
@@ -190,20 +190,20 @@ TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
   pooled.rows = RowKind::kMean;
   write_capture(folder_ / "pooled.h5", pooled);
   EXPECT_EQ(refusal("geometry pooled.h5", 1),
-            "lime-metrics: 'pooled.h5': holds one row per sequence (--rows mean), and geometry "
+            "lime-metrics: 'pooled.h5': contains one row per sequence (--rows mean), but geometry "
             "needs every token of a sequence; capture again with --rows tokens\n");
   SmallCapture some = example_capture();
   some.class_names = {" is"};
   write_capture(folder_ / "some.h5", some);
   EXPECT_EQ(refusal("geometry some.h5", 1),
-            "lime-metrics: 'some.h5': holds only some tokens ( is), and geometry needs every token "
-            "of a sequence; capture again without --only\n");
+            "lime-metrics: 'some.h5': contains only some tokens ( is), but geometry needs every "
+            "token of a sequence; capture again without --only\n");
   SmallCapture single;
   single.lengths = {4, 1};
   single.activations.push_back({"hidden", 0, random_matrix(5, 3, 1)});
   write_capture(folder_ / "single.h5", single);
   EXPECT_EQ(refusal("geometry single.h5", 1),
-            "lime-metrics: 'single.h5': sequence 1 has 1 token, and geometry needs at least 2; "
+            "lime-metrics: 'single.h5': sequence 1 has 1 token, but geometry needs at least 2; "
             "capture again without it\n");
 }
 
@@ -229,7 +229,7 @@ TEST_F(LimeMetricsGeometryTest, WrongOptionsAreOneLine) {
   EXPECT_EQ(refusal("similarity --max-rows 3", 2),
             std::string("lime-metrics: max_rows: must be >= 4, got 3") + kSeeSimilarity);
   EXPECT_EQ(refusal("similarity --maps between", 2),
-            std::string("lime-metrics: maps: between needs two captures or more, got 1") +
+            std::string("lime-metrics: maps: between requires at least two captures, got 1") +
                 kSeeSimilarity);
 }
 
@@ -369,12 +369,11 @@ TEST_F(LimeMetricsGeometryTest, ComparesMapsOfTwoModels) {
   EXPECT_NEAR(last.at("difference").get<double>(), value("b") - value("a"), 0.1);
   EXPECT_EQ(found, rows("similarity a.h5 b.h5 --maps within --show cka --jackknife 7 "
                         "--compare first --threads 3"));
-  EXPECT_EQ(
-      refusal("similarity a.h5 b.h5 --compare first", 1),
-      "lime-metrics: compare: maps have no values per item; give them some with --jackknife 10\n");
+  EXPECT_EQ(refusal("similarity a.h5 b.h5 --compare first", 1),
+            "lime-metrics: compare: maps have no values per item; add --jackknife 10\n");
   EXPECT_EQ(refusal("geometry a.h5 b.h5 --measure rank --compare first", 1),
-            "lime-metrics: compare: what is measured of all rows together has no values per item; "
-            "give it some with --jackknife 10\n");
+            "lime-metrics: compare: measures of all rows together have no values per item; add "
+            "--jackknife 10\n");
   EXPECT_EQ(
       refusal("similarity a.h5 --jackknife 2", 2),
       std::string("lime-metrics: jackknife: must be >= 5, or 0 for none, got 2") + kSeeSimilarity);
@@ -385,9 +384,10 @@ TEST_F(LimeMetricsGeometryTest, RefusesMapsBetweenDifferentTexts) {
   SmallCapture other = example_capture(2);
   other.first_token = 7;
   write_capture(folder_ / "b.h5", other);
-  EXPECT_EQ(refusal("similarity a.h5 b.h5", 1),
-            "lime-metrics: 'a.h5' and 'b.h5': hold different tokens, and layers are compared token "
-            "by token; capture both with the same text and tokenizer, or ask for --maps within\n");
+  EXPECT_EQ(
+      refusal("similarity a.h5 b.h5", 1),
+      "lime-metrics: 'a.h5' and 'b.h5': contain different tokens, but layers are compared token by "
+      "token; capture both with the same text and tokenizer, or use --maps within\n");
   EXPECT_EQ(rows("similarity a.h5 b.h5 --maps within").size(), 16U);
 }
 

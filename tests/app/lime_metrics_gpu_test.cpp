@@ -101,7 +101,7 @@ TEST_F(LimeMetricsGpuTest, KeepsWhatWasFinishedBeforeTheGpuFailed) {
   EXPECT_EQ(failed.status, 1);
   EXPECT_EQ(failed.errors,
             "lime-metrics: device: cuda:0 (fake GPU) failed: cublasDsyrk: an illegal memory access "
-            "was encountered; what is finished is good, try again or use --device cpu\n");
+            "was encountered; finished results are valid, try again or use --device cpu\n");
   ::unsetenv("LIME_FAKE_GPU_FAULT");
   ASSERT_EQ(run(command).status, 0);
   EXPECT_EQ(document("e.json").at("provenance").at("resumed_units"), 2);
@@ -113,9 +113,9 @@ TEST_F(LimeMetricsGpuTest, RerunComputesThereAgainOrWhereItIsTold) {
   ASSERT_EQ(run("entropy --quiet --device cuda -o e.json").status, 0);
   const ProgramRun same = run("rerun e.json --quiet");
   EXPECT_EQ(same.status, 0) << same.output;
-  EXPECT_THAT(same.output, HasSubstr("none differs"));
+  EXPECT_THAT(same.output, HasSubstr("no differences"));
   set("LIME_FAKE_GPU_COUNT", "0");
-  EXPECT_THAT(refusal("rerun e.json --quiet", 1), HasSubstr("device: CUDA must see a GPU"));
+  EXPECT_THAT(refusal("rerun e.json --quiet", 1), HasSubstr("device: no GPU is visible to CUDA"));
   const ProgramRun on_cpu = run("rerun e.json --quiet --device cpu --tolerance 1e-9");
   EXPECT_EQ(on_cpu.status, 0) << on_cpu.output << on_cpu.errors;
 }
@@ -125,13 +125,12 @@ TEST_F(LimeMetricsGpuTest, WhatCannotBeComputedThereIsOneLine) {
   const std::string see = "; see lime-metrics entropy --help\n";
   EXPECT_EQ(refusal("entropy --device gpu", 2),
             "lime-metrics: device: must be cpu, cuda or cuda:N, got 'gpu'" + see);
-  EXPECT_EQ(
-      refusal("entropy --device cuda --top-k 2", 2),
-      "lime-metrics: top_k: is computed on the CPU only, got device 'cuda'; leave one of them "
-      "out" +
-          see);
+  EXPECT_EQ(refusal("entropy --device cuda --top-k 2", 2),
+            "lime-metrics: top_k: is supported on the CPU only, got device 'cuda'; omit --top-k or "
+            "--device" +
+                see);
   EXPECT_EQ(refusal("entropy --device cuda:3", 1),
-            "lime-metrics: device: must be one of the 1 GPU that CUDA sees, cuda:0, got cuda:3\n");
+            "lime-metrics: device: must be one of the 1 GPU visible to CUDA, cuda:0, got cuda:3\n");
   use_module((folder_ / "none.so").string());
   EXPECT_THAT(refusal("entropy --device cuda", 1),
               HasSubstr("lime-metrics: device: this build has no CUDA, '"));
@@ -143,11 +142,11 @@ TEST_F(LimeMetricsGpuTest, SaysBeforeItStartsWhatDoesNotFit) {
   EXPECT_THAT(refusal("entropy --device cuda --memory-limit 1MiB", 1),
               ::testing::MatchesRegex(
                   "lime-metrics: memory_limit: a sequence of up to 8 tokens and 6 dimensions needs "
-                  ".* here on its way to the GPU, and program and CUDA hold .*; give "
-                  "--memory-limit [0-9]+MiB or more\n"));
+                  ".* of host memory for its transfer to the GPU, and program and CUDA use .*; set "
+                  "--memory-limit to [0-9]+MiB or more\n"));
   set("LIME_FAKE_GPU_FREE", "100");
   EXPECT_THAT(refusal("entropy --device cuda", 1),
-              HasSubstr("device: cuda:0 (fake GPU) has 100 B free, and a sequence of up to 8 "
+              HasSubstr("device: cuda:0 (fake GPU) has 100 B free, but a sequence of up to 8 "
                         "tokens and 6 dimensions needs "));
 }
 
@@ -158,7 +157,7 @@ TEST_F(LimeMetricsGpuTest, TheModuleOfThisBuildSaysWhatIsMissing) {
   if (result.status == 0) GTEST_SKIP() << "there is a GPU";
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.errors, ::testing::AnyOf(HasSubstr("device: this build has no CUDA"),
-                                              HasSubstr("device: CUDA must see a GPU"),
+                                              HasSubstr("device: no GPU is visible to CUDA"),
                                               HasSubstr("must be loadable")));
   EXPECT_THAT(result.errors, HasSubstr("use --device cpu\n"));
 }

@@ -75,17 +75,17 @@ TEST_F(LimeMetricsResumeTest, CtrlCKeepsFinishedLayersAndResumeGivesTheSameBytes
   const ProgramRun interrupted = interrupt(command, "e.json.part");
   ASSERT_EQ(interrupted.status, 130) << interrupted.errors;
   EXPECT_EQ(interrupted.errors,
-            "lime-metrics: interrupted; what is finished is kept in 'e.json.part', go on with "
+            "lime-metrics: interrupted; finished work is stored in 'e.json.part', resume with "
             "--resume\n");
   EXPECT_FALSE(fs::exists(folder_ / "e.json"));
   const std::string journal = read_text(folder_ / "e.json.part");
 
   EXPECT_EQ(refusal(command, 1),
-            "lime-metrics: 'e.json.part': holds the finished part of an interrupted run; go on "
-            "from there with --resume, or remove the file\n");
+            "lime-metrics: 'e.json.part': contains the finished part of an interrupted run; resume "
+            "it with --resume, or remove the file\n");
   EXPECT_EQ(refusal("entropy --quiet --alpha 1 -o e.json --resume", 1),
-            "lime-metrics: 'e.json.part': was begun otherwise, options.alpha was [0.5,1.0], now "
-            "[1.0]; run it as it was begun, or remove the file\n");
+            "lime-metrics: 'e.json.part': was started with different options, options.alpha was "
+            "[0.5,1.0], now [1.0]; rerun with the original ones, or remove the file\n");
   EXPECT_EQ(read_text(folder_ / "e.json.part"), journal);
 
   const ProgramRun resumed = run(command + " --resume");
@@ -106,10 +106,10 @@ TEST_F(LimeMetricsResumeTest, GoesOnOnceADamagedCaptureIsRestored) {
   write_text(shard, damaged);
   const ProgramRun failed = run(command);
   EXPECT_EQ(failed.status, 1);
-  EXPECT_THAT(failed.errors, ::testing::MatchesRegex(
-                                 "lime-metrics: store: 'capture.shards/00000.h5': the checksum "
-                                 "of [^\n]*; what is finished is kept in 'e.json.part', then "
-                                 "go on with --resume\n"));
+  EXPECT_THAT(failed.errors,
+              ::testing::MatchesRegex(
+                  "lime-metrics: store: 'capture.shards/00000.h5': the checksum of [^\n]*; "
+                  "finished work is stored in 'e.json.part', then resume with --resume\n"));
   write_text(shard, whole);
   const ProgramRun resumed = run(command + " --resume");
   EXPECT_EQ(resumed.status, 0) << resumed.errors;
@@ -123,11 +123,11 @@ TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
   const std::string text = read_text(folder_ / "entropy.json");
   const ProgramRun again = run("entropy capture.h5 --label m -o entropy.json --resume");
   EXPECT_EQ(again.status, 0);
-  EXPECT_EQ(again.errors, "entropy.json: is finished, nothing is left to do\n");
+  EXPECT_EQ(again.errors, "entropy.json: already finished, nothing to do\n");
   EXPECT_EQ(read_text(folder_ / "entropy.json"), text);
   EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume --seed 1", 1),
             "lime-metrics: 'entropy.json': is the finished result of another run, options.seed was "
-            "0, now 1; leave out --resume to replace it\n");
+            "0, now 1; omit --resume to replace it\n");
   // A missing output is created.
   EXPECT_EQ(run("entropy --label m --quiet -o entropy.json -o entropy.csv --resume").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "entropy.csv"));
@@ -150,8 +150,9 @@ TEST_F(LimeMetricsResumeTest, ResumeRefusesAnotherCapture) {
   std::filesystem::remove(folder_ / "capture.h5");
   std::filesystem::remove_all(folder_ / "capture.shards");
   write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_THAT(refusal(command + " --resume", 1),
-              StartsWith("lime-metrics: 'e.json.part': was begun otherwise, inputs."));
+  EXPECT_THAT(
+      refusal(command + " --resume", 1),
+      StartsWith("lime-metrics: 'e.json.part': was started with different options, inputs."));
 }
 
 TEST_F(LimeMetricsResumeTest, CtrlCWithoutAnOutputSaysThatNothingIsKept) {
@@ -163,16 +164,15 @@ TEST_F(LimeMetricsResumeTest, CtrlCWithoutAnOutputSaysThatNothingIsKept) {
       run("entropy --threads 1" + same_file_many_times, "timeout --preserve-status -s INT 1");
   EXPECT_EQ(result.status, 130);
   EXPECT_EQ(result.errors,
-            "lime-metrics: interrupted; nothing is kept without an output file, with -o FILE what "
-            "is finished would be\n");
+            "lime-metrics: interrupted; finished work was discarded because there is no output "
+            "file, add -o FILE to keep it\n");
   EXPECT_EQ(count_files(), files);
 }
 
 TEST_F(LimeMetricsResumeTest, ResumeNeedsAnOutput) {
   write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_EQ(
-      refusal("entropy --resume", 1),
-      "lime-metrics: resume: needs the output file of the interrupted run, give it with -o\n");
+  EXPECT_EQ(refusal("entropy --resume", 1),
+            "lime-metrics: resume: needs the output file of the interrupted run; add it with -o\n");
   // Nothing to resume is not an error: the same command serves the first run and the next.
   EXPECT_EQ(run("entropy --quiet --resume -o e.json").status, 0);
 }
@@ -181,8 +181,8 @@ TEST_F(LimeMetricsResumeTest, SaysWhatNeedsMoreMemoryThanTheLimit) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_THAT(
       refusal("entropy --memory-limit 1MB", 1),
-      StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, most of all "
-                 "'capture.h5': site 'hidden', layer 0 with 4.08 MiB; give --memory-limit "));
+      StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, the largest is "
+                 "'capture.h5': site 'hidden', layer 0 with 4.08 MiB; set --memory-limit to "));
   EXPECT_THAT(refusal("entropy --memory-limit much", 2),
               StartsWith("lime-metrics: --memory-limit: expected a size such as 2GB or 512MiB"));
 }
@@ -191,7 +191,7 @@ TEST_F(LimeMetricsResumeTest, RerunSaysThatItCameOutTheSame) {
   write_results("--alpha 0.5,inf --seed 7 --layer 1 --compare none");
   const ProgramRun result = run("rerun entropy.json --threads 3");
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_EQ(result.output, "entropy.json: came out the same: 4 rows, 64 values, none differs\n");
+  EXPECT_EQ(result.output, "entropy.json: reproduced: 4 rows, 64 values, no differences\n");
   EXPECT_EQ(result.errors, "");
 }
 
@@ -202,7 +202,7 @@ TEST_F(LimeMetricsResumeTest, RerunRepeatsComparisonsAndFindsCapturesBesideTheRe
   const ProgramRun elsewhere = run_command(
       fmt::format("cd / && {} rerun '{}'", LIME_METRICS, (folder_ / "e.json").string()));
   EXPECT_EQ(elsewhere.status, 0) << elsewhere.errors << elsewhere.output;
-  EXPECT_THAT(elsewhere.output, HasSubstr("came out the same: 18 rows"));
+  EXPECT_THAT(elsewhere.output, HasSubstr("reproduced: 18 rows"));
 }
 
 TEST_F(LimeMetricsResumeTest, RerunShowsTheLargestDifference) {
@@ -225,11 +225,11 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesInputsThatAreGoneOrOthers) {
   replace_capture();
   EXPECT_THAT(refusal("rerun entropy.json", 1),
               StartsWith("lime-metrics: 'capture.h5': is not the file that 'entropy.json' was "
-                         "computed from: its sha256 was "));
+                         "computed from: expected sha256 "));
   fs::remove(folder_ / "capture.h5");
   EXPECT_EQ(refusal("rerun entropy.json", 1),
-            "lime-metrics: 'capture.h5': is gone, and 'entropy.json' was computed from it; put it "
-            "back to where it was\n");
+            "lime-metrics: 'capture.h5': no longer exists, and 'entropy.json' was computed from "
+            "it; restore it at this path\n");
 }
 
 TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
@@ -244,12 +244,12 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
   EXPECT_EQ(refusal_with("schema", "lime-results/2"),
             "lime-metrics: results: 'changed.json': has schema version 2, this build reads 1; "
             "recompute it or update\n");
-  EXPECT_THAT(refusal_with("metric", "charm"),
-              StartsWith("lime-metrics: 'changed.json': holds 'charm', which this build cannot "
-                         "measure; it measures entropy, "));
+  EXPECT_THAT(
+      refusal_with("metric", "charm"),
+      StartsWith("lime-metrics: 'changed.json': unknown metric 'charm' (supported: entropy, "));
   EXPECT_EQ(refusal_with("options", {{"captures", {"capture.h5"}}, {"beta", 1}}),
-            "lime-metrics: 'changed.json': options.beta is not known to this build of entropy; "
-            "compute it again\n");
+            "lime-metrics: 'changed.json': options.beta is unknown to this build of entropy; "
+            "recompute the results\n");
   EXPECT_THAT(refusal("rerun none.json", 1), HasSubstr("none.json"));
 }
 
@@ -285,7 +285,7 @@ TEST_F(LimeMetricsResumeTest, EscapesWhatATerminalWouldObey) {
   write_text(folder_ / "changed.json", results.dump());
   const ProgramRun differs = is_harmless(run("rerun changed.json"));
   EXPECT_EQ(differs.status, 1);
-  EXPECT_THAT(differs.output, HasSubstr("computed then by \"lime \\x7f\\u009b\", now by "));
+  EXPECT_THAT(differs.output, HasSubstr("originally computed by \"lime \\x7f\\u009b\", now by "));
   results["metric"] = "charm\x1b[31m\n";
   write_text(folder_ / "changed.json", results.dump());
   EXPECT_THAT(refusal("rerun changed.json", 1), HasSubstr("holds 'charm\\x1b[31m\\n', which"));
@@ -305,13 +305,11 @@ TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
   SmallCapture other = example_capture();
   other.first_token = 1;
   write_capture(folder_ / "b.h5", other);
-  EXPECT_EQ(
-      refusal("entropy a.h5 b.h5 --compare first", 1),
-      "lime-metrics: compare: 'a' and 'b' hold different sequences, which are compared one by one; "
-      "capture both with the same text and tokenizer, and measure them with the same "
-      "options\n");
+  EXPECT_EQ(refusal("entropy a.h5 b.h5 --compare first", 1),
+            "lime-metrics: compare: 'a' and 'b' contain different sequences, but the comparison is "
+            "paired; capture both with the same text and tokenizer, and use the same options\n");
   EXPECT_EQ(refusal("entropy a.h5 --compare all", 1),
-            "lime-metrics: compare: needs two captures or more, got 1\n");
+            "lime-metrics: compare: expected at least two captures, got 1\n");
 }
 
 }  // namespace

@@ -113,12 +113,12 @@ TEST_F(RouterCommandTest, PrintsTheSharesAsSentencesAndTheMapInShades) {
   write_checkpoint_of("lime", capture);
   const std::string text = run("router lime").output;
   EXPECT_THAT(text, HasSubstr("routers of lime: 3 layers, 2 key-value heads, lime\n"));
-  EXPECT_THAT(text,
-              HasSubstr("embeddings: the buffer of layer 0, projected from the embeddings, has "
-                        "50.0 % of the weight of layers 1-2 (41.7 % if all were read alike)\n"));
-  EXPECT_THAT(text, HasSubstr("nearby: the previous layer has 100.0 % of the weight of layers 1-2 "
-                              "(41.7 % if all were read alike)\n"));
-  EXPECT_THAT(text, HasSubstr("own layer: it has 0.0 % of the weight of layers 1-2"));
+  EXPECT_THAT(
+      text, HasSubstr("embeddings: the buffer of layer 0, projected from the embeddings, receives "
+                      "50.0 % of the weight in layers 1-2 (41.7 % if the weight were uniform)\n"));
+  EXPECT_THAT(text, HasSubstr("nearby: the previous layer receives 100.0 % of the weight in layers "
+                              "1-2 (41.7 % if the weight were uniform)\n"));
+  EXPECT_THAT(text, HasSubstr("own layer: it receives 0.0 % of the weight in layers 1-2"));
   EXPECT_THAT(text, HasSubstr("    0   1   2\n"
                               "0 100\u2588\n"
                               "1 100\u2588  0\n"
@@ -134,8 +134,8 @@ TEST_F(RouterCommandTest, PlainTransformersReadThemselves) {
               row.at("layer") == row.at("source_layer") ? 1.0 : 0.0);
   }
   EXPECT_THAT(run("router llama").output,
-              HasSubstr("a plain transformer: every head reads its own layer's keys and values, "
-                        "the identity\n"));
+              HasSubstr("a plain transformer: every head reads the keys and values of its own "
+                        "layer (identity routing)\n"));
 }
 
 TEST_F(RouterCommandTest, OfficialCheckpointsHaveTheSameMaps) {
@@ -308,8 +308,8 @@ TEST_F(RouterCommandTest, NeedsUnderASecondAndNoLibTorchFor128Layers) {
 TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_THAT(refusal("router none", 1), HasSubstr("none"));
   EXPECT_EQ(refusal("router", 2),
-            "lime-metrics: checkpoint: a checkpoint folder is needed; see lime-metrics router "
-            "--help\n");
+            "lime-metrics: checkpoint: expected a checkpoint folder, got none; see lime-metrics "
+            "router --help\n");
   std::filesystem::create_directory(folder_ / "empty");
   EXPECT_THAT(refusal("router empty", 1), HasSubstr("config.json"));
 
@@ -318,11 +318,12 @@ TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   capture.checkpoint_sha256 = std::string(64, 'a');
   write_routed_capture(folder_ / "other.h5", capture);
   const std::string own = Checkpoint::open(folder_ / "lime").sha256();
-  EXPECT_EQ(refusal("router lime other.h5", 1),
-            fmt::format("lime-metrics: 'other.h5': was captured from another checkpoint (sha256 "
-                        "aaaaaaaaaaaa..., 'lime' has {}...); name the checkpoint that it was "
-                        "captured from\n",
-                        own.substr(0, 12)));
+  EXPECT_EQ(
+      refusal("router lime other.h5", 1),
+      fmt::format(
+          "lime-metrics: 'other.h5': was captured from another checkpoint (sha256 aaaaaaaaaaaa..., "
+          "'lime' has {}...); use the checkpoint that it was captured from\n",
+          own.substr(0, 12)));
   write_model("narrow", random_model(small_config("llama")));
   Json wide = small_config("lime");
   wide["num_key_value_heads"] = 4;
@@ -334,8 +335,8 @@ TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   dynamic["lime"] = {{"router", "full"}, {"dynamic", true}};
   write_model("dynamic", random_model(dynamic));
   EXPECT_EQ(refusal("router dynamic", 1),
-            "lime-metrics: 'dynamic': its routers compute their weights from the token, and have "
-            "no map of their own\n");
+            "lime-metrics: 'dynamic': its routers compute their weights from the token and have no "
+            "fixed map\n");
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ TEST_F(LimeMetricsSeparabilityTest, RefusesCapturesWithoutClassesToTellApart) {
   capture.class_id.clear();
   write_capture(folder_ / "none.h5", capture);
   EXPECT_EQ(refusal("separability none.h5", 1),
-            "lime-metrics: 'none.h5': has no classes to tell apart; capture again with --only ' "
-            "is, are, was, were'\n");
+            "lime-metrics: 'none.h5': has no classes to separate; capture again with --only ' is, "
+            "are, was, were'\n");
 }
 
 TEST_F(LimeMetricsSeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
@@ -101,7 +101,7 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
   }
   EXPECT_EQ(refusal_of(capture),
             "lime-metrics: 'other.h5': folds: each class needs at least 5 rows, one per fold, but "
-            "class ' was' has 3; take fewer folds or capture more text\n");
+            "class ' was' has 3; use fewer folds or capture more text\n");
 }
 
 TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
@@ -112,15 +112,15 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   for (const std::string options : {"", "--words is,are", "--method lime-code"}) {
     EXPECT_EQ(refusal("separability nan.h5 " + options, 1),
               "lime-metrics: 'nan.h5': site 'values', layer 1: separability: sequence 1: "
-              "representations must be finite, got nan at token 3, dimension 2; look for overflow "
-              "in the model, or capture in a wider type\n");
+              "representations must be finite, got nan at token 3, dimension 2; check the model "
+              "for overflow, or capture in a wider type\n");
   }
 }
 
 TEST_F(LimeMetricsSeparabilityTest, RefusesWordsThatWereNotCaptured) {
   EXPECT_EQ(refusal("separability --words were,is", 1),
-            "lime-metrics: class: 'capture.h5' has the classes ' is', ' are', ' was', got "
-            "'were'\n");
+            "lime-metrics: class: unknown class in 'capture.h5' (its classes: ' is', ' are', ' "
+            "was'), got 'were'\n");
 }
 
 TEST_F(LimeMetricsSeparabilityTest, RefusesUnfitOptions) {
@@ -135,7 +135,7 @@ TEST_F(LimeMetricsSeparabilityTest, RefusesUnfitOptions) {
 }
 
 TEST_F(LimeMetricsSeparabilityTest, SaysHowMuchMemoryItNeedsBeforeItStarts) {
-  EXPECT_THAT(refusal("separability --memory-limit 1MiB", 1), HasSubstr("give --memory-limit"));
+  EXPECT_THAT(refusal("separability --memory-limit 1MiB", 1), HasSubstr("set --memory-limit to"));
 }
 
 }  // namespace

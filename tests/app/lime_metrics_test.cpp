@@ -223,7 +223,7 @@ TEST_F(LimeMetricsTest, TopKPrintsBoundsThatHoldTheExactValue) {
     EXPECT_GT(bounded[i].at("left_out").get<double>(), 0.0);
   }
   EXPECT_THAT(run("entropy first.h5 --top-k 3").output,
-              HasSubstr("left out: eigenvalues with at most "));
+              HasSubstr("omitted: eigenvalues with at most "));
 }
 
 TEST_F(LimeMetricsTest, OnlyTheFirstSequencesWhereAskedFor) {
@@ -243,14 +243,14 @@ TEST_F(LimeMetricsTest, DiffErankIsTheDifferenceOfTwoCaptures) {
               table[0].at("mean").get<double>() - table[1].at("mean").get<double>(), 1e-12);
   EXPECT_EQ(table[2].at("unit"), "rank");
   EXPECT_EQ(refusal("entropy first.h5 --preset diff-erank", 2),
-            "lime-metrics: diff-erank: compares two captures of the same text, first of the "
-            "untrained model, then of the trained one, got 1; see lime-metrics entropy --help\n");
+            "lime-metrics: diff-erank: expected two captures of the same text, the untrained model "
+            "first, then the trained one, got 1; see lime-metrics entropy --help\n");
   SmallCapture other = example_capture();
   write_capture(folder_ / "other.h5", other);
-  EXPECT_EQ(refusal("entropy first.h5 other.h5 --preset diff-erank", 1),
-            "lime-metrics: 'first.h5' and 'other.h5': hold different tokens, and diff-erank "
-            "compares the same ones in two models; capture both with the same text and "
-            "tokenizer\n");
+  EXPECT_EQ(
+      refusal("entropy first.h5 other.h5 --preset diff-erank", 1),
+      "lime-metrics: 'first.h5' and 'other.h5': contain different tokens, but diff-erank compares "
+      "the same tokens in two models; capture both with the same text and tokenizer\n");
 }
 
 TEST_F(LimeMetricsTest, SitePaperComparesTheValuesThatTheLimeCodeMeasures) {
@@ -273,8 +273,8 @@ TEST_F(LimeMetricsTest, SitePaperComparesTheValuesThatTheLimeCodeMeasures) {
     for (const Json& row : table) EXPECT_EQ(row.at("site"), "paper") << command;
   }
   const std::string remark =
-      "\nvalues of 'lime' are the output of W_V, not what its attention reads; the LIMe code "
-      "measures the latter, which --site paper takes\n";
+      "\nvalues of 'lime' are the output of W_V, not the values its attention reads; the LIMe code "
+      "measures the latter, available with --site paper\n";
   const std::string both = "entropy llama.h5 lime.h5 --site ";
   EXPECT_THAT(run(both + "values").output, HasSubstr(remark));
   EXPECT_THAT(run(both + "values --preset raw").output, Not(HasSubstr(remark)));

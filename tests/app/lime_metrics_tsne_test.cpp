@@ -72,7 +72,7 @@ TEST_F(LimeMetricsTsneTest, ComparesTrustworthinessPointByPoint) {
   other.first_token = 5;
   write_capture(folder_ / "other.h5", other);
   EXPECT_THAT(refusal("tsne capture.h5 other.h5 --compare first", 1),
-              HasSubstr("hold different sequences"));
+              HasSubstr("contain different sequences"));
 }
 
 TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
@@ -97,8 +97,7 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
   write_capture(folder_ / "undefined.h5", undefined);
   EXPECT_EQ(refusal("tsne undefined.h5" + quick_, 1),
             "lime-metrics: 'undefined.h5': site 'values', layer 1: rows must be finite, got nan in "
-            "row 17 (sequence 0, position 17), dimension 5; look for overflow where they were "
-            "captured\n");
+            "row 17 (sequence 0, position 17), dimension 5; check the model for overflow\n");
 }
 
 /// Like the values of layer 0, which depend on the token alone.
@@ -109,7 +108,7 @@ TEST_F(LimeMetricsTsneTest, CountsEqualRows) {
   write_capture(folder_ / "tokens.h5", capture);
   const ProgramRun result = run("tsne tokens.h5 -o tokens.json" + quick_);
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("distinct: different rows among the points"));
+  EXPECT_THAT(result.output, HasSubstr("distinct: number of distinct rows among the points"));
   const Json found = this->rows("tsne tokens.h5" + quick_);
   EXPECT_EQ(found.at(0).at("distinct"), 8);
   EXPECT_EQ(found.at(1).at("distinct"), 160);

@@ -194,7 +194,7 @@ TEST_F(CollapseViewTest, ACaptureThatCannotBeMeasuredIsNamedAndTheOthersAreDrawn
   QString all;
   for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
   EXPECT_TRUE(all.contains("words: ")) << all.toStdString();
-  EXPECT_TRUE(all.contains("holds only some tokens")) << all.toStdString();
+  EXPECT_TRUE(all.contains("contains only some tokens")) << all.toStdString();
   ASSERT_TRUE(view_.figure());
   EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
 }

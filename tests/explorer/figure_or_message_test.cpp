@@ -48,7 +48,7 @@ TEST(FigureOrMessageTest, SaysWhichOptionIsUnfit) {
   options.site = {"keys"};
   const FigureOrMessage made = drawn(sourceOf(2.0), options);
   EXPECT_FALSE(made.figure);
-  EXPECT_EQ(made.message, "site: the results have no site 'keys'; there are values");
+  EXPECT_EQ(made.message, "site: the results contain no site 'keys' (available: values)");
 }
 
 }  // namespace

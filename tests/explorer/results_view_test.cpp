@@ -54,7 +54,7 @@ TEST_F(ResultsViewTest, SaysWhichResultsAreOfDifferentTexts) {
   open({results("a", "entropy", "one"), results("b", "entropy", "another")});
   EXPECT_FALSE(view_.figure());
   const QString said = view_.findChild<FigureView*>()->message();
-  EXPECT_TRUE(said.contains("must be of one text")) << said.toStdString();
+  EXPECT_TRUE(said.contains("must be from the same text")) << said.toStdString();
   EXPECT_TRUE(said.contains("a.h5") && said.contains("b.h5")) << said.toStdString();
   workspace_.close(workspace_.documents().back().id);
   EXPECT_TRUE(view_.figure());

@@ -163,7 +163,7 @@ TEST_F(RanksTest, OneProcessFinishesWhatRanksBegan) {
   EXPECT_FALSE(fs::exists(folder_ / "together/e.json"));
   EXPECT_TRUE(fs::exists(folder_ / "together/e.json.part.1-of-3"));
   EXPECT_THAT(run(entropy_, "together").errors,
-              HasSubstr("'e.json.part.1-of-3': holds the finished part of an interrupted run"));
+              HasSubstr("'e.json.part.1-of-3': contains the finished part of an interrupted run"));
   ASSERT_EQ(run(entropy_ + " --resume", "together").status, 0);
   expect_same_results();
 }
@@ -171,10 +171,11 @@ TEST_F(RanksTest, OneProcessFinishesWhatRanksBegan) {
 TEST_F(RanksTest, SharedMeasurementsNeedAnOutput) {
   ASSERT_EQ(run(capture_command(64), "alone").status, 0);
   const std::string entropy = "lime-metrics entropy capture.h5 --shard 0/2";
-  EXPECT_THAT(run(entropy, "alone").errors,
-              HasSubstr("shard: 2 processes that share a measurement need a .json file as first "
-                        "output, got none; give it with -o, or measure all in each with --shard "
-                        "0/1"));
+  EXPECT_THAT(
+      run(entropy, "alone").errors,
+      HasSubstr(
+          "shard: 2 processes that split a measurement need a .json file as first output, got "
+          "none; add it with -o, or use --shard 0/1 to compute everything in each process"));
   EXPECT_THAT(run(entropy + " -o e.csv", "alone").errors, HasSubstr("got e.csv;"));
 }
 

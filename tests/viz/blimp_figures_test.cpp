@@ -78,11 +78,11 @@ TEST(BlimpFiguresTest, BlimpIsCurvesBarsOrATable) {
   const Figure table =
       make_figure(std::vector<FigureSource>{testing::sample_blimp(0)}, {.kind = "blimp-table"});
   const auto& cells = std::get<TablePanel>(table.panels.at(0).content);
-  EXPECT_EQ(cells.head, (std::vector<std::string>{"accuracy in %", "LLaMA", "LIMe"}));
+  EXPECT_EQ(cells.head, (std::vector<std::string>{"accuracy (%)", "LLaMA", "LIMe"}));
   EXPECT_EQ(cells.rows.back(), (std::vector<std::string>{"mean over tasks", "72.0 [68.0, 75.0]",
                                                          "77.0 [73.0, 80.0]"}));
   EXPECT_THAT(figure_refusal({testing::sample_blimp(0)}, {.by = BlimpGroups::kTask}),
-              HasSubstr("no rows by task; there are all, field, linguistics_term"));
+              HasSubstr("no rows by task (their levels: all, field, linguistics_term)"));
 }
 
 TEST(BlimpFiguresTest, ZeroShotBarsHaveStarsWhereTheModelsWereCompared) {

@@ -17,14 +17,14 @@ TEST(CostFigureTest, CostSaysOverHowManyTokensEachRowIs) {
   FigureSource source = testing::sample_cost();
   source.results.rows.back()["sequence_length"] = 512;
   EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
-              HasSubstr("over as many tokens as the row says"));
+              HasSubstr("over the given number of tokens"));
 }
 
 TEST(CostFigureTest, CostIsATableWithoutColumnsThatSayNothing) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_cost()}, {});
   const auto& table = std::get<TablePanel>(figure.panels.at(0).content);
-  EXPECT_EQ(table.head, (std::vector<std::string>{"decoder", "parameters", "of them routers",
-                                                  "MACs", "of them mixing", "KV cache"}));
+  EXPECT_EQ(table.head, (std::vector<std::string>{"decoder", "parameters", "router parameters",
+                                                  "MACs", "mixing MACs", "KV cache"}));
   EXPECT_EQ(table.rows.at(1), (std::vector<std::string>{"LIMe", "1.07608 B", "8,640", "2.7638 T",
                                                         "0.08 %", "128 MiB"}));
 }

@@ -42,8 +42,9 @@ TEST(CounterfactualFiguresTest, CounterfactualHasACurvePerRouterAndOneOfThePlain
   EXPECT_EQ(panel.references[0].label, "ceiling");
   const Figure some = make_figure(sources, {.measure = {"entropy"}, .router = {"trained"}});
   EXPECT_EQ(std::get<CurvePanel>(some.panels.at(0).content).curves.size(), 2U);
-  EXPECT_THAT(figure_refusal(sources, {.router = {"best"}}),
-              HasSubstr("no 'best'; there are trained, identity, last-2, unsigned, random"));
+  EXPECT_THAT(
+      figure_refusal(sources, {.router = {"best"}}),
+      HasSubstr("no router 'best' (their routers: trained, identity, last-2, unsigned, random)"));
 }
 
 TEST(CounterfactualFiguresTest, CounterfactualChangesHaveABarPerRouter) {

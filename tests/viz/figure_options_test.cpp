@@ -22,8 +22,8 @@ using testing::sample_router;
 
 TEST(FigureOptionsTest, RefusesOptionsThatTheFigureDoesNotRead) {
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.head = {7}, .router = {"nonsense"}}),
-              ::testing::StartsWith("figure: entropy has no --head, --router; it has --kind, "
-                                    "--site, --label, --layer-base"));
+              ::testing::StartsWith("figure: entropy does not accept --head, --router (supported: "
+                                    "--kind, --site, --label, --layer-base"));
   EXPECT_THAT(figure_refusal({sample_router()}, {.kind = "router-mean", .layer = {1}}),
               HasSubstr("router-mean has no --layer; it has --weighting, "));
   EXPECT_THAT(figure_refusal({testing::sample_separability()}, {.over = TrainingAxis::kFlops}),
@@ -32,7 +32,7 @@ TEST(FigureOptionsTest, RefusesOptionsThatTheFigureDoesNotRead) {
               HasSubstr("x_limits: cost is a table"));
   EXPECT_THAT(
       figure_refusal({testing::sample_attention_heads()}, {.measure = {"entropy", "distance"}}),
-      HasSubstr("measure: attention-heads shows one of them, got entropy,distance"));
+      HasSubstr("measure: attention-heads shows a single measure, got entropy,distance"));
   // If the default figure is empty, the next one may accept the option.
   EXPECT_EQ(figure_refusal({testing::sample_attention_heads()}, {.measure = {"first_share"}}), "");
 }
@@ -90,18 +90,18 @@ TEST(FigureOptionsTest, LayersAreChosenAsTheAxesNumberThem) {
   const FigureOptions options = {.kind = "router-heads", .layer = {2}, .layer_base = 1};
   EXPECT_EQ(make_figure(sources, options).panels.at(0).title, "layer 2");
   EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .layer = {1}, .layer_base = 1}),
-              HasSubstr("layer: the results have no layer 1; there are layers 2, 3, 4"));
+              HasSubstr("layer: the results contain no layer 1 (their layers: 2, 3, 4)"));
   EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .layer = {0}}),
-              HasSubstr("no layer 0; there are layers 1, 2, 3"));
+              HasSubstr("no layer 0 (their layers: 1, 2, 3)"));
 }
 
 TEST(FigureOptionsTest, SaysWhatThereIsOfWhatWasAskedFor) {
   EXPECT_EQ(figure_refusal({sample_entropy()}, {.site = {"value"}}),
-            "site: the results have no site 'value'; there are values, hidden");
+            "site: the results contain no site 'value' (available: values, hidden)");
   EXPECT_EQ(figure_refusal({sample_entropy()}, {.label = {"Lime"}}),
-            "label: the results have no label 'Lime'; there are LLaMA, LIMe");
+            "label: the results contain no label 'Lime' (available: LLaMA, LIMe)");
   EXPECT_EQ(figure_refusal({sample_entropy()}, {.kind = "entropi"}),
-            "kind: there is no figure 'entropi'; did you mean 'entropy'?");
+            "kind: unknown figure 'entropi'; did you mean 'entropy'?");
 }
 
 TEST(FigureOptionsTest, LimitsAreThoseAskedFor) {
@@ -114,13 +114,12 @@ TEST(FigureOptionsTest, LimitsAreThoseAskedFor) {
 TEST(FigureOptionsTest, LogarithmicAxesLeaveOutWhatIsNotAboveZeroAndSaySo) {
   const std::vector<FigureSource> sources = {testing::sample_comparison(6)};
   const FigureOptions options = {.kind = "comparison", .log_y = true};
-  EXPECT_THAT(make_figure(sources, options).note, HasSubstr("not above 0 are left out"));
-  EXPECT_THAT(make_figure(sources, {.log_y = true}).note, ::testing::Not(HasSubstr("left out")));
+  EXPECT_THAT(make_figure(sources, options).note, HasSubstr("values <= 0 are omitted"));
+  EXPECT_THAT(make_figure(sources, {.log_y = true}).note, ::testing::Not(HasSubstr("omitted")));
   FigureSource negative = sources.front();
   for (Json& row : negative.results.rows) row["mean"] = -1.0;
   EXPECT_THAT(figure_refusal({negative}, {.log_y = true}), HasSubstr("log_y: needs values > 0"));
-  EXPECT_THAT(figure_refusal({sample_router()}, {.log_x = true}),
-              HasSubstr("only figures of curves"));
+  EXPECT_THAT(figure_refusal({sample_router()}, {.log_x = true}), HasSubstr("only line plots"));
 }
 
 }  // namespace

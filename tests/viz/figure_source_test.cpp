@@ -54,7 +54,7 @@ TEST_F(FigureSourceTest, NamesTheLineOfALogThatIsBroken) {
   write_text(folder_ / "training_log.jsonl", "{\"event\":\"start\"}\nnothing\n");
   EXPECT_THAT(refusal(folder_ / "training_log.jsonl"), HasSubstr("line 2"));
   write_text(folder_ / "empty.jsonl", "");
-  EXPECT_THAT(refusal(folder_ / "empty.jsonl"), HasSubstr("holds no line"));
+  EXPECT_THAT(refusal(folder_ / "empty.jsonl"), HasSubstr("is empty"));
   EXPECT_THAT(refusal(folder_.path()), ::testing::AnyOf(HasSubstr("line 2")));
 }
 
@@ -93,7 +93,8 @@ TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
   results.metric = "tsne";
   results.rows = {{{"label", "LLaMA"}, {"site", "hidden"}, {"layer", 2}}};
   write_results(folder_ / "tsne.json", results);
-  EXPECT_THAT(refusal(folder_ / "tsne.json"), HasSubstr("tsne.embeddings.h5', which is not there"));
+  EXPECT_THAT(refusal(folder_ / "tsne.json"),
+              HasSubstr("tsne.embeddings.h5', but that file does not exist"));
 
   MatrixF points(3, 2);
   points << 1, 2, 3, 4, 5, 6;

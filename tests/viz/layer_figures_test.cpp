@@ -145,7 +145,7 @@ TEST(LayerFiguresTest, GeometryOfSeveralSitesSaysWhichItShows) {
     source.results.rows.push_back(row);
   }
   EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
-            "site: hidden (--site shows others)");
+            "site: hidden (select others with --site)");
 }
 
 TEST(LayerFiguresTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
@@ -179,7 +179,7 @@ TEST(LayerFiguresTest, SeparabilityHasBarsControlsAndTheCommonestClass) {
   ASSERT_EQ(legend.size(), 4U);
   EXPECT_EQ(legend[2].label, "shuffled labels");
   EXPECT_EQ(legend[2].look.colour, kMutedColour);
-  EXPECT_EQ(legend[3].label, "commonest class");
+  EXPECT_EQ(legend[3].label, "majority baseline");
 }
 
 TEST(LayerFiguresTest, ComparisonHasStarsWhereTheCorrectedPValueSaysSo) {
@@ -217,8 +217,9 @@ TEST(LayerFiguresTest, GeometryShowsTheUsualMeasuresOrThoseAskedFor) {
   const Figure asked = make_figure(sources, {.measure = {"rankme"}});
   ASSERT_EQ(asked.panels.size(), 1U);
   EXPECT_EQ(asked.panels[0].y.label, "RankMe");
-  EXPECT_THAT(figure_refusal(sources, {.measure = {"size"}}),
-              HasSubstr("no 'size'; there are effective_rank, anisotropy, curvature, rankme"));
+  EXPECT_THAT(
+      figure_refusal(sources, {.measure = {"size"}}),
+      HasSubstr("no 'size' (their measures: effective_rank, anisotropy, curvature, rankme)"));
 }
 
 TEST(LayerFiguresTest, LossRunsOverStepsTokensOrFlops) {

@@ -90,8 +90,8 @@ TEST_F(LimeFigureTest, AllRefusesResultsWhoseFiguresWouldHaveTheSameNames) {
   fs::create_directory(folder_ / "b");
   fs::copy_file(folder_ / "entropy.json", folder_ / "b/entropy.json");
   EXPECT_EQ(refusal("all entropy.json b/entropy.json -o figures --format csv", 1),
-            "lime-figure: results: the figures of 'entropy.json' and 'b/entropy.json' would have "
-            "the same names; rename one of the files, or draw each with an -o of its own\n");
+            "lime-figure: results: figures of 'entropy.json' and 'b/entropy.json' would have the "
+            "same names; rename one of the files, or write each to its own folder with -o\n");
 }
 
 TEST_F(LimeFigureTest, ProvenanceSaysHowAFigureWasMadeWhateverItsName) {
@@ -117,8 +117,8 @@ TEST_F(LimeFigureTest, ListsTheFigures) {
 TEST_F(LimeFigureTest, RefusesResultsThatDoNotFit) {
   EXPECT_THAT(refusal("router.json --kind entropy -o f.pdf", 1),
               HasSubstr("does not show results of router; fitting: router-mean, router-heads"));
-  EXPECT_THAT(refusal("entropy.json router.json -o f.pdf", 1), HasSubstr("of one metric"));
-  EXPECT_THAT(refusal("empty.json -o f.pdf", 1), HasSubstr("'empty.json' holds no rows"));
+  EXPECT_THAT(refusal("entropy.json router.json -o f.pdf", 1), HasSubstr("of the same metric"));
+  EXPECT_THAT(refusal("empty.json -o f.pdf", 1), HasSubstr("'empty.json' contains no rows"));
   EXPECT_THAT(refusal("missing.json -o f.pdf", 1), HasSubstr("missing.json"));
   testing::write_text(folder_ / "nothing.json", "");
   EXPECT_THAT(refusal("nothing.json -o f.pdf", 1), HasSubstr("nothing.json"));
@@ -129,7 +129,7 @@ TEST_F(LimeFigureTest, SaysWhatElseAFileIs) {
   EXPECT_THAT(refusal("capture.h5 -o f.pdf", 1),
               HasSubstr("'capture.h5' is a capture; measure it with lime-metrics first"));
   testing::write_text(folder_ / "entropy.csv", "label,layer\n");
-  EXPECT_THAT(refusal("entropy.csv -o f.pdf", 1), HasSubstr("'entropy.csv' is a table; give"));
+  EXPECT_THAT(refusal("entropy.csv -o f.pdf", 1), HasSubstr("'entropy.csv' is a table; use"));
 }
 
 TEST_F(LimeFigureTest, AFolderStandsForTheResultsInIt) {
@@ -145,7 +145,7 @@ TEST_F(LimeFigureTest, AFolderStandsForTheResultsInIt) {
   EXPECT_TRUE(fs::exists(folder_ / "figures/cost.csv"));
   fs::create_directories(folder_ / "none");
   EXPECT_THAT(refusal("all none -o figures", 1),
-              HasSubstr("folder 'none' holds neither results of lime-metrics (.json) nor a"));
+              HasSubstr("folder 'none' contains neither results of lime-metrics (.json) nor a"));
 }
 
 TEST_F(LimeFigureTest, RefusesDifferentTextsInOneFigure) {
@@ -156,7 +156,7 @@ TEST_F(LimeFigureTest, RefusesDifferentTextsInOneFigure) {
     write_results(folder_ / (label + ".json"), results);
   }
   EXPECT_THAT(refusal("LLaMA.json LIMe.json -o f.pdf", 1),
-              HasSubstr("must be of one text, 'LLaMA.h5' (LLaMA) and 'LIMe.h5' (LIMe)"));
+              HasSubstr("must be from the same text, 'LLaMA.h5' (LLaMA) and 'LIMe.h5' (LIMe)"));
   EXPECT_EQ(run("LLaMA.json LIMe.json --mixed-texts -o f.pdf").status, 0);
 }
 
@@ -169,13 +169,13 @@ TEST_F(LimeFigureTest, RefusesUnknownLooksAsWrongUsage) {
   EXPECT_THAT(refusal("entropy.json --layer-base 2 -o f.pdf", 2), HasSubstr("0 or 1"));
   EXPECT_THAT(refusal("entropy.json -o f.bmp", 1), HasSubstr(".pdf, .svg, .png, .csv or .tex"));
   EXPECT_THAT(refusal("entropy.json --font 'No Such Font' -o f.pdf", 1),
-              HasSubstr("must be installed, got 'No Such Font'"));
+              HasSubstr("'No Such Font' is not installed"));
 }
 
 TEST_F(LimeFigureTest, SaysWhyAFileCannotBeWritten) {
   EXPECT_THAT(refusal("entropy.json -o no/such/folder/f.pdf", 1), HasSubstr("no/such/folder"));
   testing::write_text(folder_ / "file", "");
-  EXPECT_THAT(refusal("all entropy.json -o file/figures", 1), HasSubstr("cannot be made"));
+  EXPECT_THAT(refusal("all entropy.json -o file/figures", 1), HasSubstr("cannot create folder"));
 }
 
 TEST_F(LimeFigureTest, SaysSoWhereNoPermissionIsGiven) {

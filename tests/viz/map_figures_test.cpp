@@ -43,15 +43,15 @@ TEST(MapFiguresTest, MeanMapsShowEveryWeightingThatIsThere) {
   EXPECT_EQ(shares.panels[0].title, "|R|");
   EXPECT_EQ(shares.panels[1].title, "|R| \xC3\x97 rms of keys");
   EXPECT_NEAR(std::get<MapPanel>(shares.panels[1].content).values(1, 0), 0.55, 1e-12);
-  EXPECT_EQ(shares.colour_label, "share");
+  EXPECT_EQ(shares.colour_label, "fraction");
   const Figure change = make_figure(sources, {.weighting = {"keys - none"}});
   ASSERT_EQ(change.panels.size(), 1U);
   EXPECT_TRUE(std::get<MapPanel>(change.panels[0].content).is_signed);
   EXPECT_EQ(colour_range_of(change), std::pair(-0.1, 0.1));
   EXPECT_THAT(figure_refusal(sources, {.weighting = {"none", "keys - none"}}),
-              HasSubstr("shares and differences need a figure each"));
+              HasSubstr("fractions and differences need separate figures"));
   EXPECT_THAT(figure_refusal(sources, {.weighting = {"values"}}),
-              HasSubstr("no 'values', there are none, keys, keys - none"));
+              HasSubstr("no 'values' (their weightings: none, keys, keys - none)"));
 }
 
 TEST(MapFiguresTest, MapsPerHeadAreOfOneWeighting) {
@@ -60,9 +60,9 @@ TEST(MapFiguresTest, MapsPerHeadAreOfOneWeighting) {
   EXPECT_DOUBLE_EQ(std::get<MapPanel>(bare.panels.at(0).content).values(0, 0), 0.5);
   const Figure keys = make_figure(sources, {.kind = "router-heads", .weighting = {"keys"}});
   EXPECT_DOUBLE_EQ(std::get<MapPanel>(keys.panels.at(0).content).values(0, 0), 0.55);
-  EXPECT_EQ(keys.colour_label, "share of |R| \xC3\x97 rms of keys");
+  EXPECT_EQ(keys.colour_label, "fraction of |R| \xC3\x97 rms of keys");
   EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .weighting = {"none", "keys"}}),
-              HasSubstr("maps per head show one of them"));
+              HasSubstr("maps per head show a single weighting"));
 }
 
 TEST(MapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
@@ -89,7 +89,7 @@ TEST(MapFiguresTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
   ASSERT_EQ(legend.size(), 3U);
   EXPECT_EQ(legend[0].label, "is");
   EXPECT_EQ(make_figure(sources, {.label = {"LIMe"}, .layer = {2, 4}}).panels.size(), 2U);
-  EXPECT_THAT(figure_refusal(sources, {.layer = {9}}), HasSubstr("there are layers 0, 1"));
+  EXPECT_THAT(figure_refusal(sources, {.layer = {9}}), HasSubstr("their layers: 0, 1"));
 }
 
 TEST(MapFiguresTest, SimilarityHasAMapPerPairOfModels) {
@@ -132,15 +132,15 @@ TEST(MapFiguresTest, TokensHaveAMapPerModel) {
   const auto& map = std::get<MapPanel>(figure.panels[0].content);
   EXPECT_TRUE(map.is_signed);
   EXPECT_DOUBLE_EQ(map.values(1, 2), 0.2);
-  EXPECT_EQ(figure.colour_label, "contribution (nats)");
+  EXPECT_EQ(figure.colour_label, "entropy contribution (nats)");
   const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
   EXPECT_TRUE(std::isnan(std::get<MapPanel>(cosines.panels[0].content).values(0, 39)));
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
-  EXPECT_EQ(norms.note, "site: hidden; norms above the scale have its last colour");
+  EXPECT_EQ(norms.note, "site: hidden; norms beyond the colour scale are clipped");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
   EXPECT_THAT(figure_refusal(sources, {.measure = {"curvature"}}),
-              HasSubstr("measure: tokens have norm, relative_norm, next_cosine, "
-                        "entropy_contribution, got 'curvature'"));
+              HasSubstr("measure: unknown token measure (supported: norm, relative_norm, "
+                        "next_cosine, entropy_contribution), got 'curvature'"));
 }
 
 TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
@@ -161,14 +161,14 @@ TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_EQ(figure.colour_range, std::pair(0.0, 1.0));
   EXPECT_EQ(make_figure(sources, {.layer = {2}, .head = {0}}).panels.size(), 1U);
   EXPECT_THAT(figure_refusal(sources, {.head = {2}}),
-              HasSubstr("head: the results have no head 2; there are 0, 1"));
-  EXPECT_THAT(figure_refusal(sources, {.layer = {3}}), HasSubstr("there are layers 0, 1, 2"));
+              HasSubstr("head: the results contain no head 2 (their heads: 0, 1)"));
+  EXPECT_THAT(figure_refusal(sources, {.layer = {3}}), HasSubstr("their layers: 0, 1, 2"));
 }
 
 TEST(MapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
   EXPECT_EQ(figure.panels.size(), 64U);
-  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; --layer shows others"));
+  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; select others with --layer"));
 }
 
 TEST(MapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
@@ -182,8 +182,8 @@ TEST(MapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
   const Figure sinks = make_figure(sources, {.measure = {"first_share"}});
   EXPECT_EQ(sinks.colour_range, std::pair(0.0, 1.0));
   EXPECT_THAT(figure_refusal(sources, {.measure = {"norm"}}),
-              HasSubstr("measure: attention has entropy, effective_keys, distance, first_share, "
-                        "previous_share, own_share, got 'norm'"));
+              HasSubstr("measure: unknown attention measure (supported: entropy, effective_keys, "
+                        "distance, first_share, previous_share, own_share), got 'norm'"));
   EXPECT_THAT(figure_refusal(sources, {.kind = "attention"}), HasSubstr("with --sequence N"));
 }
 

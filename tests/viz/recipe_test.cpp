@@ -29,7 +29,7 @@ TEST(RecipeTest, NotesSayWhatBandsAndBarsAre) {
               HasSubstr("; error bars: 95 % bootstrap intervals over sequences"));
   EXPECT_EQ(note_of(testing::sample_blimp(4), "blimp"), "site: hidden; bands: 95 % intervals");
   EXPECT_EQ(note_of(testing::sample_separability(4), "separability"),
-            "site: hidden; bars: standard deviation over the folds");
+            "site: hidden; bars: standard deviation over folds");
   EXPECT_THAT(note_of(testing::sample_blimp(0), "blimp"), HasSubstr("error bars: 95 % intervals"));
   EXPECT_THAT(note_of(testing::sample_comparison(4), "comparison"),
               HasSubstr("; error bars: paired 95 % intervals; * p"));
@@ -61,26 +61,26 @@ TEST(RecipeTest, FiguresOfOneSiteNameIt) {
 
 TEST(RecipeTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.kind = "router-mean"}),
-              HasSubstr("does not show results of entropy; fitting: entropy"));
-  EXPECT_THAT(figure_refusal({sample_entropy(), sample_router()}), HasSubstr("of one metric"));
+              HasSubstr("does not show results of entropy (supported: entropy"));
+  EXPECT_THAT(figure_refusal({sample_entropy(), sample_router()}), HasSubstr("of the same metric"));
   FigureSource empty = sample_entropy();
   empty.results.rows.clear();
-  EXPECT_THAT(figure_refusal({empty}), HasSubstr("holds no rows"));
+  EXPECT_THAT(figure_refusal({empty}), HasSubstr("contains no rows"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.site = {"keys"}}), HasSubstr("values, hidden"));
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
   EXPECT_THAT(figure_refusal({unknown}),
-              HasSubstr("there are figures of attention, blimp, cost, counterfactual, entropy"));
+              HasSubstr("(supported: attention, blimp, cost, counterfactual, entropy"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
-  EXPECT_THAT(figure_refusal({sample_entropy(), sample_entropy()}), HasSubstr("comes twice"));
+  EXPECT_THAT(figure_refusal({sample_entropy(), sample_entropy()}), HasSubstr("is duplicated"));
 }
 
 TEST(RecipeTest, RowsWithoutALabelMakeNoFigure) {
   FigureSource nameless = sample_router(4);
   for (Json& row : nameless.results.rows) row.erase("label");
   EXPECT_THAT(figure_refusal({nameless}, {.kind = "router-heads"}),
-              HasSubstr("no row has all that router-heads shows, with a label"));
+              HasSubstr("no row has a label and all values that router-heads shows"));
 }
 
 TEST(RecipeTest, ComparedResultsStillShowTheirCurves) {
@@ -96,7 +96,7 @@ TEST(RecipeTest, RefusesDifferentTextsInOneFigure) {
   std::erase_if(first.results.rows, [](const Json& row) { return row["label"] == "LIMe"; });
   std::erase_if(second.results.rows, [](const Json& row) { return row["label"] == "LLaMA"; });
   EXPECT_THAT(figure_refusal({first, second}),
-              HasSubstr("must be of one text, 'llama.h5' (LLaMA) and 'lime.h5' (LIMe)"));
+              HasSubstr("must be from the same text, 'llama.h5' (LLaMA) and 'lime.h5' (LIMe)"));
   EXPECT_EQ(figure_refusal({first, second}, {.mixed_texts = true}), "");
   second.results.inputs[0].text_sha256 = "aaaa";
   EXPECT_EQ(figure_refusal({first, second}), "");

@@ -22,7 +22,7 @@ void check_attention(const VectorD& attention, double sum) {
   if (std::abs(sum - 1.0) > kSumTolerance) {
     throw InvalidArgument(
         "attention: the weights of query {} must sum to 1 within {}, got {}; were the sequences "
-        "captured in another order, or the pattern changed",
+        "captured in a different order, or the pattern modified",
         query, kSumTolerance, sum);
   }
 }
@@ -48,7 +48,7 @@ void measure_query(const VectorD& attention, Eigen::Ref<Eigen::RowVectorXd> meas
 
 MatrixD attention_profile(const ConstMatrixRef& pattern) {
   if (pattern.rows() != pattern.cols()) {
-    throw InvalidArgument("attention: a pattern must have as many keys as queries, got [{}, {}]",
+    throw InvalidArgument("attention: a pattern must be square, [queries, keys], got [{}, {}]",
                           pattern.rows(), pattern.cols());
   }
   MatrixD profile(pattern.rows(), kNumMeasures);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kFlipStream = std::uint64_t{1} << 63;
 
 std::vector<double> differences(std::span<const double> first, std::span<const double> second) {
   if (first.size() != second.size()) {
-    throw InvalidArgument("comparison: both samples must have as many values, got {} and {}",
+    throw InvalidArgument("comparison: both samples must have the same size, got {} and {}",
                           first.size(), second.size());
   }
   std::vector<double> values(first.size());

@@ -22,8 +22,8 @@ const device_abi::Module* load_module(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     throw IoError(
-        "device: this build has no CUDA, '{}' is not there; install the CUDA toolkit 12.8 or later "
-        "(nvcc, cuBLAS, cuSOLVER) and build again, or use --device cpu",
+        "device: this build has no CUDA support, '{}' is missing; install the CUDA toolkit 12.8 or "
+        "later (nvcc, cuBLAS, cuSOLVER) and rebuild, or use --device cpu",
         path.string());
   }
   // Never closed: CUDA's libraries clean up when the process ends.
@@ -37,13 +37,13 @@ const device_abi::Module* load_module(const fs::path& path) {
   void* const symbol = ::dlsym(library, device_abi::kModuleSymbol);
   if (symbol == nullptr) {
     throw IoError(
-        "device: '{}' must be a module of lime, but has no {}(); build or install it again",
+        "device: '{}' must be a LIMe CUDA module, but has no {}(); rebuild or reinstall it",
         path.string(), device_abi::kModuleSymbol);
   }
   const device_abi::Module* const module = reinterpret_cast<device_abi::ModuleFn>(symbol)();
   if (module->version != device_abi::kVersion) {
     throw IoError(
-        "device: '{}' must have version {} of the interface, got {}; build or install it together "
+        "device: '{}' must have interface version {}, got {}; rebuild or reinstall it together "
         "with the program",
         path.string(), device_abi::kVersion, module->version);
   }
@@ -53,9 +53,9 @@ const device_abi::Module* load_module(const fs::path& path) {
 std::int32_t index_of(const DeviceName& name, int neighbour, std::int32_t count) {
   const int index = name.index.value_or(neighbour % count);
   if (index < count) return index;
-  throw InvalidArgument("device: must be one of the {} GPU{} that CUDA sees, cuda:0{}, got cuda:{}",
-                        count, count == 1 ? "" : "s",
-                        count == 1 ? "" : fmt::format(" to cuda:{}", count - 1), index);
+  throw InvalidArgument(
+      "device: must be one of the {} GPU{} visible to CUDA, cuda:0{}, got cuda:{}", count,
+      count == 1 ? "" : "s", count == 1 ? "" : fmt::format(" to cuda:{}", count - 1), index);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ DeviceName DeviceName::parse(const std::string& text) {
   if (text == "cpu") return {};
   if (text == "cuda") return {.is_gpu = true};
   if (text.starts_with("cuda:")) {
-    const int index = OptionCodec<int>::parse(text.substr(5), "device: the number of the GPU");
+    const int index = OptionCodec<int>::parse(text.substr(5), "device: the GPU index");
     if (index >= 0) return {.is_gpu = true, .index = index};
   }
   throw InvalidArgument("device: must be cpu, cuda or cuda:N, got '{}'", text);
@@ -81,7 +81,8 @@ Gpu::Gpu(const DeviceName& name, int neighbour, const fs::path& module)
   const bool counted = module_->count_devices(&count) == device_abi::kOk;
   if (!counted || count < 1) {
     throw IoError(
-        "device: CUDA must see a GPU, got {}; see what nvidia-smi says, or use --device cpu",
+        "device: no GPU is visible to CUDA ({}); check the output of nvidia-smi, or use --device "
+        "cpu",
         counted ? "none" : fmt::format("'{}'", module_->last_error()));
   }
   index_ = index_of(name, neighbour, count);
@@ -99,7 +100,7 @@ device_abi::DeviceInfo Gpu::info() const {
 
 void Gpu::check(device_abi::Status status) const {
   if (status == device_abi::kOk) return;
-  throw IoError("device: {} failed: {}; what is finished is good, try again or use --device cpu",
+  throw IoError("device: {} failed: {}; finished results are valid, try again or use --device cpu",
                 name_, module_->last_error());
 }
 
@@ -116,8 +117,8 @@ GramWorkspace::GramWorkspace(const Gpu& gpu, device_abi::Plan plan)
   }
   if (status == device_abi::kOutOfMemory) {
     throw IoError(
-        "device: {} has {} free, and a sequence of up to {} tokens and {} dimensions needs at "
-        "least {} ({}); end what else runs there, or use --device cpu",
+        "device: {} has {} free, but a sequence of up to {} tokens and {} dimensions needs at "
+        "least {} ({}); stop other processes on the GPU, or use --device cpu",
         gpu_.name(), human_bytes(static_cast<double>(gpu_.free_bytes())), plan_.max_rows,
         plan_.max_cols, human_bytes(static_cast<double>(needed)), module.last_error());
   }

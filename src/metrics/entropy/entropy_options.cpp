@@ -11,20 +11,19 @@ namespace lime {
 
 void EntropyOptions::describe(OptionList& list) {
   list.add("preset", preset,
-           "whose entropy: preprocessing, default order and unit as in that source");
+           "source of the entropy definition: its preprocessing, default order and unit");
   list.add("alpha", alpha,
-           "orders of the entropy, > 0; inf is the min-entropy; default 0.5 for lime-code and raw, "
-           "else 1");
-  list.add("normalization", normalization, "what layer-by-layer divides the entropy by");
+           "entropy orders, > 0; inf: min-entropy; default: 0.5 for lime-code and raw, else 1");
+  list.add("normalization", normalization, "divisor of the entropy in the preset layer-by-layer");
   list.add("top_k", top_k,
-           "only this many leading eigenvalues, > 0, with bounds of what is left out");
+           "use only the k leading eigenvalues, > 0, and report bounds for the omitted ones");
 }
 
 void EntropyOptions::validate() const {
   for (const double order : alpha) check_entropy_order(order);
   if (preset != EntropyPreset::kLayerByLayer &&
       normalization != EntropyNormalization::kMaxEntropy) {
-    throw InvalidArgument("normalization: '{}' goes with the preset layer-by-layer only, got '{}'",
+    throw InvalidArgument("normalization: '{}' requires the preset layer-by-layer, got '{}'",
                           enum_name(normalization), enum_name(preset));
   }
   if (!top_k) return;
@@ -32,7 +31,7 @@ void EntropyOptions::validate() const {
   if (preset == EntropyPreset::kLayerByLayer) {
     throw InvalidArgument(
         "top_k: has no bounds for the preset layer-by-layer, whose matrix has negative "
-        "eigenvalues; leave one of them out");
+        "eigenvalues; omit --top-k or use another preset");
   }
 }
 
@@ -90,7 +89,7 @@ double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
   }
   if (!(divisor > 0.0)) {
     throw InvalidArgument(
-        "{}: divides by a logarithm and needs more than one token and dimension, got {} x {}",
+        "{}: divides by a logarithm and needs at least two tokens and dimensions, got {} x {}",
         enum_name(options.preset), num_tokens, dim);
   }
   return nats / divisor;

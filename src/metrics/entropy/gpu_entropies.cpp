@@ -30,7 +30,7 @@ device_abi::Plan plan_of(const EntropyOptions& options, const SequenceExtent& ex
                          std::int64_t staging_bytes) {
   options.validate();
   if (options.top_k) {
-    throw InvalidArgument("top_k: is computed on the CPU only; leave it out");
+    throw InvalidArgument("top_k: is supported on the CPU only; omit --top-k or use --device cpu");
   }
   const std::int64_t most =
       std::min({kMostSequences, extent.count,

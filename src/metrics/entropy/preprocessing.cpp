@@ -29,8 +29,8 @@ void check_finite(const linalg::AffineRows<Scalar>& rows) {
       const Scalar value = rows.x[r * rows.row_stride + c];
       if (!std::isfinite(value)) {
         throw InvalidArgument(
-            "representations must be finite, got {} at token {}, dimension {}; look for overflow "
-            "in the model, or capture in a wider type",
+            "representations must be finite, got {} at token {}, dimension {}; check the model for "
+            "overflow, or capture in a wider type",
             value, r, c);
       }
     }
@@ -75,7 +75,7 @@ void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
       return;
     case EntropyPreset::kLimeCode:
       if (shift_.size() != rows.num_cols) {
-        throw InvalidArgument("representations have {} dimensions, the statistics {}",
+        throw InvalidArgument("representations have {} dimensions, but the statistics have {}",
                               rows.num_cols, shift_.size());
       }
       rows.shift = shift_.data();

@@ -129,7 +129,7 @@ SequenceEntropies collect(const std::vector<Outcome>& outcomes, const EntropyOpt
   result.upper = table_of(outcomes, &SequenceEntropy::upper);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].dim != result.dim) {
-      throw InvalidArgument("entropy: sequence {}: must have {} dimensions as sequence 0, got {}",
+      throw InvalidArgument("entropy: sequence {}: must have {} dimensions like sequence 0, got {}",
                             i, result.dim, outcomes[i].dim);
     }
     result.num_tokens.push_back(outcomes[i].num_tokens);
@@ -181,7 +181,7 @@ std::vector<Outcome> measure_sequences(std::int64_t count, const RowsFn& rows_of
 
 std::vector<double> SequenceEntropies::of_order(std::size_t order) const {
   if (order >= alpha.size()) {
-    throw InvalidArgument("entropy: there are {} orders, got index {}", alpha.size(), order);
+    throw InvalidArgument("entropy: order index must be < {}, got {}", alpha.size(), order);
   }
   std::vector<double> column;
   for (Eigen::Index i = 0; i < values.rows(); ++i) {

@@ -22,7 +22,7 @@ void check_statistics(const RunningStatistics& statistics) {
         statistics.m2[c] < 0.0) {
       throw InvalidArgument(
           "standardize: mean must be finite and m2 >= 0 and finite, got {} and {} at dimension {}; "
-          "the data set holds NaN or infinity",
+          "the data set contains NaN or infinity",
           statistics.mean[c], statistics.m2[c], c);
     }
   }
@@ -41,7 +41,7 @@ Standardization make_standardization(const RunningStatistics& statistics, double
 
 MatrixD standardize(const ConstMatrixRef& rows, const Standardization& standardization) {
   if (standardization.mean.size() != rows.cols() || standardization.divisor.size() != rows.cols()) {
-    throw InvalidArgument("standardize: the rows have {} dimensions, the statistics {}",
+    throw InvalidArgument("standardize: the rows have {} dimensions, but the statistics have {}",
                           rows.cols(), standardization.mean.size());
   }
   return ((rows.cast<double>().rowwise() - standardization.mean.transpose()).array().rowwise() /

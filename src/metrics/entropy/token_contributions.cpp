@@ -38,7 +38,7 @@ TokenSpectrum spectrum_of(const ConstMatrixRefD& z) {
   }
   const Eigen::SelfAdjointEigenSolver<MatrixD> solver(gram);
   if (solver.info() != Eigen::Success) {
-    throw NumericalError("token_contributions: the eigenvalues of the sequence do not converge");
+    throw NumericalError("token_contributions: the eigenvalues of the sequence did not converge");
   }
   TokenSpectrum spectrum;
   spectrum.eigenvalues = solver.eigenvalues().cwiseMax(0.0);

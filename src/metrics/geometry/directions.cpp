@@ -34,8 +34,8 @@ struct CompositeNorm {
 void DirectionSum::add(const ConstMatrixRef& rows, const VectorD* centre) {
   if (sum.size() == 0) sum = VectorD::Zero(rows.cols());
   if (sum.size() != rows.cols()) {
-    throw InvalidArgument("directions: rows must have {} dimensions as before, got {}", sum.size(),
-                          rows.cols());
+    throw InvalidArgument("directions: rows must have {} dimensions like earlier rows, got {}",
+                          sum.size(), rows.cols());
   }
   // A row that equals the centre up to rounding has no direction.
   const double shortest = centre != nullptr ? kRounding * centre->norm() : 0.0;

@@ -29,8 +29,8 @@ void check_finite(const ConstMatrixRef& rows) {
     for (Eigen::Index c = 0; c < rows.cols(); ++c) {
       if (std::isfinite(rows(r, c))) continue;
       throw InvalidArgument(
-          "representations must be finite, got {} at token {}, dimension {}; look for overflow in "
-          "the model or in a float16 capture",
+          "representations must be finite, got {} at token {}, dimension {}; check the model for "
+          "overflow, or capture in a wider type",
           rows(r, c), r, c);
     }
   }

@@ -56,8 +56,8 @@ double lidar(const ConstMatrixRef& rows, std::int64_t num_classes, const LidarOp
   options.validate();
   if (num_classes < 2 || rows.rows() % num_classes != 0 || rows.rows() / num_classes < 2) {
     throw InvalidArgument(
-        "lidar: needs at least 2 classes of the same size, 2 rows or more each, got {} rows for {} "
-        "classes",
+        "lidar: needs at least 2 classes of equal size with at least 2 rows each, got {} rows for "
+        "{} classes",
         rows.rows(), num_classes);
   }
   if (!rows.allFinite()) throw InvalidArgument("lidar: every value must be finite");
@@ -66,7 +66,7 @@ double lidar(const ConstMatrixRef& rows, std::int64_t num_classes, const LidarOp
   const auto freedom = static_cast<double>(rows.rows() - num_classes);
   const Eigen::LLT<MatrixD> cholesky(scatter(within, 1.0 / freedom, options.delta));
   if (cholesky.info() != Eigen::Success) {
-    throw NumericalError("lidar: the scatter within classes is not positive definite");
+    throw NumericalError("lidar: the within-class scatter is not positive definite");
   }
   // L^-1 (mu_c - mu) / sqrt(n - 1): the Gram matrix of these has the required eigenvalues.
   means.rowwise() -= means.colwise().mean().eval();

@@ -49,9 +49,8 @@ ComparableRows comparable_rows(MatrixF rows) {
   x.squared_norm = x.squared_lengths.sum();
   const bool all_equal = (x.rows.rowwise() - x.rows.row(0)).cwiseAbs().maxCoeff() == 0.0F;
   if (all_equal || !(x.squared_norm > 0.0)) {
-    throw InvalidArgument(
-        "similarity: the {} rows are all equal, and nothing can be compared with them",
-        x.rows.rows());
+    throw InvalidArgument("similarity: all {} rows are equal, so their similarity is undefined",
+                          x.rows.rows());
   }
   linalg::SymmetricSlivers gram;
   linalg::GramBuilder().smaller_gram(centred(x), gram);
@@ -70,8 +69,9 @@ double RowComparison::nuclear_norm() {
 
 RowSimilarity RowComparison::compare(const ComparableRows& x, const ComparableRows& y) {
   if (x.rows.rows() != y.rows.rows()) {
-    throw InvalidArgument("similarity: both must have the same rows, got {} and {}", x.rows.rows(),
-                          y.rows.rows());
+    throw InvalidArgument(
+        "similarity: both inputs must have the same number of rows, got {} and {}", x.rows.rows(),
+        y.rows.rows());
   }
   const bool x_is_smaller = x.rows.cols() <= y.rows.cols();
   const ComparableRows& small = x_is_smaller ? x : y;

@@ -120,8 +120,7 @@ void check_finite_rows(const ConstMatrixRef& points) {
     for (Eigen::Index col = 0; col < points.cols(); ++col) {
       if (std::isfinite(points(row, col))) continue;
       throw InvalidArgument(
-          "rows must be finite, got {} in row {}, dimension {}; look for overflow where they were "
-          "captured",
+          "rows must be finite, got {} in row {}, dimension {}; check the model for overflow",
           points(row, col), row, col);
     }
   }

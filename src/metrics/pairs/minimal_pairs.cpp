@@ -12,15 +12,16 @@ namespace lime {
 
 std::vector<PairVerdict> judge_pairs(std::span<const double> good, std::span<const double> bad) {
   if (good.size() != bad.size()) {
-    throw InvalidArgument("pairs: there must be as many good as bad sentences, got {} and {}",
-                          good.size(), bad.size());
+    throw InvalidArgument(
+        "pairs: the numbers of good and bad sentences must be equal, got {} and {}", good.size(),
+        bad.size());
   }
   std::vector<PairVerdict> verdicts;
   verdicts.reserve(good.size());
   for (std::size_t i = 0; i < good.size(); ++i) {
     if (!std::isfinite(good[i]) || !std::isfinite(bad[i])) {
-      throw InvalidArgument("pairs: scores must be finite, pair {} has {} and {}", i, good[i],
-                            bad[i]);
+      throw InvalidArgument("pairs: scores must be finite, got {1} and {2} for pair {0}", i,
+                            good[i], bad[i]);
     }
     verdicts.push_back(good[i] > bad[i]    ? PairVerdict::kRight
                        : good[i] == bad[i] ? PairVerdict::kTie
@@ -30,7 +31,7 @@ std::vector<PairVerdict> judge_pairs(std::span<const double> good, std::span<con
 }
 
 PairAccuracy pair_accuracy(std::span<const PairVerdict> verdicts, TieRule ties, double confidence) {
-  if (verdicts.empty()) throw InvalidArgument("pairs: at least one must be given");
+  if (verdicts.empty()) throw InvalidArgument("pairs: expected at least one, got none");
   PairAccuracy result;
   result.num_pairs = static_cast<std::int64_t>(verdicts.size());
   result.num_right = std::count(verdicts.begin(), verdicts.end(), PairVerdict::kRight);

@@ -104,7 +104,7 @@ AdamProbeFold run_fold(const ProbeData& data, const Folds& folds, int fold,
   for (std::size_t i = 0; i < folds.fold_of_row.size(); ++i) {
     (folds.fold_of_row[i] == fold ? test : train).push_back(static_cast<int>(i));
   }
-  if (train.empty()) throw InvalidArgument("probe: a fold has no training row");
+  if (train.empty()) throw InvalidArgument("probe: a fold has no training rows");
   Random random = Random(options.seed).fork(static_cast<std::uint64_t>(fold));
   LinearLayer layer = initial_layer(data.num_classes, data.rows.cols(), random);
   AdamTraining training(layer, options);

@@ -173,7 +173,7 @@ void require_rows_per_class(std::span<const int> classes, std::span<const std::s
     const std::string name =
         index < class_names.size() ? fmt::format("'{}'", class_names[index]) : fmt::format("{}", k);
     throw InvalidArgument(
-        "folds: each class needs at least {} rows, one per fold, but class {} has {}; take fewer "
+        "folds: each class needs at least {} rows, one per fold, but class {} has {}; use fewer "
         "folds or capture more text",
         num_folds, name, count);
   }

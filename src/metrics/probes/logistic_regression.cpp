@@ -198,7 +198,7 @@ std::vector<LogisticFit> fit_logistic(const ConstMatrixRef& rows,
 MatrixD predict_log_probabilities(const LogisticFit& fit, const ConstMatrixRef& rows,
                                   int num_classes) {
   if (rows.cols() != fit.coefficients.cols()) {
-    throw InvalidArgument("probe: was fitted to rows of {} columns, got {}",
+    throw InvalidArgument("probe: was fitted to rows with {} columns, got {}",
                           fit.coefficients.cols(), rows.cols());
   }
   const VectorD inverse_scale = fit.scale.cwiseInverse();

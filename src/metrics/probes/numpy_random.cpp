@@ -8,7 +8,7 @@ namespace {
 
 std::uint32_t checked_seed(std::uint64_t seed) {
   if (seed >= std::uint64_t{1} << 32) {
-    throw InvalidArgument("seed: must be < 2^32 where numpy's generator is repeated, got {}", seed);
+    throw InvalidArgument("seed: must be < 2^32 for NumPy's generator, got {}", seed);
   }
   return static_cast<std::uint32_t>(seed);
 }

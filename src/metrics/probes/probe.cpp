@@ -189,20 +189,19 @@ void check_rows(const Problem& problem) {
 
 void ProbeOptions::describe(OptionList& list) {
   list.add("scaling", fit.scaling,
-           "what is done to features first: minus mean, divided by standard deviation of the "
-           "training rows; or nothing");
+           "feature scaling: standardize (mean 0, variance 1 over the training rows) or none");
   list.add("c", c,
-           "inverse strength of the L2 penalty, > 0; of several each fold takes the best by "
-           "cross-validation within its training rows");
-  list.add("inner_folds", inner_folds, "folds of that inner cross-validation, >= 2");
+           "inverse strength of the L2 penalty, > 0; given several, each fold selects the best by "
+           "cross-validation on its training rows");
+  list.add("inner_folds", inner_folds, "folds of the inner cross-validation, >= 2");
   list.add("tolerance", fit.tolerance,
-           "largest element of the gradient at which a fit ends, as scikit-learn's tol");
-  list.add("max_iterations", fit.max_iterations, "iterations of a fit at most");
+           "stop when the largest gradient element is below this, as scikit-learn's tol");
+  list.add("max_iterations", fit.max_iterations, "maximum number of iterations of a fit");
 }
 
 void ProbeOptions::validate() const {
   fit.validate();
-  if (c.empty()) throw InvalidArgument("c: needs at least one value, got none");
+  if (c.empty()) throw InvalidArgument("c: expected at least one value, got none");
   for (const double value : c) {
     if (!(value > 0.0) || !std::isfinite(value)) {
       throw InvalidArgument("c: must be > 0 and finite, got {}", value);

@@ -49,7 +49,7 @@ TrainingPart part_of(const LogisticTask& task) {
     part.weight.push_back(trains ? 1.0 : 0.0);
     part.num_rows += trains ? 1 : 0;
   }
-  if (part.num_rows == 0) throw InvalidArgument("probe: a fold has no training row");
+  if (part.num_rows == 0) throw InvalidArgument("probe: a fold has no training rows");
   return part;
 }
 

@@ -11,7 +11,8 @@ namespace lime {
 LayerRouter::LayerRouter(MatrixD weights) { weights_.push_back(std::move(weights)); }
 
 LayerRouter::LayerRouter(std::vector<MatrixD> per_dimension) : weights_(std::move(per_dimension)) {
-  if (weights_.empty()) throw InvalidArgument("router: needs the weights of one dimension or more");
+  if (weights_.empty())
+    throw InvalidArgument("router: needs the weights of at least one dimension");
   for (const MatrixD& weights : weights_) {
     if (weights.rows() == num_heads() && weights.cols() == num_sources()) continue;
     throw InvalidArgument("router: all dimensions must have the shape [{}, {}], got [{}, {}]",

@@ -14,7 +14,7 @@ void check_routed_head(const LayerRouter& router, std::int64_t head, std::int64_
                           head);
   }
   if (layers * router.num_heads() != router.num_sources()) {
-    throw InvalidArgument("routed_attention: the router reads {} layers, got values of {}",
+    throw InvalidArgument("routed_attention: the router reads {} layers, got values of {} layers",
                           router.num_sources() / router.num_heads(), layers);
   }
 }
@@ -46,8 +46,8 @@ MatrixD routed_attention(std::span<const double> pattern, const LayerRouter& rou
     const bool fits_dims = !router.is_per_dimension() || router.num_dims() == head_dim;
     if (layer.rows() != num_keys || layer.cols() % router.num_heads() != 0 || !fits_dims) {
       throw InvalidArgument(
-          "routed_attention: values of layer {} must be [{}, {} heads times a head's dimensions], "
-          "got [{}, {}]",
+          "routed_attention: values of layer {} must have the shape [{}, {} * head_dim], got [{}, "
+          "{}]",
           m, num_keys, router.num_heads(), layer.rows(), layer.cols());
     }
     MatrixD read = MatrixD::Zero(num_keys, head_dim);

@@ -14,7 +14,7 @@ using Eigen::Index;
 
 void standardize_features(MatrixD& features, const Standardization& standardization) {
   if (standardization.mean.size() != features.rows()) {
-    throw InvalidArgument("spectrum: {} features need as many means, got {}", features.rows(),
+    throw InvalidArgument("spectrum: expected {} means, one per feature, got {}", features.rows(),
                           standardization.mean.size());
   }
   for (Index f = 0; f < features.rows(); ++f) {
@@ -28,7 +28,7 @@ void standardize_features(MatrixD& features, const Standardization& standardizat
     for (Index f = 0; f < features.rows(); ++f) {
       if (std::isfinite(features(f, token))) continue;
       throw InvalidArgument(
-          "spectrum: values must be finite, got {} at token {}; look for overflow in the model, or "
+          "spectrum: values must be finite, got {} at token {}; check the model for overflow, or "
           "capture in a wider type",
           features(f, token), token);
     }

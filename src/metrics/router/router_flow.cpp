@@ -24,7 +24,7 @@ bool is_share(RouterQuantity quantity) {
 
 const MatrixD& router_of(const Routers& routers, std::int64_t layer) {
   if (layer < 0 || layer >= routers.num_layers()) {
-    throw InvalidArgument("router: there is no layer {}, there are layers 0 to {}", layer,
+    throw InvalidArgument("router: layer {} does not exist, expected 0 to {}", layer,
                           routers.num_layers() - 1);
   }
   return routers.weights[static_cast<std::size_t>(layer)];
@@ -161,7 +161,7 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
   const MatrixD& router = router_of(routers, layer);
   const Index heads = router.rows();
   if (head < 0 || head >= heads) {
-    throw InvalidArgument("router: there is no head {}, there are heads 0 to {}", head, heads - 1);
+    throw InvalidArgument("router: head {} does not exist, expected 0 to {}", head, heads - 1);
   }
   if (!(options.residual_share >= 0.0 && options.residual_share <= 1.0)) {
     throw InvalidArgument("residual_share: must be in [0, 1], got {}", options.residual_share);

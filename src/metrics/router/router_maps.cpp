@@ -87,7 +87,7 @@ void Routers::validate() const {
                             num_key_value_heads, columns, router.rows(), router.cols());
     }
     if (!router.allFinite()) {
-      throw InvalidArgument("router: layer {} holds a weight that is not finite", layer);
+      throw InvalidArgument("router: layer {} contains a weight that is not finite", layer);
     }
   }
 }
@@ -182,7 +182,7 @@ VectorD router_distance(const Routers& routers, const Routers& reference) {
   reference.validate();
   if (routers.num_layers() != reference.num_layers() ||
       routers.num_key_value_heads != reference.num_key_value_heads) {
-    throw InvalidArgument("router: both must have {} layers and {} heads, got {} and {}",
+    throw InvalidArgument("router: both routers must have {} layers and {} heads, got {} and {}",
                           routers.num_layers(), routers.num_key_value_heads, reference.num_layers(),
                           reference.num_key_value_heads);
   }

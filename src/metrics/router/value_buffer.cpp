@@ -21,11 +21,11 @@ void check_fits(const ValueBuffer& values, const LayerRouter& router, TokenRange
         heads, values.num_layers(), router.num_heads(), sources);
   }
   if (router.is_per_dimension() && router.num_dims() != values.head_dim()) {
-    throw InvalidArgument("routing: the router has weights of {} dimensions, but heads have {}",
+    throw InvalidArgument("routing: the router has weights for {} dimensions, but heads have {}",
                           router.num_dims(), values.head_dim());
   }
   if (tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens()) {
-    throw InvalidArgument("routing: tokens {} to {} are not among the {} of the buffer",
+    throw InvalidArgument("routing: tokens {} to {} are out of range for a buffer of {} tokens",
                           tokens.first, tokens.first + tokens.count, values.num_tokens());
   }
 }

@@ -18,8 +18,8 @@ constexpr Index kTokensPerTile = 512;
 ValueMoments::ValueMoments(const ValueBuffer& values, std::int64_t first_dim, std::int64_t num_dims)
     : first_dim_(first_dim), num_sources_(values.num_sources()) {
   if (first_dim < 0 || num_dims < 1 || first_dim + num_dims > values.head_dim()) {
-    throw InvalidArgument("value moments: dimensions {} to {} are not among {}", first_dim,
-                          first_dim + num_dims, values.head_dim());
+    throw InvalidArgument("value moments: dimensions {} to {} are out of range for {} dimensions",
+                          first_dim, first_dim + num_dims, values.head_dim());
   }
   const auto count = static_cast<std::size_t>(num_dims);
   sum_.assign(count, VectorD::Zero(num_sources_));

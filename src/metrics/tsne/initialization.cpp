@@ -141,13 +141,14 @@ MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed) {
 
 MatrixD rescaled_initialization(const ConstMatrixRefD& embedding) {
   if (embedding.cols() != 2 || embedding.rows() == 0) {
-    throw InvalidArgument("tsne: a start must have 2 columns and a row per point, got {} x {}",
-                          embedding.rows(), embedding.cols());
+    throw InvalidArgument(
+        "tsne: an initial embedding must have 2 columns and a row per point, got {} x {}",
+        embedding.rows(), embedding.cols());
   }
-  if (!embedding.allFinite()) throw InvalidArgument("tsne: a start must be finite");
+  if (!embedding.allFinite()) throw InvalidArgument("tsne: an initial embedding must be finite");
   MatrixD start = embedding.rowwise() - embedding.colwise().mean();
   const double first = std::max(deviation(start.col(0)), deviation(start.col(1)));
-  if (first == 0.0) throw InvalidArgument("tsne: all points of the start are equal");
+  if (first == 0.0) throw InvalidArgument("tsne: all points of the initial embedding are equal");
   return start * (kTsneInitScale / first);
 }
 

@@ -115,8 +115,8 @@ std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
                                               ThreadPool& pool, const std::stop_token& stop) {
   options.validate(points.rows());
   if (embedding.rows() != points.rows()) {
-    throw InvalidArgument("trustworthiness: {} points, but {} rows of embedding", points.rows(),
-                          embedding.rows());
+    throw InvalidArgument("trustworthiness: {} points, but the embedding has {} rows",
+                          points.rows(), embedding.rows());
   }
   const std::vector<std::int64_t> queries = choose_queries(points.rows(), options);
   MatrixF query_points(static_cast<Eigen::Index>(queries.size()), points.cols());

@@ -40,10 +40,11 @@ double normalization_of(const MatrixD& embedding, bool in_double, SpinPool& pool
 
 void check_start(const MatrixD& start, Eigen::Index num_points) {
   if (start.rows() != num_points || start.cols() != 2) {
-    throw InvalidArgument("tsne: the start must have {} rows and 2 columns, got {} x {}",
-                          num_points, start.rows(), start.cols());
+    throw InvalidArgument(
+        "tsne: the initial embedding must have {} rows and 2 columns, got {} x {}", num_points,
+        start.rows(), start.cols());
   }
-  if (!start.allFinite()) throw InvalidArgument("tsne: the start must be finite");
+  if (!start.allFinite()) throw InvalidArgument("tsne: the initial embedding must be finite");
 }
 
 /// Checks a run every 50 iterations and decides when it ends.
@@ -102,8 +103,7 @@ void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, 
     result.iterations = iteration;
     if (!std::isfinite(result.grad_norm)) {
       throw NumericalError(
-          "tsne: the optimisation left the finite numbers at iteration {}; use a learning rate "
-          "below {}",
+          "tsne: the optimisation diverged at iteration {}; use a learning rate below {}",
           iteration, rates.learning_rate);
     }
     if (!watch.looks_at(iteration)) continue;

@@ -17,28 +17,29 @@ void check(bool holds, const char* name, const char* range, double value) {
 
 void TsneOptions::describe(OptionList& list) {
   list.add("perplexity", perplexity,
-           "effective number of neighbours of a point, >= 1; at most a third of the others");
-  list.add("iterations", iterations, "iterations in all, > 0");
+           "effective number of neighbours per point, >= 1; at most (points - 1) / 3");
+  list.add("iterations", iterations, "total number of iterations, > 0");
   list.add("repulsion", repulsion,
-           "how the sum over all pairs is formed; auto: exact up to 1000 points, else barnes-hut");
-  list.add("theta", theta, "opening angle of barnes-hut, in [0, 1]; 0: exact gradient in double");
-  list.add("init", init, "where to start: principal components or random");
+           "method for the repulsive forces; auto: exact up to 1000 points, else barnes-hut");
+  list.add("theta", theta,
+           "opening angle of barnes-hut, in [0, 1]; 0: exact gradient in double precision");
+  list.add("init", init, "initial embedding: principal components or random");
   list.add("early_exaggeration", early_exaggeration,
            "factor on the affinities in the first iterations, >= 1");
-  list.add("exaggeration_iterations", exaggeration_iterations, "how many those are, >= 0");
+  list.add("exaggeration_iterations", exaggeration_iterations,
+           "iterations with early exaggeration, >= 0");
   list.add("learning_rate", learning_rate,
-           "length of the steps, > 0; unset: max(points / early exaggeration / 4, 50)");
-  list.add("initial_momentum", initial_momentum, "in [0, 1), during the early exaggeration");
-  list.add("final_momentum", final_momentum, "in [0, 1), afterwards");
+           "learning rate, > 0; default: max(points / early exaggeration / 4, 50)");
+  list.add("initial_momentum", initial_momentum, "momentum during early exaggeration, in [0, 1)");
+  list.add("final_momentum", final_momentum, "momentum after early exaggeration, in [0, 1)");
   list.add("min_gain", min_gain, "smallest gain of a coordinate, in (0, 1]");
-  list.add("min_grad_norm", min_grad_norm, "stop below this norm of the gradient, >= 0");
-  list.add("patience", patience,
-           "stop when the divergence has not fallen for so many iterations, > 0");
+  list.add("min_grad_norm", min_grad_norm, "stop when the gradient norm falls below this, >= 0");
+  list.add("patience", patience, "stop after this many iterations without a lower divergence, > 0");
   list.add("neighbors", neighbors.search,
-           "how neighbours are found; auto: exact up to 1e12 multiply-adds (20,000 points of 2048 "
+           "neighbour search; auto: exact up to 1e12 multiply-adds (20,000 points of 2048 "
            "dimensions), else FAISS's inverted file");
   list.add("target_recall", neighbors.target_recall,
-           "share of the true neighbours that the inverted file shall find, in (0, 1]");
+           "target recall of the inverted file, in (0, 1]");
 }
 
 void TsneOptions::validate() const {

@@ -30,9 +30,9 @@ constexpr std::array kAttentionMeasures = {
     AttentionMeasure{"entropy", "entropy (nats)"},
     AttentionMeasure{"effective_keys", "effective keys"},
     AttentionMeasure{"distance", "distance (tokens)"},
-    AttentionMeasure{"first_share", "first-token share"},
-    AttentionMeasure{"previous_share", "previous-token share"},
-    AttentionMeasure{"own_share", "own-token share"},
+    AttentionMeasure{"first_share", "attention to first token"},
+    AttentionMeasure{"previous_share", "attention to previous token"},
+    AttentionMeasure{"own_share", "attention to query token"},
 };
 
 const AttentionMeasure& attention_measure(const FigureOptions& options) {
@@ -42,7 +42,8 @@ const AttentionMeasure& attention_measure(const FigureOptions& options) {
     if (wanted == measure.key) return measure;
     known.emplace_back(measure.key);
   }
-  throw InvalidArgument("measure: attention has {}, got '{}'", fmt::join(known, ", "), wanted);
+  throw InvalidArgument("measure: unknown attention measure (supported: {}), got '{}'",
+                        fmt::join(known, ", "), wanted);
 }
 
 /// Returns the layer or head of a row.
@@ -63,14 +64,14 @@ std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
   std::vector<FigureRow> rows = rows_where(
       rows_of(sources, options), [&](const FigureRow& row) { return row.text("kind") == kind; });
   if (rows.empty()) {
-    throw NothingToShow("figure: the results hold no rows of kind '{}'; {}", kind, remedy);
+    throw NothingToShow("figure: the results contain no rows of kind '{}'; {}", kind, remedy);
   }
   rows = rows_of_layers(rows, options);
   if (options.head.empty()) return rows;
   const std::set<int> there = numbers_of(rows, "head");
   for (const int head : options.head) {
     if (there.contains(head)) continue;
-    throw InvalidArgument("head: the results have no head {}; there are {}", head,
+    throw InvalidArgument("head: the results contain no head {} (their heads: {})", head,
                           fmt::join(there, ", "));
   }
   std::erase_if(rows, [&](const FigureRow& row) {
@@ -121,7 +122,8 @@ std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions&
     if (kept.insert(layer).second) named.push_back(layer + options.layer_base);
   }
   std::erase_if(places, [&](const HeadPlace& place) { return !kept.contains(place.layer); });
-  return fmt::format("layers {} of {}; --layer shows others", fmt::join(named, ", "), all.size());
+  return fmt::format("layers {} of {}; select others with --layer", fmt::join(named, ", "),
+                     all.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.
@@ -220,7 +222,7 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
 Figure attention_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const AttentionMeasure& measure = attention_measure(options);
   const std::vector<FigureRow> rows =
-      rows_where(attention_rows(sources, options, "head", "they are of another version"),
+      rows_where(attention_rows(sources, options, "head", "they are from a different version"),
                  [&](const FigureRow& row) { return row.text("measure") == measure.key; });
   Figure figure;
   for (const std::string& label : distinct(rows, "label")) {

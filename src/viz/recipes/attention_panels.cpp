@@ -70,7 +70,7 @@ Figure figure_of_routed_attention(std::vector<FigurePanel> panels) {
   Figure figure;
   figure.name = "attention-routed";
   figure.panel_aspect = 0.5;
-  figure.colour_label = "share read";
+  figure.colour_label = "fraction read";
   figure.panels = std::move(panels);
   const double largest = colour_range_of(figure).second;
   figure.colour_range = std::pair(0.0, largest > 0.0 ? largest : 1.0);

@@ -24,7 +24,7 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
     if (!axis.logarithmic || values.empty()) return;
     const auto is_fit = [](double value) { return value > 0.0; };
     if (std::none_of(values.begin(), values.end(), is_fit)) {
-      throw InvalidArgument("{}: needs values > 0, panel '{}{}' has none", name, panel.title,
+      throw InvalidArgument("{}: needs values > 0, but panel '{}{}' has none", name, panel.title,
                             axis.label);
     }
     leaves_out = leaves_out || std::any_of(values.begin(), values.end(),
@@ -34,7 +34,7 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
     const auto* const curves = std::get_if<CurvePanel>(&panel.content);
     if (curves == nullptr) {
       if (!options.log_x && !options.log_y) continue;
-      throw InvalidArgument("log_{}: only figures of curves have logarithmic axes",
+      throw InvalidArgument("log_{}: only line plots support logarithmic axes",
                             options.log_x ? "x" : "y");
     }
     panel.x.logarithmic = panel.x.logarithmic || options.log_x;
@@ -46,7 +46,7 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
   }
   if (!leaves_out) return;
   figure.note += figure.note.empty() ? "" : "; ";
-  figure.note += "values that are not above 0 are left out";
+  figure.note += "values <= 0 are omitted";
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGr
   const std::vector<FigureRow> part =
       rows_where(rows, [&](const FigureRow& row) { return row.text("level") == enum_name(level); });
   if (part.empty()) {
-    throw InvalidArgument("by: the results have no rows by {}; there are {}", enum_name(level),
-                          fmt::join(distinct(rows, "level"), ", "));
+    throw InvalidArgument("by: the results contain no rows by {} (their levels: {})",
+                          enum_name(level), fmt::join(distinct(rows, "level"), ", "));
   }
   return part;
 }
@@ -271,7 +271,7 @@ std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const st
 
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = accuracy_rows(sources, options);
-  if (rows.empty()) throw NothingToShow("figure: no row holds an accuracy");
+  if (rows.empty()) throw NothingToShow("figure: no row contains an accuracy");
   if (rows.front().has("layer")) return probe_curves(rows, sources, options);
   const std::vector<FigureRow> comparisons =
       rows_where(rows_of(sources, options),
@@ -283,7 +283,7 @@ Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& 
 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> all = accuracy_rows(sources, options);
-  if (all.empty()) throw NothingToShow("figure: no row holds an accuracy");
+  if (all.empty()) throw NothingToShow("figure: no row contains an accuracy");
   if (all.front().has("layer")) {
     all = rows_of_layers(all, options);
   } else if (!options.layer.empty()) {
@@ -293,7 +293,7 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
       rows_of_level(all, options.by.value_or(BlimpGroups::kLinguisticsTerm));
   const std::vector<TableModel> models = models_of(groups);
   TablePanel table;
-  table.head = {"accuracy in %"};
+  table.head = {"accuracy (%)"};
   for (const TableModel& model : models) {
     table.head.push_back(model.site.empty() ? model.label
                                             : fmt::format("{}, {}", model.label, model.site));

@@ -75,7 +75,7 @@ CloudPanel panel_of(const SourceCloud& cloud, const std::vector<std::string>& cl
 Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   rows_of(sources, options);  // throws if a site or label does not exist
   std::vector<const SourceCloud*> clouds = clouds_of(sources, options);
-  if (clouds.empty()) throw NothingToShow("figure: there are no coordinates beside the results");
+  if (clouds.empty()) throw NothingToShow("figure: no t-SNE coordinates found next to the results");
   const std::vector<int> layers = shown_layers(clouds, options);
   const auto is_hidden = [&](const SourceCloud* cloud) {
     return std::find(layers.begin(), layers.end(), cloud->layer) == layers.end();

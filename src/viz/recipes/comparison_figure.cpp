@@ -84,7 +84,7 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
   });
   if (rows.empty()) {
     throw NothingToShow(
-        "figure: the results compare no layers; run lime-metrics {} with --compare "
+        "figure: the results contain no comparison of layers; run lime-metrics {} with --compare "
         "first",
         sources.front().results.metric);
   }

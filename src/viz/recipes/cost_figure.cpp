@@ -61,13 +61,13 @@ std::vector<CostColumn> columns() {
       {"tokens", number("sequence_length"), true},
       {"parameters",
        [](const FigureRow& row) { return count_text(row.number("parameters"), "B", "T"); }},
-      {"of them routers",
+      {"router parameters",
        [](const FigureRow& row) { return count_text(row.number("router_parameters"), "B", "T"); }},
       {"MACs",
        [](const FigureRow& row) {
          return count_text(row.number("multiply_accumulates"), "G", "T");
        }},
-      {"of them mixing",
+      {"mixing MACs",
        [](const FigureRow& row) {
          return fmt::format("{:.2f} %", 100 * row.number("mixing_share"));
        }},
@@ -97,7 +97,7 @@ Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& op
   });
   figure.note = fmt::format(
       "one forward pass over {}; KV cache in {}",
-      has_one_length ? fmt::format("{:.0f} tokens", tokens) : "as many tokens as the row says",
+      has_one_length ? fmt::format("{:.0f} tokens", tokens) : "the given number of tokens",
       fmt::join(distinct(rows, "dtype"), " or "));
   figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
   return figure;

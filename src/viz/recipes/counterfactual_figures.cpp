@@ -68,7 +68,7 @@ std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
   const std::vector<std::string> there = distinct(rows, "router");
   for (const std::string& router : wanted) {
     if (is_wanted(there, router)) continue;
-    throw InvalidArgument("router: the results have no '{}'; there are {}", router,
+    throw InvalidArgument("router: the results contain no router '{}' (their routers: {})", router,
                           fmt::join(there, ", "));
   }
   return wanted.empty() ? there : wanted;
@@ -181,7 +181,7 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
     if (own.empty()) continue;
     if (own.size() > 1) {
       throw InvalidArgument(
-          "figure: router {} of {} comes twice; choose what to show with --site or --label", router,
+          "figure: router {} of {} is duplicated; select one with --site or --label", router,
           own.front().text("label"));
     }
     bars.groups.push_back(shown_name(router, layer_base));
@@ -223,7 +223,8 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
       counterfactual_rows(sources, options, [](const FigureRow& row) {
         return row.has("router") && row.has("layer") && row.has("mean");
       });
-  if (rows.empty()) throw NothingToShow("figure: no row holds a layer under another router");
+  if (rows.empty())
+    throw NothingToShow("figure: no row contains a layer under a counterfactual router");
   const std::vector<RouterSeries> series = series_of(rows, options);
   Figure figure;
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
@@ -251,7 +252,7 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
     }
     figure.panels.push_back(std::move(panel));
   }
-  figure.note = "what each layer's attention would read, were only its own router another one";
+  figure.note = "values read by each layer's attention if only its own router is replaced";
   add_parts_note(figure, parts, sources);
   lay_out(figure, options);
   return figure;
@@ -292,7 +293,8 @@ Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
       [](const FigureRow& row) { return row.has("part") && row.has("layer") && row.has("mean"); });
   if (rows.empty()) {
     throw NothingToShow(
-        "figure: the results split no gap; run lime-metrics counterfactual with --against");
+        "figure: the results contain no gap to a plain transformer; run lime-metrics "
+        "counterfactual with --against");
   }
   const std::vector<std::string> labels = distinct(rows, "label");
   Figure figure;

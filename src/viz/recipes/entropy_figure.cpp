@@ -46,7 +46,7 @@ Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions
   std::vector<FigureRow> rows = rows_of(sources, options);
   // Rows of differences and means over layers have no ceiling.
   std::erase_if(rows, [](const FigureRow& row) { return !row.has("ceiling"); });
-  if (rows.empty()) throw NothingToShow("figure: no row holds the entropy of a layer");
+  if (rows.empty()) throw NothingToShow("figure: no row contains the entropy of a layer");
   const std::vector<EntropyKind> kinds = entropy_kinds(rows, sources);
   const std::vector<std::string> labels = distinct(rows, "label");
   const std::vector<std::string> sites = sites_of(rows);

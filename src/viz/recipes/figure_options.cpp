@@ -8,32 +8,34 @@ namespace {
 
 void check_limits(const std::vector<double>& limits, const char* name) {
   if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
-  throw InvalidArgument("{}: must be two numbers, the smaller first, got {}", name,
+  throw InvalidArgument("{}: expected two numbers, the smaller one first, got {}", name,
                         fmt::join(limits, ","));
 }
 
 }  // namespace
 
 void FigureOptions::describe(OptionList& list) {
-  list.group("What to show");
-  list.add("kind", kind, "figure; the usual one of the metric if not given (see --list)");
-  list.add("site", site, "sites, e.g. values,hidden; all if not given");
-  list.add("label", label, "models; all if not given");
-  list.add("layer", layer, "layers of figures that have a panel per layer, from --layer-base on");
-  list.add("head", head, "heads of attention; all if not given");
-  list.add("measure", measure,
-           "measures or quantities, of geometry, similarity, tokens, attention and comparison");
-  list.add("router", router, "routers of counterfactual, e.g. trained,identity; all if not given");
-  list.add("weighting", weighting, "of router maps: none, keys, values, or 'keys - none'");
-  list.add("by", by, "what BLiMP is broken down by");
-  list.add("over", over, "what loss curves run over");
-  list.add("layer_base", layer_base, "number of the first layer on axes and in --layer, 0 or 1");
-  list.add("x_limits", x_limits, "smallest and largest x");
-  list.add("y_limits", y_limits, "smallest and largest y");
+  list.group("Content");
+  list.add("kind", kind, "figure type (see --list); default: the first one of the metric");
+  list.add("site", site, "sites, e.g. values,hidden; default: all");
+  list.add("label", label, "models; default: all");
+  list.add("layer", layer, "layers of figures with a panel per layer, counted from --layer-base");
+  list.add("head", head, "attention heads; default: all");
+  list.add(
+      "measure", measure,
+      "measures of geometry, similarity, tokens, attention, counterfactual and comparison figures");
+  list.add("router", router, "counterfactual routers, e.g. trained,identity; default: all");
+  list.add("weighting", weighting,
+           "weighting of router maps: none, keys, values, or 'keys - none'");
+  list.add("by", by, "grouping of BLiMP tasks");
+  list.add("over", over, "x axis of loss curves");
+  list.add("layer_base", layer_base, "index of the first layer on axes and in --layer, 0 or 1");
+  list.add("x_limits", x_limits, "limits of the x axis");
+  list.add("y_limits", y_limits, "limits of the y axis");
   list.add("log_x", log_x, "logarithmic x axis");
   list.add("log_y", log_y, "logarithmic y axis");
-  list.add("columns", columns, "panels side by side, up to 100; 0 chooses");
-  list.add("mixed_texts", mixed_texts, "draw results of different texts in one figure");
+  list.add("columns", columns, "number of panel columns, up to 100; 0: automatic");
+  list.add("mixed_texts", mixed_texts, "allow results of different texts in one figure");
 }
 
 void FigureOptions::validate() const {
@@ -51,7 +53,7 @@ void FigureOptions::validate() const {
 std::string one_measure(const FigureOptions& options, const std::string& kind,
                         const std::string& usual) {
   if (options.measure.size() > 1) {
-    throw InvalidArgument("measure: {} shows one of them, got {}", kind,
+    throw InvalidArgument("measure: {} shows a single measure, got {}", kind,
                           fmt::join(options.measure, ","));
   }
   return options.measure.empty() ? usual : options.measure.front();

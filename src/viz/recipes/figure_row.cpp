@@ -25,7 +25,7 @@ void check_there(const char* option, const std::vector<std::string>& wanted,
                  const std::vector<std::string>& there) {
   for (const std::string& one : wanted) {
     if (std::find(there.begin(), there.end(), one) != there.end()) continue;
-    throw InvalidArgument("{0}: the results have no {0} '{1}'; there are {2}", option, one,
+    throw InvalidArgument("{0}: the results contain no {0} '{1}' (available: {2})", option, one,
                           join_words(there));
   }
 }
@@ -73,8 +73,7 @@ MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
   if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
       kMostCellsPerRow * own.size()) {
     throw FormatError(
-        "figure: '{}': a map of {} x {} cells has more than {} rows; the results are "
-        "damaged",
+        "figure: '{}': a map of {} x {} cells is too large for {} rows; the results are damaged",
         own.empty() ? "" : own.front().file->string(), rows, cols, own.size());
   }
   return MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
@@ -131,7 +130,7 @@ std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<i
   std::vector<int> asked;
   for (const int layer : options.layer) {
     if (std::find(shown.begin(), shown.end(), layer) == shown.end()) {
-      throw InvalidArgument("layer: the results have no layer {}; there are layers {}", layer,
+      throw InvalidArgument("layer: the results contain no layer {} (their layers: {})", layer,
                             fmt::join(shown, ", "));
     }
     asked.push_back(layer - options.layer_base);

@@ -43,7 +43,7 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
   std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
     return row.text("kind").empty() && row.has("measure");
   });
-  if (rows.empty()) throw NothingToShow("figure: no row holds a measure of geometry");
+  if (rows.empty()) throw NothingToShow("figure: no row contains a geometry measure");
   const std::vector<std::string> labels = distinct(rows, "label");
   std::vector<std::string> sites = sites_of(rows);
   // Six panels per site: only one site unless several are requested.
@@ -72,7 +72,7 @@ Figure geometry_figure(std::span<const FigureSource> sources, const FigureOption
   figure.columns = options.columns > 0 ? options.columns
                                        : std::min<int>(3, static_cast<int>(figure.panels.size()));
   figure.note = site_note(sites);
-  if (has_more_sites) figure.note += " (--site shows others)";
+  if (has_more_sites) figure.note += " (select others with --site)";
   add_note(figure, bands_note(figure, sources));
   figure.panel_aspect = 0.75;
   figure.is_wide = figure.columns >= 3;

@@ -123,9 +123,8 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
   for (const FigureRow& row : rows) {
     const int layer = row.index("layer", kMostLayers);
     if (by_layer.emplace(layer, &row).second) continue;
-    throw InvalidArgument(
-        "figure: layer {} of {} comes twice; choose what to show with --site or --label", layer,
-        row.text("label"));
+    throw InvalidArgument("figure: layer {} of {} is duplicated; select one with --site or --label",
+                          layer, row.text("label"));
   }
   Curve curve;
   curve.spread = columns.spread;

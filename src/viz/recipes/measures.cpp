@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames =
     {"largest_to_median", "largest / median magnitude"},
     {"two_nn", "dimension (TwoNN)"},
     {"mle", "dimension (MLE)"},
-    {"lidar_token", "LiDAR of tokens"},
+    {"lidar_token", "token LiDAR"},
     {"cka_debiased", "CKA, debiased"},
 }};
 
@@ -42,7 +42,7 @@ std::vector<std::string> chosen_measures(const std::vector<std::string>& there,
                                          const std::vector<std::string>& wanted) {
   for (const std::string& measure : wanted) {
     if (is_wanted(there, measure)) continue;
-    throw InvalidArgument("measure: the results have no '{}'; there are {}", measure,
+    throw InvalidArgument("measure: the results contain no '{}' (their measures: {})", measure,
                           fmt::join(there, ", "));
   }
   if (!wanted.empty()) return wanted;

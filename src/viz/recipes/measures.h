@@ -19,8 +19,7 @@ std::vector<std::string> chosen_measures(const std::vector<std::string>& there,
 std::string stars_of_p(double p);
 
 /// Explanation of the stars.
-inline constexpr const char* kStarsNote =
-    "* p < 0.05, ** p < 0.01, *** p < 0.001, corrected after Holm";
+inline constexpr const char* kStarsNote = "* p < 0.05, ** p < 0.01, *** p < 0.001, Holm-corrected";
 
 /// Formats an integer with commas: "69,696".
 std::string with_commas(double count);

@@ -38,23 +38,24 @@ void check_texts(std::span<const FigureSource> sources) {
       if (first == nullptr) first = &input;
       if (input.text_sha256 == first->text_sha256) continue;
       throw InvalidArgument(
-          "figure: all results must be of one text, '{}' ({}) and '{}' ({}) are of different "
-          "ones; draw them apart, or give --mixed-texts",
+          "figure: all results must be from the same text, '{}' ({}) and '{}' ({}) differ; draw "
+          "them separately, or add --mixed-texts",
           first->path, first->label, input.path, input.label);
     }
   }
 }
 
 void check_sources(std::span<const FigureSource> sources, const FigureOptions& options) {
-  if (sources.empty()) throw InvalidArgument("figure: needs a results file, got none");
+  if (sources.empty()) throw InvalidArgument("figure: expected a results file, got none");
   for (const FigureSource& source : sources) {
     if (source.results.metric != sources.front().results.metric) {
-      throw InvalidArgument("figure: results must be of one metric, got {} in '{}' and {} in '{}'",
-                            sources.front().results.metric, sources.front().path.string(),
-                            source.results.metric, source.path.string());
+      throw InvalidArgument(
+          "figure: all results must be of the same metric, got {} in '{}' and {} in '{}'",
+          sources.front().results.metric, sources.front().path.string(), source.results.metric,
+          source.path.string());
     }
     if (source.results.rows.empty()) {
-      throw InvalidArgument("figure: '{}' holds no rows", source.path.string());
+      throw InvalidArgument("figure: '{}' contains no rows", source.path.string());
     }
   }
   if (!options.mixed_texts) check_texts(sources);
@@ -65,9 +66,9 @@ void check_kind(const std::string& kind) {
   for (const Recipe& recipe : all_recipes()) names.push_back(recipe.name);
   if (std::find(names.begin(), names.end(), kind) != names.end()) return;
   const std::string close = closest_word(kind, names);
-  throw InvalidArgument(
-      "kind: there is no figure '{}'; {}", kind,
-      close.empty() ? "there are " + join_words(names) : fmt::format("did you mean '{}'?", close));
+  throw InvalidArgument("kind: unknown figure '{}'; {}", kind,
+                        close.empty() ? "expected one of " + join_words(names)
+                                      : fmt::format("did you mean '{}'?", close));
 }
 
 /// Options of every figure.
@@ -86,8 +87,8 @@ void check_options(const Recipe& recipe, const FigureOptions& options) {
   std::vector<std::string> there;
   for (const std::string& option : recipe.options) there.push_back(option_name(option));
   for (const char* const option : kCommonOptions) there.push_back(option_name(option));
-  throw InvalidArgument("figure: {} has no {}; it has {}", recipe.name, fmt::join(unread, ", "),
-                        fmt::join(there, ", "));
+  throw InvalidArgument("figure: {} does not accept {} (supported: {})", recipe.name,
+                        fmt::join(unread, ", "), fmt::join(there, ", "));
 }
 
 /// Returns the recipe called `kind`, or all for the metric.
@@ -95,16 +96,15 @@ std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::st
   const std::string& metric = source.results.metric;
   const std::vector<const Recipe*> fitting = recipes_of(metric);
   if (fitting.empty()) {
-    throw InvalidArgument(
-        "figure: '{}' is of metric '{}', of which there is no figure; there are figures of {}",
-        source.path.string(), metric, known_metrics());
+    throw InvalidArgument("figure: '{}': no figure shows metric '{}' (supported: {})",
+                          source.path.string(), metric, known_metrics());
   }
   if (kind.empty()) return fitting;
   check_kind(kind);
   for (const Recipe* const recipe : fitting) {
     if (recipe->name == kind) return {recipe};
   }
-  throw InvalidArgument("kind: '{}' does not show results of {}; fitting: {}", kind, metric,
+  throw InvalidArgument("kind: '{}' does not show results of {} (supported: {})", kind, metric,
                         names_of_fitting(metric));
 }
 
@@ -117,7 +117,7 @@ Figure first_figure(const std::vector<const Recipe*>& recipes,
     try {
       Figure figure = recipe->make(sources, options);
       if (figure.panels.empty()) {
-        throw NothingToShow("figure: '{}': no row has all that {} shows, with a label",
+        throw NothingToShow("figure: '{}': no row has a label and all values that {} shows",
                             sources.front().path.string(), recipe->name);
       }
       check_options(*recipe, options);

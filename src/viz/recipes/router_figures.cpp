@@ -16,8 +16,8 @@ std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
   std::erase_if(rows, [&](const FigureRow& row) { return row.text("kind") != kind; });
   if (rows.empty()) {
     throw NothingToShow(
-        "figure: the results hold no rows of kind '{}'; run lime-metrics router "
-        "with --detail {}",
+        "figure: the results contain no rows of kind '{}'; run lime-metrics router with --detail "
+        "{}",
         kind, kind == "weight" ? "weights" : "heads");
   }
   return rows;
@@ -39,12 +39,12 @@ std::vector<std::string> weightings_of(const std::vector<FigureRow>& rows,
   for (const std::string& weighting : options.weighting) {
     if (!is_there(weighting)) {
       throw InvalidArgument(
-          "weighting: the results have no '{}', there are {}; keys and values need lime-metrics "
-          "router CHECKPOINT CAPTURE",
+          "weighting: the results contain no '{}' (their weightings: {}); keys and values need "
+          "lime-metrics router CHECKPOINT CAPTURE",
           weighting, fmt::join(there, ", "));
     }
     if (is_difference(weighting) != is_difference(options.weighting.front())) {
-      throw InvalidArgument("weighting: shares and differences need a figure each, got {}",
+      throw InvalidArgument("weighting: fractions and differences need separate figures, got {}",
                             fmt::join(options.weighting, ","));
     }
   }
@@ -137,11 +137,11 @@ Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOpt
     }
   }
   figure.colour_label =
-      fmt::format("share{}", weightings.size() > 1 || is_difference(weightings.front())
-                                 ? ""
-                                 : " of " + weighting_name(weightings.front()));
+      fmt::format("fraction{}", weightings.size() > 1 || is_difference(weightings.front())
+                                    ? ""
+                                    : " of " + weighting_name(weightings.front()));
   if (is_difference(weightings.front())) {
-    figure.colour_label = "difference of shares";
+    figure.colour_label = "difference of fractions";
     if (weightings.size() == 1) figure.note = weighting_name(weightings.front());
   }
   const int by_weighting = weightings.size() > 1 ? static_cast<int>(weightings.size()) : 0;
@@ -202,14 +202,14 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
   std::vector<FigureRow> rows = rows_of_kind(sources, options, "head_map");
   const std::vector<std::string> weightings = weightings_of(rows, options, {"none"});
   if (weightings.size() > 1) {
-    throw InvalidArgument("weighting: maps per head show one of them, got {}",
+    throw InvalidArgument("weighting: maps per head show a single weighting, got {}",
                           fmt::join(weightings, ","));
   }
   std::erase_if(rows,
                 [&](const FigureRow& row) { return row.text("weighting") != weightings.front(); });
   const std::vector<std::string> labels = distinct(rows, "label");
   Figure figure;
-  figure.colour_label = "share of " + weighting_name(weightings.front());
+  figure.colour_label = "fraction of " + weighting_name(weightings.front());
   for (const std::string& label : labels) {
     const std::vector<FigureRow> own = rows_of_label(rows, label);
     const int heads = count_of(own, "head", kMostHeads);
@@ -250,7 +250,7 @@ Figure router_signed_figure(std::span<const FigureSource> sources, const FigureO
       figure.panels.push_back(std::move(panel));
     }
   }
-  figure.note = "rows: heads from top to bottom";
+  figure.note = "rows: heads, from top to bottom";
   figure.columns = options.columns > 0 ? options.columns : 1;
   figure.panel_aspect = 1.0 / (deepest + 1);
   figure.is_wide = true;

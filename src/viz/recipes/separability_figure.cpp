@@ -51,9 +51,9 @@ FigurePanel accuracy_panel(const std::vector<FigureRow>& rows,
   columns.deviation = "std";
   columns.spread = Curve::Spread::kBars;
   columns.ceiling = "majority";
-  columns.ceiling_label = "commonest class";
+  columns.ceiling_label = "majority baseline";
   columns.ceiling_in_legend = true;
-  columns.y_label = "accuracy of the probe";
+  columns.y_label = "probe accuracy";
   const std::vector<FigureRow> words =
       rows_where(rows, [](const FigureRow& row) { return row.text("labels") == "words"; });
   FigurePanel panel = layer_panel(words, columns, labels, options);
@@ -91,9 +91,9 @@ Figure separability_figure(std::span<const FigureSource> sources, const FigureOp
       if (methods.size() > 1) title += fmt::format("{}{}", title.empty() ? "" : ", ", method);
     }
   }
-  if (figure.panels.empty()) throw NothingToShow("figure: no row holds the accuracy of a probe");
+  if (figure.panels.empty()) throw NothingToShow("figure: no row contains a probe accuracy");
   figure.note = site_note(sites);
-  add_note(figure, "bars: standard deviation over the folds");
+  add_note(figure, "bars: standard deviation over folds");
   figure.shares_y = true;
   figure.columns = columns_for(figure.panels.size(), options.columns);
   figure.is_wide = figure.columns >= 2;

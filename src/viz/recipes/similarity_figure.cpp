@@ -56,9 +56,7 @@ Figure similarity_figure(std::span<const FigureSource> sources, const FigureOpti
   const auto has_measure = [&](const FigureRow& row) { return row.has(measure); };
   if (std::none_of(rows.begin(), rows.end(), has_measure)) {
     throw InvalidArgument(
-        "measure: the results have no '{}'; there are cka, cka_debiased and "
-        "procrustes",
-        measure);
+        "measure: the results contain no '{}'; expected cka, cka_debiased or procrustes", measure);
   }
   Figure figure;
   const std::vector<std::string> sites = sites_of(rows);

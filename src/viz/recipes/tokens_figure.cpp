@@ -25,8 +25,8 @@ struct TokenMeasure {
 constexpr std::array kTokenMeasures = {
     TokenMeasure{"norm", "norm", false},
     TokenMeasure{"relative_norm", "norm / median", false},
-    TokenMeasure{"next_cosine", "cosine with next", true},
-    TokenMeasure{"entropy_contribution", "contribution (nats)", true},
+    TokenMeasure{"next_cosine", "cosine with next token", true},
+    TokenMeasure{"entropy_contribution", "entropy contribution (nats)", true},
 };
 
 const TokenMeasure& token_measure(const FigureOptions& options) {
@@ -36,7 +36,8 @@ const TokenMeasure& token_measure(const FigureOptions& options) {
     if (wanted == measure.key) return measure;
     known.emplace_back(measure.key);
   }
-  throw InvalidArgument("measure: tokens have {}, got '{}'", fmt::join(known, ", "), wanted);
+  throw InvalidArgument("measure: unknown token measure (supported: {}), got '{}'",
+                        fmt::join(known, ", "), wanted);
 }
 
 /// Rows of a panel: one capture and site.
@@ -134,7 +135,7 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
   // The last token has no successor: its cell stays empty.
   if (std::none_of(rows.begin(), rows.end(),
                    [&](const FigureRow& row) { return row.has(measure.key); })) {
-    throw NothingToShow("figure: no row holds the {} of a token", measure.key);
+    throw NothingToShow("figure: no row contains the {} of a token", measure.key);
   }
   Figure figure;
   const std::vector<TokenModel> models = token_models(rows);
@@ -153,7 +154,7 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
   figure.colour_label = measure.label;
   if (!measure.is_signed) {
     figure.colour_range = norm_range(figure);
-    add_note(figure, "norms above the scale have its last colour");
+    add_note(figure, "norms beyond the colour scale are clipped");
   }
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;

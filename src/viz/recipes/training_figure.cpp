@@ -37,8 +37,8 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
   if (!std::all_of(rows.begin(), rows.end(),
                    [&](const FigureRow& row) { return row.has(column); })) {
     throw InvalidArgument(
-        "over: the training log does not say the number of parameters, which {} "
-        "need; use steps or tokens",
+        "over: the training log does not contain the number of parameters, which {} need; use "
+        "steps or tokens",
         enum_name(options.over));
   }
   CurvePanel curves;
@@ -73,7 +73,7 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
                            .x = {.label = name_of(options.over)},
                            .y = {.label = "loss (nats per token)"},
                            .content = std::move(curves)});
-  if (has_validation) figure.note = "bold: validation; pale: training, batch by batch";
+  if (has_validation) figure.note = "bold: validation; pale: training, per batch";
   return figure;
 }
 

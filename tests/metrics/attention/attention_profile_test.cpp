@@ -98,7 +98,7 @@ TEST(AttentionProfileTest, BitsDoNotDependOnWhereThePatternLies) {
 
 TEST(AttentionProfileTest, RefusesWhatIsNoAttention) {
   EXPECT_EQ(refusal(MatrixF::Zero(2, 3)),
-            "attention: a pattern must have as many keys as queries, got [2, 3]");
+            "attention: a pattern must be square, [queries, keys], got [2, 3]");
   MatrixF pattern = uniform_pattern();
   pattern(3, 1) = 0.5F;
   EXPECT_THAT(refusal(pattern), HasSubstr("the weights of query 3 must sum to 1 within 0.01"));

@@ -112,7 +112,7 @@ TEST(ComparePairedTest, RefusesSamplesThatAreNoPairs) {
     compare_paired(two, three);
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "comparison: both samples must have as many values, got 2 and 3");
+    EXPECT_STREQ(error.what(), "comparison: both samples must have the same size, got 2 and 3");
   }
   const std::vector<double> broken = {1.0, std::nan("")};
   EXPECT_THROW(compare_paired(two, broken), InvalidArgument);

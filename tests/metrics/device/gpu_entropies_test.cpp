@@ -71,7 +71,7 @@ TEST(DeviceNameTest, IsTheCpuOrAGpuWithOrWithoutNumber) {
   }
   EXPECT_THAT([] { DeviceName::parse("cuda:one"); },
               ThrowsMessage<InvalidArgument>(
-                  StrEq("device: the number of the GPU: expected a whole number, got 'one'")));
+                  StrEq("device: the GPU index: expected a whole number, got 'one'")));
 }
 
 TEST(GpuTest, HasANameAndMemory) {
@@ -88,12 +88,11 @@ TEST(GpuTest, NeighboursGoRoundTheGpusOfTheMachine) {
 }
 
 TEST(GpuTest, ABuildWithoutCudaSaysHowToGetOne) {
-  EXPECT_THAT(
-      [] { Gpu({.is_gpu = true}, 0, "/nowhere/liblime_cuda.so"); },
-      ThrowsMessage<IoError>(StrEq(
-          "device: this build has no CUDA, '/nowhere/liblime_cuda.so' is not there; install the "
-          "CUDA toolkit 12.8 or later (nvcc, cuBLAS, cuSOLVER) and build again, or use --device "
-          "cpu")));
+  EXPECT_THAT([] { Gpu({.is_gpu = true}, 0, "/nowhere/liblime_cuda.so"); },
+              ThrowsMessage<IoError>(
+                  StrEq("device: this build has no CUDA support, '/nowhere/liblime_cuda.so' is "
+                        "missing; install the CUDA toolkit 12.8 or later (nvcc, cuBLAS, cuSOLVER) "
+                        "and rebuild, or use --device cpu")));
 }
 
 TEST(GpuTest, SaysWhatCannotBeLoaded) {
@@ -110,40 +109,39 @@ TEST(GpuTest, RefusesALibraryThatIsNoModule) {
   ASSERT_NE(::dladdr(reinterpret_cast<void*>(&::setenv), &library), 0);
   EXPECT_THAT([&] { Gpu({.is_gpu = true}, 0, library.dli_fname); },
               ThrowsMessage<IoError>(
-                  HasSubstr("must be a module of lime, but has no lime_device_module()")));
+                  HasSubstr("must be a LIMe CUDA module, but has no lime_device_module()")));
 }
 
 TEST(GpuTest, RefusesAModuleOfAnotherVersion) {
   const Setting version("LIME_FAKE_GPU_VERSION", "7");
   EXPECT_THAT([] { open(); },
-              ThrowsMessage<IoError>(HasSubstr(
-                  "must have version 1 of the interface, got 7; build or install it together with "
-                  "the program")));
+              ThrowsMessage<IoError>(HasSubstr("must have interface version 1, got 7; rebuild or "
+                                               "reinstall it together with the program")));
 }
 
 TEST(GpuTest, SaysWhereThereIsNoGpu) {
   {
     const Setting count("LIME_FAKE_GPU_COUNT", "0");
     EXPECT_THAT([] { open(); },
-                ThrowsMessage<IoError>(StrEq("device: CUDA must see a GPU, got none; see what "
-                                             "nvidia-smi says, or use --device cpu")));
+                ThrowsMessage<IoError>(StrEq("device: no GPU is visible to CUDA (none); check the "
+                                             "output of nvidia-smi, or use --device cpu")));
   }
   const Setting fault("LIME_FAKE_GPU_FAULT", "count");
   EXPECT_THAT([] { open(); },
               ThrowsMessage<IoError>(
-                  StrEq("device: CUDA must see a GPU, got 'cudaGetDeviceCount: the driver "
-                        "is asleep'; see what nvidia-smi says, or use --device cpu")));
+                  StrEq("device: no GPU is visible to CUDA ('cudaGetDeviceCount: the driver is "
+                        "asleep'); check the output of nvidia-smi, or use --device cpu")));
 }
 
 TEST(GpuTest, RefusesAGpuThatIsNotThere) {
   EXPECT_THAT([] { open("cuda:1"); },
               ThrowsMessage<InvalidArgument>(
-                  StrEq("device: must be one of the 1 GPU that CUDA sees, cuda:0, got cuda:1")));
+                  StrEq("device: must be one of the 1 GPU visible to CUDA, cuda:0, got cuda:1")));
   const Setting count("LIME_FAKE_GPU_COUNT", "4");
   EXPECT_THAT(
       [] { open("cuda:4"); },
-      ThrowsMessage<InvalidArgument>(
-          StrEq("device: must be one of the 4 GPUs that CUDA sees, cuda:0 to cuda:3, got cuda:4")));
+      ThrowsMessage<InvalidArgument>(StrEq(
+          "device: must be one of the 4 GPUs visible to CUDA, cuda:0 to cuda:3, got cuda:4")));
 }
 
 TEST(GpuEntropiesTest, BatchesFollowEachOtherInOrderOfSizeInTurnsOfTwoHalves) {
@@ -166,21 +164,20 @@ TEST(GpuEntropiesTest, TheBatchFitsIntoStagingAndTheMemoryOfTheGpu) {
 
 TEST(GpuEntropiesTest, SaysWhatDoesNotFitIntoTheMemoryOfTheGpu) {
   const Setting free("LIME_FAKE_GPU_FREE", "1000");
-  EXPECT_THAT(
-      [] { measure(sequences_of({8}, 16)); },
-      ThrowsMessage<IoError>(
-          StrEq("device: cuda:0 (fake GPU) has 1000 B free, and a sequence of up to 8 "
-                "tokens and 16 dimensions needs at least 1.5 KiB (cudaMalloc: out of memory); end "
-                "what else runs there, or use --device cpu")));
+  EXPECT_THAT([] { measure(sequences_of({8}, 16)); },
+              ThrowsMessage<IoError>(
+                  StrEq("device: cuda:0 (fake GPU) has 1000 B free, but a sequence of up to 8 "
+                        "tokens and 16 dimensions needs at least 1.5 KiB (cudaMalloc: out of "
+                        "memory); stop other processes on the GPU, or use --device cpu")));
 }
 
 TEST(GpuEntropiesTest, NamesTheFirstValueThatIsNotFinite) {
   std::vector<MatrixF> sequences = sequences_of({6, 6, 6}, 4);
   sequences[1](2, 3) = std::numeric_limits<float>::infinity();
   EXPECT_THAT([&] { measure(sequences); },
-              ThrowsMessage<InvalidArgument>(StrEq(
-                  "entropy: sequence 1: representations must be finite, got inf at token 2, "
-                  "dimension 3; look for overflow in the model, or capture in a wider type")));
+              ThrowsMessage<InvalidArgument>(
+                  StrEq("entropy: sequence 1: representations must be finite, got inf at token 2, "
+                        "dimension 3; check the model for overflow, or capture in a wider type")));
 }
 
 TEST(GpuEntropiesTest, RefusesWhatTheCpuRefusesInTheSameWords) {
@@ -220,13 +217,13 @@ TEST(GpuEntropiesTest, SaysWhatTheGpuFailedAt) {
       },
       ThrowsMessage<IoError>(
           StrEq("device: cuda:0 (fake GPU) failed: cublasDsyrk: an illegal memory access was "
-                "encountered; what is finished is good, try again or use --device cpu")));
+                "encountered; finished results are valid, try again or use --device cpu")));
 }
 
 TEST(GpuEntropiesTest, HasNoLeadingEigenvalues) {
-  EXPECT_THAT(
-      [] { measure(sequences_of({6}, 4), {.preset = EntropyPreset::kRaw, .top_k = 2}); },
-      ThrowsMessage<InvalidArgument>(StrEq("top_k: is computed on the CPU only; leave it out")));
+  EXPECT_THAT([] { measure(sequences_of({6}, 4), {.preset = EntropyPreset::kRaw, .top_k = 2}); },
+              ThrowsMessage<InvalidArgument>(
+                  StrEq("top_k: is supported on the CPU only; omit --top-k or use --device cpu")));
 }
 
 TEST(GpuEntropiesTest, StopsOnRequest) {

@@ -50,9 +50,9 @@ TEST(EntropyOptionsTest, RefusesUnfitFields) {
   message({.top_k = 0}, "top_k: must be > 0, got 0");
   message({.preset = EntropyPreset::kLayerByLayer, .top_k = 4},
           "top_k: has no bounds for the preset layer-by-layer, whose matrix has negative "
-          "eigenvalues; leave one of them out");
+          "eigenvalues; omit --top-k or use another preset");
   message({.normalization = EntropyNormalization::kLogD},
-          "normalization: 'logD' goes with the preset layer-by-layer only, got 'lime-code'");
+          "normalization: 'logD' requires the preset layer-by-layer, got 'lime-code'");
 }
 
 TEST(EntropyOptionsTest, CeilingsAreInThePresetsUnit) {
@@ -72,10 +72,10 @@ TEST(EntropyOptionsTest, CeilingsAreInThePresetsUnit) {
 }
 
 TEST(EntropyOptionsTest, CeilingRefusesALogarithmOfOne) {
-  EXPECT_THAT([] { entropy_ceiling(5, 1, {.preset = EntropyPreset::kMatrixEntropy}); },
-              ThrowsMessage<InvalidArgument>(
-                  StrEq("matrix-entropy: divides by a logarithm and needs more than one token and "
-                        "dimension, got 5 x 1")));
+  EXPECT_THAT(
+      [] { entropy_ceiling(5, 1, {.preset = EntropyPreset::kMatrixEntropy}); },
+      ThrowsMessage<InvalidArgument>(StrEq("matrix-entropy: divides by a logarithm and needs at "
+                                           "least two tokens and dimensions, got 5 x 1")));
   EXPECT_THAT([] { entropy_ceiling(0, 4); },
               ThrowsMessage<InvalidArgument>(
                   StrEq("entropy: needs at least one token and one dimension, got 0 x 4")));

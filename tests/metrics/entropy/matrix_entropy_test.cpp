@@ -136,12 +136,12 @@ TEST(MatrixRenyiEntropyTest, RefusesUnfitRepresentations) {
   bad(2, 1) = std::numeric_limits<float>::quiet_NaN();
   bad(2, 3) = std::numeric_limits<float>::infinity();
   message(bad,
-          "entropy: representations must be finite, got nan at token 2, dimension 1; look for "
-          "overflow in the model, or capture in a wider type");
+          "entropy: representations must be finite, got nan at token 2, dimension 1; check the "
+          "model for overflow, or capture in a wider type");
   bad(1, 3) = -std::numeric_limits<float>::infinity();
   message(bad,
-          "entropy: representations must be finite, got -inf at token 1, dimension 3; look for "
-          "overflow in the model, or capture in a wider type");
+          "entropy: representations must be finite, got -inf at token 1, dimension 3; check the "
+          "model for overflow, or capture in a wider type");
   const MatrixD huge = MatrixD::Constant(3, 4, 1e200);
   EXPECT_THAT([&] { matrix_renyi_entropy(huge, 0.5); },
               ThrowsMessage<NumericalError>(StrEq("entropy: the sum of the squared representations "

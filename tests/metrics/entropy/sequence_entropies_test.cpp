@@ -178,10 +178,10 @@ TEST(SequenceEntropiesTest, NamesTheSequenceThatIsUnfit) {
   sequences[2] = MatrixF::Ones(6, 10);
   sequences[2](4, 7) = std::numeric_limits<float>::quiet_NaN();
   message(
-      "entropy: sequence 2: representations must be finite, got nan at token 4, dimension 7; look "
-      "for overflow in the model, or capture in a wider type");
+      "entropy: sequence 2: representations must be finite, got nan at token 4, dimension 7; check "
+      "the model for overflow, or capture in a wider type");
   sequences[2] = MatrixF::Ones(6, 11);
-  message("entropy: sequence 2: must have 10 dimensions as sequence 0, got 11");
+  message("entropy: sequence 2: must have 10 dimensions like sequence 0, got 11");
 }
 
 TEST(SequenceEntropiesTest, RefusesAMissingOrUnfitStandardization) {
@@ -192,9 +192,10 @@ TEST(SequenceEntropiesTest, RefusesAMissingOrUnfitStandardization) {
                   StrEq("lime-code: needs the mean and standard deviation of the data set; use the "
                         "statistics of the capture, or another preset")));
   const Standardization narrow{VectorD::Zero(9), VectorD::Ones(9)};
-  EXPECT_THAT([&] { sequence_entropies(source_of(sequences), narrow, {}, pool); },
-              ThrowsMessage<InvalidArgument>(StrEq(
-                  "entropy: sequence 0: representations have 10 dimensions, the statistics 9")));
+  EXPECT_THAT(
+      [&] { sequence_entropies(source_of(sequences), narrow, {}, pool); },
+      ThrowsMessage<InvalidArgument>(StrEq(
+          "entropy: sequence 0: representations have 10 dimensions, but the statistics have 9")));
   MatrixF mean_rows = MatrixF::Ones(3, 10);
   const Standardization ones{VectorD::Ones(10), VectorD::Ones(10)};
   EXPECT_THAT(

@@ -65,13 +65,13 @@ TEST(StandardizeTest, RefusesUnfitStatistics) {
       },
       ThrowsMessage<InvalidArgument>(
           StrEq("standardize: mean must be finite and m2 >= 0 and finite, got nan and 1 at "
-                "dimension 1; the data set holds NaN or infinity")));
+                "dimension 1; the data set contains NaN or infinity")));
   EXPECT_THAT(
       [] {
         standardize(MatrixF::Ones(2, 3), {VectorD::Zero(2), VectorD::Ones(2)});
       },
       ThrowsMessage<InvalidArgument>(
-          StrEq("standardize: the rows have 3 dimensions, the statistics 2")));
+          StrEq("standardize: the rows have 3 dimensions, but the statistics have 2")));
 }
 
 }  // namespace

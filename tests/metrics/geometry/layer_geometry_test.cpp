@@ -106,7 +106,7 @@ TEST(LayerGeometryTest, NamesTheFirstPlaceThatIsNotFinite) {
   layer.rows(12 + 9, 1) = std::numeric_limits<float>::infinity();
   EXPECT_EQ(message(layer),
             "geometry: sequence 1: representations must be finite, got nan at token 7, dimension "
-            "4; look for overflow in the model or in a float16 capture");
+            "4; check the model for overflow, or capture in a wider type");
 }
 
 }  // namespace

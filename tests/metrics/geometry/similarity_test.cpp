@@ -73,7 +73,7 @@ TEST(SimilarityTest, SaysWhatIsWrong) {
   };
   EXPECT_EQ(message(MatrixF::Ones(3, 2)), "similarity: needs at least 4 rows, got 3");
   EXPECT_EQ(message(MatrixF::Constant(9, 2, 0.1F)),
-            "similarity: the 9 rows are all equal, and nothing can be compared with them");
+            "similarity: all 9 rows are equal, so their similarity is undefined");
   MatrixF broken = random_cloud(9, 3, 1);
   broken(4, 2) = std::numeric_limits<float>::infinity();
   EXPECT_NE(message(broken).find("4"), std::string::npos);

@@ -34,9 +34,9 @@ TEST(JudgePairsTest, RefusesWhatCannotBeCompared) {
   const std::vector<double> good = {-1.0, std::numeric_limits<double>::quiet_NaN()};
   const std::vector<double> bad = {-1.0, -2.0};
   EXPECT_EQ(refusal([&] { judge_pairs(good, bad); }),
-            "pairs: scores must be finite, pair 1 has nan and -2");
+            "pairs: scores must be finite, got nan and -2 for pair 1");
   EXPECT_EQ(refusal([&] { judge_pairs(std::span(good).first(1), bad); }),
-            "pairs: there must be as many good as bad sentences, got 1 and 2");
+            "pairs: the numbers of good and bad sentences must be equal, got 1 and 2");
 }
 
 TEST(PairAccuracyTest, CountsTiesAsAsked) {
@@ -69,7 +69,7 @@ TEST(PairAccuracyTest, HasWilsonsInterval) {
 
 TEST(PairAccuracyTest, RefusesNoPairs) {
   EXPECT_EQ(refusal([] { pair_accuracy({}, TieRule::kRight); }),
-            "pairs: at least one must be given");
+            "pairs: expected at least one, got none");
 }
 
 TEST(PooledStandardErrorTest, OfOneTaskIsItsOwn) {

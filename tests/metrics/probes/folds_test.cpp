@@ -28,8 +28,8 @@ TEST(NumpyRandomTest, ShufflesAsRandomState42) {
 
 TEST(NumpyRandomTest, RefusesSeedsThatNumpyRefuses) {
   EXPECT_THAT([] { NumpyRandom random(std::uint64_t{1} << 32); },
-              ThrowsMessage<InvalidArgument>(StrEq(
-                  "seed: must be < 2^32 where numpy's generator is repeated, got 4294967296")));
+              ThrowsMessage<InvalidArgument>(
+                  StrEq("seed: must be < 2^32 for NumPy's generator, got 4294967296")));
 }
 
 TEST(FoldsTest, StratifiedFoldsHaveTheSharesOfTheClasses) {
@@ -88,7 +88,7 @@ TEST(FoldsTest, NamesTheClassWithTooFewRows) {
   EXPECT_THAT([&] { require_rows_per_class(classes, names, 3); },
               ThrowsMessage<InvalidArgument>(
                   StrEq("folds: each class needs at least 3 rows, one per fold, but class ' was' "
-                        "has 2; take fewer folds or capture more text")));
+                        "has 2; use fewer folds or capture more text")));
   EXPECT_NO_THROW(require_rows_per_class(classes, names, 2));
 }
 

@@ -226,7 +226,7 @@ TEST(LogisticRegressionTest, RefusesWhatItCannotFit) {
             "c: must be > 0 and finite, got 0");
   const std::vector<std::uint8_t> none(10, 0);
   EXPECT_EQ(message({.classes = sample.classes, .train = none}),
-            "probe: a fold has no training row");
+            "probe: a fold has no training rows");
   EXPECT_EQ(message({.classes = sample.classes, .train = {}}, {.tolerance = 0.0}),
             "tolerance: must be > 0 and finite, got 0");
 }

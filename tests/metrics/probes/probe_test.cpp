@@ -115,7 +115,7 @@ TEST(ProbeTest, RefusesUnfitOptions) {
   };
   ProbeOptions options;
   options.c = {};
-  refuse(options, "c: needs at least one value, got none");
+  refuse(options, "c: expected at least one value, got none");
   options.c = {1.0, -1.0};
   refuse(options, "c: must be > 0 and finite, got -1");
   options.c = {1.0};

@@ -175,8 +175,8 @@ TEST(SpectrumCalculatorTest, SaysNothingOfZerosAndRefusesNan) {
     FAIL() << "expected InvalidArgument";
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
-                 "spectrum: values must be finite, got nan at token 4; look for overflow in the "
-                 "model, or capture in a wider type");
+                 "spectrum: values must be finite, got nan at token 4; check the model for "
+                 "overflow, or capture in a wider type");
   }
 }
 
