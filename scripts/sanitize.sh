@@ -9,7 +9,7 @@
 #                                           libFuzzer, 1800 s each; needs Clang; build/fuzz
 # --readers builds and tests only what reads files (core, checkpoint, store, and tests/fuzz over its
 # corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter, for CI;
-# --window the window, whose child programs of route surgery are built likewise; --only NAME[,NAME...]
+# --window the window, whose child programs of interventions are built likewise; --only NAME[,NAME...]
 # these test programs (GTEST_FILTER narrows them): each in one process, as under memcheck all are, where
 # ctest would start one for each test. --programs runs every command of lime-metrics and lime-figure
 # once, and every view of lime-explorer, on what LIME_CAPTURE of another build (build/release) captures.
@@ -36,9 +36,9 @@ build=build/$tool
 suppressions=$PWD/tests/sanitizers
 fuzzers=(capture config merges npy pairs results safetensors sentencepiece shards tokenizer_json)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
-# The tests of surgery depend on the programs that are its children.
+# The tests of interventions depend on the programs that are its children.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
-  lime_explorer_surgery_tests lime_exploration_tests)
+  lime_explorer_interventions_tests lime_exploration_tests)
 # What memcheck runs: it knows neither LibTorch's processors nor enough of its tricks.
 torch_free=("${readers[@]}" lime_metrics_tests lime_metrics_golden_tests lime_neighbors_tests
   lime_tsne_tests lime_probes_tests lime_router_tests lime_geometry_tests lime_geometry_golden_tests

@@ -17,7 +17,7 @@
 #include "core/json.h"
 #include "core/program.h"
 #include "explorer/models/text.h"
-#include "explorer/views/main_window.h"
+#include "explorer/window/main_window.h"
 
 namespace lime::explorer {
 namespace {
@@ -31,20 +31,19 @@ struct ExplorerCommand {
   bool first_paint = false;
 
   void describe(OptionList& options) {
-    options.add("no_session", no_session,
-                "start without what was open at the end of the last session");
-    options.add("theme", theme, "light, dark, or as the desktop is; for this session");
+    options.add("no_session", no_session, "start without the documents of the last session");
+    options.add("theme", theme, "light, dark, or the theme of the desktop; for this session");
     options.group("For documentation and measurements");
     options.add("screenshot", screenshot,
-                "draw every view of the files into pictures in this folder, and end");
+                "write a PNG of every view of the files into this folder, and exit");
     options.add("state", state,
-                "what is set in the views before that, as JSON: {\"router\": {\"detail\": 1}}");
+                "settings of the views for that, as JSON: {\"router\": {\"detail\": 1}}");
     options.add("first_paint", first_paint,
-                "print the seconds from the start of the process to the first paint, and end");
+                "print the seconds from the start of the process to the first paint, and exit");
   }
 };
 
-/// Ends the event loop when nothing is left to be computed and what there is has been drawn.
+/// Ends the event loop when all jobs are done and the screenshots are written.
 void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::string& problem) {
   QObject::connect(&window.workspace(), &Workspace::openFailed, &window,
                    [&problem](const QString&, const QString& message) {
@@ -77,7 +76,7 @@ class FirstPaint : public QObject {
   }
 };
 
-/// Qt would abort without a display; pictures need none.
+/// Throws without a display, where Qt would abort; screenshots need none.
 void checkDisplay(const ExplorerCommand& command) {
   if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
   if (qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY")) return;
@@ -102,7 +101,7 @@ int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
   if (command.theme) window.setTheme(*command.theme);
   const bool is_fresh = command.no_session || !command.screenshot.empty() || command.first_paint;
   if (!is_fresh) {
-    window.restoreHabits();
+    window.restoreLayout();
     if (command.files.empty()) window.restoreSession();
   }
   QStringList paths;
@@ -112,7 +111,7 @@ int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
   if (!command.screenshot.empty()) takeScreenshots(window, command, problem);
   if (command.first_paint) window.installEventFilter(new FirstPaint(&window));
   window.show();
-  // Ctrl-C and SIGTERM, the end of a desktop's session, close the window as its user does.
+  // Ctrl-C and SIGTERM, which ends a desktop session, close the window.
   const std::stop_callback close(interrupt_token(), [] {
     QMetaObject::invokeMethod(qApp, &QApplication::closeAllWindows, Qt::QueuedConnection);
   });
@@ -131,7 +130,8 @@ int main(int argc, char** argv) {
   QElapsedTimer start;
   start.start();
   lime::explorer::ExplorerCommand command;
-  lime::CommandLine line("lime-explorer", "Shows checkpoints, captures and results in a window.");
+  lime::CommandLine line("lime-explorer",
+                         "Shows checkpoints, captures and results in a graphical interface.");
   line.add_positional("files", command.files,
                       "checkpoint folders, captures, results of lime-metrics, logs of lime-train");
   line.add_options(command);

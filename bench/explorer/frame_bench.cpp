@@ -20,9 +20,9 @@
 
 #include "analysis/router_exploration.h"
 #include "core/random.h"
-#include "explorer/models/router_figures.h"
-#include "explorer/views/figure_view.h"
-#include "explorer/views/theme.h"
+#include "explorer/router/router_figures.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/theme.h"
 
 namespace lime::explorer {
 namespace {
@@ -125,7 +125,7 @@ int run(int layers, int heads, int frames, const QSize& size) {
   view.setKeepsAspect(false);
   show(
       view, "flow into a head",
-      [&](int i) { return flowPicture(routers, last, i % heads, {}).figure; }, frames);
+      [&](int i) { return flowFigure(routers, last, i % heads, {}).figure; }, frames);
   return 0;
 }
 

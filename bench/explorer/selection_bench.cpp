@@ -38,15 +38,15 @@ void timeSelection(std::int64_t num_rows, std::int64_t num_tokens) {
     table->position.push_back(static_cast<std::int32_t>(row % kTokensPerSequence));
   }
   Random random(0);
-  std::vector<std::int64_t> chosen(static_cast<std::size_t>(num_tokens));
-  for (std::int64_t& row : chosen) {
+  std::vector<std::int64_t> selected(static_cast<std::size_t>(num_tokens));
+  for (std::int64_t& row : selected) {
     row = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(num_rows)));
   }
   std::unique_ptr<TokenRows> rows;
   const double made =
       medianMs([&] { rows = std::make_unique<TokenRows>("text", table, RowKind::kTokens); });
   TokenSelection tokens;
-  const double from = medianMs([&] { tokens = rows->tokensAt(chosen); });
+  const double from = medianMs([&] { tokens = rows->tokensAt(selected); });
   std::size_t found = 0;
   const double to = medianMs([&] { found = rows->find(tokens).rows.size(); });
   fmt::print(

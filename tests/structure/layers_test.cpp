@@ -131,15 +131,50 @@ TEST(LayersTest, TheWindowIncludesOnlyWhatTheTableAllows) {
   }
 }
 
-TEST(LayersTest, ModelsOfTheWindowKnowNoWidgets) {
-  const std::regex widgets(
-      "#include (\"explorer/views/|<QtWidgets|<Q[A-Za-z]*(Widget|Dialog|View|"
-      "Layout|Button|Label|Application|Window|Menu|Painter)>|<qcustomplot)");
-  const fs::path models = testing::source_file("app/explorer/models");
-  for (const fs::path& file : sources_below(models)) {
-    for (const std::string& line : include_lines(file)) {
-      EXPECT_FALSE(std::regex_search(line, widgets)) << file << " may not have " << line;
+/// The sources that app/explorer/CMakeLists.txt lists for one of its libraries.
+std::set<std::string> explorer_sources(const std::string& library) {
+  std::ifstream stream(testing::source_file("app/explorer/CMakeLists.txt"));
+  std::set<std::string> sources;
+  bool is_inside = false;
+  for (std::string word; stream >> word;) {
+    if (word.starts_with("lime_add_explorer_library(")) {
+      is_inside = word == "lime_add_explorer_library(" + library;
+    } else if (word == "LIBRARIES") {
+      is_inside = false;
+    } else if (is_inside && word.ends_with(".cpp")) {
+      sources.insert(word);
     }
+  }
+  return sources;
+}
+
+TEST(LayersTest, ModelsOfTheExplorerIncludeNoWidgets) {
+  const std::regex widgets(
+      "#include (<QtWidgets|<Q[A-Za-z]*(Widget|Dialog|View|Layout|Button|Label|Application|Window|"
+      "Menu|Painter)>|<qcustomplot)");
+  const std::regex own_header("#include \"explorer/(.*)\\.h\"");
+  const std::set<std::string> models = explorer_sources("models");
+  const std::set<std::string> views = explorer_sources("views");
+  ASSERT_FALSE(models.empty() || views.empty());
+  for (const std::string& source : models) {
+    const fs::path file = testing::source_file("app/explorer/" + source);
+    const fs::path header = fs::path(file).replace_extension(".h");
+    for (const fs::path& one : {file, header}) {
+      for (const std::string& line : include_lines(one)) {
+        EXPECT_FALSE(std::regex_search(line, widgets)) << one << " may not have " << line;
+        std::smatch match;
+        if (!std::regex_match(line, match, own_header)) continue;
+        EXPECT_FALSE(views.contains(match[1].str() + ".cpp")) << one << " may not have " << line;
+      }
+    }
+  }
+}
+
+TEST(LayersTest, EverySourceOfTheExplorerHasItsOwnHeader) {
+  const fs::path root = testing::source_file("app/explorer");
+  for (const fs::path& file : sources_below(root)) {
+    if (file.extension() != ".cpp" || file == root / "main.cpp") continue;
+    EXPECT_TRUE(fs::exists(fs::path(file).replace_extension(".h"))) << file;
   }
 }
 

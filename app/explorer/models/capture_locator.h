@@ -12,13 +12,11 @@ struct ResultsInput;
 
 namespace lime::explorer {
 
-/// Finds the captures that results were measured on: where they lay then, seen from here or from
-/// the results' folder, beside the results, or where somebody has said that they are now.
-///
-/// A value: jobs take a copy.
+/// Finds the captures of results: at their stored paths, relative to the current folder or to that
+/// of the results, beside the results, or where the user located them.
 class CaptureLocator {
  public:
-  /// By where a capture lay, seen from the results: where it is now.
+  /// Maps the former path of a capture, relative to the results, to the present one.
   using Moves = QMap<QString, QString>;
 
   const Moves& moves() const { return moves_; }
@@ -27,8 +25,8 @@ class CaptureLocator {
   void add(const ResultsInput& input, const std::filesystem::path& results,
            const std::filesystem::path& now);
 
-  /// Where the capture is. Of one that has not been located, a file of its name and text in a
-  /// folder in which others have been. Opens files: not for the GUI thread.
+  /// Returns the path of the capture. One that was not located is searched in the folders of others
+  /// that were, by name and text. Opens files: not for the GUI thread.
   std::optional<std::filesystem::path> find(const ResultsInput& input,
                                             const std::filesystem::path& results) const;
 
@@ -36,7 +34,7 @@ class CaptureLocator {
   Moves moves_;
 };
 
-/// Whether an input of results is a capture; others are checkpoints and further results.
+/// Returns whether an input of results is a capture; others are checkpoints and further results.
 bool isCaptureInput(const ResultsInput& input);
 
 /// @throws FormatError  where `now` is no capture, or one of another text than `input` was.

@@ -7,30 +7,25 @@
 namespace lime::explorer {
 
 CaptureRows::CaptureRows(Workspace& workspace, JobRunner& jobs, QObject* parent)
-    : QObject(parent), workspace_(workspace), jobs_(jobs) {
-  connect(&workspace_, &Workspace::documentRemoved, this, [this](int id) { entries_.erase(id); });
+    : QObject(parent), cache_(jobs) {
+  connect(&cache_, &JobCacheSignals::changed, this, &CaptureRows::ready);
+  const auto drop_closed = [this, &workspace] {
+    cache_.dropIf([&](const std::shared_ptr<const CaptureReader>& capture) {
+      return !workspace.isOpen(capture);
+    });
+  };
+  connect(&workspace, &Workspace::documentRemoved, this, drop_closed);
+  connect(&workspace, &Workspace::documentChanged, this, drop_closed);
 }
 
 const TokenRows* CaptureRows::of(const Document& document) {
   if (!document.capture) return nullptr;
-  Entry& entry = entries_[document.id];
-  if (entry.capture == document.capture) return entry.rows.get();
-  entry = {document.capture, nullptr};
-  using Rows = std::shared_ptr<const TokenRows>;
-  jobs_.start<Rows>(
-      this, {.title = QStringLiteral("Rows of %1").arg(document.label), .is_shown = false},
-      [capture = document.capture](const JobContext&) {
-        return std::make_shared<const TokenRows>(capture);
-      },
-      [this, id = document.id, capture = document.capture](const Rows& rows) {
-        const auto found = entries_.find(id);
-        if (found == entries_.end() || found->second.capture != capture) return;
-        found->second.rows = rows;
-        Q_EMIT ready(id);
-      },
-      // Whoever measures the capture says what is wrong with it.
-      [](const QString&) {});
-  return nullptr;
+  cache_.request(document.capture,
+                 {.title = QStringLiteral("Rows of %1").arg(document.label), .is_shown = false},
+                 [capture = document.capture](const JobContext&) {
+                   return std::make_shared<const TokenRows>(capture);
+                 });
+  return cache_.at(document.capture).result.value_or(nullptr).get();
 }
 
 }  // namespace lime::explorer

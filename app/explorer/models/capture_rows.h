@@ -2,10 +2,9 @@
 #pragma once
 
 #include <QObject>
-#include <map>
 #include <memory>
 
-#include "explorer/models/job_runner.h"
+#include "explorer/models/job_cache.h"
 #include "explorer/models/token_rows.h"
 
 namespace lime::explorer {
@@ -13,29 +12,22 @@ namespace lime::explorer {
 class Workspace;
 struct Document;
 
-/// TokenRows of open captures: each made once, when it is first asked for, by a job. Lives on the
-/// GUI thread.
+/// Makes the TokenRows of open captures in jobs, each when it is first asked for. Lives on the GUI
+/// thread.
 class CaptureRows : public QObject {
   Q_OBJECT
 
  public:
   CaptureRows(Workspace& workspace, JobRunner& jobs, QObject* parent = nullptr);
 
-  /// Null until ready() tells of it, and for good where the table cannot be read.
+  /// Returns null until ready() is emitted, and for good where the table cannot be read.
   const TokenRows* of(const Document& document);
 
  Q_SIGNALS:
-  void ready(int document);
+  void ready();
 
  private:
-  struct Entry {
-    std::shared_ptr<const CaptureReader> capture;  ///< another one after a reload
-    std::shared_ptr<const TokenRows> rows;         ///< null while it is being made
-  };
-
-  Workspace& workspace_;
-  JobRunner& jobs_;
-  std::map<int, Entry> entries_;  ///< by document
+  JobCache<std::shared_ptr<const CaptureReader>, std::shared_ptr<const TokenRows>> cache_;
 };
 
 }  // namespace lime::explorer

@@ -132,8 +132,7 @@ Document openResults(const fs::path& path, const CaptureLocator& locator) {
     const bool is_missing = isCaptureInput(inputs[i]) && !locator.find(inputs[i], path);
     if (is_missing) document.missing_captures.push_back(i);
     document.outline.push_back(
-        {is_missing ? QStringLiteral("no longer there") : QStringLiteral("of"),
-         shownText(inputs[i].path)});
+        {is_missing ? QStringLiteral("missing") : QStringLiteral("of"), shownText(inputs[i].path)});
   }
   document.results = std::move(source);
   return document;

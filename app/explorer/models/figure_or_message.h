@@ -10,15 +10,15 @@
 
 namespace lime::explorer {
 
-/// A figure, or what to say in its place.
+/// A figure, or the message in its place.
 struct FigureOrMessage {
   std::optional<Figure> figure = {};
   QString message = {};  ///< why it cannot be drawn; empty with a figure or nothing to show
 };
 
-/// Draws `sources` with make_figure(), and turns every Error that it throws into the message. No
-/// sources, or sources without anything to show (NothingToShow), give neither figure nor message:
-/// the view knows whether that is still being measured.
+/// Draws `sources` with make_figure(), and returns every Error that it throws as the message. No
+/// sources, or sources with nothing to show (NothingToShow), give neither figure nor message: the
+/// view knows whether they are still being measured.
 FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
                                 const FigureOptions& options);
 

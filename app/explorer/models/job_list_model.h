@@ -8,7 +8,7 @@
 
 namespace lime::explorer {
 
-/// The jobs under way as a list, oldest first.
+/// Lists the running and waiting jobs, oldest first.
 class JobListModel : public QAbstractListModel {
   Q_OBJECT
 

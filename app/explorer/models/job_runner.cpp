@@ -114,33 +114,33 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
                      const std::function<Outcome(const JobContext&)>& function) {
   // Of `job` only what does not change is used here: it belongs to the GUI thread.
   const std::stop_token stop = job->stop.get_token();
-  const auto tell = [this](auto&& what) {
+  const auto post = [this](auto&& what) {
     QMetaObject::invokeMethod(this, std::forward<decltype(what)>(what), Qt::QueuedConnection);
   };
   Outcome outcome;
   QString error;
   if (!stop.stop_requested()) {
-    tell([this, id] { began(id); });
+    post([this, id] { began(id); });
     const auto last = std::make_shared<std::atomic<std::int64_t>>(0);
-    const auto on_progress = [this, id, tell, last](const Progress& progress) {
+    const auto on_progress = [this, id, post, last](const Progress& progress) {
       using std::chrono::milliseconds;
       const auto now = std::chrono::duration_cast<milliseconds>(
           std::chrono::steady_clock::now().time_since_epoch());
       if (now.count() - last->load() < kProgressPause.count()) return;
       last->store(now.count());
-      tell([this, id, progress] { progressed(id, progress); });
+      post([this, id, progress] { progressed(id, progress); });
     };
     try {
       outcome = function(JobContext{on_progress, stop});
     } catch (const Interrupted&) {
       // It was asked to stop.
     } catch (const std::bad_alloc&) {
-      error = QStringLiteral("out of memory; choose fewer rows, layers or resamples");
+      error = QStringLiteral("out of memory; select fewer rows, layers or resamples");
     } catch (const std::exception& caught) {
       error = toQString(caught);
     }
   }
-  tell([this, id, outcome, error] { finished(id, outcome, error); });
+  post([this, id, outcome, error] { finished(id, outcome, error); });
 }
 
 void JobRunner::began(JobId id) {
@@ -170,15 +170,15 @@ void JobRunner::finished(JobId id, const Outcome& outcome, const QString& error)
   if (found == jobs_.end()) return;
   const std::shared_ptr<Job> job = found->second;
   jobs_.erase(found);
-  Q_EMIT jobRemoved(id);
-  if (job->stop.stop_requested() || job->owner.isNull()) return;
-  if (outcome) {
+  const bool is_dropped = job->stop.stop_requested() || job->owner.isNull();
+  if (!is_dropped && outcome) {
     job->done(*outcome);
-  } else if (job->failed) {
+  } else if (!is_dropped && job->failed) {
     job->failed(error);
-  } else {
+  } else if (!is_dropped) {
     Q_EMIT jobFailed(job->info.spec.title, error);
   }
+  Q_EMIT jobRemoved(id);
 }
 
 JobId JobRunner::startAnalysis(QObject* owner, JobSpec spec, std::function<Analysis()> prepare,
@@ -205,7 +205,7 @@ JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& progr
   environment.insert(QLatin1String(kProgressVariable), QStringLiteral("json"));
   process->setProcessEnvironment(environment);
   connect(process, &QProcess::readyReadStandardError, this,
-          [this, id, process] { hear(id, process->readAllStandardError()); });
+          [this, id, process] { onOutput(id, process->readAllStandardError()); });
   connect(process, &QProcess::started, this, [this, id] { began(id); });
   connect(process, &QProcess::finished, this, [this, id](int status, QProcess::ExitStatus how) {
     processFinished(id, status, how == QProcess::CrashExit);
@@ -223,7 +223,7 @@ JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& progr
   return id;
 }
 
-void JobRunner::hear(JobId id, const QByteArray& bytes) {
+void JobRunner::onOutput(JobId id, const QByteArray& bytes) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
   Job& job = *found->second;
@@ -232,7 +232,7 @@ void JobRunner::hear(JobId id, const QByteArray& bytes) {
   for (const QByteArray& line : std::as_const(lines)) {
     const std::string_view text(line.constData(), static_cast<std::size_t>(line.size()));
     if (const std::optional<ProgressReport> report = parse_progress_report(text)) {
-      heard(id, *report);
+      onReport(id, *report);
     } else {
       job.last_bytes = (job.last_bytes + line + '\n').right(kLastBytes);
     }
@@ -242,7 +242,7 @@ void JobRunner::hear(JobId id, const QByteArray& bytes) {
   progressed(id, {0, 0, line.toStdString()});
 }
 
-void JobRunner::heard(JobId id, const ProgressReport& report) {
+void JobRunner::onReport(JobId id, const ProgressReport& report) {
   Job& job = *jobs_.at(id);
   if (job.info.stages_begun == 0 || job.info.stage != report.stage) {
     job.info.stage = report.stage;
@@ -261,7 +261,7 @@ void JobRunner::processFinished(JobId id, int status, bool crashed) {
   const std::shared_ptr<Job> job = found->second;
   QProcess* const process = job->process;
   process->deleteLater();
-  hear(id, process->readAllStandardError());
+  onOutput(id, process->readAllStandardError());
   if (!crashed && status == 0) {
     const QByteArray output = process->readAllStandardOutput();
     job->done = [job = job.get(), output](std::any&) { job->process_done(output); };

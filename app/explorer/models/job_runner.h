@@ -30,24 +30,24 @@ namespace lime::explorer {
 
 using JobId = std::uint64_t;
 
-/// Where a job waits for its turn.
+/// The queue of a job.
 enum class JobLane {
   kQuick,  ///< files, tables: several at once, never behind a long one
   kLong,   ///< analyses, one after another: each takes all processors
 };
 
-/// What a job is about.
+/// The title of a job, its queue, and what it replaces.
 struct JobSpec {
   QString title;  ///< in the list: "Entropy of lime.h5"
-  /// Whose question it answers. A newer job of the same key makes it outdated: it is asked to stop,
-  /// and whatever it still gives is dropped. Empty: stands for itself.
+  /// A newer job of the same key makes this one outdated: it is asked to stop, and its result is
+  /// dropped. Empty: no job replaces it.
   QString key = {};
   JobLane lane = JobLane::kQuick;
-  /// Shown in the list. Those that only take a moment are not.
+  /// Jobs that take only a moment are not listed.
   bool is_shown = true;
 };
 
-/// What a job sees of its surroundings; used on its own thread.
+/// Progress and cancellation of a job, for use on its own thread.
 struct JobContext {
   ProgressFn on_progress;
   std::stop_token stop;
@@ -58,16 +58,16 @@ struct JobInfo {
   JobId id = 0;
   JobSpec spec;
   Progress progress;
-  /// What a child process is at, and what it counts; empty where it does not say.
+  /// Stage of a child process and the unit of its progress; empty where it reports none.
   std::string stage;
   std::string unit;
   int stages_begun = 0;
   bool is_running = false;  ///< else it waits
   bool is_stopping = false;
-  /// Of its stage, if it has any. Unset until enough is done to tell.
+  /// Estimate for its stage, if it has any. Unset until enough is done to estimate it.
   std::optional<double> seconds_left = {};
 
-  /// Of the work, or the stage, that is done, [0, 1]; nothing where that is not known.
+  /// Returns the finished fraction of the work, or of the stage; nothing where it is unknown.
   std::optional<double> share() const;
 };
 
@@ -112,12 +112,12 @@ class JobRunner : public QObject {
                       const RunOptions& run, std::function<void(Report)> done,
                       std::function<void(const QString&)> failed = {});
 
-  /// What a child process left when it ended well.
+  /// Receives the output of a child process that succeeded.
   using ProcessDone = std::function<void(const QByteArray& output)>;
 
-  /// Runs `program` as a child process; cancelling ends it. It is asked for its progress
-  /// (kProgressVariable); of one that tells none the last line of standard error is shown. Where it
-  /// dies or ends with another status than 0, `failed` gets its last lines.
+  /// Runs `program` as a child process; cancelling terminates it. The child is asked for its
+  /// progress (kProgressVariable); where it reports none, the last line of standard error is shown.
+  /// If it crashes or fails, `failed` gets its last lines.
   JobId startProcess(QObject* owner, JobSpec spec, const QString& program,
                      const QStringList& arguments, ProcessDone done,
                      std::function<void(const QString&)> failed = {});
@@ -125,9 +125,9 @@ class JobRunner : public QObject {
   void cancel(JobId id);
   void cancelAll();
 
-  /// Jobs that wait or run, oldest first, those of is_shown false included.
+  /// Returns waiting and running jobs, oldest first, unlisted ones included.
   std::vector<JobInfo> jobs() const;
-  /// One of them; nothing if it is over.
+  /// Returns a job; nothing if it is over.
   std::optional<JobInfo> find(JobId id) const;
   bool isIdle() const { return jobs_.empty(); }
 
@@ -135,7 +135,7 @@ class JobRunner : public QObject {
   void jobAdded(JobId id);
   /// Progress came, or it began to run.
   void jobChanged(JobId id);
-  /// It is over, whether its result was used or dropped.
+  /// A job is over. If its result was used, that has happened by now.
   void jobRemoved(JobId id);
   /// A job failed that has no `failed` of its own.
   void jobFailed(const QString& title, const QString& error);
@@ -152,8 +152,8 @@ class JobRunner : public QObject {
   void began(JobId id);
   void progressed(JobId id, const Progress& progress);
   void finished(JobId id, const Outcome& outcome, const QString& error);
-  void hear(JobId id, const QByteArray& bytes);
-  void heard(JobId id, const ProgressReport& report);
+  void onOutput(JobId id, const QByteArray& bytes);
+  void onReport(JobId id, const ProgressReport& report);
   void processFinished(JobId id, int status, bool crashed);
   void outdate(const QString& key);
 

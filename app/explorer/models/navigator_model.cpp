@@ -31,10 +31,9 @@ QString stateWords(DocumentState state) {
     case DocumentState::kPresent:
       return {};
     case DocumentState::kRewritten:
-      return QStringLiteral(
-          "Changed on disk since it was opened. Reload it (F5) to see what it is now.");
+      return QStringLiteral("Changed on disk since it was opened. Press F5 to reload it.");
     case DocumentState::kMissing:
-      return QStringLiteral("No longer there: deleted, moved or renamed.");
+      return QStringLiteral("Deleted, moved or renamed.");
   }
   return {};
 }

@@ -8,10 +8,11 @@
 
 namespace lime::explorer {
 
-/// What is open as a tree: checkpoints, captures, results; below each document its outline.
+/// Lists the open documents as a tree: checkpoints, captures, results; below each document its
+/// outline.
 ///
-/// Row, then what it is: 0 the kinds, in the order of DocumentKind; 1 the documents of a kind; 2
-/// the lines of a document's outline.
+/// Level 0 has the kinds, in the order of DocumentKind; level 1 the documents of a kind; level 2
+/// the lines of the outline of a document.
 class NavigatorModel : public QAbstractItemModel {
   Q_OBJECT
 
@@ -37,7 +38,7 @@ class NavigatorModel : public QAbstractItemModel {
   QModelIndex indexOfDocument(int id) const;
 
  Q_SIGNALS:
-  /// Somebody has given a document another name.
+  /// The user renamed a document.
   void renamed(int id, const QString& before, const QString& after);
 
  private:

@@ -25,24 +25,25 @@ struct lime::EnumNames<lime::explorer::ThemeChoice> {
 
 namespace lime::explorer {
 
-/// What a person sets once, for all sessions.
+/// The settings of the user for all sessions.
 struct Preferences {
   ThemeChoice theme = ThemeChoice::kDesktop;
   /// Size of the text in plots, pt.
   double plot_font_size = 9.0;
-  /// Number that the window gives the first layer: 0, or 1 as in papers.
+  /// Displayed number of the first layer: 0, or 1 as in papers.
   int layer_base = 0;
-  /// Threads of analyses, >= 0; 0 takes all processors.
+  /// Threads of analyses, >= 0; 0: all CPUs.
   int threads = 0;
-  /// Opens at the start what was open at the end of the last session.
+  /// Opens the documents of the last session at the start.
   bool restore_session = true;
 
   void describe(OptionList& list) {
-    list.add("theme", theme, "light, dark, or as the desktop is");
+    list.add("theme", theme, "light, dark, or the theme of the desktop");
     list.add("plot_font_size", plot_font_size, "size of the text in plots, pt");
     list.add("layer_base", layer_base, "number of the first layer: 0, or 1 as in papers");
-    list.add("threads", threads, "threads of analyses; 0 takes all processors");
-    list.add("restore_session", restore_session, "open at the start what was open at the end");
+    list.add("threads", threads, "threads of analyses; 0: all CPUs");
+    list.add("restore_session", restore_session,
+             "open the documents of the last session at the start");
   }
   /// @throws InvalidArgument
   void validate() const {

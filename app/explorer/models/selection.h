@@ -11,8 +11,8 @@
 
 namespace lime::explorer {
 
-/// Where a token stands in its text. Each capture numbers its own rows; places are the same in all
-/// captures of a text, those of some tokens only included.
+/// The place of a token in its text. Rows are numbered per capture; places are the same in all
+/// captures of a text, also in those of some tokens only.
 struct TokenPlace {
   std::int32_t sequence = 0;
   std::int32_t position = 0;
@@ -29,7 +29,7 @@ struct TokenSelection {
   bool operator==(const TokenSelection&) const = default;
 };
 
-/// What is selected, in all views at once. Layers and heads count from 0.
+/// The selection that all views share. Layers and heads count from 0.
 struct Selection {
   std::optional<int> layer = {};
   std::optional<int> head = {};          ///< target head of `layer`
@@ -40,7 +40,7 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
-/// As the session keeps it: {"text": "...", "places": [sequence, position, ...]}.
+/// Serialises tokens for sessions: {"text": "...", "places": [sequence, position, ...]}.
 Json tokensToJson(const TokenSelection& tokens);
 /// @throws FormatError  if `json` is no such object.
 TokenSelection tokensFromJson(const Json& json);

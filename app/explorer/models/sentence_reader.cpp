@@ -40,6 +40,19 @@ std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position
 
 }  // namespace
 
+QVariant sentenceData(const TokenInSentence& sentence, int role) {
+  switch (role) {
+    case kBeforeRole:
+      return sentence.before;
+    case kTokenRole:
+      return sentence.token;
+    case kAfterRole:
+      return sentence.after;
+    default:
+      return {};
+  }
+}
+
 SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
                                std::shared_ptr<const Tokenizer> tokenizer)
     : capture_(std::move(capture)), tokenizer_(std::move(tokenizer)) {}

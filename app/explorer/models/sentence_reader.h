@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <QVariant>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -19,7 +20,15 @@ struct TokenInSentence {
   QString before;
   QString token;
   QString after;
+
+  QString text() const { return before + token + after; }
 };
+
+/// Roles of item models whose cells show a token in its sentence, for SentenceDelegate.
+enum SentenceRole { kBeforeRole = Qt::UserRole, kTokenRole, kAfterRole, kFirstFurtherRole };
+
+/// Returns the part of `sentence` that `role` asks for, or nothing for other roles.
+QVariant sentenceData(const TokenInSentence& sentence, int role);
 
 /// Finds the tokens of a capture in its texts. May be used from any thread.
 class SentenceReader {
@@ -31,7 +40,7 @@ class SentenceReader {
   const CaptureReader& capture() const { return *capture_; }
   const std::shared_ptr<const CaptureReader>& sharedCapture() const { return capture_; }
 
-  /// The token for people to read; "#17" without a tokenizer.
+  /// Returns the text of a token; "#17" without a tokenizer.
   QString tokenText(std::int32_t token) const;
   TokenInSentence at(std::int32_t sequence, std::int32_t position, std::int32_t token) const;
 
@@ -46,12 +55,12 @@ struct FoundTokenizer {
   std::shared_ptr<const Tokenizer> tokenizer;
 };
 
-/// The tokenizer that `capture` was made with, as tokenizerOf(); both empty where there is none.
+/// Finds the tokenizer of `capture` like tokenizerOf(); both parts are empty where there is none.
 FoundTokenizer findTokenizer(const CaptureReader& capture,
                              const std::vector<std::filesystem::path>& folders);
 
-/// The tokenizer that `capture` was made with: of those in `folders`, and in the folder that its
-/// command line names, the one whose hash is the capture's. Null where there is none.
+/// Returns the tokenizer of `capture`: the one in `folders`, or in the folder that its command line
+/// names, whose hash is the capture's. Null where there is none.
 std::shared_ptr<const Tokenizer> tokenizerOf(const CaptureReader& capture,
                                              const std::vector<std::filesystem::path>& folders);
 

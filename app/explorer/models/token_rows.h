@@ -16,30 +16,31 @@ class CaptureReader;
 
 namespace lime::explorer {
 
-/// What text a capture is of: captures of one text hold the same tokens at the same places. The
-/// hash of its tokens; of a capture that has none, which corresponds to itself only, its path.
+/// Returns the id of the text of a capture: captures of one text have the same tokens at the same
+/// places. It is the hash of the tokens. A capture without one corresponds to itself only, by its
+/// path.
 std::string textOf(const CaptureReader& capture);
 
-/// The rows of tokens in one table, and the tokens of rows: what translates a selection that was
-/// made in another capture.
+/// Converts between tokens and the rows of one table, e.g. for a selection made in another capture.
 ///
-/// A row per token stands for the token at its place, and so does the last token of a sequence for
-/// its pooled row. A mean over a sequence stands for any of its tokens.
-/// Immutable: may be used from any thread.
+/// The row of a token is the one at its place; the pooled row of a sequence is that of its last
+/// token, and a mean over a sequence is the row of each of its tokens. Immutable: may be used from
+/// any thread.
 class TokenRows {
  public:
-  /// Those of a capture. Reads its table where nobody has yet. @throws IoError, FormatError
+  /// Indexes the rows of a capture; reads its table on first use. @throws IoError, FormatError
   explicit TokenRows(const std::shared_ptr<const CaptureReader>& capture);
-  /// Those of a table, e.g. of the points of a cloud. Time n where its rows ascend, else n log n.
+  /// Indexes the rows of a table, e.g. of the points of an embedding. Time n where its rows ascend,
+  /// else n log n.
   TokenRows(std::string text, std::shared_ptr<const RowTable> table, RowKind kind);
 
   const std::string& text() const { return text_; }
   std::int64_t size() const { return table_->size(); }
 
-  /// The tokens at `rows`, each in [0, size()), in any order.
+  /// Returns the tokens at `rows`, each in [0, size()), in any order.
   TokenSelection tokensAt(std::span<const std::int64_t> rows) const;
 
-  /// Where tokens are in this table.
+  /// The rows of tokens in this table.
   struct Found {
     std::vector<std::int64_t> rows = {};  ///< ascending
     std::size_t absent = 0;               ///< tokens of this text that have no row here
@@ -60,7 +61,7 @@ class TokenRows {
   std::vector<std::int64_t> order_;  ///< rows by their places; empty: they ascend as they stand
 };
 
-/// The same as TokenRows(capture).tokensAt(rows) for a few rows: no search is prepared.
+/// Equals TokenRows(capture).tokensAt(rows), faster for a few rows: no search is prepared.
 TokenSelection tokensAt(const CaptureReader& capture, std::span<const std::int64_t> rows);
 
 }  // namespace lime::explorer

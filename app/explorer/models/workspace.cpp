@@ -218,6 +218,20 @@ std::vector<const Document*> Workspace::documentsOf(DocumentKind kind) const {
   return found;
 }
 
+bool Workspace::isOpen(const std::shared_ptr<const CaptureReader>& capture) const {
+  return std::any_of(documents_.begin(), documents_.end(),
+                     [&](const Document& document) { return document.capture == capture; });
+}
+
+QString Workspace::uniqueLabel(const Document& document) const {
+  int number = 1;
+  for (const Document* const other : documentsOf(document.kind)) {
+    if (other->id == document.id) break;
+    if (other->label == document.label) ++number;
+  }
+  return number == 1 ? document.label : QStringLiteral("%1 (%2)").arg(document.label).arg(number);
+}
+
 void Workspace::setCurrent(int id) {
   if (current_ == id || (id != 0 && find(id) == nullptr)) return;
   current_ = id;

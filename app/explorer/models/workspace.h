@@ -20,7 +20,7 @@ namespace lime::explorer {
 
 class JobRunner;
 
-/// What is open, and what of it is selected: the one state that all views share.
+/// The open documents and the selection: the state that all views share.
 ///
 /// Documents are opened in a worker thread and appear when their outline is known. Lives on the GUI
 /// thread.
@@ -31,43 +31,46 @@ class Workspace : public QObject {
   explicit Workspace(JobRunner& jobs, QObject* parent = nullptr);
   ~Workspace() override;
 
-  /// Opens what lies at these paths, in this order; what is open already is only made current.
+  /// Opens these paths in this order; one that is open already only becomes current.
   void open(const QStringList& paths);
   /// Adds what openDocument() opened. @return its id
   int add(Document document);
   void close(int id);
   void closeAll();
-  /// Opens the document's path anew, e.g. after it was rewritten; keeps id and colour.
+  /// Reloads the document, e.g. after it was rewritten; keeps id and colour.
   void reload(int id);
-  /// Takes the capture at `path` for the first one that the results `id` miss, if it can be that,
-  /// and remembers it; then reads the results anew.
+  /// Locates the first missing capture of the results `id` at `path`, if it is a capture of that
+  /// text, remembers it, and reloads the results.
   void locateCapture(int id, const QString& path);
   const CaptureLocator& locator() const { return locator_; }
-  /// What was located in earlier sessions.
+  /// Sets the captures that were located in earlier sessions.
   void setMoves(CaptureLocator::Moves moves) { locator_.setMoves(std::move(moves)); }
   void rename(int id, const QString& label);
 
-  /// In the order in which they were opened.
+  /// Returns the documents in the order in which they were opened.
   const std::vector<Document>& documents() const { return documents_; }
   const Document* find(int id) const;
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
+  /// Returns the label, numbered where an earlier document of the kind has the same one: "a (2)".
+  QString uniqueLabel(const Document& document) const;
+  bool isOpen(const std::shared_ptr<const CaptureReader>& capture) const;
   bool isEmpty() const { return documents_.empty(); }
   int indexOf(int id) const;
 
-  /// The document that views of one document show first; 0: none.
+  /// Returns the document that views of one document show first; 0: none.
   int current() const { return current_; }
   void setCurrent(int id);
 
   const Selection& selection() const { return selection_; }
-  /// Every view hears of it, the one that sets it included.
+  /// Sets the selection, and notifies every view, the caller included.
   void setSelection(const Selection& selection);
 
-  /// The part of the axis of `quantity` ("layer", "position") that views show: views whose axes
+  /// Returns the visible part of the axis of `quantity` ("layer", "position"): views whose axes
   /// have the same quantity zoom together. Nothing: all of it.
   std::optional<AxisWindow> window(const QString& quantity) const;
   void setWindow(const QString& quantity, const std::optional<AxisWindow>& window);
 
-  /// Paths lately opened, the latest first.
+  /// Returns recently opened paths, the latest first.
   const QStringList& recent() const { return recent_; }
   void setRecent(const QStringList& paths);
 
@@ -75,13 +78,13 @@ class Workspace : public QObject {
   void documentAdded(int id);
   void documentAboutToBeRemoved(int id);
   void documentRemoved(int id);
-  /// Its label, its state on disk, or all of it after a reload.
+  /// The label, the state on disk or, after a reload, everything of a document changed.
   void documentChanged(int id);
   void currentChanged(int id);
   void selectionChanged(const lime::explorer::Selection& selection);
   void windowChanged(const QString& quantity);
   void recentChanged();
-  /// One line of the library.
+  /// @param message  one line
   void openFailed(const QString& path, const QString& message);
 
  private:
@@ -91,7 +94,7 @@ class Workspace : public QObject {
   void checkOnDisk();
   void remember(const QString& path);
 
-  /// What tells one version of a file from the next.
+  /// Distinguishes versions of a file.
   struct Stamp {
     qint64 modified_ms = 0;
     qint64 size = 0;

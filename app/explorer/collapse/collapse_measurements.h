@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QObject>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/layer_exploration.h"
+#include "explorer/models/job_cache.h"
+#include "store/results_file.h"
+
+namespace lime {
+class CaptureReader;
+}  // namespace lime
+
+namespace lime::explorer {
+
+class Workspace;
+struct Document;
+
+/// Measures entropy and geometry of the open captures, and one layer of them in detail, in jobs.
+/// Each value is computed once and kept until recompute(). Lives on the GUI thread.
+class CollapseMeasurements : public QObject {
+  Q_OBJECT
+
+ public:
+  enum class Kind { kEntropy, kGeometry };
+
+  CollapseMeasurements(Workspace& workspace, JobRunner& jobs, QObject* parent = nullptr);
+
+  std::vector<const Document*> captures() const;
+
+  /// Limits measurements to the first `count` sequences; 0: all. Drops those of another limit.
+  void setMaxSequences(std::int64_t count);
+  std::int64_t maxSequences() const { return max_sequences_; }
+  /// Sets the threads of analyses to come; 0: all CPUs.
+  void setThreads(int threads) { threads_ = threads; }
+
+  /// Starts what is missing of all open captures.
+  void measure(Kind kind);
+  /// Starts what is missing of a layer of them; drops other layers.
+  void measureLayer(const std::string& site, std::optional<int> layer);
+  std::optional<int> layer() const { return layer_; }
+  /// Drops all values.
+  void recompute();
+
+  const Answer<Results>& curves(const Document& document, Kind kind) const;
+  const Answer<LayerExploration>& layerOf(const Document& document) const;
+  bool isMeasuring(Kind kind) const;
+  bool isMeasuringLayer() const { return layers_.isBusy(); }
+
+ Q_SIGNALS:
+  void curvesChanged();
+  void layerChanged();
+
+ private:
+  /// A capture that is read anew after a reload has another reader.
+  using Capture = std::shared_ptr<const CaptureReader>;
+  struct CurveKey {
+    Capture capture;
+    Kind kind = Kind::kEntropy;
+    std::int64_t max_sequences = 0;
+    bool operator==(const CurveKey&) const = default;
+  };
+  struct LayerKey {
+    Capture capture;
+    std::string site;
+    int layer = 0;
+    std::int64_t max_sequences = 0;
+    bool operator==(const LayerKey&) const = default;
+  };
+  LayerKey layerKey(const Document& document) const;
+  void dropClosed();
+
+  Workspace& workspace_;
+  std::int64_t max_sequences_ = 0;
+  int threads_ = 0;
+  std::string site_;
+  std::optional<int> layer_;
+  JobCache<CurveKey, Results> curves_;
+  JobCache<LayerKey, LayerExploration> layers_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/collapse/collapse_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "explorer/collapse/layer_detail.h"
+#include "explorer/models/figure_text.h"
+#include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
+#include "explorer/models/workspace.h"
+#include "explorer/widgets/choice_box.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kNoCaptureOpen = QStringLiteral(
+    "No capture is open.\n\nOpen a capture.h5 of lime-capture. Captures of several models from one "
+    "text are drawn side by side.");
+constexpr double kBandWidth = 0.24;
+
+}  // namespace
+
+CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Collapse"), context, parent),
+      measurements_(context.workspace, context.jobs),
+      problems_(makeNote(QStringLiteral("measurement problems"))),
+      curves_(new FigurePane(QStringLiteral("curves over layers"))),
+      detail_(new LayerDetail(measurements_, context.workspace)) {
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(makeControls());
+  column->addWidget(problems_);
+  column->addWidget(makeSplitter(Qt::Vertical, {curves_, detail_}, {3000, 2000}), 1);
+  panes().add(*curves_);
+  setFirstFocus(&curves_->plot());
+  curves_->plot().setDescriber([this](const FigureHit& hit) {
+    const QString text =
+        describeCurvePoint(curves_->plot().figure(), hit, measure_->currentText().toLower());
+    return text.isEmpty() ? text : text + QStringLiteral("; click for its spectrum");
+  });
+  connect(&curves_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
+    selectLayer(static_cast<int>(std::lround(hit.x)) - preferences().layer_base);
+  });
+  connect(detail_, &LayerDetail::status, this, &View::status);
+  connect(detail_, &LayerDetail::sequenceSelected, this, &CollapseView::selectSequence);
+  watchDocuments([this] { onDocumentsChanged(); });
+  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
+    if (workspace().selection().layer != measurements_.layer()) measure();
+  });
+  connect(&measurements_, &CollapseMeasurements::curvesChanged, this, &CollapseView::drawCurves);
+  connect(&measurements_, &CollapseMeasurements::layerChanged, this, &CollapseView::drawDetail);
+  addLayerActions([this](int step) { walkLayers(step); });
+  addViewAction(
+      QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
+      QStringLiteral("Recompute the measurements, also those that were stopped or failed"), [this] {
+        measurements_.recompute();
+        measure();
+      });
+  onDocumentsChanged();
+}
+
+QWidget* CollapseView::makeControls() {
+  auto* const widget = new QWidget;
+  QHBoxLayout* const bar = makeBar(*widget);
+  measure_ =
+      addChoiceBox(*bar, QStringLiteral("&Measure"), QStringLiteral("Measure on the y axis"));
+  for (const CollapseMeasure& measure : collapseMeasures()) {
+    addChoice(*measure_, QString::fromUtf8(measure.title), QString::fromUtf8(measure.name),
+              QString::fromUtf8(measure.help));
+  }
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  sequences_ = addChoiceBox(*bar, QStringLiteral("Se&quences"),
+                            QStringLiteral("More sequences take longer and give narrower bands"));
+  sequences_->addItem(QStringLiteral("first 100"), 100);
+  sequences_->addItem(QStringLiteral("first 1000"), 1000);
+  sequences_->addItem(QStringLiteral("all"), 0);
+  bar->addStretch();
+  const auto step = [this](QComboBox* box, const QString& text) {
+    connect(box, &QComboBox::activated, this, [this, text] {
+      recordChange(text);
+      measure();
+    });
+  };
+  step(measure_, QStringLiteral("Select a measure"));
+  step(site_, QStringLiteral("Select a site"));
+  step(sequences_, QStringLiteral("Select the number of sequences"));
+  return widget;
+}
+
+std::string CollapseView::site() const { return site_->currentData().toString().toStdString(); }
+
+std::string CollapseView::measureName() const {
+  return measure_->currentData().toString().toStdString();
+}
+
+CollapseMeasurements::Kind CollapseView::kind() const {
+  return measureName() == "entropy" ? CollapseMeasurements::Kind::kEntropy
+                                    : CollapseMeasurements::Kind::kGeometry;
+}
+
+void CollapseView::onDocumentsChanged() {
+  QStringList sites;
+  for (const Document* const document : measurements_.captures()) {
+    for (const std::string& site : document->capture->sites()) sites << toQString(site);
+  }
+  setNames(*site_, sites);
+  measure();
+  draw();
+}
+
+void CollapseView::measure() {
+  rememberState();
+  // A hidden view computes nothing.
+  if (!isVisible()) return;
+  measurements_.setThreads(preferences().threads);
+  measurements_.setMaxSequences(sequences_->currentData().toLongLong());
+  measurements_.measure(kind());
+  measurements_.measureLayer(site(), workspace().selection().layer);
+  draw();
+}
+
+void CollapseView::draw() {
+  drawCurves();
+  drawDetail();
+}
+
+void CollapseView::drawCurves() {
+  const int base = preferences().layer_base;
+  panes().setStyle(screenStyle(*this, preferences()));
+  FigureOrMessage made = collapseCurves(measurements_, workspace(), site(), measureName(), base);
+  if (made.message.isEmpty()) {
+    made.message = measurements_.captures().empty()    ? kNoCaptureOpen
+                   : measurements_.isMeasuring(kind()) ? QStringLiteral("Measuring ...")
+                                                       : QStringLiteral("Measuring failed.");
+  }
+  curves_->show(std::move(made.figure), made.message);
+  FigureView& plot = curves_->plot();
+  plot.linkAllPanels(workspace(), QStringLiteral("layer"), -base);
+  const std::optional<int> layer = workspace().selection().layer;
+  plot.markColumn(layer ? std::optional<double>(*layer + base) : std::nullopt, kBandWidth);
+  setNote(*problems_, collapseProblems(measurements_, workspace(), kind()));
+  Q_EMIT figureChanged();
+}
+
+void CollapseView::drawDetail() {
+  detail_->draw(extreme_, screenStyle(*this, preferences()), preferences().layer_base);
+  Q_EMIT figureChanged();
+}
+
+void CollapseView::walkLayers(int step) {
+  std::set<int> layers;
+  for (const Document* const document : measurements_.captures()) {
+    const std::vector<std::string>& sites = document->capture->sites();
+    if (std::find(sites.begin(), sites.end(), site()) == sites.end()) continue;
+    for (const int layer : document->capture->layers(site())) layers.insert(layer);
+  }
+  if (layers.empty()) return;
+  const int end = step > 0 ? *layers.begin() : *layers.rbegin();
+  const std::optional<int> layer = workspace().selection().layer;
+  selectLayer(layer ? std::clamp(*layer + step, *layers.begin(), *layers.rbegin()) : end);
+}
+
+void CollapseView::selectSequence(const Extreme& extreme) {
+  const Document* const document = workspace().find(extreme.document);
+  if (document == nullptr) return;
+  const std::vector<std::int64_t>& offsets = document->capture->offsets();
+  const auto at = static_cast<std::size_t>(extreme.sequence);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(offsets[at + 1] - offsets[at]));
+  std::iota(rows.begin(), rows.end(), offsets[at]);
+  Selection selection = workspace().selection();
+  selection.tokens = tokensAt(*document->capture, rows);
+  changeState(QStringLiteral("Select a sequence"), [&] {
+    extreme_ = extreme;
+    workspace().setSelection(selection);
+  });
+  drawDetail();
+}
+
+std::optional<Figure> CollapseView::figure() const {
+  std::optional<Figure> figure = View::figure();
+  const auto panel = spectrumPanel(measurements_, workspace(), extreme_);
+  if (!figure || !panel) return figure;
+  figure->panels.push_back(*panel);
+  figure->panels.back().title =
+      "layer " + std::to_string(*measurements_.layer() + preferences().layer_base);
+  figure->columns = static_cast<int>(figure->panels.size());
+  figure->is_wide = true;
+  return figure;
+}
+
+QStringList CollapseView::commandLines() const {
+  if (measurements_.captures().empty()) return {};
+  const bool is_entropy = kind() == CollapseMeasurements::Kind::kEntropy;
+  const QString metric = is_entropy ? QStringLiteral("entropy") : QStringLiteral("geometry");
+  QString measure = QStringLiteral("lime-metrics ") + metric;
+  QStringList labels;
+  for (const Document* const document : measurements_.captures()) {
+    measure += QLatin1Char(' ') + quotedForShell(toQString(document->path));
+    labels << quotedForShell(workspace().uniqueLabel(*document));
+  }
+  measure += QStringLiteral(" --label %1 --site %2")
+                 .arg(labels.join(QLatin1Char(' ')), site_->currentData().toString());
+  if (measurements_.maxSequences() > 0) {
+    measure += QStringLiteral(" --max-sequences %1").arg(measurements_.maxSequences());
+  }
+  QString draw = QStringLiteral("lime-figure %1.json").arg(metric);
+  if (!is_entropy) draw += QStringLiteral(" --measure ") + measure_->currentData().toString();
+  return {measure + QStringLiteral(" -o %1.json").arg(metric),
+          draw + layerBaseOption() + QStringLiteral(" -o %1.pdf").arg(metric)};
+}
+
+Json CollapseView::state() const {
+  const std::optional<int> layer = workspace().selection().layer;
+  Json extreme;
+  if (const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr) {
+    extreme = {{"capture", of->path.string()},
+               {"lowest", extreme_->is_lowest},
+               {"sequence", extreme_->sequence}};
+  }
+  return {{"site", site()},
+          {"measure", measureName()},
+          {"sequences", sequences_->currentData().toInt()},
+          {"layer", layer ? Json(*layer) : Json(nullptr)},
+          {"extreme", extreme}};
+}
+
+void CollapseView::setState(const Json& state) {
+  selectData(*site_, toQString(state.value("site", std::string())));
+  selectData(*measure_, toQString(state.value("measure", std::string())));
+  selectData(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
+  if (state.contains("layer")) {
+    Selection selection = workspace().selection();
+    selection.layer =
+        state["layer"].is_null() ? std::nullopt : std::optional(state["layer"].get<int>());
+    workspace().setSelection(selection);
+  }
+  if (state.contains("extreme")) {
+    const Json& extreme = state["extreme"];
+    extreme_.reset();
+    for (const Document* const document : measurements_.captures()) {
+      if (extreme.is_null() || document->path.string() != extreme.at("capture")) continue;
+      extreme_ = Extreme{document->id, extreme.at("lowest").get<bool>(),
+                         extreme.at("sequence").get<std::int64_t>()};
+    }
+    drawDetail();
+  }
+  measure();
+}
+
+void CollapseView::showAll() {
+  View::showAll();
+  detail_->spectrum().showAll();
+}
+
+void CollapseView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  measure();
+}
+
+void CollapseView::paletteChanged() { draw(); }
+
+ViewKind collapseViewKind() {
+  return {.id = QStringLiteral("collapse"),
+          .title = QStringLiteral("Collapse"),
+          .question = QStringLiteral("In which layers do the representations collapse?"),
+          .shows = [](const Document& document) { return document.capture != nullptr; },
+          .make = makeView<CollapseView>};
+}
+
+}  // namespace lime::explorer

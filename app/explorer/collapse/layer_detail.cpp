@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/collapse/layer_detail.h"
+
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "explorer/models/figure_text.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kNoLayer = QStringLiteral("Click a layer to see its spectrum");
+
+Extreme extremeOf(const ExtremeSequence& row) {
+  return {row.document, row.is_lowest, row.sequence};
+}
+
+}  // namespace
+
+LayerDetail::LayerDetail(const CollapseMeasurements& measurements, const Workspace& workspace,
+                         QWidget* parent)
+    : QWidget(parent),
+      measurements_(measurements),
+      workspace_(workspace),
+      title_(makeCaption()),
+      spectrum_(new FigureView),
+      table_(makeTable(extremes_, QStringLiteral("sequences at the extremes"))) {
+  spectrum_->setAccessibleName(QStringLiteral("spectrum of the selected layer"));
+  spectrum_->setDescriber([this](const FigureHit& hit) -> QString {
+    const Curve* const curve = curveAt(spectrum_->figure(), hit);
+    if (curve == nullptr) return {};
+    return QStringLiteral("%1: eigenvalue %2 explains %3 % of the variance")
+        .arg(toQString(curve->label))
+        .arg(curve->x[hit.point->index])
+        .arg(100.0 * curve->y[hit.point->index], 0, 'g', 3);
+  });
+  connect(spectrum_, &FigureView::status, this, &LayerDetail::status);
+  table_->setAlternatingRowColors(true);
+  table_->resizeColumnsToContents();
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& index) {
+            if (index.isValid()) Q_EMIT sequenceSelected(extremeOf(extremes_.at(index.row())));
+          });
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(title_);
+  column->addWidget(makeSplitter(Qt::Horizontal, {spectrum_, table_}, {2000, 3000}), 1);
+}
+
+QString LayerDetail::emptyMessage() const {
+  if (!measurements_.layer()) return kNoLayer;
+  if (measurements_.isMeasuringLayer()) return QStringLiteral("Measuring ...");
+  QStringList problems;
+  for (const Document* const document : measurements_.captures()) {
+    const QString& problem = measurements_.layerOf(*document).problem;
+    if (!problem.isEmpty()) problems << problem;
+  }
+  return problems.isEmpty() ? QStringLiteral("No open capture has this layer.")
+                            : problems.join(QLatin1Char('\n'));
+}
+
+void LayerDetail::draw(const std::optional<Extreme>& extreme, const FigureStyle& style,
+                       int layer_base) {
+  const std::optional<int> layer = measurements_.layer();
+  title_->setText(
+      layer ? QStringLiteral("<b>Layer %1</b>  spectrum of all rows, and the sequences of "
+                             "lowest and highest entropy")
+                  .arg(*layer + layer_base)
+            : QStringLiteral("No layer is selected"));
+  spectrum_->setFigureStyle(style);
+  spectrum_->setMessage(emptyMessage());
+  std::optional<Figure> figure;
+  if (const auto panel = spectrumPanel(measurements_, workspace_, extreme)) {
+    figure.emplace();
+    figure->name = "spectrum";
+    figure->panels = {*panel};
+  }
+  spectrum_->setFigure(std::move(figure));
+  listSequences();
+  showCurrent(extreme);
+}
+
+void LayerDetail::listSequences() {
+  std::vector<ExtremeSequence> rows;
+  for (const bool is_lowest : {true, false}) {
+    for (const Document* const document : measurements_.captures()) {
+      const Answer<LayerExploration>& answer = measurements_.layerOf(*document);
+      if (!answer.result) continue;
+      for (const ExploredSequence& one :
+           is_lowest ? answer.result->lowest : answer.result->highest) {
+        rows.push_back({.document = document->id,
+                        .label = workspace_.uniqueLabel(*document),
+                        .is_lowest = is_lowest,
+                        .sequence = one.sequence,
+                        .entropy = one.entropy,
+                        .ceiling = one.ceiling,
+                        .text = toQString(one.text)});
+      }
+    }
+  }
+  if (rows == extremes_.rows()) return;
+  const bool had_none = extremes_.rowCount() == 0;
+  const QSignalBlocker quiet(table_->selectionModel());
+  extremes_.setRows(std::move(rows));
+  if (!had_none || extremes_.rowCount() == 0) return;
+  for (int column = 0; column < ExtremesModel::kText; ++column) {
+    table_->resizeColumnToContents(column);
+  }
+}
+
+void LayerDetail::showCurrent(const std::optional<Extreme>& extreme) {
+  QModelIndex wanted;
+  for (int row = 0; extreme && row < extremes_.rowCount() && !wanted.isValid(); ++row) {
+    if (extremeOf(extremes_.at(row)) == *extreme) wanted = extremes_.index(row, 0);
+  }
+  if (wanted.row() != table_->currentIndex().row()) setCurrentQuietly(*table_, wanted);
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/embeddings/embedding_canvas.h"
+
+#include <QEvent>
+#include <QKeyEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "explorer/embeddings/disc_stamp.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr double kMargin = 0.06;  // of the extent, around it
+constexpr double kPointReachPx = 8.0;
+constexpr double kNearestZoom = 1000.0;
+constexpr int kPale = 60;  // of 255: points that are not selected
+constexpr int kUsual = 200;
+constexpr double kVisiblePx = 8.0;  // least distance from the edges of a point that keys reach
+
+/// Radius in pixels: few points are large, many small.
+double radiusOf(std::size_t count) {
+  return std::clamp(90.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(count, 1))), 1.2,
+                    4.5);
+}
+
+}  // namespace
+
+EmbeddingCanvas::EmbeddingCanvas(QWidget* parent) : Canvas(parent) { setCursor(Qt::CrossCursor); }
+
+void EmbeddingCanvas::setTitle(const QString& title) {
+  title_ = title;
+  setAccessibleName(title);
+  update();
+}
+
+void EmbeddingCanvas::setPoints(std::vector<float> x, std::vector<float> y, const QRectF& extent) {
+  x_ = std::move(x);
+  y_ = std::move(y);
+  colours_.assign(x_.size(), qRgb(120, 120, 120));
+  selected_.clear();
+  is_selected_.assign(x_.size(), 0);
+  centre_ = -1;
+  neighbours_.clear();
+  cursor_ = -1;
+  extent_ = extent;
+  setWindow({.zoom = 1.0, .middle = extent_.center()});
+}
+
+void EmbeddingCanvas::movePoints(std::vector<float> x, std::vector<float> y) {
+  Q_ASSERT(x.size() == x_.size());
+  x_ = std::move(x);
+  y_ = std::move(y);
+  redraw();
+}
+
+void EmbeddingCanvas::redraw() {
+  image_ = {};
+  update();
+}
+
+void EmbeddingCanvas::setColours(std::vector<QRgb> colours) {
+  Q_ASSERT(colours.size() == x_.size());
+  colours_ = std::move(colours);
+  redraw();
+}
+
+void EmbeddingCanvas::setSelected(std::vector<int> points) {
+  selected_ = std::move(points);
+  is_selected_.assign(x_.size(), 0);
+  for (const int point : selected_) is_selected_[static_cast<std::size_t>(point)] = 1;
+  redraw();
+}
+
+void EmbeddingCanvas::setCentre(int point, std::vector<int> neighbours) {
+  centre_ = point;
+  neighbours_ = std::move(neighbours);
+  update();
+}
+
+EmbeddingCanvas::Map EmbeddingCanvas::map() const {
+  const double room = std::min(width() / std::max(extent_.width(), 1e-9),
+                               height() / std::max(extent_.height(), 1e-9));
+  const double scale = window_.zoom * room / (1.0 + 2.0 * kMargin);
+  const QPointF& middle = window_.middle;
+  return {scale, 0.5 * width() - scale * middle.x(), 0.5 * height() + scale * middle.y()};
+}
+
+QPointF EmbeddingCanvas::toPixel(int point) const {
+  const Map m = map();
+  const auto at = static_cast<std::size_t>(point);
+  return {m.left + m.scale * static_cast<double>(x_[at]),
+          m.top - m.scale * static_cast<double>(y_[at])};
+}
+
+int EmbeddingCanvas::nearestPoint(const QPointF& position) const {
+  const Map m = map();
+  double best = kPointReachPx * kPointReachPx;
+  int found = -1;
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    const double dx = m.left + m.scale * static_cast<double>(x_[i]) - position.x();
+    const double dy = m.top - m.scale * static_cast<double>(y_[i]) - position.y();
+    const double distance = dx * dx + dy * dy;
+    if (distance > best) continue;
+    best = distance;
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+std::vector<int> EmbeddingCanvas::pointsInside(const QPolygonF& polygon) const {
+  std::vector<int> inside;
+  const QRectF around = polygon.boundingRect();
+  for (int i = 0; i < size(); ++i) {
+    const QPointF at = toPixel(i);
+    if (around.contains(at) && polygon.containsPoint(at, Qt::OddEvenFill)) inside.push_back(i);
+  }
+  return inside;
+}
+
+std::vector<int> EmbeddingCanvas::visiblePoints() const { return pointsInside(QRectF(rect())); }
+
+void EmbeddingCanvas::setWindow(const EmbeddingWindow& window) {
+  window_ = window;
+  redraw();
+}
+
+void EmbeddingCanvas::changeWindow(const QString& what, const EmbeddingWindow& window) {
+  const EmbeddingWindow before = window_;
+  setWindow(window);
+  if (!(window_ == before)) Q_EMIT windowChanged(what, before);
+}
+
+bool EmbeddingCanvas::zoomAt(const QPointF& about, double factor, Qt::KeyboardModifiers) {
+  const Map before = map();
+  const QPointF fixed((about.x() - before.left) / before.scale,
+                      (before.top - about.y()) / before.scale);
+  EmbeddingWindow window;
+  window.zoom = std::clamp(window_.zoom * factor, 1.0, kNearestZoom);
+  const double scale = before.scale * window.zoom / window_.zoom;
+  window.middle = {fixed.x() - (about.x() - 0.5 * width()) / scale,
+                   fixed.y() + (about.y() - 0.5 * height()) / scale};
+  if (window.zoom == 1.0) window.middle = extent_.center();
+  changeWindow(zoomText(), window);
+  return true;
+}
+
+void EmbeddingCanvas::zoom(double factor) {
+  const QPointF middle = QRectF(rect()).center();
+  const bool is_here = cursor_ >= 0 && QRectF(rect()).contains(toPixel(cursor_));
+  zoomAt(is_here ? toPixel(cursor_) : middle, factor, {});
+}
+
+void EmbeddingCanvas::showAll() {
+  changeWindow(QStringLiteral("Show all"), {.zoom = 1.0, .middle = extent_.center()});
+}
+
+void EmbeddingCanvas::drawPoints(QImage& image, double ratio) const {
+  const Map m = map();
+  const double radius = ratio * radiusOf(x_.size()) * std::min(2.5, std::sqrt(window_.zoom));
+  const DiscStamp usual(radius);
+  const DiscStamp large(1.35 * radius);
+  const auto put = [&](std::size_t i, const DiscStamp& stamp, int strength) {
+    stamp.put(image, static_cast<int>(ratio * (m.left + m.scale * static_cast<double>(x_[i]))),
+              static_cast<int>(ratio * (m.top - m.scale * static_cast<double>(y_[i]))), colours_[i],
+              strength);
+  };
+  const int strength = selected_.empty() ? kUsual : kPale;
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    if (is_selected_[i] == 0) put(i, usual, strength);
+  }
+  for (const int point : selected_) put(static_cast<std::size_t>(point), large, 255);
+}
+
+void EmbeddingCanvas::paintEvent(QPaintEvent*) {
+  const double ratio = devicePixelRatioF();
+  // A lasso and what the pointer is over are drawn above points that stay.
+  const QSize pixels = QSizeF(ratio * QSizeF(QWidget::size())).toSize();
+  if (image_.size() != pixels) {
+    image_ = QImage(pixels, QImage::Format_RGB32);
+    image_.fill(palette().color(QPalette::Base));
+    drawPoints(image_, ratio);
+    image_.setDevicePixelRatio(ratio);
+  }
+  QPainter painter(this);
+  painter.drawImage(0, 0, image_);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const QColor ink = palette().color(QPalette::Text);
+  if (centre_ >= 0) {
+    const QPointF from = toPixel(centre_);
+    painter.setPen(QPen(ink, 1.0));
+    for (const int neighbour : neighbours_) painter.drawLine(from, toPixel(neighbour));
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(ink, 2.0));
+    painter.drawEllipse(from, 6.0, 6.0);
+    painter.setPen(QPen(ink, 1.0));
+    for (const int neighbour : neighbours_) painter.drawEllipse(toPixel(neighbour), 5.0, 5.0);
+  }
+  if (lasso_.size() > 1) {
+    QColor fill = palette().color(QPalette::Highlight);
+    painter.setPen(QPen(fill, 1.5));
+    fill.setAlpha(40);
+    painter.setBrush(fill);
+    painter.drawPolygon(lasso_);
+  }
+  painter.setPen(ink);
+  painter.drawText(QPointF(12.0, 8.0 + painter.fontMetrics().ascent()), title_);
+  if (cursor_ >= 0) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 2.0));
+    painter.drawEllipse(toPixel(cursor_), 7.0, 7.0);
+  }
+  if (hasFocus()) {
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 1.0));
+    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+  }
+}
+
+void EmbeddingCanvas::pointAt(const QPointF& position) {
+  const int point = nearestPoint(position);
+  // Beside all points the keys continue from the last one.
+  if (point >= 0 || !hasFocus()) setCursorPoint(point);
+  Q_EMIT hovered(point);
+}
+
+void EmbeddingCanvas::clickAt(const QPointF& position, Qt::KeyboardModifiers modifiers) {
+  if (button() == Qt::LeftButton) Q_EMIT clicked(nearestPoint(position), modifiers);
+}
+
+bool EmbeddingCanvas::beginDrag(const QPointF&) {
+  before_drag_ = window_;
+  lasso_.clear();
+  return true;
+}
+
+void EmbeddingCanvas::drag(const QPointF& from, const QPointF& to) {
+  if (button() == Qt::LeftButton) {
+    if (lasso_.isEmpty()) lasso_ << from;
+    lasso_ << to;
+    update();
+  } else {
+    setWindow({window_.zoom, window_.middle - toCoordinates(to - from)});
+  }
+}
+
+void EmbeddingCanvas::endDrag(Qt::KeyboardModifiers modifiers) {
+  const QPolygonF lasso = std::exchange(lasso_, {});
+  update();
+  if (lasso.size() > 2) Q_EMIT lassoed(pointsInside(lasso), modifiers);
+  if (!(window_ == before_drag_)) Q_EMIT windowChanged(moveText(), before_drag_);
+}
+
+void EmbeddingCanvas::moveBy(const QPointF& step) {
+  const QPointF way = std::min(width(), height()) * step;
+  changeWindow(moveText(), {window_.zoom, window_.middle + toCoordinates(way)});
+}
+
+QPointF EmbeddingCanvas::toCoordinates(const QPointF& pixels) const {
+  return QPointF(pixels.x(), -pixels.y()) / map().scale;
+}
+
+void EmbeddingCanvas::setCursorPoint(int point) {
+  if (cursor_ == point) return;
+  cursor_ = point;
+  update();
+}
+
+void EmbeddingCanvas::reveal(int point) {
+  const QRectF seen = QRectF(rect()).adjusted(kVisiblePx, kVisiblePx, -kVisiblePx, -kVisiblePx);
+  const QPointF at = toPixel(point);
+  const QPointF inside(std::clamp(at.x(), seen.left(), std::max(seen.left(), seen.right())),
+                       std::clamp(at.y(), seen.top(), std::max(seen.top(), seen.bottom())));
+  changeWindow(moveText(), {window_.zoom, window_.middle + toCoordinates(at - inside)});
+}
+
+void EmbeddingCanvas::walk(const QPointF& direction) {
+  const QPointF from = cursor_ < 0 ? QRectF(rect()).center() : toPixel(cursor_);
+  int nearest = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < size(); ++i) {
+    const QPointF way = toPixel(i) - from;
+    const double along = QPointF::dotProduct(way, direction);
+    const double distance = QPointF::dotProduct(way, way);
+    const bool is_that_way = along > 0.0 && 2.0 * along * along >= distance;
+    if ((cursor_ >= 0 && !is_that_way) || !(distance < least)) continue;
+    nearest = i;
+    least = distance;
+  }
+  if (nearest < 0) return;
+  setCursorPoint(nearest);
+  reveal(cursor_);
+  Q_EMIT hovered(cursor_);
+}
+
+void EmbeddingCanvas::keyPressEvent(QKeyEvent* event) {
+  const QPointF direction = arrowDirection(*event);
+  if (!direction.isNull() && event->modifiers() == Qt::NoModifier) {
+    walk(direction);
+  } else if (!direction.isNull() && event->modifiers() == Qt::ShiftModifier) {
+    std::vector<int> points;
+    if (cursor_ >= 0) points.push_back(cursor_);
+    walk(direction);
+    if (cursor_ >= 0) points.push_back(cursor_);
+    Q_EMIT lassoed(points, Qt::ControlModifier);
+  } else {
+    Canvas::keyPressEvent(event);
+  }
+}
+
+void EmbeddingCanvas::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void EmbeddingCanvas::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  update();
+}
+
+void EmbeddingCanvas::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) redraw();
+}
+
+void EmbeddingCanvas::leaveEvent(QEvent*) {
+  if (!hasFocus()) setCursorPoint(-1);
+  Q_EMIT hovered(-1);
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QImage>
+#include <QPolygonF>
+#include <QRectF>
+#include <vector>
+
+#include "explorer/widgets/canvas.h"
+
+namespace lime::explorer {
+
+/// The visible part of an embedding.
+struct EmbeddingWindow {
+  double zoom = 1.0;    ///< >= 1
+  QPointF middle = {};  ///< in coordinates
+
+  bool operator==(const EmbeddingWindow&) const = default;
+};
+
+/// Draws points in the plane, fast enough that 60,000 of them can move. A lasso selects points; the
+/// right or middle button moves. A marker, the cursor, is at the point under the pointer: arrows
+/// move it from point to point, with Shift they add the points that they reach.
+///
+/// Points are discs with soft edges. Selected points are drawn last and larger; the rest is pale
+/// then.
+class EmbeddingCanvas : public Canvas {
+  Q_OBJECT
+
+ public:
+  explicit EmbeddingCanvas(QWidget* parent = nullptr);
+
+  void setTitle(const QString& title);
+  /// Replaces the points; none of them is selected. @param extent  visible area without zoom
+  void setPoints(std::vector<float> x, std::vector<float> y, const QRectF& extent);
+  /// Moves the points; their number must stay.
+  void movePoints(std::vector<float> x, std::vector<float> y);
+  /// @param colours  one per point
+  void setColours(std::vector<QRgb> colours);
+  void setSelected(std::vector<int> points);
+  const std::vector<int>& selected() const { return selected_; }
+  /// Ties a point to its neighbours by lines; -1: none.
+  void setCentre(int point, std::vector<int> neighbours);
+
+  int size() const { return static_cast<int>(x_.size()); }
+  int cursor() const { return cursor_; }
+  std::vector<int> visiblePoints() const;
+  QPointF toPixel(int point) const;
+  /// Returns the nearest point within reach of a pixel, or -1.
+  int nearestPoint(const QPointF& position) const;
+  /// Zooms about the cursor where it is visible, else about the middle.
+  void zoom(double factor) override;
+  bool zoomAt(const QPointF& about, double factor, Qt::KeyboardModifiers modifiers) override;
+  void showAll() override;
+  const EmbeddingWindow& window() const { return window_; }
+  void setWindow(const EmbeddingWindow& window);
+
+ Q_SIGNALS:
+  void hovered(int point);  ///< -1: none
+  void clicked(int point, Qt::KeyboardModifiers modifiers);
+  void lassoed(const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
+  /// The user zoomed or moved, from `before` to window(). @param what  names it for undo
+  void windowChanged(const QString& what, const lime::explorer::EmbeddingWindow& before);
+
+ protected:
+  void pointAt(const QPointF& position) override;
+  void clickAt(const QPointF& position, Qt::KeyboardModifiers modifiers) override;
+  void moveBy(const QPointF& step) override;
+  bool beginDrag(const QPointF& position) override;
+  void drag(const QPointF& from, const QPointF& to) override;
+  void endDrag(Qt::KeyboardModifiers modifiers) override;
+  void paintEvent(QPaintEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  QSize sizeHint() const override { return {420, 420}; }
+  QSize minimumSizeHint() const override { return {120, 120}; }
+
+ private:
+  /// Maps coordinates to pixels, with the same scale along both axes.
+  struct Map {
+    double scale = 1.0;
+    double left = 0.0;
+    double top = 0.0;
+  };
+  Map map() const;
+  /// Converts a vector of pixels to coordinates.
+  QPointF toCoordinates(const QPointF& pixels) const;
+  void redraw();
+  void changeWindow(const QString& what, const EmbeddingWindow& window);
+  void setCursorPoint(int point);
+  /// Moves so that the point is visible.
+  void reveal(int point);
+  void drawPoints(QImage& image, double ratio) const;
+  std::vector<int> pointsInside(const QPolygonF& polygon) const;
+  void walk(const QPointF& direction);
+
+  QString title_;
+  std::vector<float> x_;
+  std::vector<float> y_;
+  std::vector<QRgb> colours_;
+  std::vector<int> selected_;
+  std::vector<char> is_selected_;
+  int centre_ = -1;
+  std::vector<int> neighbours_;
+  int cursor_ = -1;  ///< -1: none
+  QImage image_;     ///< the points as drawn last; null: must be drawn
+  QRectF extent_ = QRectF(-1.0, -1.0, 2.0, 2.0);
+  EmbeddingWindow window_;
+  EmbeddingWindow before_drag_;
+  QPolygonF lasso_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/embeddings/embedding_canvases.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <optional>
+
+#include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/theme.h"
+
+namespace lime::explorer {
+namespace {
+
+/// Returns the area of all layers of all models, so that nothing jumps between layers.
+QRectF extentOf(const EmbeddingSet& set, const std::string& site) {
+  QRectF extent;
+  for (const EmbeddedModel& model : set.models) {
+    for (const LayerEmbedding& layer : model.points.layers) {
+      if (layer.site != site || layer.coordinates.rows() == 0) continue;
+      const auto low = layer.coordinates.colwise().minCoeff().eval();
+      const auto high = layer.coordinates.colwise().maxCoeff().eval();
+      const QRectF own(QPointF(static_cast<double>(low(0)), static_cast<double>(low(1))),
+                       QPointF(static_cast<double>(high(0)), static_cast<double>(high(1))));
+      extent = extent.isNull() ? own : extent.united(own);
+    }
+  }
+  return extent.isNull() ? QRectF(-1.0, -1.0, 2.0, 2.0) : extent;
+}
+
+}  // namespace
+
+EmbeddingCanvases::EmbeddingCanvases(QWidget* parent)
+    : QWidget(parent), row_(new QHBoxLayout(this)), message_(new QLabel) {
+  row_->setContentsMargins(0, 0, 0, 0);
+  row_->setSpacing(1);
+  message_->setAlignment(Qt::AlignCenter);
+  message_->setForegroundRole(QPalette::PlaceholderText);
+  row_->addWidget(message_);
+}
+
+void EmbeddingCanvases::setMessage(const QString& message) { message_->setText(message); }
+
+void EmbeddingCanvases::setSet(const EmbeddingSet& set, const std::string& site) {
+  qDeleteAll(canvases_);
+  canvases_.clear();
+  set_ = &set;
+  site_ = site;
+  const bool is_empty = set.layers(site).empty();
+  message_->setVisible(is_empty);
+  const QRectF extent = extentOf(set, site);
+  for (std::size_t m = 0; m < set.models.size() && !is_empty; ++m) {
+    addCanvas();
+    const std::vector<float> zeros(static_cast<std::size_t>(set.models[m].size()), 0.0F);
+    canvases_.back()->setPoints(zeros, zeros, extent);
+  }
+}
+
+void EmbeddingCanvases::addCanvas() {
+  auto* const canvas = new EmbeddingCanvas;
+  const std::size_t model = canvases_.size();
+  connect(canvas, &EmbeddingCanvas::hovered, this,
+          [this, model](int point) { Q_EMIT hovered(model, point); });
+  connect(canvas, &EmbeddingCanvas::clicked, this,
+          [this, model](int point, Qt::KeyboardModifiers) { Q_EMIT clicked(model, point); });
+  connect(canvas, &EmbeddingCanvas::lassoed, this,
+          [this, model](const std::vector<int>& points, Qt::KeyboardModifiers modifiers) {
+            Q_EMIT lassoed(model, points, modifiers);
+          });
+  connect(canvas, &EmbeddingCanvas::windowChanged, this,
+          [this, model](const QString& what, const EmbeddingWindow& before) {
+            Q_EMIT windowChanged(model, what, before);
+          });
+  canvas->addActions(actions());
+  row_->addWidget(canvas, 1);
+  canvases_.push_back(canvas);
+}
+
+void EmbeddingCanvases::placePoints(const std::vector<int>& layers,
+                                    const LayerSlider::Position& position, int shown_layer) {
+  for (std::size_t m = 0; m < canvases_.size(); ++m) {
+    const MatrixF* const from = set_->models[m].coordinates(site_, layers[position.before]);
+    const MatrixF* const to = set_->models[m].coordinates(site_, layers[position.after]);
+    const auto count = static_cast<std::size_t>(set_->models[m].size());
+    std::vector<float> x(count);
+    std::vector<float> y(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      const auto between = [&](Eigen::Index axis) {
+        const float a = from != nullptr ? (*from)(row, axis) : 0.0F;
+        const float b = to != nullptr ? (*to)(row, axis) : a;
+        return a + position.fraction * (b - a);
+      };
+      x[i] = between(0);
+      y[i] = between(1);
+    }
+    canvases_[m]->movePoints(std::move(x), std::move(y));
+    canvases_[m]->setTitle(
+        QStringLiteral("%1, layer %2").arg(set_->models[m].label).arg(shown_layer));
+  }
+}
+
+QString EmbeddingCanvases::colourPoints(const EmbeddingGroups& groups, const QString& colour_name) {
+  const bool dark = isDark(palette());
+  std::vector<std::optional<QRgb>> colour_of(groups.names.size());
+  for (std::size_t m = 0; m < canvases_.size(); ++m) {
+    const std::vector<QRgb> colours = coloursOf(groups, m, dark);
+    canvases_[m]->setColours(colours);
+    for (std::size_t i = 0; i < colours.size() && !colour_of.empty(); ++i) {
+      colour_of[static_cast<std::size_t>(groups.group[m][i])] = colours[i];
+    }
+  }
+  QStringList entries;
+  for (std::size_t group = 0; group < colour_of.size(); ++group) {
+    if (!colour_of[group]) continue;
+    entries << QStringLiteral("<span style='color:%1'>&#9679;</span>&nbsp;%2")
+                   .arg(QColor(*colour_of[group]).name(),
+                        toQString(groups.names[group]).toHtmlEscaped());
+  }
+  if (groups.names.empty() && !canvases_.empty()) {
+    entries << QStringLiteral("dark to light: from the first %1 to the last").arg(colour_name);
+  }
+  return entries.join(QStringLiteral("&nbsp;&nbsp; "));
+}
+
+void EmbeddingCanvases::select(const TokenSelection& tokens) {
+  for (std::size_t m = 0; m < canvases_.size(); ++m) {
+    canvases_[m]->setSelected(set_->models[m].pointsOf(tokens));
+  }
+}
+
+void EmbeddingCanvases::setCentre(std::size_t model, int point,
+                                  const std::vector<int>& neighbours) {
+  const EmbeddedModel& own = set_->models[model];
+  for (std::size_t m = 0; m < canvases_.size(); ++m) {
+    const EmbeddedModel& other = set_->models[m];
+    const std::vector<int> centre = other.pointsOf(own.tokensAt({point}));
+    if (centre.empty()) {
+      canvases_[m]->setCentre(-1, {});
+    } else {
+      canvases_[m]->setCentre(centre.front(), other.pointsOf(own.tokensAt(neighbours)));
+    }
+  }
+}
+
+void EmbeddingCanvases::removeCentre() {
+  for (EmbeddingCanvas* const canvas : canvases_) canvas->setCentre(-1, {});
+}
+
+std::size_t EmbeddingCanvases::active(std::size_t otherwise) const {
+  for (std::size_t m = 0; m < canvases_.size(); ++m) {
+    if (canvases_[m]->hasFocus()) return m;
+  }
+  return otherwise < canvases_.size() ? otherwise : 0;
+}
+
+}  // namespace lime::explorer

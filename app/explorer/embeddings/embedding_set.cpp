@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/embeddings/embedding_set.h"
+
+#include <QTemporaryDir>
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/cloud_alignment.h"
+#include "analysis/run_analysis.h"
+#include "analysis/tsne_analysis.h"
+#include "core/errors.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The capture that results name: the open one, or the file.
+std::shared_ptr<const CaptureReader> captureOf(const ResultsInput& input, const fs::path& results,
+                                               const OpenInputs& open_inputs) {
+  const std::optional<fs::path> path = open_inputs.locator.find(input, results);
+  if (!path) return nullptr;
+  const auto open = open_inputs.captures.find(*path);
+  if (open != open_inputs.captures.end()) return open->second;
+  return std::make_shared<const CaptureReader>(*path);
+}
+
+/// Whether the rows of `points` are those of `capture`.
+bool isOf(const CaptureEmbeddings& points, const CaptureReader& capture) {
+  const RowTable& rows = capture.rows();
+  for (std::size_t i = 0; i < points.row.size(); ++i) {
+    const std::int64_t row = points.row[i];
+    if (row < 0 || row >= rows.size()) return false;
+    if (rows.token[static_cast<std::size_t>(row)] != points.table.token[i]) return false;
+  }
+  return true;
+}
+
+EmbeddedModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const fs::path& results,
+                      const OpenInputs& open_inputs, QStringList& problems) {
+  EmbeddedModel model;
+  model.label = toQString(points.label);
+  align_layers(points);
+  for (std::size_t i = 0; i < points.row.size(); ++i) {
+    model.point_of_row[points.row[i]] = static_cast<int>(i);
+  }
+  model.points = std::move(points);
+  const auto indexTokens = [&](std::string text, RowKind kind) {
+    model.tokens = std::make_shared<const TokenRows>(
+        std::move(text), std::make_shared<const RowTable>(model.points.table), kind);
+  };
+  // Without a hash of its text a capture corresponds to itself only.
+  const std::string own = "embedding:" + results.string() + "#" + model.points.label;
+  const bool is_known = input != nullptr && !input->text_sha256.empty();
+  indexTokens(is_known ? input->text_sha256 : own, RowKind::kTokens);
+  if (input == nullptr) return model;
+  try {
+    auto capture = captureOf(*input, results, open_inputs);
+    if (capture && isOf(model.points, *capture)) {
+      indexTokens(is_known ? input->text_sha256 : textOf(*capture), capture->info().rows);
+      auto tokenizer = tokenizerOf(*capture, open_inputs.checkpoints);
+      model.sentences = std::make_shared<const SentenceReader>(std::move(capture), tokenizer);
+      return model;
+    }
+    problems << QStringLiteral(
+                    "%1: its capture %2 %3; locate it (File menu) to see sentences and neighbours")
+                    .arg(model.label, toQString(input->path),
+                         capture ? QStringLiteral("has changed") : QStringLiteral("is missing"));
+  } catch (const Error& error) {
+    problems << QStringLiteral("%1: %2").arg(model.label, toQString(error));
+  }
+  return model;
+}
+
+EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<ResultsInput>& inputs,
+                   const fs::path& results, const OpenInputs& open_inputs) {
+  EmbeddingSet set;
+  for (CaptureEmbeddings& points : captures) {
+    const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ResultsInput& one) {
+      return one.label == points.label;
+    });
+    set.models.push_back(modelOf(std::move(points), input == inputs.end() ? nullptr : &*input,
+                                 results, open_inputs, set.problems));
+  }
+  return set;
+}
+
+}  // namespace
+
+const MatrixF* EmbeddedModel::coordinates(const std::string& site, int layer) const {
+  for (const LayerEmbedding& one : points.layers) {
+    if (one.site == site && one.layer == layer) return &one.coordinates;
+  }
+  return nullptr;
+}
+
+std::vector<int> EmbeddedModel::pointsOf(const TokenSelection& selected) const {
+  const std::vector<std::int64_t> rows = tokens->find(selected).rows;
+  return {rows.begin(), rows.end()};
+}
+
+TokenSelection EmbeddedModel::tokensAt(const std::vector<int>& at) const {
+  return tokens->tokensAt(std::vector<std::int64_t>(at.begin(), at.end()));
+}
+
+SelectedToken EmbeddedModel::describe(int point) const {
+  const auto at = static_cast<std::size_t>(point);
+  const RowTable& table = points.table;
+  SelectedToken token{.point = point,
+                      .token = QStringLiteral("#%1").arg(table.token[at]),
+                      .note = {},
+                      .sentence = {},
+                      .sequence = table.sequence[at],
+                      .position = table.position[at]};
+  const std::int16_t id = table.class_id[at];
+  if (id >= 0) token.note = toQString(points.class_names[static_cast<std::size_t>(id)]).trimmed();
+  if (sentences) {
+    token.token = sentences->tokenText(table.token[at]);
+    token.sentence = sentences->at(table.sequence[at], table.position[at], table.token[at]);
+  }
+  return token;
+}
+
+std::vector<NearRow> EmbeddedModel::nearestDrawn(const std::string& site, int layer, int point,
+                                                 std::size_t count) const {
+  const MatrixF* const drawn = coordinates(site, layer);
+  std::vector<NearRow> near;
+  for (int i = 0; drawn != nullptr && i < size(); ++i) {
+    if (i == point) continue;
+    const auto apart = (drawn->row(i) - drawn->row(point)).norm();
+    near.push_back({points.row[static_cast<std::size_t>(i)], static_cast<double>(apart)});
+  }
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(count, near.size()));
+  std::partial_sort(near.begin(), end, near.end(),
+                    [](const NearRow& a, const NearRow& b) { return a.distance < b.distance; });
+  near.erase(end, near.end());
+  return near;
+}
+
+bool EmbeddingSet::hasText(const std::string& text) const {
+  return std::any_of(models.begin(), models.end(),
+                     [&](const EmbeddedModel& model) { return model.tokens->text() == text; });
+}
+
+bool EmbeddingSet::isOneText() const {
+  return std::all_of(models.begin(), models.end(), [&](const EmbeddedModel& model) {
+    return model.tokens->text() == models.front().tokens->text();
+  });
+}
+
+std::vector<std::string> EmbeddingSet::sites() const {
+  std::vector<std::string> sites;
+  for (const EmbeddedModel& model : models) {
+    for (const LayerEmbedding& layer : model.points.layers) {
+      if (std::find(sites.begin(), sites.end(), layer.site) == sites.end()) {
+        sites.push_back(layer.site);
+      }
+    }
+  }
+  return sites;
+}
+
+std::vector<int> EmbeddingSet::layers(const std::string& site) const {
+  std::set<int> layers;
+  for (const EmbeddedModel& model : models) {
+    for (const LayerEmbedding& layer : model.points.layers) {
+      if (layer.site == site) layers.insert(layer.layer);
+    }
+  }
+  return {layers.begin(), layers.end()};
+}
+
+EmbeddingSet loadEmbeddings(const FigureSource& results, const OpenInputs& open_inputs) {
+  const fs::path beside = embeddings_beside(results.path);
+  return setOf(read_embeddings(beside), results.results.inputs, results.path, open_inputs);
+}
+
+EmbeddingSet computeEmbeddings(const EmbeddingRequest& request, const OpenInputs& open_inputs,
+                               const ProgressFn& on_progress, std::stop_token stop) {
+  TsneAnalysisOptions options;
+  options.captures.captures = request.captures;
+  options.captures.label = request.labels;
+  options.captures.site = {request.site};
+  options.max_points = request.max_points;
+  options.align = true;
+  RunOptions run;
+  run.threads = request.threads;
+  const Report report = run_analysis(prepare_tsne(options, run), run, on_progress, stop);
+  const QTemporaryDir folder;
+  const fs::path path = toPath(folder.filePath(QStringLiteral("embeddings.embeddings.h5")));
+  for (const Companion& companion : report.companions) {
+    if (companion.suffix.ends_with(".h5")) companion.write(path);
+  }
+  return setOf(read_embeddings(path), report.results.inputs, path, open_inputs);
+}
+
+}  // namespace lime::explorer

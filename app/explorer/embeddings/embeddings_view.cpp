@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/embeddings/embeddings_view.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/layer_slider.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/widgets/choice_box.h"
+#include "explorer/widgets/pane_layout.h"
+#include "store/capture_reader.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr std::size_t kNeighbours = 12;
+
+const QString kNothing = QStringLiteral(
+    "No embeddings are loaded.\n\nOpen results of lime-metrics tsne (NAME.json beside "
+    "NAME.embeddings.h5), or open captures and press Compute.");
+
+}  // namespace
+
+EmbeddingsView::EmbeddingsView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Embeddings"), context, parent),
+      loader_(context.workspace, context.jobs),
+      layers_(new LayerSlider),
+      problems_(makeNote(QStringLiteral("loading problems"))),
+      legend_(makeNote(QStringLiteral("colours"))),
+      canvases_(new EmbeddingCanvases),
+      list_(new TokenList) {
+  legend_->setTextFormat(Qt::RichText);
+  canvases_->setMessage(kNothing);
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(makeControls());
+  column->addWidget(problems_);
+  column->addWidget(legend_);
+  column->addWidget(makeSplitter(Qt::Vertical, {canvases_, list_}, {3000, 1000}), 1);
+  connectAll();
+  addActions();
+  listSources();
+}
+
+QWidget* EmbeddingsView::makeControls() {
+  auto* const widget = new QWidget;
+  QHBoxLayout* const bar = makeBar(*widget);
+  source_ = addChoiceBox(*bar, QStringLiteral("&Embeddings"),
+                         QStringLiteral("Results of lime-metrics tsne"));
+  compute_ = new QPushButton(QStringLiteral("Co&mpute"));
+  compute_->setToolTip(QStringLiteral(
+      "t-SNE (van der Maaten & Hinton 2008) of 2000 rows of each open capture, layer by layer"));
+  bar->addWidget(compute_);
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  colour_ = addChoiceBox(*bar, QStringLiteral("Co&lour"), QStringLiteral("Meaning of the colours"));
+  colour_->addItem(QStringLiteral("class"), static_cast<int>(EmbeddingColour::kClass));
+  colour_->addItem(QStringLiteral("token"), static_cast<int>(EmbeddingColour::kToken));
+  colour_->addItem(QStringLiteral("position"), static_cast<int>(EmbeddingColour::kPosition));
+  colour_->addItem(QStringLiteral("sequence"), static_cast<int>(EmbeddingColour::kSequence));
+  bar->addWidget(layers_, 1);
+  connect(source_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Select embeddings"));
+    loadSource();
+  });
+  connect(compute_, &QPushButton::clicked, this,
+          [this] { loader_.compute(preferences().threads); });
+  connect(site_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Select a site"));
+    showSite();
+  });
+  connect(colour_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Select colours"));
+    colourPoints();
+  });
+  return widget;
+}
+
+void EmbeddingsView::connectAll() {
+  watchDocuments([this] { listSources(); });
+  connect(&loader_, &EmbeddingLoader::changed, this, &EmbeddingsView::showSet);
+  connect(layers_, &LayerSlider::moved, this, &EmbeddingsView::placePoints);
+  connect(layers_, &LayerSlider::layerSelected, this, [this](int layer) { selectLayer(layer); });
+  connect(layers_, &LayerSlider::released, this, [this](int layer) {
+    changeState(QStringLiteral("Select a layer"), [&] { goToLayer(layer); });
+  });
+  connect(canvases_, &EmbeddingCanvases::hovered, this, &EmbeddingsView::describe);
+  connect(canvases_, &EmbeddingCanvases::lassoed, this, &EmbeddingsView::select);
+  connect(canvases_, &EmbeddingCanvases::windowChanged, this, &EmbeddingsView::recordWindow);
+  connect(canvases_, &EmbeddingCanvases::clicked, this, [this](std::size_t model, int point) {
+    if (point < 0) {
+      select(model, {}, {});
+    } else {
+      selectNeighbours(model, point);
+    }
+  });
+  connect(list_, &TokenList::neighboursRequested, this, &EmbeddingsView::selectNeighbours);
+  connect(&workspace(), &Workspace::selectionChanged, this, [this](const Selection& selection) {
+    const bool is_new = selection.layer != last_layer_;
+    last_layer_ = selection.layer;
+    if (is_new && selection.layer && *selection.layer != layers_->current()) {
+      layers_->moveTo(*selection.layer);
+    }
+    showSelection();
+    rememberState();
+  });
+}
+
+void EmbeddingsView::addActions() {
+  addLayerActions([this](int step) {
+    if (layers_->layers().empty()) return;
+    // From the end of an animation, so that key presses that follow each other add up.
+    const int from = workspace().selection().layer.value_or(layers_->current());
+    changeState(QStringLiteral("Select a layer"),
+                [&] { goToLayer(layers_->neighbour(from, step)); });
+  });
+  addViewAction(QStringLiteral("Play through layers"), {QKeySequence(Qt::Key_P)},
+                QStringLiteral("Animate the points from the first layer to the last"),
+                [this] { play(); });
+  addViewAction(
+      QStringLiteral("Select all visible points"), {QKeySequence::SelectAll},
+      QStringLiteral("Select the tokens of all points in the visible part of the embedding: "
+                     "zoom with Ctrl++, move with Ctrl+Arrows"),
+      [this] {
+        if (canvases().empty()) return;
+        const std::size_t model = canvases_->active(list_->model());
+        select(model, canvases()[model]->visiblePoints(), {});
+      });
+  addViewAction(QStringLiteral("Clear selection"),
+                {QKeySequence(Qt::Key_Escape), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A)},
+                QStringLiteral("Clear the token selection"), [this] { select(0, {}, {}); });
+  addPointActions();
+}
+
+void EmbeddingsView::addPointActions() {
+  const auto atCursor = [this](auto action) {
+    return [this, action] {
+      if (canvases().empty()) return;
+      const std::size_t model = canvases_->active(list_->model());
+      action(model, canvases()[model]->cursor());
+    };
+  };
+  // Only where a canvas has the focus: buttons and lists use these keys, too.
+  for (QAction *const action :
+       {addViewAction(QStringLiteral("Toggle the marked point"), {QKeySequence(Qt::Key_Space)},
+                      QStringLiteral("Add the marked point to the selection, or remove it"),
+                      atCursor([this](std::size_t model, int point) {
+                        toggle(model, point);
+                        describe(model, point);
+                      })),
+        addViewAction(
+            QStringLiteral("Neighbours of the marked point"),
+            {QKeySequence(Qt::Key_Return), QKeySequence(Qt::Key_Enter)},
+            QStringLiteral("List the tokens nearest to the marked point"),
+            atCursor([this](std::size_t model, int point) { selectNeighbours(model, point); }))}) {
+    action->setShortcutContext(Qt::WidgetShortcut);
+    canvases_->addAction(action);
+  }
+}
+
+const std::vector<EmbeddingCanvas*>& EmbeddingsView::canvases() const { return canvases_->all(); }
+
+std::string EmbeddingsView::site() const { return site_->currentData().toString().toStdString(); }
+
+void EmbeddingsView::listSources() {
+  const QSignalBlocker quiet(source_);
+  const QVariant wanted = source_->currentData();
+  source_->clear();
+  for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
+    if (document->results->results.metric != "tsne") continue;
+    source_->addItem(document->label, document->id);
+  }
+  const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
+  if (is_computed) {
+    source_->addItem(QStringLiteral("computed here"), EmbeddingLoader::kComputed);
+  }
+  selectData(*source_, wanted);
+  compute_->setEnabled(!loader_.isBusy() &&
+                       !workspace().documentsOf(DocumentKind::kCapture).empty());
+  if (is_computed && loader_.isOutdated() && isVisible()) {
+    loader_.compute(preferences().threads);
+  } else if (source_->currentData() != QVariant(loader_.source()) || loader_.isOutdated()) {
+    loadSource();
+  }
+  rememberState();
+}
+
+void EmbeddingsView::loadSource() {
+  const int id = source_->currentData().toInt();
+  if (id != EmbeddingLoader::kComputed && isVisible()) loader_.load(id);
+}
+
+void EmbeddingsView::showSet() {
+  canvases_->setMessage(loader_.message().isEmpty() ? kNothing : loader_.message());
+  compute_->setEnabled(!loader_.isBusy() &&
+                       !workspace().documentsOf(DocumentKind::kCapture).empty());
+  if (loader_.isBusy()) return;
+  setNote(*problems_, set().problems);
+  QStringList sites;
+  for (const std::string& site : set().sites()) sites << toQString(site);
+  setNames(*site_, sites);
+  const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
+  if (is_computed && source_->findData(EmbeddingLoader::kComputed) < 0) {
+    listSources();
+    selectData(*source_, EmbeddingLoader::kComputed);
+  }
+  showSite();
+}
+
+void EmbeddingsView::showSite() {
+  canvases_->setSet(set(), site());
+  layers_->setLayers(set().layers(site()), preferences().layer_base);
+  if (const std::optional<int> layer = workspace().selection().layer) layers_->jumpTo(*layer);
+  setFirstFocus(canvases().empty() ? static_cast<QWidget*>(compute_) : canvases().front());
+  colourPoints();
+  placePoints();
+  showSelection();
+  showNeighbours();
+  rememberState();
+}
+
+void EmbeddingsView::placePoints() {
+  if (!canvases().empty()) {
+    canvases_->placePoints(layers_->layers(), layers_->position(),
+                           layers_->current() + preferences().layer_base);
+  }
+  Q_EMIT figureChanged();
+}
+
+void EmbeddingsView::colourPoints() {
+  groups_ = groupsOf(set(), static_cast<EmbeddingColour>(colour_->currentData().toInt()));
+  const QString legend = canvases_->colourPoints(groups_, colour_->currentText());
+  legend_->setText(legend);
+  legend_->setVisible(!legend.isEmpty());
+  Q_EMIT figureChanged();
+}
+
+void EmbeddingsView::goToLayer(int layer) {
+  if (layers_->moveTo(layer)) setLayer(layer);
+}
+
+void EmbeddingsView::play() {
+  if (layers_->layers().empty()) return;
+  changeState(QStringLiteral("Play through layers"), [this] {
+    goToLayer(layers_->layers().back());
+    layers_->play();
+  });
+}
+
+void EmbeddingsView::recordWindow(std::size_t model, const QString& what,
+                                  const EmbeddingWindow& before) {
+  const auto show = [this, model](const EmbeddingWindow& window) {
+    // The embeddings may be others now.
+    if (model < canvases().size()) canvases()[model]->setWindow(window);
+  };
+  recordPart(
+      what, QStringLiteral("embedding %1").arg(model), [show, before] { show(before); },
+      [show, after = canvases()[model]->window()] { show(after); });
+}
+
+void EmbeddingsView::select(std::size_t model, const std::vector<int>& points,
+                            Qt::KeyboardModifiers modifiers) {
+  if (model >= set().models.size()) return;
+  list_->setModel(model);
+  const bool adds = (modifiers & (Qt::ControlModifier | Qt::ShiftModifier)) != 0;
+  const TokenSelection& now = workspace().selection().tokens;
+  TokenSelection tokens = set().models[model].tokensAt(points);
+  if (adds && now.text == tokens.text) {
+    // Tokens without a point here stay selected, too.
+    std::vector<TokenPlace> all;
+    std::set_union(tokens.places.begin(), tokens.places.end(), now.places.begin(), now.places.end(),
+                   std::back_inserter(all));
+    tokens.places = std::move(all);
+  }
+  selectTokens(std::move(tokens));
+}
+
+void EmbeddingsView::toggle(std::size_t model, int point) {
+  if (model >= set().models.size() || point < 0) return;
+  const std::vector<int>& selected = canvases()[model]->selected();
+  if (!std::binary_search(selected.begin(), selected.end(), point)) {
+    select(model, {point}, Qt::ControlModifier);
+    return;
+  }
+  list_->setModel(model);
+  TokenSelection tokens = workspace().selection().tokens;
+  // A mean may stand for several tokens.
+  std::erase_if(tokens.places, [&](const TokenPlace& place) {
+    return set().models[model].pointsOf({tokens.text, {place}}) == std::vector<int>{point};
+  });
+  selectTokens(std::move(tokens));
+}
+
+void EmbeddingsView::selectTokens(TokenSelection tokens) {
+  if (tokens.empty()) tokens = {};
+  changeState(QStringLiteral("Select tokens"), [&] {
+    centre_.reset();
+    Selection selection = workspace().selection();
+    selection.tokens = std::move(tokens);
+    workspace().setSelection(selection);
+  });
+  canvases_->removeCentre();
+  showSelection();
+}
+
+void EmbeddingsView::showSelection() {
+  canvases_->select(workspace().selection().tokens);
+  if (!centre_) list_->showSelection(set(), workspace().selection().tokens);
+}
+
+void EmbeddingsView::selectNeighbours(std::size_t model, int point) {
+  if (model >= set().models.size() || point < 0) return;
+  changeState(QStringLiteral("Show neighbours"), [&] {
+    centre_ = Centre{set().models[model].label, set().models[model].tokensAt({point})};
+  });
+  showNeighbours();
+}
+
+void EmbeddingsView::showNeighbours() {
+  canvases_->removeCentre();
+  if (!centre_) return;
+  const std::vector<EmbeddedModel>& models = set().models;
+  const auto own = std::find_if(models.begin(), models.end(), [this](const EmbeddedModel& model) {
+    return model.label == centre_->label;
+  });
+  const std::vector<int> points = own == models.end() || canvases().empty()
+                                      ? std::vector<int>()
+                                      : own->pointsOf(centre_->token);
+  if (points.empty()) {
+    list_->showSelection(set(), workspace().selection().tokens);
+  } else {
+    findNeighbours(static_cast<std::size_t>(own - models.begin()), points.front());
+  }
+}
+
+void EmbeddingsView::findNeighbours(std::size_t model, int point) {
+  const EmbeddedModel& own = set().models[model];
+  const int layer = layers_->current();
+  if (!own.sentences) {
+    drawNeighbours(model, point, own.nearestDrawn(site(), layer, point, kNeighbours),
+                   QStringLiteral("in the embedding"));
+    return;
+  }
+  const std::int64_t row = own.points.row[static_cast<std::size_t>(point)];
+  jobs().start<std::vector<NearRow>>(
+      this,
+      {.title = QStringLiteral("Neighbours of a token"),
+       .key = QStringLiteral("embeddings/neighbours"),
+       .is_shown = false},
+      [capture = own.sentences->sharedCapture(), site = site(), layer, row,
+       rows = own.points.row](const JobContext& context) {
+        return nearest_rows(*capture, site, layer, row, rows, kNeighbours, context.stop);
+      },
+      [this, model, point, centre = centre_](const std::vector<NearRow>& near) {
+        // Something else may have been selected since.
+        if (centre != centre_ || model >= canvases().size()) return;
+        drawNeighbours(model, point, near,
+                       QStringLiteral("in the model, by distance of normalised rows"));
+      },
+      [this](const QString& error) { list_->showMessage(error); });
+}
+
+void EmbeddingsView::drawNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
+                                    const QString& where) {
+  list_->showNeighbours(set(), model, point, near, where);
+  std::vector<int> neighbours;
+  for (const SelectedToken& token : tokens().rows()) neighbours.push_back(token.point);
+  canvases_->setCentre(model, point, neighbours);
+}
+
+void EmbeddingsView::describe(std::size_t model, int point) {
+  if (point < 0 || model >= set().models.size()) {
+    Q_EMIT status({});
+    return;
+  }
+  const SelectedToken token = set().models[model].describe(point);
+  const QString text =
+      QStringLiteral("%1%2  sequence %3, position %4: %5")
+          .arg(token.token)
+          .arg(token.note.isEmpty() ? QString() : QStringLiteral(" (%1)").arg(token.note))
+          .arg(token.sequence)
+          .arg(token.position)
+          .arg(token.sentence.text());
+  EmbeddingCanvas& canvas = *canvases()[model];
+  const bool is_selected =
+      std::binary_search(canvas.selected().begin(), canvas.selected().end(), point);
+  // Screen readers announce the marker by this.
+  canvas.setAccessibleDescription(is_selected ? QStringLiteral("selected: ") + text : text);
+  Q_EMIT status(text);
+}
+
+std::optional<Figure> EmbeddingsView::figure() const {
+  if (layers_->layers().empty()) return std::nullopt;
+  Figure figure =
+      embeddingsFigure(set(), groups_, site(), layers_->current(), preferences().layer_base);
+  return figure.panels.empty() ? std::nullopt : std::optional(std::move(figure));
+}
+
+QStringList EmbeddingsView::commandLines() const {
+  if (layers_->layers().empty()) return {};
+  QStringList lines;
+  QString results = QStringLiteral("embeddings.json");
+  if (const Document* const document = workspace().find(loader_.source())) {
+    results = quotedForShell(toQString(document->path));
+  } else {
+    QString line = QStringLiteral("lime-metrics tsne");
+    for (const Document* const capture : workspace().documentsOf(DocumentKind::kCapture)) {
+      line += QLatin1Char(' ') + quotedForShell(toQString(capture->path));
+    }
+    lines << line + QStringLiteral(" --site %1 --max-points 2000 --align -o embeddings.json")
+                        .arg(site_->currentText());
+  }
+  lines << QStringLiteral("lime-figure %1 --site %2 --layer %3%4 -o embeddings.pdf")
+               .arg(results, site_->currentText())
+               .arg(layers_->current())
+               .arg(layerBaseOption());
+  return lines;
+}
+
+std::vector<Shortcut> EmbeddingsView::shortcuts() const {
+  return {{QStringLiteral("Move from point to point"), QStringLiteral("Arrows")},
+          {QStringLiteral("Move and select points"), QStringLiteral("Shift+Arrows")},
+          {QStringLiteral("Neighbours of a point, of a listed token"),
+           QStringLiteral("Click, double click")},
+          {QStringLiteral("Select points, add points"), QStringLiteral("Drag, Ctrl+Drag")}};
+}
+
+Json EmbeddingsView::state() const {
+  const Selection& selection = workspace().selection();
+  const Document* const source = workspace().find(source_->currentData().toInt());
+  Json layer = nullptr;
+  if (!layers_->layers().empty()) layer = selection.layer.value_or(layers_->layers().front());
+  Json centre;
+  if (centre_) {
+    centre = {{"model", centre_->label.toStdString()}, {"token", tokensToJson(centre_->token)}};
+  }
+  return {{"source", source == nullptr ? std::string() : source->path.string()},
+          {"site", site()},
+          {"colour", colour_->currentText().toStdString()},
+          {"layer", layer},
+          {"neighbours", centre}};
+}
+
+void EmbeddingsView::setState(const Json& state) {
+  for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
+    if (document->path.string() == state.value("source", "")) selectData(*source_, document->id);
+  }
+  if (source_->currentData().toInt() != loader_.source()) loadSource();
+  const std::string site_before = site();
+  selectData(*site_, toQString(state.value("site", std::string())));
+  const int at = colour_->findText(toQString(state.value("colour", std::string())));
+  if (at >= 0) colour_->setCurrentIndex(at);
+  if (state.contains("neighbours")) {
+    const Json& centre = state.at("neighbours");
+    centre_.reset();
+    if (!centre.is_null()) {
+      centre_ = Centre{toQString(centre.at("model").get<std::string>()),
+                       tokensFromJson(centre.at("token"))};
+    }
+  }
+  if (state.contains("layer") && state["layer"].is_number()) setLayer(state["layer"].get<int>());
+  if (site() != site_before) {
+    showSite();
+    return;
+  }
+  // The same embeddings keep their windows.
+  if (const std::optional<int> layer = workspace().selection().layer) layers_->jumpTo(*layer);
+  colourPoints();
+  placePoints();
+  showSelection();
+  showNeighbours();
+  rememberState();
+}
+
+void EmbeddingsView::zoom(double factor) {
+  for (EmbeddingCanvas* const canvas : canvases()) canvas->zoom(factor);
+}
+
+void EmbeddingsView::showAll() {
+  for (EmbeddingCanvas* const canvas : canvases()) canvas->showAll();
+}
+
+void EmbeddingsView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  listSources();
+}
+
+ViewKind embeddingsViewKind() {
+  return {.id = QStringLiteral("embeddings"),
+          .title = QStringLiteral("Embeddings"),
+          .question = QStringLiteral("Which tokens are close to each other, and in which layers?"),
+          .shows =
+              [](const Document& document) {
+                return document.capture != nullptr ||
+                       (document.results && document.results->results.metric == "tsne");
+              },
+          .make = makeView<EmbeddingsView>};
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explorer/embeddings/embedding_colours.h"
+#include "explorer/embeddings/embedding_loader.h"
+#include "explorer/embeddings/token_list.h"
+#include "explorer/widgets/view.h"
+
+class QComboBox;
+class QPushButton;
+
+namespace lime::explorer {
+
+class EmbeddingCanvas;
+class EmbeddingCanvases;
+class LayerSlider;
+struct EmbeddingWindow;
+
+/// Shows t-SNE embeddings of each layer, a canvas per model. A lasso selects tokens in all models
+/// at once and lists them in their sentences, a click finds neighbours.
+class EmbeddingsView : public View {
+  Q_OBJECT
+
+ public:
+  EmbeddingsView(const ViewContext& context, QWidget* parent);
+
+  std::optional<Figure> figure() const override;
+  QStringList commandLines() const override;
+  Json state() const override;
+  std::vector<Shortcut> shortcuts() const override;
+  void setState(const Json& state) override;
+  void zoom(double factor) override;
+  void showAll() override;
+
+  /// Returns the canvases in the order of the models.
+  const std::vector<EmbeddingCanvas*>& canvases() const;
+  const SelectedTokensModel& tokens() const { return list_->tokens(); }
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void paletteChanged() override { colourPoints(); }
+
+ private:
+  QWidget* makeControls();
+  void connectAll();
+  void addActions();
+  void addPointActions();
+  void listSources();
+  void loadSource();
+  void showSet();
+  void showSite();
+  void placePoints();
+  void colourPoints();
+  void goToLayer(int layer);
+  void play();
+  void recordWindow(std::size_t model, const QString& what, const EmbeddingWindow& before);
+  void select(std::size_t model, const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
+  /// Adds a point to the selection, or removes it.
+  void toggle(std::size_t model, int point);
+  void selectTokens(TokenSelection tokens);
+  void showSelection();
+  void selectNeighbours(std::size_t model, int point);
+  /// Shows the neighbours of `centre_` where the embeddings have it, else the selection.
+  void showNeighbours();
+  void findNeighbours(std::size_t model, int point);
+  void drawNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
+                      const QString& where);
+  void describe(std::size_t model, int point);
+  const EmbeddingSet& set() const { return loader_.set(); }
+  std::string site() const;
+
+  /// The point whose neighbours are listed, in place of the selected tokens.
+  struct Centre {
+    QString label;  ///< of the model
+    TokenSelection token;
+    bool operator==(const Centre&) const = default;
+  };
+
+  EmbeddingLoader loader_;
+  EmbeddingGroups groups_;
+  std::optional<Centre> centre_;
+  std::optional<int> last_layer_;  ///< of the workspace, when it last changed
+  QComboBox* source_;
+  QPushButton* compute_;
+  QComboBox* site_;
+  QComboBox* colour_;
+  LayerSlider* layers_;
+  QLabel* problems_;
+  QLabel* legend_;
+  EmbeddingCanvases* canvases_;
+  TokenList* list_;
+};
+
+ViewKind embeddingsViewKind();
+
+}  // namespace lime::explorer

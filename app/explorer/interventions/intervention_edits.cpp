@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/interventions/intervention_edits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/edited_routers.h"
+
+namespace lime::explorer {
+
+RouterEdit routesOf(RouteScope scope, const Selection& selection) {
+  RouterEdit routes;
+  routes.scale = 1.0;
+  const bool of_reader = scope != RouteScope::kSource && scope != RouteScope::kSourceHead;
+  const bool of_source = scope != RouteScope::kHead && scope != RouteScope::kLayer;
+  if (of_reader) routes.layer = selection.layer;
+  if (scope == RouteScope::kWeight || scope == RouteScope::kHeadSource ||
+      scope == RouteScope::kHead) {
+    routes.head = selection.head;
+  }
+  if (of_source) routes.source = selection.source_layer;
+  if (scope == RouteScope::kWeight || scope == RouteScope::kSourceHead) {
+    routes.source_head = selection.source_head;
+  }
+  return routes;
+}
+
+QString routesText(const RouterEdit& routes, int layer_base) {
+  const auto nameOf = [layer_base](const auto& layer, const auto& head, const QString& all) {
+    if (layer && head) {
+      return QStringLiteral("head %1 of layer %2").arg(*head).arg(*layer + layer_base);
+    }
+    if (layer) return QStringLiteral("layer %1").arg(*layer + layer_base);
+    if (head) return QStringLiteral("head %1 of every layer").arg(*head);
+    return all;
+  };
+  const QString reader = nameOf(routes.layer, routes.head, QStringLiteral("every layer"));
+  if (!routes.source && !routes.source_head)
+    return QStringLiteral("%1 from all sources").arg(reader);
+  return QStringLiteral("%1 from %2").arg(reader, nameOf(routes.source, routes.source_head, {}));
+}
+
+InterventionEdits::InterventionEdits() {
+  const auto name = [this](const RouterEdit& edit) { return routesText(edit, layer_base_); };
+  setTable({{.title = QStringLiteral("Edit"),
+             .text = name,
+             .further =
+                 [name](const RouterEdit& edit, int role) {
+                   return role == Qt::ToolTipRole || role == Qt::EditRole ? QVariant(name(edit))
+                                                                          : QVariant();
+                 }},
+            {.title = QStringLiteral("Scale"),
+             .text =
+                 [](const RouterEdit& edit) {
+                   return edit.scale == 0.0 ? QStringLiteral("off")
+                                            : QStringLiteral("× %1").arg(edit.scale, 0, 'g', 4);
+                 },
+             .is_number = true,
+             .help = QStringLiteral("Factor of the weights; edits that share a route multiply"),
+             .further =
+                 [](const RouterEdit& edit, int role) {
+                   return role == Qt::EditRole ? QVariant(edit.scale) : QVariant();
+                 }},
+            {.title = QStringLiteral("Weights"),
+             .text =
+                 [this](const RouterEdit& edit) {
+                   return QString::number(num_edited_weights(edit, num_layers_, num_heads_));
+                 },
+             .is_number = true,
+             .help = QStringLiteral("Number of router weights that the edit names")}},
+           {});
+}
+
+void InterventionEdits::setEdits(std::vector<RouterEdit> edits) {
+  if (edits != rows()) setRows(std::move(edits));
+}
+
+void InterventionEdits::setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base) {
+  num_layers_ = num_layers;
+  num_heads_ = num_heads;
+  layer_base_ = layer_base;
+  if (!rows().empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+}
+
+double InterventionEdits::scaleOf(const RouterEdit& routes) const {
+  const auto found = std::find_if(rows().begin(), rows().end(), [&](const RouterEdit& edit) {
+    return edit.names_same_as(routes);
+  });
+  return found == rows().end() ? 1.0 : found->scale;
+}
+
+std::vector<RouterEdit> InterventionEdits::with(std::vector<RouterEdit> edits,
+                                                const RouterEdit& routes) {
+  const auto found = std::find_if(edits.begin(), edits.end(), [&](const RouterEdit& edit) {
+    return edit.names_same_as(routes);
+  });
+  if (found == edits.end()) {
+    if (routes.scale != 1.0) edits.push_back(routes);
+  } else if (routes.scale == 1.0) {
+    edits.erase(found);
+  } else {
+    found->scale = routes.scale;
+  }
+  return edits;
+}
+
+Qt::ItemFlags InterventionEdits::flags(const QModelIndex& index) const {
+  Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+  if (index.isValid() && index.column() == kScale) flags |= Qt::ItemIsEditable;
+  return flags;
+}
+
+bool InterventionEdits::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (role != Qt::EditRole || !index.isValid() || index.column() != kScale) return false;
+  bool is_number = false;
+  const double scale = value.toDouble(&is_number);
+  if (!is_number || !std::isfinite(scale)) return false;
+  RouterEdit edit = at(index.row());
+  edit.scale = scale;
+  Q_EMIT scaleEntered(edit);
+  return true;
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "checkpoint/router_edit.h"
+#include "explorer/models/selection.h"
+#include "explorer/models/table_model.h"
+
+namespace lime::explorer {
+
+/// Selects routes around the selection: the readers, and the sources.
+enum class RouteScope {
+  kWeight,      ///< a head of a layer, of one buffered head
+  kHeadSource,  ///< a head of a layer, of one buffered layer
+  kHead,        ///< a head of a layer, of all sources
+  kLayerSource,
+  kLayer,
+  kSource,  ///< every layer, of one buffered layer
+  kSourceHead,
+};
+inline constexpr std::array kRouteScopes = {
+    RouteScope::kWeight, RouteScope::kHeadSource, RouteScope::kHead,      RouteScope::kLayerSource,
+    RouteScope::kLayer,  RouteScope::kSource,     RouteScope::kSourceHead};
+
+/// Returns the routes of a scope around a whole selection, with the scale 1.
+RouterEdit routesOf(RouteScope scope, const Selection& selection);
+
+/// Returns "head 1 of layer 5 from layer 2".
+QString routesText(const RouterEdit& routes, int layer_base);
+
+/// Lists the edits of a model, one per set of routes. Scales of different sets that share a route
+/// multiply, as in the file of --router-edit.
+class InterventionEdits : public TableModel<RouterEdit> {
+  Q_OBJECT
+
+ public:
+  enum Column { kRoutes, kScale, kWeights, kColumns };
+
+  InterventionEdits();
+
+  const std::vector<RouterEdit>& edits() const { return rows(); }
+  void setEdits(std::vector<RouterEdit> edits);
+  /// Sets the shape of the model: it gives the number of weights and the names of layers.
+  void setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base);
+
+  /// Returns the scale of exactly these routes; 1 where they have no edit.
+  double scaleOf(const RouterEdit& routes) const;
+  /// Returns `edits` with exactly these routes scaled by `routes.scale`; 1 removes their edit.
+  static std::vector<RouterEdit> with(std::vector<RouterEdit> edits, const RouterEdit& routes);
+
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+ Q_SIGNALS:
+  /// The user typed a scale into the table: the owner makes it a step of undo.
+  void scaleEntered(const lime::RouterEdit& edit);
+
+ private:
+  std::int64_t num_layers_ = 0;
+  std::int64_t num_heads_ = 0;
+  int layer_base_ = 0;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+#include "explorer/models/preferences.h"
+
+class QComboBox;
+class QLabel;
+
+namespace lime::explorer {
+
+class FigurePane;
+class InterventionRun;
+class LineTokens;
+class RunBar;
+class ScoreCards;
+class TextEditor;
+
+/// The right side of the Interventions view: the text, and the output of the original and the
+/// edited model for it. Emits what the user requests, and changes nothing itself.
+class InterventionEffect : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit InterventionEffect(QWidget* parent = nullptr);
+
+  TextEditor& editor() { return *editor_; }
+  const TextEditor& editor() const { return *editor_; }
+  RunBar& runBar() { return *run_bar_; }
+  const RunBar& runBar() const { return *run_bar_; }
+  /// Returns the lines of the text that are run.
+  QStringList lines() const;
+  QString site() const;
+  void setSite(const QString& site);
+
+  /// Draws what is known of a run. @param note  what the user should know first; may be empty
+  void showRun(const InterventionRun& run, const QString& note, const Preferences& preferences);
+  void showNote(const QString& note);
+
+  FigurePane& next() { return *next_; }
+  FigurePane& entropies() { return *entropies_; }
+
+ Q_SIGNALS:
+  void lineRequested(int line);
+  void siteChanged();
+  void status(const QString& text);
+
+ private:
+  QWidget* makeFigures();
+  void drawEntropies(const InterventionRun& run, int layer_base);
+
+  FigurePane* next_;
+  FigurePane* entropies_;
+  TextEditor* editor_;
+  RunBar* run_bar_;
+  QLabel* note_;
+  ScoreCards* scores_;
+  LineTokens* tokens_;
+  QComboBox* site_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/interventions/intervention_run.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <algorithm>
+#include <fstream>
+
+#include "analysis/entropy_analysis.h"
+#include "analysis/run_analysis.h"
+#include "core/errors.h"
+#include "core/json.h"
+#include "core/progress.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kChildStages = 2;           // the weights, then the text
+constexpr int kListedTokens = 40;         // that each model expects behind every token
+constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
+const QString kSites = QStringLiteral("values,routed_values,hidden");
+const std::vector<RouterEdit> kNoEdits;
+
+QString programNamed(const QString& name, const QString& folder) {
+  const QFileInfo beside(QDir(folder).filePath(name));
+  if (beside.isExecutable()) return beside.filePath();
+  const QString found = QStandardPaths::findExecutable(name);
+  return found.isEmpty() ? name : found;
+}
+
+/// @throws IoError
+void writeFile(const QTemporaryDir& folder, const QString& name, const QByteArray& bytes) {
+  const std::string path = folder.filePath(name).toStdString();
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.constData(), bytes.size());
+  file.close();
+  if (!file) throw IoError("'{}': cannot be written; is there room for temporary files?", path);
+}
+
+/// @throws IoError
+std::shared_ptr<QTemporaryDir> newFolder() {
+  auto folder = std::make_shared<QTemporaryDir>(
+      QDir::temp().filePath(QStringLiteral("lime-interventions-XXXXXX")));
+  if (!folder->isValid()) {
+    throw IoError("'{}': a temporary folder cannot be made: {}", folder->path().toStdString(),
+                  folder->errorString().toStdString());
+  }
+  return folder;
+}
+
+}  // namespace
+
+ModelPrograms ModelPrograms::find(const QString& folder) {
+  return {programNamed(QStringLiteral("lime-generate"), folder),
+          programNamed(QStringLiteral("lime-capture"), folder)};
+}
+
+bool InterventionRequest::isSameBut(const InterventionRequest& other) const {
+  return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
+}
+
+InterventionRun::InterventionRun(JobRunner& jobs, QObject* parent) : QObject(parent), jobs_(jobs) {
+  connect(&jobs_, &JobRunner::jobRemoved, this, &InterventionRun::jobRemoved);
+  connect(&jobs_, &JobRunner::jobChanged, this, [this](JobId id) {
+    if (id == job_) Q_EMIT progressed();
+  });
+}
+
+InterventionRun::~InterventionRun() = default;
+
+void InterventionRun::forget() {
+  cancel();
+  readings_.clear();
+  question_.reset();
+  trained_.reset();
+  edited_.reset();
+  score_.reset();
+  entropies_.reset();
+  problem_.clear();
+  Q_EMIT changed();
+}
+
+void InterventionRun::start(const InterventionRequest& question) {
+  cancel();
+  const bool is_same_text = question_ && question_->checkpoint == question.checkpoint &&
+                            question_->lines == question.lines;
+  if (!is_same_text) trained_.reset();
+  edited_.reset();
+  score_.reset();
+  entropies_.reset();
+  problem_.clear();
+  question_ = question;
+  waiting_ = {Step::kReadTrained, Step::kReadEdited, Step::kCaptureTrained, Step::kCaptureEdited,
+              Step::kCompare};
+  std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
+  num_steps_ = static_cast<int>(waiting_.size());
+  next();
+}
+
+void InterventionRun::showLine(int line) {
+  if (!question_ || line == question_->line || line < 0 || line >= question_->lines.size()) return;
+  question_->line = line;
+  std::erase_if(waiting_, isReading);
+  if (job_ != 0 && isReading(current_)) {
+    const JobId outdated = job_;
+    job_ = 0;
+    jobs_.cancel(outdated);
+  }
+  for (const Step step : {Step::kReadEdited, Step::kReadTrained}) {
+    if (!isKnown(step)) waiting_.push_front(step);
+  }
+  num_steps_ = static_cast<int>(waiting_.size()) + (job_ != 0 ? 1 : 0);
+  if (job_ == 0) {
+    next();
+  } else {
+    Q_EMIT changed();
+  }
+}
+
+void InterventionRun::cancel() {
+  waiting_.clear();
+  if (job_ == 0) return;
+  const JobId stopped = job_;
+  job_ = 0;
+  problem_ = QStringLiteral("stopped");
+  jobs_.cancel(stopped);
+  Q_EMIT changed();
+}
+
+void InterventionRun::jobRemoved(JobId id) {
+  if (id != job_) return;
+  // A job that has ended and is still registered was cancelled in the list of jobs.
+  QTimer::singleShot(0, this, [this, id] {
+    if (job_ != id) return;
+    job_ = 0;
+    failed(QStringLiteral("stopped"));
+  });
+}
+
+QString InterventionRun::nameOf(Step step) {
+  switch (step) {
+    case Step::kReadTrained:
+      return QStringLiteral("Original: reading the line");
+    case Step::kReadEdited:
+      return QStringLiteral("Edited: reading the line");
+    case Step::kCaptureTrained:
+      return QStringLiteral("Original: capturing the text");
+    case Step::kCaptureEdited:
+      return QStringLiteral("Edited: capturing the text");
+    case Step::kCompare:
+      return QStringLiteral("Entropies of both models");
+  }
+  return {};
+}
+
+QString InterventionRun::stepText() const {
+  if (job_ == 0) return {};
+  const int step = num_steps_ - static_cast<int>(waiting_.size());
+  const QString text =
+      QStringLiteral("%1 of %2: %3").arg(step).arg(num_steps_).arg(nameOf(current_));
+  const std::optional<JobInfo> job = jobs_.find(job_);
+  if (!job || !job->seconds_left) return text;
+  return QStringLiteral("%1, %2 left").arg(text, toQString(human_duration(*job->seconds_left)));
+}
+
+double InterventionRun::share() const {
+  if (job_ == 0 || num_steps_ == 0) return 0.0;
+  double done = num_steps_ - static_cast<int>(waiting_.size()) - 1;
+  if (const std::optional<JobInfo> job = jobs_.find(job_)) {
+    const double share = job->share().value_or(0.0);
+    done += job->stages_begun == 0 ? share
+                                   : std::min((job->stages_begun - 1 + share) / kChildStages, 1.0);
+  }
+  return done / num_steps_;
+}
+
+QByteArray InterventionRun::readingKey(const std::vector<RouterEdit>& edits) const {
+  return QByteArray::fromStdString(question_->checkpoint.string() + '\n' +
+                                   router_edits_to_json(edits).dump() + '\n') +
+         question_->lines[question_->line].toUtf8();
+}
+
+const LineReading* InterventionRun::readingOf(const std::vector<RouterEdit>& edits) const {
+  if (!question_ || question_->line >= question_->lines.size()) return nullptr;
+  const auto found = readings_.constFind(readingKey(edits));
+  return found == readings_.constEnd() ? nullptr : &*found;
+}
+
+const LineReading* InterventionRun::trainedReading() const { return readingOf(kNoEdits); }
+const LineReading* InterventionRun::editedReading() const {
+  return question_ ? readingOf(question_->edits) : nullptr;
+}
+
+bool InterventionRun::isKnown(Step step) const {
+  switch (step) {
+    case Step::kReadTrained:
+      return trainedReading() != nullptr;
+    case Step::kReadEdited:
+      return editedReading() != nullptr || question_->edits.empty();
+    case Step::kCaptureTrained:
+      return trained_.has_value();
+    case Step::kCaptureEdited:
+      return edited_.has_value() || question_->edits.empty();
+    case Step::kCompare:
+      return entropies_.has_value();
+  }
+  return false;
+}
+
+void InterventionRun::next() {
+  if (waiting_.empty()) {
+    Q_EMIT changed();
+    return;
+  }
+  current_ = waiting_.front();
+  waiting_.pop_front();
+  try {
+    begin(current_);
+  } catch (const Error& error) {
+    failed(toQString(error));
+    return;
+  }
+  Q_EMIT changed();
+}
+
+void InterventionRun::begin(Step step) {
+  switch (step) {
+    case Step::kReadTrained:
+      return read(step, kNoEdits);
+    case Step::kReadEdited:
+      return read(step, question_->edits);
+    case Step::kCaptureTrained:
+      return capture(step, kNoEdits);
+    case Step::kCaptureEdited:
+      return capture(step, question_->edits);
+    case Step::kCompare:
+      return compare();
+  }
+}
+
+QStringList InterventionRun::editArguments(const QTemporaryDir& folder,
+                                           const std::vector<RouterEdit>& edits) {
+  if (edits.empty()) return {};
+  const QString name = QStringLiteral("edit.json");
+  writeFile(folder, name, QByteArray::fromStdString(router_edits_to_json(edits).dump(1) + '\n'));
+  return {QStringLiteral("--router-edit"), folder.filePath(name)};
+}
+
+QStringList InterventionRun::commonArguments() const {
+  return {QStringLiteral("--checkpoint"), toQString(question_->checkpoint),
+          QStringLiteral("--threads"), QString::number(question_->threads)};
+}
+
+void InterventionRun::read(Step step, const std::vector<RouterEdit>& edits) {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  // With "=", or a line that begins with a minus would be taken for an option.
+  const QStringList arguments =
+      commonArguments() +
+      QStringList{QStringLiteral("--prompt=") + question_->lines[question_->line],
+                  QStringLiteral("--next-tokens"), QString::number(kListedTokens),
+                  QStringLiteral("--each-token")} +
+      editArguments(*folder, edits);
+  job_ = jobs_.startProcess(
+      this, {.title = nameOf(step)}, programs_.generate, arguments,
+      [this, step, folder, key = readingKey(edits)](const QByteArray& output) {
+        parse(step, key, output);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void InterventionRun::parse(Step step, const QByteArray& key, const QByteArray& output) {
+  job_ = jobs_.start<LineReading>(
+      this, {.title = nameOf(step), .is_shown = false},
+      [output](const JobContext&) { return parseReading(output); },
+      [this, step, key](LineReading reading) {
+        if (readings_.size() >= kMostReadings) readings_.clear();
+        readings_.insert(key, std::move(reading));
+        finished(step);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void InterventionRun::capture(Step step, const std::vector<RouterEdit>& edits) {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  const QString text = QStringLiteral("text.txt");
+  writeFile(*folder, text, (question_->lines.join(QLatin1Char('\n')) + QLatin1Char('\n')).toUtf8());
+  const QString output = folder->filePath(QStringLiteral("capture.h5"));
+  const QStringList arguments = commonArguments() +
+                                QStringList{QStringLiteral("--lines"),
+                                            folder->filePath(text),
+                                            QStringLiteral("--sites"),
+                                            kSites,
+                                            QStringLiteral("--log-likelihood"),
+                                            QStringLiteral("--output"),
+                                            output} +
+                                editArguments(*folder, edits);
+  job_ = jobs_.startProcess(
+      this, {.title = nameOf(step)}, programs_.capture, arguments,
+      [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
+        (step == Step::kCaptureTrained ? trained_ : edited_) = captured;
+        finished(step);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void InterventionRun::compare() {
+  const Captured before = *trained_;
+  const Captured after = question_->edits.empty() ? before : *edited_;
+  job_ = jobs_.start<TextScore>(
+      this, {.title = nameOf(Step::kCompare), .is_shown = false},
+      // The folders stay until it has read them.
+      [before, after](const JobContext&) {
+        return compareScores(CaptureReader(before.path), CaptureReader(after.path));
+      },
+      [this, before, after](TextScore score) {
+        score_ = std::move(score);
+        measure(before, after);
+        Q_EMIT changed();
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void InterventionRun::measure(const Captured& before, const Captured& after) {
+  EntropyAnalysisOptions options;
+  options.captures.captures = {before.path, after.path};
+  options.captures.label = {kOriginal.toStdString(), kEdited.toStdString()};
+  RunOptions run;
+  run.threads = question_->threads;
+  job_ = jobs_.startAnalysis(
+      this, {.title = nameOf(Step::kCompare)},
+      [options, run, before, after] { return prepare_entropy(options, run); }, run,
+      [this](Report report) {
+        entropies_ = std::move(report.results);
+        finished(Step::kCompare);
+      },
+      [this](const QString& problem) { failed(problem); });
+}
+
+void InterventionRun::finished(Step step) {
+  if (step != current_) return;
+  job_ = 0;
+  next();
+}
+
+void InterventionRun::failed(const QString& problem) {
+  job_ = 0;
+  waiting_.clear();
+  problem_ = problem;
+  Q_EMIT changed();
+}
+
+}  // namespace lime::explorer

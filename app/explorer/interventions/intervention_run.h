@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "checkpoint/router_edit.h"
+#include "explorer/interventions/intervention_result.h"
+#include "explorer/models/job_runner.h"
+#include "store/results_file.h"
+
+class QTemporaryDir;
+
+namespace lime::explorer {
+
+/// The child programs that run models: the explorer does not link LibTorch.
+struct ModelPrograms {
+  QString generate;
+  QString capture;
+
+  /// Finds them in `folder`, the one of the explorer, else in the search path.
+  static ModelPrograms find(const QString& folder);
+};
+
+/// A text, a model and its edits.
+struct InterventionRequest {
+  std::filesystem::path checkpoint;
+  std::vector<RouterEdit> edits;
+  QStringList lines;  ///< each a sequence of its own; none is blank
+  int line = 0;       ///< of those, the one that is read token by token
+  int threads = 0;    ///< of the children; 0: all processors
+
+  /// Returns whether the two differ in no more than the line.
+  bool isSameBut(const InterventionRequest& other) const;
+};
+
+/// Runs a text through the original and the edited model, in child processes one after another: a
+/// line token by token (lime-generate), the likelihood of the text and its activations
+/// (lime-capture), and their entropies. The output of the original model is kept while edits
+/// change. Files are in a temporary folder that is removed with the last job that uses it. Lives on
+/// the GUI thread.
+class InterventionRun : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit InterventionRun(JobRunner& jobs, QObject* parent = nullptr);
+  ~InterventionRun() override;
+
+  void setPrograms(const ModelPrograms& programs) { programs_ = programs; }
+  /// Drops all results: another checkpoint may be at the path.
+  void forget();
+
+  /// Cancels the current run and starts another one.
+  void start(const InterventionRequest& question);
+  /// Runs another line of the last request.
+  void showLine(int line);
+  void cancel();
+
+  bool isRunning() const { return job_ != 0; }
+  /// "2 of 5: Reading the line with the edits, 12 s left"; empty while nothing runs.
+  QString stepText() const;
+  double share() const;  ///< of the work that is done, [0, 1]
+  /// Returns why the last request has no result, or not all of it; empty where it has.
+  const QString& problem() const { return problem_; }
+
+  /// Returns the last request.
+  const std::optional<InterventionRequest>& question() const { return question_; }
+  const LineReading* trainedReading() const;
+  const LineReading* editedReading() const;
+  const std::optional<TextScore>& score() const { return score_; }
+  const std::optional<Results>& entropies() const { return entropies_; }
+
+ Q_SIGNALS:
+  void changed();
+  /// Only stepText() and share() have changed.
+  void progressed();
+
+ private:
+  enum class Step { kReadTrained, kReadEdited, kCaptureTrained, kCaptureEdited, kCompare };
+  /// A capture, and its folder, which is removed with it.
+  struct Captured {
+    std::shared_ptr<QTemporaryDir> folder;
+    std::filesystem::path path;
+  };
+  static QString nameOf(Step step);
+  static bool isReading(Step step) {
+    return step == Step::kReadTrained || step == Step::kReadEdited;
+  }
+
+  void next();
+  void begin(Step step);
+  void read(Step step, const std::vector<RouterEdit>& edits);
+  void capture(Step step, const std::vector<RouterEdit>& edits);
+  void parse(Step step, const QByteArray& key, const QByteArray& output);
+  void compare();
+  void measure(const Captured& before, const Captured& after);
+  void finished(Step step);
+  void failed(const QString& problem);
+  void jobRemoved(JobId id);
+  /// "--router-edit FILE", the file written into `folder`; nothing without edits.
+  static QStringList editArguments(const QTemporaryDir& folder,
+                                   const std::vector<RouterEdit>& edits);
+  QStringList commonArguments() const;
+  QByteArray readingKey(const std::vector<RouterEdit>& edits) const;
+  const LineReading* readingOf(const std::vector<RouterEdit>& edits) const;
+  bool isKnown(Step step) const;
+
+  JobRunner& jobs_;
+  ModelPrograms programs_;
+  std::optional<InterventionRequest> question_;
+  std::deque<Step> waiting_;
+  Step current_ = Step::kReadTrained;
+  int num_steps_ = 0;  ///< of the present run
+  JobId job_ = 0;      ///< 0: none under way
+  QString problem_;
+  QHash<QByteArray, LineReading> readings_;
+  std::optional<Captured> trained_;
+  std::optional<Captured> edited_;
+  std::optional<TextScore> score_;
+  std::optional<Results> entropies_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/interventions/interventions_view.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analysis/edited_routers.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/router_layout.h"
+#include "core/atomic_file.h"
+#include "core/errors.h"
+#include "core/mapped_file.h"
+#include "explorer/interventions/intervention_commands.h"
+#include "explorer/interventions/intervention_effect.h"
+#include "explorer/interventions/intervention_routes.h"
+#include "explorer/interventions/route_maps.h"
+#include "explorer/interventions/run_bar.h"
+#include "explorer/interventions/text_editor.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/router/router_figures.h"
+#include "explorer/widgets/choice_box.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/window/session.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kLivePauseMs = 300;                           // after the last edit, before it is run
+constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
+const QString kEditFilter = QStringLiteral("Router edits (*.json);;All (*)");
+
+constexpr std::array kScopeNames = {"weight", "head_source", "head",       "layer_source",
+                                    "layer",  "source",      "source_head"};
+
+/// Returns whether the routers of a document have weights that edits can scale.
+bool hasRoutes(const Document& document) {
+  if (!document.checkpoint) return false;
+  const ModelConfig& config = document.checkpoint->config();
+  return config.decoder == DecoderKind::kLime && has_static_router(config, 1);
+}
+
+}  // namespace
+
+InterventionsView::InterventionsView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Interventions"), context, parent),
+      run_(context.jobs),
+      checkpoint_(nullptr),
+      routes_(new InterventionRoutes(edits_)),
+      effect_(new InterventionEffect),
+      live_(new QTimer(this)) {
+  run_.setPrograms(ModelPrograms::find(QCoreApplication::applicationDirPath()));
+  live_->setSingleShot(true);
+  live_->setInterval(kLivePauseMs);
+  layOut();
+  connectAll();
+  connectWorkspace();
+  listCheckpoints();
+  for (FigurePane* const pane : {&routes_->maps().layers(), &routes_->maps().weights(),
+                                 &effect_->next(), &effect_->entropies()}) {
+    panes().add(*pane);
+  }
+  rememberState();
+}
+
+InterventionsView::~InterventionsView() {
+  // A window that is destroyed takes the focus from its widgets, which signal that.
+  for (QObject* const child : findChildren<QObject*>()) child->disconnect(this);
+}
+
+void InterventionsView::layOut() {
+  auto* const controls = new QWidget;
+  QHBoxLayout* const bar = makeBar(*controls);
+  checkpoint_ =
+      addChoiceBox(*bar, QStringLiteral("&Checkpoint"), QStringLiteral("LIMe checkpoint to edit"));
+  checkpoint_->setMinimumContentsLength(12);
+  bar->addStretch();
+  addActions();
+  for (QAction* const action : actions()) {
+    if (!action->data().toBool()) continue;
+    auto* const button = new QToolButton;
+    button->setDefaultAction(action);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::TabFocus);
+    bar->addWidget(button);
+  }
+  QSplitter* const body = makeSplitter(Qt::Horizontal, {routes_, effect_}, {460, 580});
+  QVBoxLayout* const page = fillWithColumn(*this);
+  page->addWidget(controls);
+  page->addWidget(body, 1);
+  setFirstFocus(&routes_->maps().layers().plot());
+}
+
+void InterventionsView::connectAll() {
+  connect(routes_, &InterventionRoutes::status, this, &View::status);
+  connect(routes_, &InterventionRoutes::selectionRequested, this,
+          [this](const Selection& selection) {
+            changeSelection(QStringLiteral("Select a route"), selection);
+          });
+  connect(routes_, &InterventionRoutes::scopeSelected, this,
+          [this] { recordChange(QStringLiteral("Select which routes")); });
+  connect(routes_, &InterventionRoutes::scaleRequested, this, &InterventionsView::scale);
+  const auto onSetting = [this](const QString& what) {
+    recordChange(what);
+    showAnswers();
+  };
+  connect(effect_, &InterventionEffect::status, this, &View::status);
+  connect(effect_, &InterventionEffect::lineRequested, &run_, &InterventionRun::showLine);
+  connect(effect_, &InterventionEffect::siteChanged, this,
+          [onSetting] { onSetting(QStringLiteral("Select the activations")); });
+  connect(&effect_->editor(), &TextEditor::textTyped, this,
+          [this] { recordChange(QStringLiteral("Type a text")); });
+  connect(&effect_->runBar(), &RunBar::runRequested, this, &InterventionsView::run);
+  connect(&effect_->runBar(), &RunBar::stopRequested, this, [this] { run_.cancel(); });
+  connect(&effect_->runBar(), &RunBar::settingChanged, this, onSetting);
+  connect(&run_, &InterventionRun::changed, this, &InterventionsView::showAnswers);
+  connect(&run_, &InterventionRun::progressed, this,
+          [this] { effect_->runBar().showProgress(run_); });
+  connect(live_, &QTimer::timeout, this, &InterventionsView::run);
+  connect(checkpoint_, &QComboBox::activated, this, [this] {
+    workspace().setCurrent(checkpoint_->currentData().toInt());
+    selectCheckpoint();
+  });
+}
+
+void InterventionsView::connectWorkspace() {
+  connect(&workspace(), &Workspace::documentAdded, this, [this] { listCheckpoints(); });
+  connect(&workspace(), &Workspace::documentRemoved, this, [this] { listCheckpoints(); });
+  connect(&workspace(), &Workspace::documentChanged, this, [this](int id) {
+    const Document* const changed = workspace().find(id);
+    if (changed != nullptr && id == shown_ && changed->state == DocumentState::kPresent) {
+      shown_ = 0;  // another one may lie at its path
+      run_.forget();
+    }
+    listCheckpoints();
+  });
+  connect(&workspace(), &Workspace::currentChanged, this, [this](int id) {
+    if (checkpoint_->findData(id) < 0 || checkpoint_->currentData().toInt() == id) return;
+    selectData(*checkpoint_, id);
+    selectCheckpoint();
+  });
+  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
+    if (isVisible()) draw();
+  });
+}
+
+void InterventionsView::listCheckpoints() {
+  const QVariant wanted = checkpoint_->currentData();
+  {
+    const QSignalBlocker quiet(checkpoint_);
+    checkpoint_->clear();
+    for (const Document* const document : workspace().documentsOf(DocumentKind::kCheckpoint)) {
+      if (hasRoutes(*document)) checkpoint_->addItem(document->label, document->id);
+    }
+    selectData(*checkpoint_, wanted);
+    checkpoint_->setEnabled(checkpoint_->count() > 0);
+  }
+  selectCheckpoint();
+}
+
+const Document* InterventionsView::document() const {
+  return workspace().find(checkpoint_->currentData().toInt());
+}
+
+void InterventionsView::selectCheckpoint() {
+  const Document* const selected = document();
+  const int id = selected == nullptr ? 0 : selected->id;
+  if (id != shown_) {
+    shown_ = 0;
+    forgetRouters();
+    problem_.clear();
+    run_.forget();
+    readRouters();
+  }
+  showAnswers();
+  draw();
+}
+
+void InterventionsView::forgetRouters() {
+  routes_->setRouters(nullptr, {}, {}, preferences());
+  routers_.reset();
+}
+
+void InterventionsView::readRouters() {
+  const Document* const selected = document();
+  // A hidden view reads nothing.
+  if (selected == nullptr || !isVisible()) return;
+  using Routers = std::shared_ptr<const RouterExploration>;
+  shown_ = selected->id;
+  jobs().start<Routers>(
+      this,
+      {.title = QStringLiteral("Reading the router of %1").arg(selected->label),
+       .key = QStringLiteral("interventions/routers"),
+       .is_shown = false},
+      [checkpoint = selected->checkpoint](const JobContext&) -> Routers {
+        return std::make_shared<const RouterExploration>(*checkpoint);
+      },
+      [this](Routers routers) {
+        forgetRouters();
+        routers_ = std::make_unique<EditedRouters>(std::move(routers));
+        applyEdits();
+      },
+      [this](const QString& problem) {
+        problem_ = problem;
+        draw();
+      });
+}
+
+void InterventionsView::applyEdits() {
+  const Document* const selected = document();
+  if (selected == nullptr || !routers_) return;
+  try {
+    check_router_edits(edits_.edits(), selected->checkpoint->config());
+    problem_.clear();
+  } catch (const Error& error) {
+    // They are of another model, or of an earlier session.
+    problem_ = QStringLiteral("%1; the edits were left out").arg(toQString(error));
+    edits_.setEdits({});
+  }
+  const RouterExploration& trained = routers_->trained();
+  edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
+  routers_->set_edits(edits_.edits());
+  draw();
+  effect_->showNote(note());  // the results have not changed
+  if (!std::exchange(runs_when_read_, false)) return;
+  run();
+}
+
+void InterventionsView::setEdits(const QString& text, std::vector<RouterEdit> edits) {
+  recordChange(QStringLiteral("Type a text"));
+  changeState(text, [&] {
+    edits_.setEdits(std::move(edits));
+    edit_file_.clear();
+  });
+  rememberState();
+  applyEdits();
+  if (effect_->runBar().runsLive() && question()) live_->start();
+}
+
+void InterventionsView::scale(const RouterEdit& edit) {
+  const Document* const selected = document();
+  if (selected == nullptr) return;
+  try {
+    check_router_edits({edit}, selected->checkpoint->config());
+  } catch (const Error& error) {
+    problem_ = toQString(error);
+    draw();  // the controls show the present scale
+    showAnswers();
+    return;
+  }
+  const QString routes = routesText(edit, preferences().layer_base);
+  QString text = QStringLiteral("Scale %1").arg(routes);
+  if (edit.scale == 0.0) text = QStringLiteral("Switch off %1").arg(routes);
+  if (edit.scale == 1.0) text = QStringLiteral("Restore %1").arg(routes);
+  setEdits(text, InterventionEdits::with(edits_.edits(), edit));
+}
+
+Selection InterventionsView::selected() const {
+  Selection selection = completed(workspace().selection(), routers_->trained());
+  // Layer 0 has no router.
+  selection.layer = std::max(*selection.layer, 1);
+  selection.source_head = selection.source_head.value_or(0);
+  return selection;
+}
+
+void InterventionsView::draw() {
+  routes_->setRouters(routers_.get(), routers_ ? selected() : Selection(), emptyMessage(),
+                      preferences());
+  Q_EMIT figureChanged();
+}
+
+void InterventionsView::showAnswers() {
+  effect_->runBar().setRunnable(document() != nullptr);
+  effect_->showRun(run_, note(), preferences());
+  for (QAction* const action : actions()) {
+    if (action->data().toBool()) action->setEnabled(document() != nullptr);
+  }
+  Q_EMIT figureChanged();
+}
+
+QString InterventionsView::emptyMessage() const {
+  if (!problem_.isEmpty()) return problem_;
+  if (document() != nullptr) return QStringLiteral("Reading the routers ...");
+  const bool has_checkpoint = !workspace().documentsOf(DocumentKind::kCheckpoint).empty();
+  const QString what = QStringLiteral(
+      "Open the folder of a LIMe. Then select routes in its heatmaps, ablate or scale them, and "
+      "run a "
+      "text through both models to compare them.");
+  if (!has_checkpoint) return QStringLiteral("No checkpoint is open.\n\n") + what;
+  return QStringLiteral(
+             "No open checkpoint has routes to edit: a plain transformer has none, and dynamic or "
+             "average routers have no stored weights.\n\n") +
+         what;
+}
+
+bool InterventionsView::isOutdated() const {
+  const std::optional<InterventionRequest> now = question();
+  const std::optional<InterventionRequest>& then = run_.question();
+  return now && then && !now->isSameBut(*then);
+}
+
+QString InterventionsView::note() const {
+  if (routers_ && !problem_.isEmpty()) return problem_;
+  if (!run_.problem().isEmpty() && !run_.isRunning()) return run_.problem();
+  if (isOutdated()) {
+    return QStringLiteral(
+        "The results are of other edits or another text; press Run (Ctrl+Return) to update them.");
+  }
+  if (run_.question() && run_.question()->edits.empty() && !run_.isRunning()) {
+    return QStringLiteral("There are no edits yet: both models are the same.");
+  }
+  return {};
+}
+
+void InterventionsView::paletteChanged() {
+  draw();
+  showAnswers();
+}
+
+void InterventionsView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  if (shown_ == 0) readRouters();
+  draw();
+}
+
+void InterventionsView::showAll() {
+  if (panes().active() != nullptr) panes().active()->plot().showAll();
+}
+
+void InterventionsView::addActions() {
+  const auto add = [this](const char* text, const QKeySequence& shortcut, const char* tip,
+                          bool has_button, auto&& action) {
+    addViewAction(QString::fromUtf8(text), {shortcut}, QString::fromUtf8(tip), action)
+        ->setData(has_button);
+  };
+  add("Run the text", QKeySequence(Qt::CTRL | Qt::Key_Return),
+      "Run the text through the original and the edited model", false, [this] { run(); });
+  add("Reset", QKeySequence(Qt::CTRL | Qt::Key_Backspace), "Remove all edits", true,
+      [this] { setEdits(QStringLiteral("Reset the routes"), {}); });
+  add("Load edits...", QKeySequence(Qt::CTRL | Qt::Key_L),
+      "Read edits from a file, as lime-capture --router-edit does", true, [this] {
+        const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Load edits"),
+                                                          lastFolder(), kEditFilter);
+        if (!path.isEmpty()) loadEdits(path);
+      });
+  add("Save edits...", QKeySequence(Qt::CTRL | Qt::Key_S),
+      "Write the edits into a file for lime-capture and lime-generate --router-edit", true, [this] {
+        const QString path =
+            QFileDialog::getSaveFileName(this, QStringLiteral("Save edits"),
+                                         QDir(lastFolder()).filePath("edit.json"), kEditFilter);
+        if (!path.isEmpty()) saveEdits(path);
+      });
+  connect(&effect_->runBar(), &RunBar::fileRequested, this, [this] {
+    const QString path = QFileDialog::getOpenFileName(this, QStringLiteral("Text"), lastFolder(),
+                                                      QStringLiteral("Text (*.txt);;All (*)"));
+    if (!path.isEmpty()) loadText(path);
+  });
+  add("Previous line", QKeySequence(Qt::ALT | Qt::Key_Up), "Show the tokens of the previous line",
+      false, [this] { run_.showLine(run_.question() ? run_.question()->line - 1 : 0); });
+  add("Next line", QKeySequence(Qt::ALT | Qt::Key_Down), "Show the tokens of the next line", false,
+      [this] { run_.showLine(run_.question() ? run_.question()->line + 1 : 0); });
+}
+
+void InterventionsView::loadEdits(const QString& path) {
+  const Document* const selected = document();
+  try {
+    std::vector<RouterEdit> edits = read_router_edits(toPath(path));
+    if (selected != nullptr) check_router_edits(edits, selected->checkpoint->config());
+    setEdits(QStringLiteral("Load edits"), std::move(edits));
+    edit_file_ = path;
+  } catch (const Error& error) {
+    problem_ = toQString(error);
+    showAnswers();
+  }
+}
+
+void InterventionsView::saveEdits(const QString& path) {
+  try {
+    if (edits_.edits().empty()) {
+      throw InvalidArgument(
+          "save edits: there must be an edit, got none; switch a route off first");
+    }
+    write_file_atomically(toPath(path), router_edits_to_json(edits_.edits()).dump(1) + "\n");
+    edit_file_ = path;
+    problem_.clear();
+  } catch (const Error& error) {
+    problem_ = toQString(error);
+  }
+  showAnswers();
+}
+
+void InterventionsView::loadText(const QString& path) {
+  try {
+    const MappedFile file(toPath(path));
+    if (file.size() > kLargestText) {
+      throw InvalidArgument(
+          "'{}': a text of the explorer must have at most 4 MiB, got {} bytes; use lime-capture "
+          "--lines --router-edit",
+          path.toStdString(), file.size());
+    }
+    problem_.clear();
+    const QString text = QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
+    recordChange(QStringLiteral("Type a text"));
+    changeState(QStringLiteral("Load a text"), [&] { effect_->editor().setText(text); });
+    rememberState();
+    file_ = path;
+  } catch (const Error& error) {
+    problem_ = toQString(error);
+  }
+  showAnswers();
+}
+
+std::optional<InterventionRequest> InterventionsView::question() const {
+  const Document* const selected = document();
+  const QStringList lines = effect_->lines();
+  if (selected == nullptr || lines.isEmpty()) return std::nullopt;
+  return InterventionRequest{
+      .checkpoint = selected->path,
+      .edits = edits_.edits(),
+      .lines = lines,
+      .line = std::min(effect_->editor().cursorLine(), static_cast<int>(lines.size()) - 1),
+      .threads = preferences().threads};
+}
+
+void InterventionsView::run() {
+  recordChange(QStringLiteral("Type a text"));
+  std::optional<InterventionRequest> asked = question();
+  problem_.clear();
+  if (!asked) {
+    if (document() != nullptr) problem_ = QStringLiteral("Type a text or select a file first.");
+    showAnswers();
+    return;
+  }
+  // The line stays where the text does.
+  const std::optional<InterventionRequest>& before = run_.question();
+  if (before && before->lines == asked->lines) asked->line = before->line;
+  run_.start(*asked);
+}
+
+std::vector<Shortcut> InterventionsView::shortcuts() const {
+  return {{QStringLiteral("Previous layer or head, next one"), QStringLiteral("Up, Down")},
+          {QStringLiteral("Previous source, next source"), QStringLiteral("Left, Right")},
+          {QStringLiteral("More or fewer routes around the cell"),
+           QStringLiteral("Space, Shift+Space")},
+          {QStringLiteral("Switch the selected routes off"), QStringLiteral("0, Delete")},
+          {QStringLiteral("Restore them, double them"), QStringLiteral("1, 2")},
+          {QStringLiteral("Scale them down, up"), QStringLiteral("[, ]")}};
+}
+
+const Json& InterventionsView::editsJson() const {
+  if (json_.is_null() || json_of_ != edits_.edits()) {
+    json_of_ = edits_.edits();
+    json_ = router_edits_to_json(json_of_).at("edits");
+  }
+  return json_;
+}
+
+Json InterventionsView::state() const {
+  Json state = {{"edits", editsJson()},
+                {"scope", kScopeNames[static_cast<std::size_t>(routes_->scope())]},
+                {"text", effect_->editor().text().toStdString()},
+                {"lines", effect_->runBar().maxLines()},
+                {"site", effect_->site().toStdString()},
+                {"live", effect_->runBar().runsLive()}};
+  return state;
+}
+
+void InterventionsView::setState(const Json& state) {
+  const std::vector<RouterEdit> before = edits_.edits();
+  if (state.contains("edits")) {
+    const Json& list = state.at("edits");
+    edits_.setEdits(
+        list.empty()
+            ? std::vector<RouterEdit>()
+            : parse_router_edits({{"format", "lime-router-edit/1"}, {"edits", list}}, "session"));
+    edit_file_.clear();
+  }
+  const std::string scope = state.value("scope", std::string());
+  for (std::size_t i = 0; i < kScopeNames.size(); ++i) {
+    if (scope == kScopeNames[i]) routes_->setScope(static_cast<RouteScope>(i));
+  }
+  effect_->editor().setText(toQString(state.value("text", effect_->editor().text().toStdString())));
+  effect_->runBar().setMaxLines(state.value("lines", effect_->runBar().maxLines()));
+  effect_->setSite(toQString(state.value("site", std::string())));
+  effect_->runBar().setRunsLive(state.value("live", effect_->runBar().runsLive()));
+  rememberState();
+  runs_when_read_ = state.value("run", false);
+  applyEdits();
+  showAnswers();
+  if (before != edits_.edits() && effect_->runBar().runsLive() && question()) live_->start();
+}
+
+QStringList InterventionsView::commandLines() const {
+  const Document* const selected = document();
+  const std::optional<InterventionRequest> asked = question();
+  if (selected == nullptr || (edits_.edits().empty() && !asked)) return {};
+  InterventionCommand command;
+  if (asked) command.request = *asked;
+  command.request.edits = edits_.edits();
+  const auto& shown = run_.question();
+  if (asked && shown && shown->lines == asked->lines) command.request.line = shown->line;
+  QFile file(file_);
+  const bool is_file = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
+                       QString::fromUtf8(file.readAll()) == effect_->editor().text();
+  if (is_file) command.text_file = file_;
+  command.edit_file = edit_file_;
+  command.site = effect_->site();
+  command.figure_options = layerBaseOption();
+  return interventionCommandLines(command);
+}
+
+ViewKind interventionsViewKind() {
+  return {.id = QStringLiteral("interventions"),
+          .title = QStringLiteral("Interventions"),
+          .question = QStringLiteral("How do the predictions change without some of the routes?"),
+          .shows = hasRoutes,
+          .make = makeView<InterventionsView>};
+}
+
+}  // namespace lime::explorer

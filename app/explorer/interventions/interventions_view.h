@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "explorer/interventions/intervention_edits.h"
+#include "explorer/interventions/intervention_figures.h"
+#include "explorer/interventions/intervention_run.h"
+#include "explorer/widgets/view.h"
+
+class QComboBox;
+class QTimer;
+
+namespace lime::explorer {
+
+class InterventionEffect;
+class InterventionRoutes;
+
+/// Ablates or scales routes of a LIMe, and compares loss, predictions and entropies of the original
+/// and the edited model for a text.
+class InterventionsView : public View {
+  Q_OBJECT
+
+ public:
+  InterventionsView(const ViewContext& context, QWidget* parent);
+  ~InterventionsView() override;
+
+  QStringList commandLines() const override;
+  std::vector<Shortcut> shortcuts() const override;
+  Json state() const override;
+  void setState(const Json& state) override;
+  std::vector<std::string> furtherNames() const override { return {"run"}; }
+  void showAll() override;
+
+  InterventionRun& interventions() { return run_; }
+  const InterventionEdits& edits() const { return edits_; }
+  /// Reads a file of edits. The note shows an error.
+  void loadEdits(const QString& path);
+  void saveEdits(const QString& path);
+  /// Loads the text from a file, likewise.
+  void loadText(const QString& path);
+
+ protected:
+  void paletteChanged() override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void layOut();
+  void addActions();
+  void connectAll();
+  void connectWorkspace();
+  void listCheckpoints();
+  void selectCheckpoint();
+  void forgetRouters();
+  void readRouters();
+  void setEdits(const QString& text, std::vector<RouterEdit> edits);
+  void applyEdits();
+  void scale(const RouterEdit& edit);
+  void draw();
+  void showAnswers();
+  void run();
+  QString note() const;
+  QString emptyMessage() const;
+  bool isOutdated() const;
+  const Document* document() const;
+  Selection selected() const;
+  std::optional<InterventionRequest> question() const;
+  const Json& editsJson() const;
+
+  InterventionEdits edits_;
+  // state() is read several times at every edit.
+  mutable std::vector<RouterEdit> json_of_;
+  mutable Json json_;
+  InterventionRun run_;
+  std::unique_ptr<EditedRouters> routers_;
+  int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read
+  QString problem_;    ///< why there are no routers, or why something wanted is not done
+  QString file_;       ///< of the text, where it is as it was read
+  QString edit_file_;  ///< of the edits, likewise
+  QComboBox* checkpoint_;
+  InterventionRoutes* routes_;
+  InterventionEffect* effect_;
+  QTimer* live_;
+  bool runs_when_read_ = false;  ///< "run" of setState(): as soon as there are routers
+};
+
+ViewKind interventionsViewKind();
+
+}  // namespace lime::explorer

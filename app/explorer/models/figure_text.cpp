@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/figure_text.h"
+
+#include "explorer/models/text.h"
+
+namespace lime::explorer {
+
+const Curve* curveAt(const Figure* figure, const FigureHit& hit) {
+  if (figure == nullptr || !hit.point) return nullptr;
+  const auto* const panel = std::get_if<CurvePanel>(&figure->panels[hit.panel].content);
+  return panel == nullptr ? nullptr : &panel->curves[hit.point->series];
+}
+
+QString describeCurvePoint(const Figure* figure, const FigureHit& hit, const QString& quantity) {
+  const Curve* const curve = curveAt(figure, hit);
+  if (curve == nullptr) return {};
+  const std::size_t at = hit.point->index;
+  const QString text = QStringLiteral("%1, layer %2: %3 %4")
+                           .arg(toQString(curve->label))
+                           .arg(curve->x[at])
+                           .arg(quantity)
+                           .arg(curve->y[at], 0, 'g', 5);
+  if (at >= curve->low.size()) return text;
+  return text +
+         QStringLiteral(" [%1, %2]").arg(curve->low[at], 0, 'g', 5).arg(curve->high[at], 0, 'g', 5);
+}
+
+}  // namespace lime::explorer

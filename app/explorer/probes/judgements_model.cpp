@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/probes/judgements_model.h"
+
+#include <functional>
+#include <utility>
+
+#include "core/utf8.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+QString percent(double share) { return QStringLiteral("%1 %").arg(100.0 * share, 0, 'f', 1); }
+
+QString classText(const ProbeDetail& detail, int number) {
+  return toQString(printable(detail.classes[static_cast<std::size_t>(number)]));
+}
+
+QString tick(bool is_right) {
+  return is_right ? QStringLiteral("\u2713 ") : QStringLiteral("\u2717 ");
+}
+
+}  // namespace
+
+void JudgementsModel::setDetail(std::shared_ptr<const ProbeDetail> detail) {
+  detail_ = std::move(detail);
+  sentences_.clear();
+  if (!detail_) {
+    setRows({});
+  } else {
+    setTable(detail_->question == ProbeQuestion::kBlimp ? pairColumns() : tokenColumns(),
+             detail_->judgements);
+  }
+}
+
+QString JudgementsModel::textOf(std::int64_t capture_row) const {
+  const CaptureReader& capture = detail_->sentences->capture();
+  const auto sequence = capture.rows().sequence[static_cast<std::size_t>(capture_row)];
+  return toQString(capture.sequences()[static_cast<std::size_t>(sequence)].text)
+      .replace(QLatin1Char('\n'), QLatin1Char(' '));
+}
+
+QString JudgementsModel::text(int row) const {
+  const QString own = textOf(at(row).row);
+  return detail_->question == ProbeQuestion::kBlimp
+             ? own + QLatin1Char('\n') + textOf(at(row).bad_row)
+             : own;
+}
+
+const TokenInSentence& JudgementsModel::sentenceOf(const ProbeJudgement& judgement) const {
+  const auto [at, is_new] = sentences_.try_emplace(judgement.row);
+  if (is_new) {
+    const RowTable& rows = detail_->sentences->capture().rows();
+    const auto place = static_cast<std::size_t>(judgement.row);
+    at->second =
+        detail_->sentences->at(rows.sequence[place], rows.position[place], rows.token[place]);
+  }
+  return at->second;
+}
+
+JudgementsModel::Cell JudgementsModel::column(const char* title, const char* help, Value text,
+                                              Value sorted) {
+  return {.title = QString::fromUtf8(title),
+          .text = std::move(text),
+          .help = QString::fromUtf8(help),
+          .further = [this, sorted = std::move(sorted)](const ProbeJudgement& one,
+                                                        int role) -> QVariant {
+            if (role == kSort) return sorted(one);
+            return role == Qt::ToolTipRole ? QVariant(toolTip(one)) : QVariant();
+          }};
+}
+
+std::vector<JudgementsModel::Cell> JudgementsModel::tokenColumns() {
+  using One = const ProbeJudgement&;
+  std::vector<Cell> columns = {
+      column(
+          "True", "The class of the token",
+          [this](One one) { return classText(*detail_, one.truth); },
+          [](One one) { return one.truth; }),
+      column(
+          "Predicted", "The class with the largest probability",
+          [this](One one) { return tick(one.isRight()) + classText(*detail_, one.predicted); },
+          [](One one) { return one.predicted; }),
+      column(
+          "p(true)", "Probability of the true class, by the fold that did not train on the token",
+          [](One one) { return percent(one.truth_probability); },
+          [](One one) { return one.truth_probability; }),
+      column(
+          "Sentence", "The token in its sentence",
+          [this](One one) { return sentenceOf(one).text(); },
+          [](One one) { return static_cast<qlonglong>(one.row); })};
+  columns.back().further = [this, others = columns.back().further](One one, int role) {
+    const QVariant part = role >= kBeforeRole && role <= kAfterRole
+                              ? sentenceData(sentenceOf(one), role)
+                              : QVariant();
+    return part.isValid() ? part : others(one, role);
+  };
+  return columns;
+}
+
+std::vector<JudgementsModel::Cell> JudgementsModel::pairColumns() {
+  using One = const ProbeJudgement&;
+  return {
+      column(
+          "Task", "Paradigm of BLiMP (UID)",
+          [this](One one) { return toQString(detail_->tasks[static_cast<std::size_t>(one.task)]); },
+          [](One one) { return one.task; }),
+      column(
+          "p(good)", "Probability that the good sentence is good: correct above 50 %",
+          [](One one) { return tick(one.good_right) + percent(one.truth_probability); },
+          [](One one) { return one.truth_probability; }),
+      column(
+          "p(bad)", "Probability that the bad sentence is good: correct below 50 %",
+          [](One one) { return tick(one.bad_right) + percent(one.predicted_probability); },
+          [](One one) { return one.predicted_probability; }),
+      column(
+          "Good sentence", "The acceptable sentence", [this](One one) { return textOf(one.row); },
+          [](One one) { return static_cast<qlonglong>(one.row); }),
+      column(
+          "Bad sentence", "The unacceptable sentence",
+          [this](One one) { return textOf(one.bad_row); },
+          [](One one) { return static_cast<qlonglong>(one.bad_row); })};
+}
+
+QString JudgementsModel::toolTip(const ProbeJudgement& one) const {
+  if (detail_->question == ProbeQuestion::kBlimp) {
+    return QStringLiteral(
+               "%1, pair %2\ngood: %3\n  predicted good with %4\nbad: %5\n  predicted "
+               "good with %6")
+        .arg(toQString(detail_->tasks[static_cast<std::size_t>(one.task)]))
+        .arg(one.pair)
+        .arg(textOf(one.row), percent(one.truth_probability), textOf(one.bad_row),
+             percent(one.predicted_probability));
+  }
+  const RowTable& rows = detail_->sentences->capture().rows();
+  const auto place = static_cast<std::size_t>(one.row);
+  return QStringLiteral("%1, predicted as %2 with %3 (%1: %4)\nsequence %5, position %6\n%7")
+      .arg(classText(*detail_, one.truth), classText(*detail_, one.predicted),
+           percent(one.predicted_probability), percent(one.truth_probability))
+      .arg(rows.sequence[place])
+      .arg(rows.position[place])
+      .arg(textOf(one.row).left(600));
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Eigen/Core>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "explorer/models/sentence_reader.h"
+#include "explorer/probes/probe_sources.h"
+#include "viz/figure.h"
+
+namespace lime::explorer {
+
+/// The prediction of a probe for a token or a minimal pair.
+struct ProbeJudgement {
+  int truth = 0;                   ///< number into ProbeDetail::classes; of pairs 1
+  int predicted = 0;               ///< of pairs: 1 where both sentences are classified correctly
+  double truth_probability = 0.0;  ///< of pairs: that the good sentence is good
+  double predicted_probability = 0.0;  ///< of pairs: that the bad sentence is good
+  bool good_right = true;              ///< of pairs
+  bool bad_right = true;
+  std::int64_t row = 0;      ///< of the capture: the token; of pairs the good sentence's first
+  std::int64_t bad_row = 0;  ///< of pairs
+  int task = 0;              ///< of pairs: number into ProbeDetail::tasks
+  std::int64_t pair = 0;     ///< of pairs: its number in the task
+
+  bool isRight() const { return good_right && bad_right && truth == predicted; }
+  /// Returns whether it counts in this cell of the confusion matrix; a pair counts in two.
+  bool isOfCell(ProbeQuestion question, int true_class, int predicted_class) const;
+};
+
+/// The probe of one layer of one model in detail.
+struct ProbeDetail {
+  ProbeQuestion question = ProbeQuestion::kSeparability;
+  QString label;  ///< of the source
+  std::string site;
+  int layer = 0;
+  std::vector<std::string> classes;  ///< of pairs "bad", "good"
+  std::vector<std::string> tasks;
+  Eigen::MatrixXi confusion;  ///< [true class, predicted class]
+  std::vector<ProbeJudgement> judgements;
+  std::shared_ptr<const SentenceReader> sentences;
+
+  double accuracy() const;  ///< over all judgements of tokens, or of sentences
+};
+
+/// Names the probe to fit.
+struct ProbeDetailRequest {
+  ProbeQuestion question = ProbeQuestion::kSeparability;
+  ProbeSource source;
+  std::filesystem::path results;  ///< the file of the source
+  std::string site;
+  int layer = 0;
+  std::string task;  ///< of pairs; empty: all
+  int threads = 0;
+  std::vector<std::shared_ptr<const CaptureReader>> captures;  ///< open ones
+  std::vector<std::filesystem::path> checkpoints;              ///< open ones
+  CaptureLocator locator = {};
+};
+
+/// Fits the probe again, with the options of the results. Runs in a job.
+/// @throws IoError  if the capture no longer exists
+/// @throws as explore_separability() and explore_blimp()
+ProbeDetail exploreProbe(const ProbeDetailRequest& request, const ProgressFn& on_progress,
+                         std::stop_token stop);
+
+/// Draws the confusion matrix as a heatmap, true classes from top to bottom.
+/// @param is_share  divides each row by its sum; else counts
+Figure confusionFigure(const ProbeDetail& detail, bool is_share);
+
+}  // namespace lime::explorer

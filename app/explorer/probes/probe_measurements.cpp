@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/probes/probe_measurements.h"
+
+#include <algorithm>
+
+#include "analysis/blimp_analysis.h"
+#include "analysis/run_analysis.h"
+#include "analysis/separability_analysis.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "store/capture_reader.h"
+
+namespace lime::explorer {
+namespace {
+
+Analysis preparedProbes(ProbeQuestion question, const CaptureSetOptions& set,
+                        const RunOptions& run) {
+  if (question == ProbeQuestion::kSeparability) {
+    SeparabilityOptions options;
+    options.captures = set;
+    return prepare_separability(options, run);
+  }
+  BlimpOptions options;
+  options.captures = set;
+  return prepare_blimp(options, run);
+}
+
+}  // namespace
+
+ProbeMeasurements::ProbeMeasurements(Workspace& workspace, JobRunner& jobs, QObject* parent)
+    : QObject(parent), workspace_(workspace), measured_(jobs), details_(jobs) {
+  connect(&workspace, &Workspace::documentRemoved, this, &ProbeMeasurements::onDocumentRemoved);
+  connect(&measured_, &JobCacheSignals::changed, this, &ProbeMeasurements::changed);
+  connect(&details_, &JobCacheSignals::changed, this, &ProbeMeasurements::detailChanged);
+}
+
+std::vector<ProbeSource> ProbeMeasurements::sources(ProbeQuestion question) const {
+  return probeSources(workspace_, question);
+}
+
+void ProbeMeasurements::measure(ProbeQuestion question) {
+  const QString name = question == ProbeQuestion::kSeparability ? QStringLiteral("Separability")
+                                                                : QStringLiteral("BLiMP");
+  RunOptions run;
+  run.threads = threads_;
+  for (const ProbeSource& source : sources(question)) {
+    if (!source.is_capture) continue;
+    CaptureSetOptions set;
+    set.captures = {source.capture};
+    set.label = {source.own_label};
+    measured_.request({source.document, question},
+                      {.title = QStringLiteral("%1 of %2").arg(name, source.label),
+                       .key = QStringLiteral("probes/%1/%2").arg(name).arg(source.document),
+                       .lane = JobLane::kLong},
+                      [question, set, run](const JobContext& context) {
+                        return run_analysis(preparedProbes(question, set, run), run,
+                                            context.on_progress, context.stop)
+                            .results;
+                      });
+  }
+}
+
+void ProbeMeasurements::recompute() {
+  measured_.clear();
+  details_.clear();
+  startDetail();
+}
+
+std::vector<FigureSource> ProbeMeasurements::figureSources(ProbeQuestion question) const {
+  std::vector<FigureSource> figures;
+  for (const ProbeSource& source : sources(question)) {
+    const Document& document = *workspace_.find(source.document);
+    const Results* results = nullptr;
+    if (!source.is_capture) {
+      results = &document.results->results;
+    } else if (const Answer<Results>& known = answer(source, question); known.result) {
+      results = &*known.result;
+    }
+    if (results != nullptr) figures.push_back(probeFigureSource(source, document.path, *results));
+  }
+  return figures;
+}
+
+const Answer<Results>& ProbeMeasurements::answer(const ProbeSource& source,
+                                                 ProbeQuestion question) const {
+  return measured_.at({source.is_capture ? source.document : 0, question});
+}
+
+bool ProbeMeasurements::isMeasuring(ProbeQuestion question) const {
+  return measured_.isBusy([question](const Key& key) { return key.question == question; });
+}
+
+const Answer<ProbeMeasurements::Detail>& ProbeMeasurements::detail() const {
+  return details_.at(place_.value_or(Place()));
+}
+
+void ProbeMeasurements::showDetail(const std::optional<Place>& place) {
+  if (place == place_) return;
+  place_ = place;
+  details_.keepOnly(place);
+  startDetail();
+  Q_EMIT detailChanged();
+}
+
+void ProbeMeasurements::retryDetail() {
+  if (detail().problem.isEmpty()) return;
+  details_.clear();
+  startDetail();
+}
+
+void ProbeMeasurements::startDetail() {
+  if (!place_) return;
+  const std::vector<ProbeSource> all = sources(place_->question);
+  const auto source = std::find_if(all.begin(), all.end(), [this](const ProbeSource& one) {
+    return one.label == place_->label;
+  });
+  if (source == all.end()) return;
+  ProbeDetailRequest request;
+  request.question = place_->question;
+  request.source = *source;
+  request.results = workspace_.find(source->document)->path;
+  request.site = place_->site;
+  request.layer = place_->layer;
+  request.task = place_->task;
+  request.threads = threads_;
+  request.locator = workspace_.locator();
+  for (const Document& document : workspace_.documents()) {
+    if (document.capture) request.captures.push_back(document.capture);
+    if (document.checkpoint) request.checkpoints.push_back(document.path);
+  }
+  details_.request(
+      *place_,
+      {.title = QStringLiteral("Probe of layer %1 of %2").arg(place_->layer).arg(source->label),
+       .key = QStringLiteral("probes/detail"),
+       .lane = JobLane::kLong},
+      [request](const JobContext& context) {
+        return std::make_shared<const ProbeDetail>(
+            exploreProbe(request, context.on_progress, context.stop));
+      });
+}
+
+void ProbeMeasurements::onDocumentRemoved(int document) {
+  measured_.dropIf([document](const Key& key) { return key.document == document; });
+  if (place_) {
+    const std::vector<ProbeSource> all = sources(place_->question);
+    const bool is_there = std::any_of(all.begin(), all.end(), [this](const ProbeSource& one) {
+      return one.label == place_->label;
+    });
+    if (!is_there) showDetail(std::nullopt);
+  }
+  Q_EMIT changed();
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/probes/probe_sources.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "store/capture_reader.h"
+#include "viz/recipes/figure_row.h"
+
+namespace lime::explorer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where an input of results may lie: as it was given, or beside them.
+std::array<fs::path, 3> placesOf(const fs::path& path, const fs::path& results) {
+  std::array<fs::path, 3> places = {path, results.parent_path() / path,
+                                    results.parent_path() / path.filename()};
+  for (fs::path& place : places) {
+    std::error_code ignored;
+    place = fs::absolute(place, ignored).lexically_normal();
+  }
+  return places;
+}
+
+bool answers(const CaptureReader& capture, ProbeQuestion question) {
+  const CaptureInfo& info = capture.info();
+  if (capture.sites().empty()) return false;
+  return question == ProbeQuestion::kSeparability ? !info.class_names.empty()
+                                                  : !info.task_names.empty();
+}
+
+QString uniqueLabel(const QString& wanted, const QString& document,
+                    const std::vector<ProbeSource>& before) {
+  const auto isTaken = [&](const QString& label) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const ProbeSource& one) { return one.label == label; });
+  };
+  if (!isTaken(wanted)) return wanted;
+  if (const QString longer = QStringLiteral("%1 (%2)").arg(wanted, document);
+      document != wanted && !isTaken(longer)) {
+    return longer;
+  }
+  for (int number = 2;; ++number) {
+    const QString numbered = QStringLiteral("%1 (%2)").arg(wanted).arg(number);
+    if (!isTaken(numbered)) return numbered;
+  }
+}
+
+/// Rows of probes: neither comparisons nor the model's own judgement, which has no layers.
+bool isProbeRow(const Json& row) { return row.contains("layer") && !row.contains("kind"); }
+
+void addResults(const Document& document, ProbeQuestion question,
+                std::vector<ProbeSource>& sources) {
+  const Results& results = document.results->results;
+  if (results.metric != metricOf(question)) return;
+  std::vector<ProbeSource> own;
+  for (const Json& row : results.rows) {
+    if (!isProbeRow(row)) continue;
+    const FigureRow shown{&row, 0, &document.path};
+    const std::string label = shown.text("label");
+    auto at = std::find_if(own.begin(), own.end(),
+                           [&](const ProbeSource& one) { return one.own_label == label; });
+    if (at == own.end()) {
+      ProbeSource source;
+      source.document = document.id;
+      source.own_label = label;
+      source.options = results.options;
+      for (const ResultsInput& input : results.inputs) {
+        if (input.label != label) continue;
+        source.capture = input.path;
+        source.input = input;
+      }
+      own.push_back(std::move(source));
+      at = own.end() - 1;
+    }
+    const std::string site = shown.text("site");
+    if (std::find(at->sites.begin(), at->sites.end(), site) == at->sites.end()) {
+      at->sites.push_back(site);
+    }
+  }
+  for (ProbeSource& source : own) {
+    source.label = uniqueLabel(toQString(source.own_label), document.label, sources);
+    source.colour = static_cast<int>(sources.size());
+    sources.push_back(std::move(source));
+  }
+}
+
+}  // namespace
+
+std::string metricOf(ProbeQuestion question) {
+  return question == ProbeQuestion::kSeparability ? "separability" : "blimp";
+}
+
+std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion question) {
+  std::vector<ProbeSource> sources;
+  std::set<fs::path> covered;
+  for (const Document* const document : workspace.documentsOf(DocumentKind::kResults)) {
+    const std::size_t before = sources.size();
+    addResults(*document, question, sources);
+    for (std::size_t i = before; i < sources.size(); ++i) {
+      if (sources[i].capture.empty()) continue;
+      for (const fs::path& place : placesOf(sources[i].capture, document->path)) {
+        covered.insert(place);
+      }
+    }
+  }
+  for (const Document* const document : workspace.documentsOf(DocumentKind::kCapture)) {
+    if (!answers(*document->capture, question) || covered.contains(document->path)) continue;
+    ProbeSource source;
+    source.document = document->id;
+    source.label = uniqueLabel(document->label, document->label, sources);
+    source.own_label = source.label.toStdString();
+    source.colour = static_cast<int>(sources.size());
+    source.is_capture = true;
+    source.capture = document->path;
+    source.sites = document->capture->sites();
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+FigureSource probeFigureSource(const ProbeSource& source, const fs::path& path,
+                               const Results& results) {
+  FigureSource figure;
+  figure.path = path;
+  figure.results.metric = results.metric;
+  figure.results.inputs = results.inputs;
+  figure.results.options = results.options;
+  for (const Json& row : results.rows) {
+    if (!isProbeRow(row) || row.value("label", std::string()) != source.own_label) continue;
+    figure.results.rows.push_back(row);
+    figure.results.rows.back()["label"] = source.label.toStdString();
+  }
+  return figure;
+}
+
+std::shared_ptr<const CaptureReader> openProbeCapture(
+    const ProbeSource& source, const fs::path& results, const CaptureLocator& locator,
+    const std::vector<std::shared_ptr<const CaptureReader>>& open) {
+  std::optional<fs::path> path = source.capture;
+  if (!source.is_capture) path = locator.find(source.input, results);
+  if (!path || path->empty()) return nullptr;
+  const auto whole = [](const fs::path& one) {
+    std::error_code ignored;
+    return fs::absolute(one, ignored).lexically_normal();
+  };
+  for (const auto& capture : open) {
+    if (whole(capture->path()) == whole(*path)) return capture;
+  }
+  return std::make_shared<const CaptureReader>(*path);
+}
+
+}  // namespace lime::explorer

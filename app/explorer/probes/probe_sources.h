@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "explorer/models/capture_locator.h"
+#include "store/results_file.h"
+#include "viz/figure_source.h"
+
+namespace lime {
+class CaptureReader;
+}  // namespace lime
+
+namespace lime::explorer {
+
+class Workspace;
+
+/// The target of a probe: the class of a token, or the good sentence of a minimal pair.
+enum class ProbeQuestion { kSeparability, kBlimp };
+
+/// Returns the metric of lime-metrics: "separability", "blimp".
+std::string metricOf(ProbeQuestion question);
+
+/// A model that has probes, in open results, or can be probed, an open capture.
+struct ProbeSource {
+  int document = 0;  ///< in the workspace
+  QString label;     ///< that no other source has
+  int colour = 0;
+  bool is_capture = false;        ///< its probes must be computed
+  std::string own_label;          ///< in the results
+  std::filesystem::path capture;  ///< where its rows lie, as far as is known
+  ResultsInput input = {};        ///< of results: what they say of the capture
+  Json options = Json::object();  ///< stored with the results; else those by default
+  std::vector<std::string> sites;
+};
+
+/// Returns results first, then captures that no results are about.
+std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion question);
+
+/// Returns the rows of `results` of this source, under its label, for figures.
+/// @param path  of the source's document, for messages
+FigureSource probeFigureSource(const ProbeSource& source, const std::filesystem::path& path,
+                               const Results& results);
+
+/// Opens the capture of `source`, or returns the open one. Not for the GUI thread.
+/// @return null where it no longer exists. @throws IoError, FormatError
+std::shared_ptr<const CaptureReader> openProbeCapture(
+    const ProbeSource& source, const std::filesystem::path& results, const CaptureLocator& locator,
+    const std::vector<std::shared_ptr<const CaptureReader>>& open);
+
+}  // namespace lime::explorer

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/probes/probes_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "core/errors.h"
+#include "explorer/models/figure_text.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/probes/confusion_pane.h"
+#include "explorer/probes/judgement_list.h"
+#include "explorer/probes/probe_figures.h"
+#include "explorer/probes/task_table.h"
+#include "explorer/widgets/choice_box.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+#include "store/capture_reader.h"
+#include "viz/recipes/figure_row.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kNoWords = QStringLiteral(
+    "Nothing to probe.\n\nOpen a capture of selected words (lime-capture --only ' is, are, was, "
+    "were'), or results of lime-metrics separability.");
+const QString kNoPairs = QStringLiteral(
+    "Nothing to probe.\n\nOpen a capture of minimal pairs (lime-capture --pairs FILE.jsonl "
+    "--rows mean), or results of lime-metrics blimp.");
+const QString kNoProbe =
+    QStringLiteral("Click a layer to see its confusion matrix and misclassified tokens");
+const QString kFitting = QStringLiteral("Fitting probes ...");
+constexpr double kBandFraction = 0.01;  // of the axis
+
+ProbeQuestion otherThan(ProbeQuestion question) {
+  return question == ProbeQuestion::kSeparability ? ProbeQuestion::kBlimp
+                                                  : ProbeQuestion::kSeparability;
+}
+
+}  // namespace
+
+ProbesView::ProbesView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Probes"), context, parent),
+      measurements_(context.workspace, context.jobs),
+      problems_(makeNote(QStringLiteral("problems of probes"))),
+      curves_(new FigurePane(QStringLiteral("accuracy over layers"))),
+      tasks_(new TaskTable),
+      confusion_(new ConfusionPane),
+      judgements_(new JudgementList) {
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(makeControls());
+  column->addWidget(problems_);
+  QSplitter* const top = makeSplitter(Qt::Horizontal, {curves_, tasks_}, {1000, 1000});
+  QSplitter* const detail = makeSplitter(Qt::Horizontal, {confusion_, judgements_}, {1000, 2000});
+  column->addWidget(makeSplitter(Qt::Vertical, {top, detail}, {1150, 1000}), 1);
+  setFirstFocus(&curves_->plot());
+  panes().add(*curves_);
+  panes().add(*confusion_);
+  connectAll();
+  connectPanes();
+  addActions();
+  onDocumentsChanged();
+  drawDetail();
+}
+
+QWidget* ProbesView::makeControls() {
+  auto* const widget = new QWidget;
+  QHBoxLayout* const bar = makeBar(*widget);
+  question_ = addChoiceBox(*bar, QStringLiteral("&Probe"),
+                           QStringLiteral("Target of a linear classifier of the activations of a "
+                                          "layer (Alain & Bengio 2016, arXiv:1610.01644)"));
+  addChoice(*question_, QStringLiteral("words"), static_cast<int>(ProbeQuestion::kSeparability),
+            QStringLiteral("Class of a token among the words of lime-capture --only: multinomial "
+                           "logistic regression, 5 folds"));
+  addChoice(*question_, QStringLiteral("minimal pairs"), static_cast<int>(ProbeQuestion::kBlimp),
+            QStringLiteral("The good sentence of a pair: logistic regression of pooled sentences, "
+                           "pairs stay within a fold (BLiMP, Warstadt et al. 2020, "
+                           "arXiv:1912.00582)"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  model_ = addChoiceBox(*bar, QStringLiteral("&Model"),
+                        QStringLiteral("Model of the tasks and predictions"));
+  numbers_ = addChoiceBox(*bar, QStringLiteral("&Confusion"),
+                          QStringLiteral("Values of the confusion matrix"));
+  numbers_->addItem(QStringLiteral("counts"), false);
+  numbers_->addItem(QStringLiteral("fractions of the true class"), true);
+  bar->addStretch();
+  connect(question_, &QComboBox::activated, this, [this] {
+    task_.clear();
+    judgements_->setCell(std::nullopt);
+    listSources();
+    recordChange(QStringLiteral("Select the probe"));
+    measure();
+  });
+  const auto onActivated = [this](QComboBox* box, const QString& text) {
+    connect(box, &QComboBox::activated, this, [this, text] {
+      recordChange(text);
+      measure();
+    });
+  };
+  onActivated(site_, QStringLiteral("Select the site"));
+  onActivated(model_, QStringLiteral("Select the model"));
+  connect(numbers_, &QComboBox::activated, this, [this] {
+    recordChange(QStringLiteral("Counts or fractions"));
+    drawDetail();
+  });
+  return widget;
+}
+
+void ProbesView::connectAll() {
+  watchDocuments([this] { onDocumentsChanged(); });
+  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
+    showWanted();
+    markLayer();
+    judgements_->showSelected(workspace().selection().tokens);
+  });
+  connect(&measurements_, &ProbeMeasurements::changed, this, &ProbesView::draw);
+  connect(&measurements_, &ProbeMeasurements::detailChanged, this, &ProbesView::drawDetail);
+  connect(judgements_, &JudgementList::misclassifiedOnlyChanged, this,
+          [this] { recordChange(QStringLiteral("Misclassified only")); });
+  connect(judgements_, &JudgementList::tokensSelected, this, [this](const TokenSelection& tokens) {
+    Selection selection = workspace().selection();
+    selection.tokens = tokens;
+    changeSelection(QStringLiteral("Select a prediction"), selection);
+  });
+}
+
+void ProbesView::connectPanes() {
+  curves_->plot().setDescriber([this](const FigureHit& hit) {
+    const QString text =
+        describeCurvePoint(curves_->plot().figure(), hit, QStringLiteral("accuracy"));
+    return text.isEmpty() ? text : text + QStringLiteral("; click for its predictions");
+  });
+  connect(&curves_->plot(), &FigureView::clicked, this, &ProbesView::selectCurve);
+  connect(confusion_, &ConfusionPane::cellClicked, this, &ProbesView::selectCell);
+  connect(tasks_, &TaskTable::taskSelected, this, &ProbesView::selectTask);
+  connect(tasks_, &TaskTable::status, this, &View::status);
+  connect(tasks_, &TaskTable::focused, this, [this] { panes().activate(nullptr); });
+  connect(&panes(), &PaneGroup::activated, tasks_,
+          [this] { tasks_->setActive(panes().active() == nullptr); });
+  connect(tasks_, &TaskTable::sortChanged, this, [this] {
+    recordChange(QStringLiteral("Sort the tasks"));
+    Q_EMIT figureChanged();
+  });
+  tasks_->setActive(false);
+}
+
+void ProbesView::addActions() {
+  addLayerActions([this](int step) { walkLayers(step); });
+  addViewAction(QStringLiteral("All tasks"), {QKeySequence(Qt::Key_Escape)},
+                QStringLiteral("Clear the selected task and the cell of the confusion matrix"),
+                [this] {
+                  changeState(QStringLiteral("All tasks"), [this] {
+                    task_.clear();
+                    judgements_->setCell(std::nullopt);
+                    showWanted();
+                    draw();
+                  });
+                });
+  addViewAction(QStringLiteral("Find in sentences"), QKeySequence::keyBindings(QKeySequence::Find),
+                QStringLiteral("List only predictions whose sentence contains a text"),
+                [this] { judgements_->focusSearch(); });
+  addViewAction(QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
+                QStringLiteral("Fit the probes again, also those that were stopped or failed"),
+                [this] {
+                  measurements_.recompute();
+                  measure();
+                });
+}
+
+ProbeQuestion ProbesView::question() const {
+  return static_cast<ProbeQuestion>(question_->currentData().toInt());
+}
+
+std::string ProbesView::site() const { return site_->currentData().toString().toStdString(); }
+
+const ProbeSource* ProbesView::source() const {
+  const QString label = model_->currentData().toString();
+  const auto at = std::find_if(sources_.begin(), sources_.end(),
+                               [&](const ProbeSource& one) { return one.label == label; });
+  return at == sources_.end() ? nullptr : &*at;
+}
+
+void ProbesView::onDocumentsChanged() {
+  // Switches to the probe that there is, where nothing else was selected.
+  const ProbeQuestion other = otherThan(question());
+  if (sources_.empty() && measurements_.sources(question()).empty() &&
+      !measurements_.sources(other).empty()) {
+    selectData(*question_, static_cast<int>(other));
+  }
+  listSources();
+  if (isVisible()) measurements_.retryDetail();
+  measure();
+  draw();
+}
+
+void ProbesView::listSources() {
+  sources_ = measurements_.sources(question());
+  QStringList labels, sites;
+  for (const ProbeSource& source : sources_) {
+    labels << source.label;
+    for (const std::string& name : source.sites) sites << toQString(name);
+  }
+  setNames(*site_, sites);
+  setNames(*model_, labels);
+  model_->setEnabled(!labels.isEmpty());
+}
+
+void ProbesView::measure() {
+  // A hidden view computes nothing.
+  if (!isVisible()) return;
+  measurements_.setThreads(preferences().threads);
+  measurements_.measure(question());
+  showWanted();
+  draw();
+}
+
+std::optional<ProbeMeasurements::Place> ProbesView::wantedPlace() const {
+  const ProbeSource* const shown = source();
+  const std::optional<int> layer = workspace().selection().layer;
+  if (shown == nullptr || !layer) return std::nullopt;
+  const bool has_site =
+      std::find(shown->sites.begin(), shown->sites.end(), site()) != shown->sites.end();
+  if (!has_site) return std::nullopt;
+  return ProbeMeasurements::Place{question(), shown->label, site(), *layer, task_};
+}
+
+void ProbesView::showWanted() {
+  if (isVisible()) measurements_.showDetail(wantedPlace());
+}
+
+void ProbesView::draw() {
+  panes().setStyle(screenStyle(*this, preferences()));
+  const bool has_tasks = question() == ProbeQuestion::kBlimp;
+  tasks_->setVisible(has_tasks && !sources_.empty());
+  if (!has_tasks && panes().active() == nullptr) panes().activate(curves_);
+  drawCurves();
+  drawTasks();
+  markLayer();
+  QStringList problems;
+  for (const ProbeSource& one : sources_) {
+    const QString& problem = measurements_.answer(one, question()).problem;
+    if (!problem.isEmpty()) problems << QStringLiteral("%1: %2").arg(one.label, problem);
+  }
+  setNote(*problems_, problems);
+  rememberState();
+  Q_EMIT figureChanged();
+}
+
+void ProbesView::drawCurves() {
+  const bool of_pairs = question() == ProbeQuestion::kBlimp;
+  const int base = preferences().layer_base;
+  FigureOrMessage made = probeCurves(measurements_.figureSources(question()), site(), task_, base);
+  if (made.message.isEmpty()) {
+    made.message = sources_.empty()                        ? (of_pairs ? kNoPairs : kNoWords)
+                   : measurements_.isMeasuring(question()) ? kFitting
+                                                           : QStringLiteral("Probing failed.");
+  }
+  const bool is_drawn = made.figure.has_value();
+  curves_->show(std::move(made.figure), made.message);
+  if (!is_drawn) return;
+  curves_->setCaption(
+      of_pairs ? QStringLiteral("Accuracy on minimal pairs, by layer: %1").arg(taskTitle(task_))
+               : QStringLiteral("Accuracy of word classification, by layer"));
+  curves_->plot().linkAllPanels(workspace(), QStringLiteral("layer"), -base);
+}
+
+void ProbesView::drawTasks() {
+  std::vector<TaskAccuracy> tasks;
+  QString title = measurements_.isMeasuring(question())
+                      ? kFitting
+                      : QStringLiteral("No accuracies by task of this model and site");
+  const ProbeSource* const shown = source();
+  if (question() == ProbeQuestion::kBlimp && shown != nullptr) {
+    for (const FigureSource& one : measurements_.figureSources(question())) {
+      const bool is_it = !one.results.rows.empty() &&
+                         FigureRow{&one.results.rows.front(), 0, &one.path}.text("label") ==
+                             shown->label.toStdString();
+      if (!is_it) continue;
+      try {
+        tasks = taskAccuracies(one, site());
+        if (!tasks.empty()) title = QStringLiteral("Tasks of %1 by layer").arg(shown->label);
+      } catch (const Error& error) {
+        title = toQString(error);
+      }
+    }
+  }
+  tasks_->setTasks(std::move(tasks), title, preferences().layer_base);
+}
+
+void ProbesView::markLayer() {
+  const std::optional<int> layer = workspace().selection().layer;
+  const Figure* const curves = curves_->plot().figure();
+  if (curves != nullptr) {
+    const auto& drawn = std::get<CurvePanel>(curves->panels.front().content).curves;
+    const std::size_t num_layers = drawn.empty() ? 10 : drawn.front().x.size();
+    curves_->plot().markColumn(
+        layer ? std::optional<double>(*layer + preferences().layer_base) : std::nullopt,
+        kBandFraction * static_cast<double>(num_layers));
+  }
+  tasks_->setCurrent(task_, layer);
+}
+
+void ProbesView::drawDetail() {
+  const Answer<ProbeMeasurements::Detail>& answer = measurements_.detail();
+  const QString message = !measurements_.place() ? kNoProbe
+                          : answer.job != 0      ? QStringLiteral("Fitting ...")
+                                                 : answer.problem;
+  const ProbeMeasurements::Detail detail = answer.result.value_or(nullptr);
+  judgements_->setDetail(detail, answer.problem.isEmpty() ? message : QString(),
+                         preferences().layer_base);
+  judgements_->showSelected(workspace().selection().tokens);
+  confusion_->plot().setFigureStyle(screenStyle(*this, preferences()));
+  confusion_->draw(detail, numbers_->currentData().toBool(), message);
+  confusion_->markCells(judgements_->cell());
+  Q_EMIT figureChanged();
+}
+
+void ProbesView::selectCurve(const FigureHit& hit) {
+  changeState(QStringLiteral("Select the model and a layer"), [&] {
+    if (const Curve* const curve = curveAt(curves_->plot().figure(), hit)) {
+      const QString label = toQString(curve->label);
+      // The curve of a control is named after its model.
+      for (const ProbeSource& one : sources_) {
+        if (label == one.label || label.startsWith(one.label + QStringLiteral(", "))) {
+          selectData(*model_, one.label);
+        }
+      }
+    }
+    setLayer(std::max(0, static_cast<int>(std::lround(hit.x)) - preferences().layer_base));
+  });
+  showWanted();
+  draw();
+}
+
+void ProbesView::selectTask(const std::string& task, int layer) {
+  changeState(QStringLiteral("Select the task"), [&] {
+    task_ = task;
+    if (layer >= 0) setLayer(layer);
+    showWanted();
+    draw();
+  });
+}
+
+void ProbesView::selectCell(const std::pair<int, int>& cell) {
+  changeState(QStringLiteral("Select a cell"), [&] {
+    judgements_->setCell(judgements_->cell() == cell ? std::nullopt : std::optional(cell));
+  });
+  drawDetail();
+}
+
+void ProbesView::walkLayers(int step) {
+  std::set<int> layers;
+  for (const FigureSource& one : measurements_.figureSources(question())) {
+    for (const Json& json : one.results.rows) {
+      const FigureRow row{&json, 0, &one.path};
+      const bool is_shown = row.text("site") == site() && row.has_index("layer", kMostLayers);
+      if (is_shown) layers.insert(row.index("layer", kMostLayers));
+    }
+  }
+  if (layers.empty()) return;
+  const int end = step > 0 ? *layers.begin() : *layers.rbegin();
+  const std::optional<int> now = workspace().selection().layer;
+  selectLayer(now ? std::clamp(*now + step, *layers.begin(), *layers.rbegin()) : end);
+}
+
+std::optional<Figure> ProbesView::figure() const {
+  if (panes().active() == nullptr && !tasks_->isEmpty()) {
+    return taskFigure(tasks_->sorted(), preferences().layer_base);
+  }
+  if (std::optional<Figure> shown = View::figure()) return shown;
+  const Figure* const curves = curves_->plot().figure();
+  return curves == nullptr ? std::nullopt : std::optional(*curves);
+}
+
+QStringList ProbesView::commandLines() const {
+  if (sources_.empty()) return {};
+  const QString metric = toQString(metricOf(question()));
+  QStringList captures, labels, results, lines;
+  for (const ProbeSource& one : sources_) {
+    const Document* const document = workspace().find(one.document);
+    if (document == nullptr) continue;
+    const QString path = quotedForShell(toQString(document->path));
+    if (one.is_capture) {
+      captures << path;
+      labels << quotedForShell(one.label);
+    } else if (!results.contains(path)) {
+      results << path;
+    }
+  }
+  if (!captures.isEmpty()) {
+    lines << QStringLiteral("lime-metrics %1 %2 --label %3 --site %4 -o %1.json")
+                 .arg(metric, captures.join(QLatin1Char(' ')), labels.join(QLatin1Char(' ')),
+                      quotedForShell(site_->currentData().toString()));
+    results << metric + QStringLiteral(".json");
+  }
+  lines << QStringLiteral("lime-figure %1 --site %2%3%4 -o %5.pdf")
+               .arg(results.join(QLatin1Char(' ')), quotedForShell(site_->currentData().toString()),
+                    task_.empty() ? QString() : QStringLiteral(" --by task"), layerBaseOption(),
+                    metric);
+  const std::optional<ProbeMeasurements::Place> place = wantedPlace();
+  const ProbeSource* const shown = source();
+  if (!place || shown->capture.empty()) return lines;
+  QString one = QStringLiteral("lime-metrics %1 %2 --site %3 --layer %4")
+                    .arg(metric, quotedForShell(toQString(shown->capture)),
+                         quotedForShell(site_->currentData().toString()))
+                    .arg(place->layer);
+  if (!task_.empty()) one += QStringLiteral(" --task ") + quotedForShell(toQString(task_));
+  if (question() == ProbeQuestion::kBlimp) one += QStringLiteral(" --judgements judgements.jsonl");
+  return lines << one + QStringLiteral(" -o layer.json");
+}
+
+Json ProbesView::state() const {
+  const auto& cell = judgements_->cell();
+  return {{"probe", metricOf(question())},
+          {"site", site()},
+          {"model", model_->currentData().toString().toStdString()},
+          {"task", task_},
+          {"sort", tasks_->sortColumn()},
+          {"ascending", tasks_->isAscending()},
+          {"shares", numbers_->currentData().toBool()},
+          {"wrong_only", judgements_->isMisclassifiedOnly()},
+          {"cell", cell ? Json{cell->first, cell->second} : Json()}};
+}
+
+void ProbesView::setState(const Json& state) {
+  const std::string probe = state.value("probe", metricOf(question()));
+  selectData(*question_, static_cast<int>(probe == "blimp" ? ProbeQuestion::kBlimp
+                                                           : ProbeQuestion::kSeparability));
+  listSources();
+  selectData(*site_, toQString(state.value("site", std::string())));
+  selectData(*model_, toQString(state.value("model", std::string())));
+  tasks_->setSort(state.value("sort", tasks_->sortColumn()), state.value("ascending", false));
+  selectData(*numbers_, state.value("shares", numbers_->currentData().toBool()));
+  task_ = state.value("task", task_);
+  judgements_->setMisclassifiedOnly(state.value("wrong_only", judgements_->isMisclassifiedOnly()));
+  if (state.contains("cell")) {
+    const Json& cell = state.at("cell");
+    judgements_->setCell(cell.is_null() ? std::nullopt
+                                        : std::optional(cell.get<std::pair<int, int>>()));
+  }
+  measure();
+  draw();
+  drawDetail();
+}
+
+std::vector<Shortcut> ProbesView::shortcuts() const {
+  return {{QStringLiteral("Show the probe of a layer"), QStringLiteral("Click a curve")},
+          {QStringLiteral("Select a task"), QStringLiteral("Click its accuracy")},
+          {QStringLiteral("List one kind of error"), QStringLiteral("Click the confusion matrix")},
+          {QStringLiteral("Move in the confusion matrix, list a cell"),
+           QStringLiteral("Arrows, Enter")}};
+}
+
+void ProbesView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  listSources();
+  measure();
+}
+
+ViewKind probesViewKind() {
+  return {.id = QStringLiteral("probes"),
+          .title = QStringLiteral("Probes"),
+          .question = QStringLiteral("What is linearly decodable from each layer?"),
+          .shows =
+              [](const Document& document) {
+                if (document.capture) {
+                  const CaptureInfo& info = document.capture->info();
+                  return !document.capture->sites().empty() &&
+                         (!info.class_names.empty() || !info.task_names.empty());
+                }
+                if (!document.results) return false;
+                const std::string& metric = document.results->results.metric;
+                return metric == "separability" || metric == "blimp";
+              },
+          .make = makeView<ProbesView>};
+}
+
+}  // namespace lime::explorer

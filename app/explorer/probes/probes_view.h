@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explorer/probes/probe_measurements.h"
+#include "explorer/probes/probe_sources.h"
+#include "explorer/widgets/view.h"
+#include "viz/figure_hit.h"
+
+class QComboBox;
+class QLabel;
+
+namespace lime::explorer {
+
+class ConfusionPane;
+class FigurePane;
+class JudgementList;
+class TaskTable;
+
+/// Shows what linear probes decode from each layer: the class of a token, or which sentence of a
+/// minimal pair is good. The selected layer has its confusion matrix and its predictions.
+class ProbesView : public View {
+  Q_OBJECT
+
+ public:
+  ProbesView(const ViewContext& context, QWidget* parent);
+
+  /// Returns the figure of the active pane, which may be the table of tasks.
+  std::optional<Figure> figure() const override;
+  QStringList commandLines() const override;
+  Json state() const override;
+  void setState(const Json& state) override;
+  std::vector<Shortcut> shortcuts() const override;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void paletteChanged() override { draw(); }
+
+ private:
+  QWidget* makeControls();
+  void connectAll();
+  void connectPanes();
+  void addActions();
+  ProbeQuestion question() const;
+  std::string site() const;
+  const ProbeSource* source() const;
+  std::optional<ProbeMeasurements::Place> wantedPlace() const;
+  void onDocumentsChanged();
+  void listSources();
+  void measure();
+  void showWanted();
+  void draw();
+  void drawCurves();
+  void drawTasks();
+  void drawDetail();
+  void markLayer();
+  void selectCurve(const FigureHit& hit);
+  void selectTask(const std::string& task, int layer);
+  void selectCell(const std::pair<int, int>& cell);
+  void walkLayers(int step);
+
+  ProbeMeasurements measurements_;
+  std::vector<ProbeSource> sources_;
+  std::string task_;  ///< of minimal pairs; empty: all
+  QComboBox* question_;
+  QComboBox* site_;
+  QComboBox* model_;
+  QComboBox* numbers_;
+  QLabel* problems_;
+  FigurePane* curves_;
+  TaskTable* tasks_;
+  ConfusionPane* confusion_;
+  JudgementList* judgements_;
+};
+
+ViewKind probesViewKind();
+
+}  // namespace lime::explorer

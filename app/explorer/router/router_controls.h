@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "explorer/router/router_figures.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QSlider;
+class QTimer;
+class QToolButton;
+
+namespace lime::explorer {
+
+class Workspace;
+
+/// The bar above the router view: the checkpoint and the one to compare with, the values of the
+/// heatmaps, and the animation through a series of checkpoints.
+class RouterControls : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit RouterControls(QWidget* parent = nullptr);
+
+  /// Lists the open checkpoints; keeps the selected ones.
+  void setCheckpoints(const Workspace& workspace);
+  int checkpoint() const;  ///< id; 0: none
+  int other() const;       ///< id; 0: none
+  void setCheckpoint(int id);
+  void setOther(int id);
+
+  /// Returns the look without layer_base, which is a preference.
+  RouterLook look() const;
+  void setLook(const RouterLook& look);
+
+  /// Sets the checkpoints of the animation in their order; fewer than two hide it.
+  void setSeries(const std::vector<int>& ids);
+  bool isPlaying() const;
+  void setPlaying(bool playing);
+  /// Selects the checkpoint `steps` further in the series.
+  void step(int steps);
+
+ Q_SIGNALS:
+  void checkpointSelected();
+  void otherSelected();
+  /// The user changed the look; `what` names the change.
+  void lookSelected(const QString& what);
+
+ private:
+  QWidget* makeAnimation();
+
+  QComboBox* checkpoint_;
+  QComboBox* other_;
+  QComboBox* sign_;
+  QCheckBox* normalised_;
+  QCheckBox* sorted_;
+  QSlider* threshold_;
+  QWidget* animation_;
+  QSlider* frame_ = nullptr;
+  QToolButton* play_ = nullptr;
+  QTimer* clock_;
+  std::vector<int> series_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/router/router_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "viz/recipes/recipes.h"
+
+namespace lime::explorer {
+namespace {
+
+using Eigen::Index;
+
+constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
+
+/// 0, 1, ... or by the sum of magnitudes along the other direction, the strongest first.
+std::vector<int> orderOf(const MatrixD& values, bool of_columns, bool is_sorted) {
+  const Index count = of_columns ? values.cols() : values.rows();
+  std::vector<int> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  if (!is_sorted) return order;
+  std::vector<double> strength;
+  for (Index i = 0; i < count; ++i) {
+    double sum = 0.0;
+    const Index others = of_columns ? values.rows() : values.cols();
+    for (Index k = 0; k < others; ++k) {
+      const double value = of_columns ? values(k, i) : values(i, k);
+      if (std::isfinite(value)) sum += std::abs(value);
+    }
+    strength.push_back(sum);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return strength[static_cast<std::size_t>(a)] > strength[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+/// About ten ticks in the order of `numbers`; all of them where they are sorted and few.
+std::vector<AxisTick> ticksOf(const std::vector<int>& numbers, bool is_sorted, int base) {
+  constexpr int kMostTicks = 16;
+  const int count = static_cast<int>(numbers.size());
+  std::vector<AxisTick> ticks;
+  if (!is_sorted) {
+    const bool is_falling = count > 1 && numbers.front() > numbers.back();
+    const int first = is_falling ? numbers.back() : numbers.front();
+    for (AxisTick tick : layer_ticks(count, base + first)) {
+      if (is_falling) tick.at = count - 1 - tick.at;
+      ticks.push_back(std::move(tick));
+    }
+    return ticks;
+  }
+  const int step = (count + kMostTicks - 1) / kMostTicks;
+  for (int i = 0; i < count; i += step) {
+    const int number = numbers[static_cast<std::size_t>(i)];
+    ticks.push_back({static_cast<double>(i), std::to_string(number + base)});
+  }
+  return ticks;
+}
+
+/// What a map is made of before it is sorted and thresholded.
+struct MapParts {
+  MatrixD values;     ///< [target, source]
+  int first_row = 0;  ///< targets before it are left out
+  bool has_layer_rows = false;
+  bool has_layer_cols = true;
+  bool is_signed = false;
+  std::optional<double> largest = {};
+};
+
+RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
+  RouterMap map;
+  map.cols = orderOf(parts.values, true, look.is_sorted);
+  map.rows = orderOf(parts.values, false, look.is_sorted && !parts.has_layer_rows);
+  std::erase_if(map.rows, [&](int row) { return row < parts.first_row; });
+  std::reverse(map.rows.begin(), map.rows.end());  // the first one stands at the top
+  map.values.resize(static_cast<Index>(map.rows.size()), static_cast<Index>(map.cols.size()));
+  const double largest =
+      largestMagnitude(parts.values.bottomRows(parts.values.rows() - parts.first_row));
+  MapPanel panel;
+  panel.values = map.values;
+  panel.is_signed = parts.is_signed;
+  for (Index r = 0; r < map.values.rows(); ++r) {
+    for (Index c = 0; c < map.values.cols(); ++c) {
+      const double value = parts.values(map.rows[static_cast<std::size_t>(r)],
+                                        map.cols[static_cast<std::size_t>(c)]);
+      map.values(r, c) = value;
+      panel.values(r, c) = std::abs(value) >= look.threshold * largest ? value : kNoCell;
+    }
+  }
+  const double end = std::max(parts.largest.value_or(largest), 1e-12);
+  map.figure.colour_range = std::pair(parts.is_signed ? -end : 0.0, end);
+  map.figure.panel_aspect = static_cast<double>(map.rows.size()) /
+                            static_cast<double>(std::max<std::size_t>(map.cols.size(), 1));
+  panel.shows_numbers = map.values.size() <= 64;
+  FigurePanel drawn;
+  drawn.x.ticks = ticksOf(map.cols, look.is_sorted, parts.has_layer_cols ? look.layer_base : 0);
+  drawn.y.ticks = ticksOf(map.rows, look.is_sorted && !parts.has_layer_rows,
+                          parts.has_layer_rows ? look.layer_base : 0);
+  drawn.content = std::move(panel);
+  map.figure.panels = {std::move(drawn)};
+  return map;
+}
+
+RouterMap mapOfLayers(MapParts parts, const RouterLook& look) {
+  parts.first_row = parts.values.rows() > 1 ? 1 : 0;
+  parts.has_layer_rows = true;
+  RouterMap map = mapOf(parts, look);
+  map.figure.panels.front().x.label = "buffered layer";
+  map.figure.panels.front().y.label = "layer";
+  return map;
+}
+
+std::string quantityLabel(RouterQuantity quantity, bool is_difference) {
+  const char* text = "";
+  switch (quantity) {
+    case RouterQuantity::kShare:
+      text = "share of |R|";
+      break;
+    case RouterQuantity::kMagnitude:
+      text = "|R|";
+      break;
+    case RouterQuantity::kSignedShare:
+      text = "R as share of |R|";
+      break;
+    case RouterQuantity::kSigned:
+      text = "R";
+      break;
+  }
+  return is_difference ? std::string("difference of ") + text : text;
+}
+
+RouterQuantity withSign(const RouterLook& look) {
+  return look.is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
+}
+
+QString layerName(const RouterLook& look, int layer) {
+  return QStringLiteral("layer %1").arg(layer + look.layer_base);
+}
+
+/// Place of `at` among the magnitudes of a row, the largest first.
+int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
+  int rank = 1;
+  for (Index i = 0; i < row.size(); ++i) rank += std::abs(row(i)) > std::abs(row(at)) ? 1 : 0;
+  return rank;
+}
+
+/// What stands at a place of an axis of a map, or nothing beyond its ends.
+std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
+  if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
+  return numbers[static_cast<std::size_t>(place + 0.5)];
+}
+
+}  // namespace
+
+double largestMagnitude(const MatrixD& values) {
+  double largest = 0.0;
+  for (Index i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values.data()[i])) largest = std::max(largest, std::abs(values.data()[i]));
+  }
+  return largest;
+}
+
+QString weightText(double value) { return QString::number(value, 'f', 4); }
+
+RouterQuantity RouterLook::quantity() const {
+  if (is_signed) return is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
+  return is_normalised ? RouterQuantity::kShare : RouterQuantity::kMagnitude;
+}
+
+std::optional<int> RouterMap::rowNumberAt(double y) const { return numberAt(rows, y); }
+
+std::optional<int> RouterMap::colNumberAt(double x) const { return numberAt(cols, x); }
+
+int RouterMap::rowOf(int number) const {
+  const auto found = std::find(rows.begin(), rows.end(), number);
+  return found == rows.end() ? -1 : static_cast<int>(found - rows.begin());
+}
+
+int RouterMap::colOf(int number) const {
+  const auto found = std::find(cols.begin(), cols.end(), number);
+  return found == cols.end() ? -1 : static_cast<int>(found - cols.begin());
+}
+
+RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
+                   std::optional<double> largest) {
+  MapParts parts;
+  parts.values = subject.routers->layer_values(look.quantity());
+  if (subject.minus != nullptr) parts.values -= subject.minus->layer_values(look.quantity());
+  parts.is_signed = look.is_signed || subject.minus != nullptr;
+  parts.largest = largest;
+  RouterMap map = mapOfLayers(std::move(parts), look);
+  map.figure.name = "router-mean";
+  map.figure.colour_label = quantityLabel(look.quantity(), subject.minus != nullptr);
+  return map;
+}
+
+RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest) {
+  MapParts parts;
+  parts.values = values;
+  parts.is_signed = true;
+  parts.largest = largest;
+  return mapOfLayers(std::move(parts), look);
+}
+
+RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look) {
+  MapParts parts;
+  parts.values = router_head_values(subject.routers->routers(), layer, look.quantity());
+  if (subject.minus != nullptr) {
+    parts.values -= router_head_values(subject.minus->routers(), layer, look.quantity());
+  }
+  parts.is_signed = look.is_signed || subject.minus != nullptr;
+  RouterMap map = mapOf(parts, look);
+  map.figure.name = "router-heads";
+  map.figure.colour_label = quantityLabel(look.quantity(), subject.minus != nullptr);
+  map.figure.panels.front().x.label = "buffered layer";
+  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + look.layer_base);
+  return map;
+}
+
+RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
+                   const RouterLook& look) {
+  const RouterQuantity quantity = withSign(look);
+  MapParts parts;
+  parts.values = router_block_values(subject.routers->routers(), layer, source_layer, quantity);
+  if (subject.minus != nullptr) {
+    parts.values -= router_block_values(subject.minus->routers(), layer, source_layer, quantity);
+  }
+  parts.has_layer_cols = false;
+  parts.is_signed = true;
+  RouterMap map = mapOf(parts, look);
+  map.figure.name = "router-weights";
+  map.figure.colour_label = quantityLabel(quantity, subject.minus != nullptr);
+  map.figure.panels.front().x.label =
+      "head of buffered layer " + std::to_string(source_layer + look.layer_base);
+  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + look.layer_base);
+  return map;
+}
+
+QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, int layer,
+                          int source_layer) {
+  const auto valuesOf = [&](const RouterExploration& routers, RouterQuantity quantity) {
+    return router_head_values(routers.routers(), layer, quantity);
+  };
+  const MatrixD magnitudes = valuesOf(*subject.routers, RouterQuantity::kMagnitude);
+  const double share = magnitudes.col(source_layer).sum() / std::max(magnitudes.sum(), 1e-300);
+  const double mean = valuesOf(*subject.routers, RouterQuantity::kSigned).col(source_layer).mean();
+  const Eigen::RowVectorXd sums = magnitudes.colwise().sum();
+  QString text = QStringLiteral("%1 reads %2: share %3, signed weight %4, rank %5 of %6 layers")
+                     .arg(layerName(look, layer), layerName(look, source_layer), weightText(share),
+                          weightText(mean))
+                     .arg(rankIn(sums, source_layer))
+                     .arg(sums.size());
+  if (subject.minus != nullptr) {
+    const MatrixD others = valuesOf(*subject.minus, RouterQuantity::kMagnitude);
+    const double other = others.col(source_layer).sum() / std::max(others.sum(), 1e-300);
+    text += QStringLiteral("; the other's share %1").arg(weightText(other));
+  }
+  return text;
+}
+
+QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, int layer, int head,
+                         int source_layer) {
+  const MatrixD shares =
+      router_head_values(subject.routers->routers(), layer, RouterQuantity::kShare);
+  const MatrixD weights =
+      router_head_values(subject.routers->routers(), layer, RouterQuantity::kSigned);
+  QString text =
+      QStringLiteral("%1, head %2 reads %3: share %4, signed weight %5, rank %6 of %7 layers")
+          .arg(layerName(look, layer))
+          .arg(head)
+          .arg(layerName(look, source_layer), weightText(shares(head, source_layer)),
+               weightText(weights(head, source_layer)))
+          .arg(rankIn(shares.row(head), source_layer))
+          .arg(shares.cols());
+  if (subject.minus != nullptr) {
+    const MatrixD others =
+        router_head_values(subject.minus->routers(), layer, RouterQuantity::kShare);
+    text += QStringLiteral("; the other's share %1").arg(weightText(others(head, source_layer)));
+  }
+  return text;
+}
+
+QString describeWeight(const RouterSubject& subject, const RouterLook& look, int layer, int head,
+                       int source_layer, int source_head) {
+  const RouterWeight weight = subject.routers->weight(layer, head, source_layer, source_head);
+  QString text =
+      QStringLiteral("%1, head %2 reads %3, head %4: weight %5, share %6, rank %7 of %8 sources")
+          .arg(layerName(look, layer))
+          .arg(head)
+          .arg(layerName(look, source_layer))
+          .arg(source_head)
+          .arg(weightText(weight.weight), weightText(weight.share))
+          .arg(weight.rank)
+          .arg(weight.num_sources);
+  if (subject.minus != nullptr) {
+    const RouterWeight other = subject.minus->weight(layer, head, source_layer, source_head);
+    text += QStringLiteral("; the other's weight %1").arg(weightText(other.weight));
+  }
+  return text;
+}
+
+Selection completed(const Selection& selection, const RouterExploration& routers) {
+  Selection whole = selection;
+  const int layers = static_cast<int>(routers.num_layers());
+  const int heads = static_cast<int>(routers.num_heads());
+  const int layer = std::clamp(selection.layer.value_or(layers - 1), 0, layers - 1);
+  whole.layer = layer;
+  whole.head = std::clamp(selection.head.value_or(0), 0, heads - 1);
+  if (selection.source_layer) {
+    whole.source_layer = std::clamp(*selection.source_layer, 0, layer);
+  } else {
+    Index strongest = 0;
+    router_head_values(routers.routers(), layer, RouterQuantity::kMagnitude)
+        .colwise()
+        .sum()
+        .maxCoeff(&strongest);
+    whole.source_layer = static_cast<int>(strongest);
+  }
+  if (selection.source_head) whole.source_head = std::clamp(*selection.source_head, 0, heads - 1);
+  return whole;
+}
+
+}  // namespace lime::explorer

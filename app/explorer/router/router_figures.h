@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analysis/router_exploration.h"
+#include "explorer/models/selection.h"
+#include "viz/figure.h"
+
+namespace lime::explorer {
+
+/// The values of routers that heatmaps show, and their layout.
+struct RouterLook {
+  bool is_signed = false;
+  bool is_normalised = true;
+  bool is_sorted = false;  ///< buffered layers and heads by their strength, the strongest first
+  double threshold = 0.0;  ///< part of the largest magnitude below which cells are left out, [0, 1]
+  int layer_base = 0;      ///< number of the first layer in what people read
+
+  RouterQuantity quantity() const;
+};
+
+/// Routers, or their difference from others of the same shape.
+struct RouterSubject {
+  const RouterExploration* routers = nullptr;
+  const RouterExploration* minus = nullptr;
+};
+
+/// A heatmap, and the layers or heads of its rows and columns.
+struct RouterMap {
+  Figure figure;
+  std::vector<int> rows;  ///< of each row of the map, the lowest first
+  std::vector<int> cols;
+  MatrixD values;  ///< with the cells that the threshold leaves out
+
+  int rowOf(int number) const;  ///< -1 if it has none
+  int colOf(int number) const;
+  /// Returns the layer or head of the row at `y` on the axes; nothing beyond the ends.
+  std::optional<int> rowNumberAt(double y) const;
+  std::optional<int> colNumberAt(double x) const;
+};
+
+/// Draws the weights of each layer on the buffered layers (figure 5 of the LIMe paper), without the
+/// first layer, which can only read itself.
+/// @param largest  magnitude at the end of the colours; unset: of the map's.
+RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
+                   std::optional<double> largest = {});
+/// Draws signed values of router_layer_values() likewise.
+RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest);
+/// Draws the weights of each target head of a layer (figure 9).
+RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look);
+/// Draws the signed weights of the target heads on the heads of one buffered layer.
+RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
+                   const RouterLook& look);
+
+/// Describes a cell in one line.
+QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, int layer,
+                          int source_layer);
+QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, int layer, int head,
+                         int source_layer);
+QString describeWeight(const RouterSubject& subject, const RouterLook& look, int layer, int head,
+                       int source_layer, int source_head);
+
+/// Returns the largest finite magnitude; 0 without any.
+double largestMagnitude(const MatrixD& values);
+/// Returns a weight or a fraction with four decimals.
+QString weightText(double value);
+
+/// Returns `selection` with every part set and within the shape of the routers. The defaults are
+/// the last layer, its first head, and the buffered layer with the largest weight.
+Selection completed(const Selection& selection, const RouterExploration& routers);
+
+}  // namespace lime::explorer

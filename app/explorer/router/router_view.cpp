@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/router/router_view.h"
+
+#include <QKeyEvent>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "checkpoint/checkpoint.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/router/router_controls.h"
+#include "explorer/router/router_panes.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+
+namespace lime::explorer {
+
+RouterView::RouterView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Router"), context, parent),
+      library_(context.workspace, context.jobs),
+      controls_(new RouterControls),
+      maps_(new RouterPanes(context.workspace)) {
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(controls_);
+  column->addWidget(maps_, 1);
+  setFirstFocus(&maps_->layers().plot());
+  for (FigurePane* const pane : {&maps_->layers(), &maps_->heads(), &maps_->detail()}) {
+    panes().add(*pane);
+  }
+  connectAll();
+  listCheckpoints();
+}
+
+void RouterView::connectAll() {
+  connect(controls_, &RouterControls::checkpointSelected, this, [this] {
+    // The frames of an animation follow each other so soon that they are one step.
+    recordChange(controls_->isPlaying() ? QStringLiteral("Play the animation")
+                                        : QStringLiteral("Select a checkpoint"));
+    showCheckpoint(controls_->checkpoint());
+    draw();
+  });
+  const auto on = [this](const QString& text) {
+    recordChange(text);
+    draw();
+  };
+  connect(controls_, &RouterControls::otherSelected, this,
+          [on] { on(QStringLiteral("Select the checkpoint to compare with")); });
+  connect(controls_, &RouterControls::lookSelected, this, on);
+  connect(maps_, &RouterPanes::detailKindChanged, this,
+          [on] { on(QStringLiteral("Weights or flow")); });
+  connect(maps_, &RouterPanes::selectionRequested, this,
+          [this](const Selection& selection, const QString& text) {
+            changeSelection(text, selection);
+          });
+  connect(&library_, &RouterLibrary::changed, this, &RouterView::listCheckpoints);
+  connect(&workspace(), &Workspace::documentAdded, this, &RouterView::listCheckpoints);
+  connect(&workspace(), &Workspace::documentRemoved, this, &RouterView::listCheckpoints);
+  connect(&workspace(), &Workspace::currentChanged, this, [this](int id) {
+    const Document* const document = workspace().find(id);
+    if (document == nullptr || !document->checkpoint || controls_->checkpoint() == id) return;
+    controls_->setCheckpoint(id);
+    controls_->setSeries(library_.seriesOf(id));
+    draw();
+  });
+  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
+    if (!is_setting_) draw();
+  });
+}
+
+void RouterView::listCheckpoints() {
+  controls_->setCheckpoints(workspace());
+  controls_->setSeries(library_.seriesOf(controls_->checkpoint()));
+  draw();
+}
+
+void RouterView::showCheckpoint(int id) {
+  workspace().setCurrent(id);
+  controls_->setCheckpoint(id);
+  controls_->setSeries(library_.seriesOf(id));
+}
+
+RouterLook RouterView::look() const {
+  RouterLook look = controls_->look();
+  look.layer_base = preferences().layer_base;
+  return look;
+}
+
+std::optional<RouterSubject> RouterView::subject() const {
+  RouterSubject subject{library_.routersOf(controls_->checkpoint()), nullptr};
+  if (subject.routers == nullptr) return std::nullopt;
+  const RouterExploration* const other = library_.routersOf(controls_->other());
+  if (other != nullptr && other->has_shape_of(*subject.routers)) subject.minus = other;
+  return subject;
+}
+
+QString RouterView::emptyMessage() const {
+  const Document* const document = workspace().find(controls_->checkpoint());
+  if (document == nullptr) {
+    return QStringLiteral(
+        "No checkpoint is open.\n\nOpen a checkpoint folder (Ctrl+Shift+O) to see "
+        "which layers its routers read.");
+  }
+  const QString& problem = library_.find(document->id).problem;
+  return problem.isEmpty() ? QStringLiteral("Reading the routers ...") : problem;
+}
+
+Selection RouterView::selected() const {
+  const std::optional<RouterSubject> shown = subject();
+  return shown ? completed(workspace().selection(), *shown->routers) : Selection{};
+}
+
+std::optional<double> RouterView::largestOfSeries() const {
+  // An animation needs one scale for all its frames.
+  const std::vector<int> series = library_.seriesOf(controls_->checkpoint());
+  if (series.size() < 2 || controls_->other() != 0) return std::nullopt;
+  double largest = 0.0;
+  for (const int id : series) {
+    const MatrixD& values = library_.routersOf(id)->layer_values(look().quantity());
+    // The first layer, which reads itself alone, is not shown.
+    for (Eigen::Index l = values.rows() > 1 ? 1 : 0; l < values.rows(); ++l) {
+      largest = std::max(largest, values.row(l).head(l + 1).cwiseAbs().maxCoeff());
+    }
+  }
+  return largest;
+}
+
+void RouterView::draw() {
+  panes().setStyle(screenStyle(*this, preferences()));
+  if (const std::optional<RouterSubject> shown = subject()) {
+    maps_->draw(*shown, look(), selected(), largestOfSeries());
+  } else {
+    maps_->drawNothing(emptyMessage());
+  }
+  rememberState();
+  Q_EMIT figureChanged();
+}
+
+void RouterView::walk(int layers, int heads, int sources) {
+  const std::optional<RouterSubject> shown = subject();
+  if (!shown) return;
+  Selection selection = selected();
+  const int last_layer = static_cast<int>(shown->routers->num_layers()) - 1;
+  const int last_head = static_cast<int>(shown->routers->num_heads()) - 1;
+  selection.layer = std::clamp(*selection.layer + layers, 0, last_layer);
+  selection.head = std::clamp(*selection.head + heads, 0, last_head);
+  selection.source_layer = std::clamp(*selection.source_layer + sources, 0, *selection.layer);
+  changeSelection(QStringLiteral("Move the selection"), selection);
+  Q_EMIT status(
+      describeHeadCell(*shown, look(), *selection.layer, *selection.head, *selection.source_layer));
+}
+
+void RouterView::keyPressEvent(QKeyEvent* event) {
+  const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
+  switch (event->key()) {
+    // The first layer is at the top of the heatmap.
+    case Qt::Key_Up:
+      walk(-1, 0, 0);
+      return;
+    case Qt::Key_Down:
+      walk(1, 0, 0);
+      return;
+    case Qt::Key_Left:
+      walk(0, shift ? 0 : -1, shift ? -1 : 0);
+      return;
+    case Qt::Key_Right:
+      walk(0, shift ? 0 : 1, shift ? 1 : 0);
+      return;
+    case Qt::Key_Space:
+      controls_->setPlaying(!controls_->isPlaying());
+      return;
+    case Qt::Key_PageUp:
+      controls_->step(-1);
+      return;
+    case Qt::Key_PageDown:
+      controls_->step(1);
+      return;
+    default:
+      View::keyPressEvent(event);
+  }
+}
+
+std::vector<Shortcut> RouterView::shortcuts() const {
+  return {{QStringLiteral("Previous layer, next layer"), QStringLiteral("Up, Down")},
+          {QStringLiteral("Previous head, next head"), QStringLiteral("Left, Right")},
+          {QStringLiteral("Previous buffered layer, next buffered layer"),
+           QStringLiteral("Shift+Left, Shift+Right")},
+          {QStringLiteral("Previous checkpoint of the series, next checkpoint"),
+           QStringLiteral("Page Up, Page Down")},
+          {QStringLiteral("Play the series"), QStringLiteral("Space")}};
+}
+
+void RouterView::showAll() {
+  if (panes().active() != nullptr) panes().active()->plot().showAll();
+}
+
+QStringList RouterView::commandLines() const {
+  const Document* const document = workspace().find(controls_->checkpoint());
+  const std::optional<RouterSubject> shown = subject();
+  if (document == nullptr || !shown) return {};
+  const Selection selection = selected();
+  QString kind = QStringLiteral("router-mean");
+  QString layer;
+  if (panes().active() != &maps_->layers()) {
+    kind = panes().active() == &maps_->heads() && !look().is_signed
+               ? QStringLiteral("router-heads")
+               : QStringLiteral("router-signed");
+    layer = QStringLiteral(" --layer %1").arg(*selection.layer);
+  }
+  return {QStringLiteral("lime-metrics router %1 --detail weights -o router.json")
+              .arg(quotedForShell(toQString(document->path))),
+          QStringLiteral("lime-figure router.json --kind %1%2 -o %1.pdf")
+              .arg(kind, layer + layerBaseOption())};
+}
+
+Json RouterView::state() const {
+  const Selection& selection = workspace().selection();
+  const RouterLook shown = controls_->look();
+  const auto path = [this](int id) {
+    const Document* const document = workspace().find(id);
+    return document == nullptr ? std::string() : document->path.string();
+  };
+  Json state = {{"checkpoint", path(controls_->checkpoint())},
+                {"minus", path(controls_->other())},
+                {"signed", shown.is_signed},
+                {"normalised", shown.is_normalised},
+                {"sorted", shown.is_sorted},
+                {"threshold", shown.threshold},
+                {"detail", maps_->showsFlow() ? 1 : 0}};
+  if (selection.layer) state["layer"] = *selection.layer;
+  if (selection.head) state["head"] = *selection.head;
+  if (selection.source_layer) state["source_layer"] = *selection.source_layer;
+  if (selection.source_head) state["source_head"] = *selection.source_head;
+  return state;
+}
+
+void RouterView::setCheckpoints(const Json& state) {
+  const std::string checkpoint = state.value("checkpoint", std::string());
+  const std::string minus = state.value("minus", std::string());
+  int other = 0;
+  for (const Document* const document : workspace().documentsOf(DocumentKind::kCheckpoint)) {
+    if (document->path.string() == checkpoint) showCheckpoint(document->id);
+    if (document->path.string() == minus) other = document->id;
+  }
+  if (state.contains("minus")) controls_->setOther(other);
+}
+
+void RouterView::setState(const Json& state) {
+  is_setting_ = true;
+  setCheckpoints(state);
+  RouterLook shown = controls_->look();
+  shown.is_signed = state.value("signed", shown.is_signed);
+  shown.is_normalised = state.value("normalised", shown.is_normalised);
+  shown.is_sorted = state.value("sorted", shown.is_sorted);
+  shown.threshold = state.value("threshold", shown.threshold);
+  controls_->setLook(shown);
+  maps_->setShowsFlow(state.value("detail", 0) != 0);
+  const auto number = [&](const char* name) -> std::optional<int> {
+    if (!state.contains(name)) return std::nullopt;
+    return state.at(name).get<int>();
+  };
+  Selection selection{number("layer"), number("head"), number("source_layer"),
+                      number("source_head"), workspace().selection().tokens};
+  workspace().setSelection(selection);
+  is_setting_ = false;
+  draw();
+}
+
+ViewKind routerViewKind() {
+  return {
+      .id = QStringLiteral("router"),
+      .title = QStringLiteral("Router"),
+      .question = QStringLiteral("Which layers and heads do the routers read, and how strongly?"),
+      .shows = [](const Document& document) { return document.checkpoint != nullptr; },
+      .make = makeView<RouterView>};
+}
+
+}  // namespace lime::explorer

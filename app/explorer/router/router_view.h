@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explorer/router/router_figures.h"
+#include "explorer/router/router_library.h"
+#include "explorer/widgets/view.h"
+
+namespace lime::explorer {
+
+class RouterControls;
+class RouterPanes;
+
+/// Shows which buffered layers and heads the routers of a checkpoint read.
+class RouterView : public View {
+  Q_OBJECT
+
+ public:
+  RouterView(const ViewContext& context, QWidget* parent);
+
+  QStringList commandLines() const override;
+  std::vector<Shortcut> shortcuts() const override;
+  Json state() const override;
+  void setState(const Json& state) override;
+  std::vector<std::string> furtherNames() const override {
+    return {"layer", "head", "source_layer", "source_head"};
+  }
+  void showAll() override;
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void paletteChanged() override { draw(); }
+
+ private:
+  void connectAll();
+  void listCheckpoints();
+  void draw();
+  void walk(int layers, int heads, int sources);
+  void showCheckpoint(int id);
+  void setCheckpoints(const Json& state);
+  RouterLook look() const;
+  /// Returns nothing where the selected checkpoint has no routers to show.
+  std::optional<RouterSubject> subject() const;
+  /// Returns the selection as far as it fits the routers.
+  Selection selected() const;
+  QString emptyMessage() const;
+  std::optional<double> largestOfSeries() const;
+
+  RouterLibrary library_;
+  RouterControls* controls_;
+  RouterPanes* maps_;
+  bool is_setting_ = false;  ///< state, in which many signals come at once
+};
+
+ViewKind routerViewKind();
+
+}  // namespace lime::explorer

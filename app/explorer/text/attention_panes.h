@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "explorer/text/text_measurements.h"
+#include "viz/figure_hit.h"
+
+namespace lime::explorer {
+
+class FigurePane;
+
+/// Shows the attention pattern of a head, and the buffered layers that a query reads through the
+/// router.
+class AttentionPanes : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit AttentionPanes(const TextMeasurements& measurements, QWidget* parent = nullptr);
+
+  FigurePane& pattern() { return *pattern_; }
+  FigurePane& routed() { return *routed_; }
+  /// Draws the pattern, or without `texts` shows `message`. @param texts  of the tokens
+  void drawPattern(const std::vector<QString>& texts, const QString& message, int head, int query,
+                   int layer_base);
+  void drawRouted();
+
+ Q_SIGNALS:
+  void tokenSelected(int token);
+
+ private:
+  QString describePattern(const FigureHit& hit) const;
+  QString describeRouted(const FigureHit& hit) const;
+  void connectPanes();
+
+  const TextMeasurements& measurements_;
+  std::vector<QString> texts_;
+  int head_ = 0;
+  int query_ = 0;
+  int layer_base_ = 0;
+  FigurePane* pattern_;
+  FigurePane* routed_;
+};
+
+}  // namespace lime::explorer

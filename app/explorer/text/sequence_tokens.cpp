@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/text/sequence_tokens.h"
+
+#include <utility>
+
+#include "analysis/run_analysis.h"
+#include "analysis/tokens_analysis.h"
+#include "checkpoint/tokenizer.h"
+#include "explorer/models/sentence_reader.h"
+#include "explorer/models/text.h"
+#include "viz/recipes/attention_panels.h"
+
+namespace lime::explorer {
+namespace {
+
+std::vector<std::string> utf8Of(const std::vector<QString>& texts) {
+  std::vector<std::string> all;
+  for (const QString& text : texts) all.push_back(text.toStdString());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<TokenMeasureName>& tokenMeasures() {
+  static const std::vector<TokenMeasureName> measures = {
+      {"entropy_contribution", "Entropy contribution", "nats",
+       "S(Z) - S(Z without the token): the decrease of the matrix entropy of the sequence without "
+       "the "
+       "token (order 1/2, dimensions standardised over the capture as in the LIMe code). Above 0: "
+       "the token adds directions; below 0: it dominates the others",
+       true},
+      {"norm", "Norm", "", "Euclidean length of the token's row", false},
+      {"relative_norm", "Norm / median", "",
+       "The norm over the median norm of the sequence in the layer; far above 1 are massive "
+       "activations (Sun et al. 2024)",
+       false},
+      {"next_cosine", "Cosine with the next", "",
+       "Cosine of the token's row and the next token's; near 1 the two are similar", true},
+  };
+  return measures;
+}
+
+SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn& on_progress,
+                               std::stop_token stop) {
+  TokensOptions options;
+  options.captures.captures = {request.capture->path()};
+  options.captures.label = {request.label};
+  options.captures.site = {request.site};
+  options.sequence = request.sequence;
+  RunOptions run;
+  run.threads = request.threads;
+  SequenceTokens tokens;
+  tokens.results =
+      run_analysis(prepare_tokens(options, run), run, on_progress, std::move(stop)).results;
+  const auto [folder, tokenizer] = findTokenizer(*request.capture, request.checkpoints);
+  tokens.checkpoint = folder;
+  const SentenceReader reader(request.capture, tokenizer);
+  const auto at = static_cast<std::size_t>(request.sequence);
+  tokens.first_row = request.capture->offsets()[at];
+  for (std::int64_t row = tokens.first_row; row < request.capture->offsets()[at + 1]; ++row) {
+    tokens.texts.push_back(
+        reader.tokenText(request.capture->rows().token[static_cast<std::size_t>(row)]));
+  }
+  for (std::size_t r = 0; tokenizer && r < tokens.results.rows.size(); ++r) {
+    tokens.results.rows[r]["text"] = tokens.texts[r % tokens.texts.size()].toStdString();
+  }
+  return tokens;
+}
+
+std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
+                                                 const std::string& measure, int layer) {
+  std::vector<std::optional<double>> values;
+  for (const Json& row : tokens.results.rows) {
+    if (row.at("layer") != layer) continue;
+    const auto value = row.find(measure);
+    if (value == row.end() || value->is_null()) {
+      values.emplace_back();
+    } else {
+      values.emplace_back(results_number(row, measure));
+    }
+  }
+  return values;
+}
+
+Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
+                     const std::vector<QString>& texts) {
+  const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
+  return figure_of_attention({attention_panel(pattern.cast<double>(), utf8Of(texts))});
+}
+
+Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
+                             const std::vector<QString>& texts, int layer_base) {
+  return figure_of_routed_attention(
+      {routed_attention_panel(routed.shares, query, utf8Of(texts), layer_base)});
+}
+
+QString tokenName(const std::vector<QString>& texts, int token) {
+  if (token < 0 || token >= static_cast<int>(texts.size())) return {};
+  return QStringLiteral("'%1' (%2)").arg(texts[static_cast<std::size_t>(token)]).arg(token);
+}
+
+QString describeToken(const SequenceTokens& tokens, int token, int layer, int layer_base) {
+  QString text =
+      QStringLiteral("%1, layer %2").arg(tokenName(tokens.texts, token)).arg(layer + layer_base);
+  const auto at = static_cast<std::size_t>(token);
+  for (const TokenMeasureName& one : tokenMeasures()) {
+    const std::vector<std::optional<double>> values = valuesOfLayer(tokens, one.key, layer);
+    if (at >= values.size() || !values[at]) continue;
+    text += QStringLiteral("; %1 %2")
+                .arg(QString::fromUtf8(one.title).toLower())
+                .arg(*values[at], 0, 'g', 4);
+    if (*one.unit != '\0') text += QLatin1Char(' ') + QString::fromUtf8(one.unit);
+  }
+  return text;
+}
+
+QString headSummary(const AttentionExploration& attention, std::int64_t head) {
+  const HeadSummary summary = summarize_head(attention, head);
+  const auto percent = [](double fraction) { return QString::number(100.0 * fraction, 'f', 0); };
+  return QStringLiteral(
+             "Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5 %, previous %6 %, own "
+             "%7 %\n\n"
+             "Means over the queries of the sequence from the second on, as in lime-metrics "
+             "attention.\nEntropy: -sum a ln a of a query's attention (Ghader & Monz 2017); its "
+             "exponential is the number of equally weighted keys with that entropy.\nTokens back: "
+             "sum a (query - key) (Vig & Belinkov 2019).\nFirst: attention to the first token, an "
+             "attention sink where it is large (Xiao et al. 2023); previous and own: to the "
+             "previous token and to the token itself (Clark et al. 2019)")
+      .arg(head)
+      .arg(summary.entropy, 0, 'f', 2)
+      .arg(summary.effective_keys, 0, 'f', 1)
+      .arg(summary.distance, 0, 'f', 1)
+      .arg(percent(summary.first_share), percent(summary.previous_share),
+           percent(summary.own_share));
+}
+
+QStringList attentionCommandLines(const AttentionCommand& command) {
+  QString measure =
+      QStringLiteral("lime-metrics attention %1 --label %2 --layer %3 --head %4 --sequence %5")
+          .arg(quotedForShell(toQString(command.capture)), quotedForShell(command.label))
+          .arg(command.layer)
+          .arg(command.head)
+          .arg(command.sequence);
+  if (command.query) measure += QStringLiteral(" --query %1").arg(*command.query);
+  if (!command.checkpoint.empty()) {
+    measure += QStringLiteral(" --checkpoint ") + quotedForShell(toQString(command.checkpoint));
+  }
+  const QString base = command.layer_base != 0 ? QStringLiteral(" --layer-base 1") : QString();
+  QStringList lines = {measure + QStringLiteral(" -o attention.json"),
+                       QStringLiteral("lime-figure attention.json%1 -o attention.pdf").arg(base)};
+  if (command.query) {
+    lines << QStringLiteral(
+                 "lime-figure attention.json --kind attention-routed%1 -o attention-routed.pdf")
+                 .arg(base);
+  }
+  return lines;
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/text/text_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QSplitter>
+#include <QTabBar>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cstdlib>
+
+#include "analysis/attention_exploration.h"
+#include "explorer/models/figure_or_message.h"
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/text/attention_panes.h"
+#include "explorer/text/sequence_list.h"
+#include "explorer/text/token_text.h"
+#include "explorer/widgets/choice_box.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+#include "store/capture_reader.h"
+#include "viz/colour.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kNoText = QStringLiteral(
+    "No capture of whole sequences is open.\n\nOpen a capture.h5 with a row per token, written by "
+    "lime-capture without --only.");
+const QString kNoPattern = QStringLiteral(
+    "This capture contains no attention patterns.\n\nCapture again with lime-capture --sites "
+    "values,hidden,attn.hook_pattern: a number per head and key for every token.");
+
+/// Returns whether the capture has a row for every token.
+bool hasWholeText(const CaptureReader& capture) {
+  return capture.info().rows == RowKind::kTokens && capture.info().class_names.empty();
+}
+
+bool isSigned(const std::string& measure) {
+  const std::vector<TokenMeasureName>& all = tokenMeasures();
+  return std::any_of(all.begin(), all.end(), [&](const TokenMeasureName& one) {
+    return measure == one.key && one.is_signed;
+  });
+}
+
+QColor groundOf(double value, const std::pair<double, double>& range, bool is_signed) {
+  const double width = range.second - range.first;
+  const double position = width > 0.0 ? (value - range.first) / width : 0.5;
+  const Colour colour =
+      map_colour(is_signed ? MapPalette::kBlueRed : MapPalette::kViridis, position);
+  return {colour.red, colour.green, colour.blue};
+}
+
+}  // namespace
+
+TextView::TextView(const ViewContext& context, QWidget* parent)
+    : View(QStringLiteral("Text"), context, parent),
+      measurements_(context.workspace, context.jobs),
+      rows_(context.workspace, context.jobs),
+      problems_(makeNote(QStringLiteral("measurement problems"))),
+      sequences_(new SequenceList),
+      text_(new TokenText),
+      map_(new FigurePane(QStringLiteral("tokens in all layers"))),
+      attention_(new AttentionPanes(measurements_)) {
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(makeControls());
+  column->addWidget(problems_);
+  QSplitter* const right = makeSplitter(Qt::Vertical, {makeText(), makeLower()}, {160, 490});
+  column->addWidget(makeSplitter(Qt::Horizontal, {sequences_, right}, {250, 760}), 1);
+  setFirstFocus(text_);
+  panes().add(*map_);
+  panes().add(attention_->pattern());
+  panes().add(attention_->routed());
+  connectAll();
+  connectControls();
+  connectMap();
+  addActions();
+  listCaptures();
+  refresh();
+}
+
+QWidget* TextView::makeControls() {
+  auto* const widget = new QWidget;
+  QHBoxLayout* const bar = makeBar(*widget);
+  capture_ = addChoiceBox(*bar, QStringLiteral("C&apture"),
+                          QStringLiteral("Capture of the text; others of the same text are drawn "
+                                         "beside it in the heatmap"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  measure_ =
+      addChoiceBox(*bar, QStringLiteral("&Colour"), QStringLiteral("Meaning of the token colours"));
+  for (const TokenMeasureName& one : tokenMeasures()) {
+    addChoice(*measure_, QString::fromUtf8(one.title), QString::fromUtf8(one.key),
+              QString::fromUtf8(one.help));
+  }
+  layer_label_ = new QLabel;
+  layer_slider_ = new QSlider(Qt::Horizontal);
+  layer_slider_->setAccessibleName(QStringLiteral("layer"));
+  layer_slider_->setToolTip(QStringLiteral("Layer of the coloured text and of the attention"));
+  layer_slider_->setPageStep(1);
+  layer_slider_->setTickPosition(QSlider::TicksBelow);
+  layer_slider_->setTickInterval(1);
+  layer_slider_->setMinimumWidth(120);
+  bar->addWidget(layer_label_);
+  bar->addWidget(layer_slider_, 1);
+  return widget;
+}
+
+QWidget* TextView::makeText() {
+  auto* const area = new QScrollArea;
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setWidget(text_);
+  area->setMinimumHeight(60);
+  return area;
+}
+
+QWidget* TextView::makeLower() {
+  auto* const widget = new QWidget;
+  lower_kind_ = new QTabBar;
+  lower_kind_->setDrawBase(false);
+  lower_kind_->addTab(QStringLiteral("All layers"));
+  lower_kind_->addTab(QStringLiteral("Attention"));
+  lower_kind_->setTabToolTip(0, QStringLiteral("The tokens in every layer"));
+  lower_kind_->setTabToolTip(1, QStringLiteral("Attention in the layer, and the buffered layers "
+                                               "that it reads (docs/attention.md)"));
+  lower_kind_->setAccessibleName(QStringLiteral("layers or attention"));
+  heads_bar_ = new QWidget;
+  auto* const heads = new QHBoxLayout(heads_bar_);
+  heads->setContentsMargins(0, 0, 0, 0);
+  heads_ = addChoiceBox(*heads, QStringLiteral("&Head"), QStringLiteral("Attention head"));
+  auto* const bar = new QHBoxLayout;
+  bar->setContentsMargins(8, 2, 12, 0);
+  bar->addWidget(lower_kind_);
+  bar->addStretch();
+  bar->addWidget(heads_bar_);
+  QVBoxLayout* const column = fillWithColumn(*widget);
+  column->addLayout(bar);
+  column->addWidget(map_, 1);
+  column->addWidget(attention_, 1);
+  attention_->hide();
+  return widget;
+}
+
+void TextView::connectAll() {
+  watchDocuments([this] {
+    listCaptures();
+    refresh();
+  });
+  connect(&workspace(), &Workspace::documentAdded, this, [this](int id) {
+    // The new checkpoint may have the tokenizer that was missing.
+    const Document* const added = workspace().find(id);
+    const bool lacks_tokenizer = tokens() != nullptr && tokens()->checkpoint.empty();
+    if (added != nullptr && added->checkpoint && lacks_tokenizer) measurements_.recompute();
+  });
+  connect(&workspace(), &Workspace::selectionChanged, this, &TextView::onSelectionChanged);
+  connect(&rows_, &CaptureRows::ready, this, &TextView::onSelectionChanged);
+  connect(&workspace(), &Workspace::currentChanged, this, [this](int id) {
+    const bool is_offered = capture_->findData(id) >= 0;
+    if (!is_offered || capture_->currentData() == QVariant(id)) return;
+    selectData(*capture_, id);
+    listSites();
+    refresh();
+  });
+  connect(&measurements_, &TextMeasurements::changed, this, &TextView::draw);
+  connect(&measurements_, &TextMeasurements::attentionChanged, this, &TextView::drawAttention);
+  connect(&measurements_, &TextMeasurements::routedChanged, this, [this] {
+    attention_->drawRouted();
+    Q_EMIT figureChanged();
+  });
+}
+
+void TextView::connectControls() {
+  const auto onActivated = [this](QComboBox* box, const QString& text, auto list) {
+    connect(box, &QComboBox::activated, this, [this, text, list] {
+      (this->*list)();
+      recordChange(text);
+      refresh();
+    });
+  };
+  onActivated(capture_, QStringLiteral("Select the capture"), &TextView::listSites);
+  onActivated(site_, QStringLiteral("Select the site"), &TextView::listLayers);
+  onActivated(measure_, QStringLiteral("Colour the tokens"), &TextView::listLayers);
+  connect(heads_, &QComboBox::activated, this, [this] {
+    head_ = heads_->currentData().toInt();
+    recordChange(QStringLiteral("Select the head"));
+    drawAttention();
+  });
+  connect(lower_kind_, &QTabBar::currentChanged, this, [this] {
+    recordChange(QStringLiteral("Layers or attention"));
+    refresh();
+    panes().activate(showsAttention() ? &attention_->pattern() : map_);
+  });
+  connect(layer_slider_, &QSlider::valueChanged, this, [this](int at) {
+    const std::vector<int> all = layers();
+    if (at >= 0 && at < static_cast<int>(all.size()))
+      selectLayer(all[static_cast<std::size_t>(at)]);
+  });
+  connect(sequences_, &SequenceList::sequenceSelected, this, &TextView::selectSequence);
+  const auto describe = [this](int token) {
+    const std::optional<int> now = layer();
+    const bool is_known = token >= 0 && tokens() != nullptr && now;
+    Q_EMIT status(is_known ? describeToken(*tokens(), token, *now, preferences().layer_base)
+                           : QString());
+  };
+  connect(text_, &TokenText::hovered, this, describe);
+  connect(text_, &TokenText::selected, this, [this, describe](int token) {
+    selectToken(token);
+    describe(token);
+  });
+}
+
+void TextView::connectMap() {
+  map_->plot().setDescriber([this](const FigureHit& hit) { return describeCell(hit); });
+  connect(&map_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
+    if (!hit.cell) return;
+    const std::vector<int> all = layers();
+    Selection selection = selectionOf(hit.cell->col);
+    if (hit.cell->row < static_cast<int>(all.size())) {
+      selection.layer = all[static_cast<std::size_t>(hit.cell->row)];
+    }
+    changeSelection(QStringLiteral("Select a token and a layer"), selection);
+  });
+  connect(attention_, &AttentionPanes::tokenSelected, this, &TextView::selectToken);
+}
+
+void TextView::addActions() {
+  addLayerActions([this](int step) { walkLayers(step); });
+  addViewAction(QStringLiteral("Previous sequence"), {QKeySequence(Qt::ALT | Qt::Key_Up)},
+                QStringLiteral("Show the previous sequence"),
+                [this] { selectSequence(sequence_ - 1); });
+  addViewAction(QStringLiteral("Next sequence"), {QKeySequence(Qt::ALT | Qt::Key_Down)},
+                QStringLiteral("Show the next sequence"),
+                [this] { selectSequence(sequence_ + 1); });
+  addViewAction(QStringLiteral("Find a sequence"), QKeySequence::keyBindings(QKeySequence::Find),
+                QStringLiteral("List only sequences that contain a text"),
+                [this] { sequences_->focusSearch(); });
+  addViewAction(QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
+                QStringLiteral("Measure the tokens again, also where it was stopped or failed"),
+                [this] { measurements_.recompute(); });
+}
+
+const Document* TextView::capture() const {
+  const Document* const document = workspace().find(capture_->currentData().toInt());
+  return document != nullptr && document->capture ? document : nullptr;
+}
+
+const SequenceTokens* TextView::tokens() const {
+  const Document* const document = capture();
+  if (document == nullptr) return nullptr;
+  const Answer<SequenceTokens>& answer = measurements_.tokens(document->id);
+  return answer.result ? &*answer.result : nullptr;
+}
+
+std::string TextView::site() const { return site_->currentData().toString().toStdString(); }
+
+std::string TextView::measureName() const {
+  return measure_->currentData().toString().toStdString();
+}
+
+bool TextView::showsAttention() const { return lower_kind_->currentIndex() == 1; }
+
+std::vector<int> TextView::layers() const {
+  const Document* const document = capture();
+  if (document == nullptr) return {};
+  const std::vector<std::string>& sites = document->capture->sites();
+  const bool has_site = std::find(sites.begin(), sites.end(), site()) != sites.end();
+  return has_site ? document->capture->layers(site()) : std::vector<int>();
+}
+
+std::optional<int> TextView::layer() const {
+  const std::vector<int> all = layers();
+  if (all.empty()) return std::nullopt;
+  const int wanted = workspace().selection().layer.value_or(all.back());
+  return *std::min_element(all.begin(), all.end(), [&](int a, int b) {
+    return std::abs(a - wanted) < std::abs(b - wanted);
+  });
+}
+
+void TextView::refresh() {
+  measure();
+  draw();
+}
+
+void TextView::listCaptures() {
+  const QVariant wanted = capture_->currentData();
+  capture_->clear();
+  for (const Document* const document : workspace().documentsOf(DocumentKind::kCapture)) {
+    if (hasWholeText(*document->capture)) capture_->addItem(document->label, document->id);
+  }
+  selectData(*capture_, wanted);
+  listSites();
+}
+
+void TextView::listSites() {
+  const QVariant wanted = site_->currentData();
+  const Document* const document = capture();
+  sequences_->setCapture(document == nullptr ? nullptr : document->capture);
+  QStringList names;
+  if (document != nullptr) {
+    rows_.of(*document);  // to be ready when tokens are selected
+    for (const std::string& name : document->capture->sites()) {
+      if (name != kPatternSite) names << toQString(name);
+    }
+    sequence_ = std::clamp(sequence_, 0, std::max(0, sequences_->size() - 1));
+  }
+  setNames(*site_, names);
+  if (!names.contains(wanted.toString())) selectData(*site_, QStringLiteral("hidden"));
+  listLayers();
+}
+
+void TextView::listLayers() {
+  const QSignalBlocker quiet(layer_slider_);
+  const std::vector<int> all = layers();
+  layer_slider_->setRange(0, std::max(0, static_cast<int>(all.size()) - 1));
+  layer_slider_->setEnabled(all.size() > 1);
+  const std::optional<int> now = layer();
+  if (now) {
+    layer_slider_->setValue(
+        static_cast<int>(std::find(all.begin(), all.end(), *now) - all.begin()));
+  }
+  layer_label_->setText(now ? QStringLiteral("Layer %1").arg(*now + preferences().layer_base)
+                            : QStringLiteral("Layer"));
+}
+
+void TextView::measure() {
+  // A hidden view computes nothing.
+  if (!isVisible()) return;
+  measurements_.setThreads(preferences().threads);
+  const Document* const document = site_->count() == 0 ? nullptr : capture();
+  measurements_.measure(document, site(), sequence_);
+  const std::optional<int> now = layer();
+  std::optional<TextMeasurements::AttentionKey> attention;
+  if (showsAttention() && document != nullptr && now) {
+    attention = TextMeasurements::AttentionKey{document->capture, sequence_, *now};
+  }
+  measurements_.measureAttention(attention);
+}
+
+QString TextView::emptyMessage() const {
+  if (capture() == nullptr) return kNoText;
+  return measurements_.isMeasuring() ? QStringLiteral("Measuring ...")
+                                     : QStringLiteral("Measuring failed.");
+}
+
+void TextView::draw() {
+  panes().setStyle(screenStyle(*this, preferences()));
+  map_->setVisible(!showsAttention());
+  attention_->setVisible(showsAttention());
+  heads_bar_->setVisible(showsAttention());
+  listLayers();
+  drawMap();
+  drawText();
+  drawAttention();
+  listProblems();
+  sequences_->setCurrent(sequence_);
+  rememberState();
+  Q_EMIT figureChanged();
+}
+
+void TextView::listProblems() {
+  QStringList lines;
+  for (const int id : measurements_.documents()) {
+    const QString& problem = measurements_.tokens(id).problem;
+    const Document* const document = workspace().find(id);
+    if (document == nullptr || problem.isEmpty()) continue;
+    lines << QStringLiteral("%1: %2").arg(document->label, problem);
+  }
+  if (tokens() != nullptr && tokens()->checkpoint.empty()) {
+    lines << QStringLiteral(
+        "The tokenizer of the capture was not found: open its checkpoint to see words instead of "
+        "ids.");
+  }
+  if (const Document* const document = capture()) {
+    const TokenRows::Found& found = selectedTokens();
+    if (found.is_other_text) {
+      lines << QStringLiteral("The selected tokens are of another text than %1.")
+                   .arg(document->label);
+    } else if (found.rows.empty() && found.absent > 0) {
+      lines << QStringLiteral("%1 has no rows of the selected tokens.").arg(document->label);
+    }
+  }
+  setNote(*problems_, lines);
+}
+
+void TextView::drawMap() {
+  std::vector<FigureSource> sources;
+  map_documents_.clear();
+  for (const int id : measurements_.documents()) {
+    const Answer<SequenceTokens>& answer = measurements_.tokens(id);
+    const Document* const document = workspace().find(id);
+    if (!answer.result || document == nullptr) continue;
+    FigureSource source{document->path, answer.result->results};
+    const std::string label = workspace().uniqueLabel(*document).toStdString();
+    for (Json& row : source.results.rows) row["label"] = label;
+    sources.push_back(std::move(source));
+    map_documents_.push_back(id);
+  }
+  FigureOptions options;
+  options.layer_base = preferences().layer_base;
+  options.mixed_texts = true;
+  options.measure = {measureName()};
+  FigureOrMessage made = figureOrMessage(sources, options);
+  const bool is_drawn = made.figure.has_value();
+  map_->show(std::move(made.figure), made.message.isEmpty() ? emptyMessage() : made.message);
+  if (is_drawn) {
+    map_->setCaption(QStringLiteral("%1 of each token in each layer, sequence %2")
+                         .arg(measure_->currentText())
+                         .arg(sequence_));
+  }
+  map_->plot().linkAllPanels(workspace(), QStringLiteral("token"));
+  markMap();
+}
+
+void TextView::drawText() {
+  std::vector<TokenText::Token> shown;
+  const std::optional<int> now = layer();
+  if (tokens() != nullptr && now) {
+    const std::vector<std::optional<double>> values = valuesOfLayer(*tokens(), measureName(), *now);
+    const Figure* const map = map_->plot().figure();
+    const std::pair<double, double> range =
+        map != nullptr ? colour_range_of(*map) : std::pair(0.0, 1.0);
+    for (std::size_t i = 0; i < tokens()->texts.size(); ++i) {
+      QColor ground;
+      if (i < values.size() && values[i]) {
+        ground = groundOf(*values[i], range, isSigned(measureName()));
+      }
+      shown.push_back({tokens()->texts[i], ground});
+    }
+  }
+  text_->setTokens(std::move(shown));
+  text_->setCurrent(token());
+}
+
+void TextView::markMap() {
+  const Figure* const map = map_->plot().figure();
+  std::vector<FigureMark> marks;
+  const std::vector<int> all = layers();
+  const std::optional<int> now = layer();
+  const auto row = now ? std::find(all.begin(), all.end(), *now) : all.end();
+  for (std::size_t p = 0; map != nullptr && p < map->panels.size() && row != all.end(); ++p) {
+    const auto at = static_cast<double>(row - all.begin());
+    const auto& cells = std::get<MapPanel>(map->panels[p].content).values;
+    marks.push_back({.panel = p,
+                     .area = QRectF(-0.5, at - 0.5, static_cast<double>(cells.cols()), 1.0),
+                     .is_strong = false});
+    if (token() >= 0) {
+      marks.push_back({.panel = p, .area = QRectF(token() - 0.5, at - 0.5, 1.0, 1.0)});
+    }
+  }
+  map_->plot().setMarks(std::move(marks));
+}
+
+void TextView::listHeads() {
+  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const int count = answer.result ? static_cast<int>(answer.result->num_heads()) : 0;
+  heads_->setEnabled(count > 0 && showsAttention());
+  if (count == 0) return;
+  head_ = std::clamp(head_, 0, count - 1);
+  if (heads_->count() != count) {
+    heads_->clear();
+    for (int h = 0; h < count; ++h) heads_->addItem(QString::number(h), h);
+  }
+  selectData(*heads_, head_);
+  heads_->setToolTip(headSummary(*answer.result, head_));
+}
+
+void TextView::drawAttention() {
+  listHeads();
+  const Document* const document = capture();
+  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const bool is_known = showsAttention() && answer.result && tokens() != nullptr;
+  const bool lacks =
+      document != nullptr && layer() && !document->capture->has(kPatternSite, *layer());
+  const QString message = document == nullptr         ? kNoText
+                          : lacks                     ? kNoPattern
+                          : !answer.problem.isEmpty() ? answer.problem
+                                                      : QStringLiteral("Reading ...");
+  attention_->drawPattern(is_known ? tokens()->texts : std::vector<QString>(), message, head_,
+                          query(), preferences().layer_base);
+  if (is_known) {
+    measurements_.measureRouted(std::pair<std::int64_t, std::int64_t>(head_, query()));
+  } else {
+    measurements_.measureRouted(std::nullopt);
+  }
+  attention_->drawRouted();
+}
+
+void TextView::selectSequence(int sequence) {
+  if (sequence < 0 || sequence >= sequences_->size() || sequence == sequence_) return;
+  changeState(QStringLiteral("Select the sequence"), [&] {
+    sequence_ = sequence;
+    refresh();
+  });
+}
+
+Selection TextView::selectionOf(int token) const {
+  const Document* const document = capture();
+  Selection selection = workspace().selection();
+  if (document == nullptr || token < 0) return selection;
+  const std::int64_t first = document->capture->offsets()[static_cast<std::size_t>(sequence_)];
+  selection.tokens = tokensAt(*document->capture, std::vector<std::int64_t>{first + token});
+  return selection;
+}
+
+void TextView::selectToken(int token) {
+  changeSelection(QStringLiteral("Select a token"), selectionOf(token));
+}
+
+void TextView::walkLayers(int step) {
+  const std::vector<int> all = layers();
+  const std::optional<int> now = layer();
+  if (all.empty() || !now) return;
+  const auto at = static_cast<int>(std::find(all.begin(), all.end(), *now) - all.begin());
+  selectLayer(
+      all[static_cast<std::size_t>(std::clamp(at + step, 0, static_cast<int>(all.size()) - 1))]);
+}
+
+void TextView::onSelectionChanged() {
+  const Document* const document = capture();
+  const TokenSelection& selected = workspace().selection().tokens;
+  // A token that was selected elsewhere is shown in its sequence, once its row is known.
+  if (document != nullptr && selected != last_tokens_ && rows_.of(*document) != nullptr) {
+    last_tokens_ = selected;
+    const std::vector<std::int64_t>& rows = selectedTokens().rows;
+    if (!rows.empty()) {
+      sequence_ = document->capture->rows().sequence[static_cast<std::size_t>(rows.front())];
+    }
+  }
+  refresh();
+}
+
+const TokenRows::Found& TextView::selectedTokens() const {
+  static const TokenRows::Found nothing;
+  const Document* const document = capture();
+  const TokenRows* const rows = document == nullptr ? nullptr : rows_.of(*document);
+  if (rows == nullptr) return nothing;
+  const TokenSelection& selected = workspace().selection().tokens;
+  if (selected_.capture != document->capture || selected_.tokens != selected) {
+    selected_ = {document->capture, selected, rows->find(selected)};
+  }
+  return selected_.found;
+}
+
+int TextView::token() const {
+  const Document* const document = capture();
+  if (document == nullptr) return -1;
+  const auto at = static_cast<std::size_t>(sequence_);
+  const std::vector<std::int64_t>& offsets = document->capture->offsets();
+  if (at + 1 >= offsets.size()) return -1;
+  const std::vector<std::int64_t>& rows = selectedTokens().rows;
+  const auto first = std::lower_bound(rows.begin(), rows.end(), offsets[at]);
+  const auto end = std::lower_bound(first, rows.end(), offsets[at + 1]);
+  return end - first == 1 ? static_cast<int>(*first - offsets[at]) : -1;
+}
+
+int TextView::query() const {
+  if (token() >= 0) return token();
+  const Answer<AttentionExploration>& answer = measurements_.attention();
+  return answer.result ? static_cast<int>(answer.result->patterns.front().rows()) - 1 : 0;
+}
+
+QString TextView::describeCell(const FigureHit& hit) const {
+  const Figure* const figure = map_->plot().figure();
+  if (figure == nullptr || !hit.cell || hit.panel >= map_documents_.size()) return {};
+  const Document* const document = workspace().find(map_documents_[hit.panel]);
+  const std::vector<int> all = layers();
+  const auto row = static_cast<std::size_t>(hit.cell->row);
+  if (document == nullptr || tokens() == nullptr || row >= all.size()) return {};
+  const auto& map = std::get<MapPanel>(figure->panels[hit.panel].content);
+  return QStringLiteral("%1: %2, layer %3: %4 %5")
+      .arg(document->label, tokenName(tokens()->texts, hit.cell->col))
+      .arg(all[row] + preferences().layer_base)
+      .arg(measure_->currentText().toLower())
+      .arg(map.values(hit.cell->row, hit.cell->col), 0, 'g', 4);
+}
+
+std::optional<Figure> TextView::figure() const {
+  for (FigurePane* const pane : {panes().active(), map_, &attention_->pattern()}) {
+    const Figure* const shown = pane->plot().figure();
+    if (shown != nullptr && pane->isVisibleTo(this)) return *shown;
+  }
+  return std::nullopt;
+}
+
+QStringList TextView::commandLines() const {
+  if (measurements_.documents().empty()) return {};
+  const QString checkpoint = tokens() == nullptr || tokens()->checkpoint.empty()
+                                 ? QString()
+                                 : toQString(tokens()->checkpoint);
+  if (showsAttention()) {
+    const Document* const document = capture();
+    const Answer<AttentionExploration>& attention = measurements_.attention();
+    if (document == nullptr || !attention.result) return {};
+    AttentionCommand command{.capture = document->path,
+                             .label = document->label,
+                             .layer = attention.result->layer,
+                             .head = head_,
+                             .sequence = sequence_,
+                             .query = std::nullopt,
+                             .checkpoint = toPath(checkpoint),
+                             .layer_base = preferences().layer_base};
+    if (measurements_.routed().result) command.query = query();
+    return attentionCommandLines(command);
+  }
+  QStringList captures, labels;
+  for (const int id : measurements_.documents()) {
+    const Document* const document = workspace().find(id);
+    if (document == nullptr) continue;
+    captures << quotedForShell(toQString(document->path));
+    labels << quotedForShell(workspace().uniqueLabel(*document));
+  }
+  QString line =
+      QStringLiteral("lime-metrics tokens %1 --label %2 --site %3 --sequence %4")
+          .arg(captures.join(QLatin1Char(' ')), labels.join(QLatin1Char(' ')), site_->currentText())
+          .arg(sequence_);
+  if (!checkpoint.isEmpty()) line += QStringLiteral(" --checkpoint ") + quotedForShell(checkpoint);
+  return {line + QStringLiteral(" -o tokens.json"),
+          QStringLiteral("lime-figure tokens.json --measure %1%2 -o tokens.pdf")
+              .arg(measure_->currentData().toString(), layerBaseOption())};
+}
+
+Json TextView::state() const {
+  return {{"capture", capture_->currentText().toStdString()},
+          {"site", site()},
+          {"measure", measureName()},
+          {"sequence", sequence_},
+          {"attention", showsAttention()},
+          {"head", head_}};
+}
+
+void TextView::setState(const Json& state) {
+  const int at = capture_->findText(toQString(state.value("capture", std::string())));
+  if (at >= 0) capture_->setCurrentIndex(at);
+  sequence_ = std::max(0, state.value("sequence", sequence_));
+  listSites();
+  selectData(*site_, toQString(state.value("site", std::string())));
+  selectData(*measure_, toQString(state.value("measure", std::string())));
+  {
+    const QSignalBlocker quiet(lower_kind_);
+    lower_kind_->setCurrentIndex(state.value("attention", showsAttention()) ? 1 : 0);
+  }
+  head_ = std::max(0, state.value("head", head_));
+  listLayers();
+  refresh();
+}
+
+std::vector<Shortcut> TextView::shortcuts() const {
+  return {{QStringLiteral("Move from token to token"), QStringLiteral("Left, Right in the text")},
+          {QStringLiteral("Follow the attention of a token"), QStringLiteral("Click it")}};
+}
+
+void TextView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  refresh();
+}
+
+ViewKind textViewKind() {
+  return {
+      .id = QStringLiteral("text"),
+      .title = QStringLiteral("Text"),
+      .question = QStringLiteral("How does each token change from layer to layer, and what does "
+                                 "it attend to?"),
+      .shows =
+          [](const Document& document) {
+            return document.capture != nullptr && hasWholeText(*document.capture);
+          },
+      .make = makeView<TextView>};
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explorer/models/capture_rows.h"
+#include "explorer/text/text_measurements.h"
+#include "explorer/widgets/view.h"
+#include "viz/figure_hit.h"
+
+class QComboBox;
+class QLabel;
+class QSlider;
+class QTabBar;
+
+namespace lime::explorer {
+
+class AttentionPanes;
+class FigurePane;
+class SequenceList;
+class TokenText;
+
+/// Shows one sequence token by token: coloured by a measure in one layer, in all layers as a
+/// heatmap, and its attention, where the capture contains patterns.
+class TextView : public View {
+  Q_OBJECT
+
+ public:
+  TextView(const ViewContext& context, QWidget* parent);
+
+  /// Returns the figure of the active pane, or of another visible one.
+  std::optional<Figure> figure() const override;
+  QStringList commandLines() const override;
+  Json state() const override;
+  void setState(const Json& state) override;
+  std::vector<Shortcut> shortcuts() const override;
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void paletteChanged() override { draw(); }
+
+ private:
+  QWidget* makeControls();
+  QWidget* makeText();
+  QWidget* makeLower();
+  void connectAll();
+  void connectControls();
+  void connectMap();
+  void addActions();
+  void refresh();
+  void listCaptures();
+  void listSites();
+  void listLayers();
+  const Document* capture() const;
+  const SequenceTokens* tokens() const;  ///< of capture(), null while they are not known
+  std::string site() const;
+  std::string measureName() const;
+  bool showsAttention() const;
+  std::vector<int> layers() const;
+  /// Returns the selected layer, or the nearest one that the capture has.
+  std::optional<int> layer() const;
+  void measure();
+  void draw();
+  void drawMap();
+  void drawText();
+  void drawAttention();
+  void markMap();
+  void listHeads();
+  void listProblems();
+  void selectSequence(int sequence);
+  /// Returns the selection with a token of the sequence as the only one.
+  Selection selectionOf(int token) const;
+  void selectToken(int token);
+  void walkLayers(int step);
+  void onSelectionChanged();
+  /// Returns the rows of the selected tokens in the capture; none until they are known.
+  const TokenRows::Found& selectedTokens() const;
+  int token() const;  ///< the selected token of the sequence; -1: none, or several
+  int query() const;  ///< the token whose attention is followed: the selected one, or the last
+  QString emptyMessage() const;
+  QString describeCell(const FigureHit& hit) const;
+
+  TextMeasurements measurements_;
+  mutable CaptureRows rows_;
+  int sequence_ = 0;
+  int head_ = 0;
+  TokenSelection last_tokens_;      ///< selection that was last scrolled to
+  std::vector<int> map_documents_;  ///< of the panels of the map
+  struct Selected {
+    std::shared_ptr<const CaptureReader> capture;
+    TokenSelection tokens;
+    TokenRows::Found found;
+  };
+  mutable Selected selected_;  ///< the last value of selectedTokens()
+
+  QComboBox* capture_;
+  QComboBox* site_;
+  QComboBox* measure_;
+  QComboBox* heads_;
+  QWidget* heads_bar_;
+  QLabel* layer_label_;
+  QSlider* layer_slider_;
+  QLabel* problems_;
+  SequenceList* sequences_;
+  TokenText* text_;
+  QTabBar* lower_kind_;
+  FigurePane* map_;
+  AttentionPanes* attention_;
+};
+
+ViewKind textViewKind();
+
+}  // namespace lime::explorer

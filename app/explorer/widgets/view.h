@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QKeySequence>
+#include <QList>
+#include <QPointer>
+#include <QSet>
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "explorer/models/document.h"
+#include "explorer/models/preferences.h"
+#include "explorer/models/selection.h"
+#include "explorer/widgets/pane_group.h"
+#include "viz/figure.h"
+
+class QUndoStack;
+
+namespace lime::explorer {
+
+class JobRunner;
+class Workspace;
+
+/// The objects that a view uses. All of them outlive the view.
+struct ViewContext {
+  Workspace& workspace;
+  JobRunner& jobs;
+  QUndoStack& undo;
+  const Preferences& preferences;
+};
+
+/// The state that undo restores: the settings of a view, and the selection of all views.
+struct ViewState {
+  Json state = {};  ///< null: undo leaves it as it is
+  Selection selection = {};
+
+  bool operator==(const ViewState&) const = default;
+};
+
+/// A use of keys or the mouse that no menu shows.
+struct Shortcut {
+  QString what;
+  QString keys;
+};
+
+/// A page of the explorer: the answer to one question about the open documents.
+///
+/// A view
+/// - shows its content as a lime::Figure, so that Export writes the same figure;
+/// - keeps the user's settings (never data) in state(), from which come undo and the session;
+/// - reads layer, head and tokens from Workspace::selection() and writes there what is clicked;
+/// - adds its actions with addViewAction(): the menu View and the list of shortcuts show them;
+/// - computes in JobRunner, never on the GUI thread.
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  View(QString title, const ViewContext& context, QWidget* parent);
+
+  const QString& title() const { return title_; }
+
+  /// Returns what is shown now, by default in the active pane; nothing where there is nothing.
+  virtual std::optional<Figure> figure() const { return panes_.figure(); }
+  /// Returns the commands that draw the same figure without the explorer.
+  virtual QStringList commandLines() const = 0;
+  /// Returns the origin of the figure, stored in exported files: commands and documents.
+  virtual Json provenance() const;
+
+  /// Returns the user's settings in this view, as a flat object.
+  virtual Json state() const { return Json::object(); }
+  /// Restores a state, also one of an earlier version: unknown names are ignored, missing ones stay
+  /// as they are.
+  virtual void setState(const Json& state);
+  /// Returns names that setState() knows and state() does not always have.
+  virtual std::vector<std::string> furtherNames() const { return {}; }
+
+  /// Returns the keys and mouse gestures of this view that are no actions.
+  virtual std::vector<Shortcut> shortcuts() const { return {}; }
+
+  /// Gives the focus to what setFirstFocus() named.
+  void takeFocus();
+
+  virtual void zoom(double factor) { panes_.zoom(factor); }
+  virtual void showAll() { panes_.showAll(); }
+
+  /// Changes the state or the selection by `change`, as one step of undo. Steps of equal `text`
+  /// that follow each other within a second (a slider being moved) are one.
+  void changeState(const QString& text, const std::function<void()>& change);
+  /// Selects as a step of undo.
+  void changeSelection(const QString& text, const Selection& selection);
+
+ Q_SIGNALS:
+  /// figure() or commandLines() return something else than before.
+  void figureChanged();
+  /// Describes what the mouse is over; empty: nothing.
+  void status(const QString& text);
+  /// Undo or redo changed this view, which may be hidden.
+  void stateRestored();
+
+ protected:
+  Workspace& workspace() const { return context_.workspace; }
+  JobRunner& jobs() const { return context_.jobs; }
+  const Preferences& preferences() const { return context_.preferences; }
+  PaneGroup& panes() { return panes_; }
+  const PaneGroup& panes() const { return panes_; }
+
+  /// Runs `update` when a document is opened, closed or changed.
+  void watchDocuments(const std::function<void()>& update);
+  /// Records a step of undo where a control has changed already, which it does before it signals:
+  /// the step leads from the state at the last rememberState() to the present one.
+  void recordChange(const QString& text);
+  void rememberState();
+  /// Records a change of a part of the view, a plot that was zoomed, as a step of undo. Steps of
+  /// equal `text` that follow each other within a second are one. @param part  its name
+  void recordPart(const QString& text, const QString& part, std::function<void()> undo,
+                  std::function<void()> redo);
+  /// Selects a layer in all views, within another step of undo.
+  void setLayer(int layer);
+  /// Selects a layer as a step of undo.
+  void selectLayer(int layer);
+  /// Records zooming and moving of all figures from now on. Overrides call it.
+  void showEvent(QShowEvent* event) override;
+  /// Calls paletteChanged().
+  void changeEvent(QEvent* event) override;
+  /// Draws again, with other colours.
+  virtual void paletteChanged() {}
+  /// Sets what has the focus when the view is shown by its shortcut. Not a focus proxy: Tab would
+  /// continue behind it and never reach the controls before it.
+  void setFirstFocus(QWidget* widget) { first_focus_ = widget; }
+  /// Adds an action of this view. @param shortcuts  may be empty
+  QAction* addViewAction(const QString& text, const QList<QKeySequence>& shortcuts,
+                         const QString& toolTip, const std::function<void()>& run);
+  /// Adds the actions that select the previous and the next layer: `walk` gets -1 or 1.
+  void addLayerActions(const std::function<void(int)>& walk);
+  /// Returns " --layer-base 1" for commands, or nothing where layers count from 0.
+  QString layerBaseOption() const;
+
+ private:
+  ViewState viewState() const;
+  void push(const QString& text, ViewState before, ViewState after);
+
+  QString title_;
+  ViewContext context_;
+  PaneGroup panes_;
+  QPointer<QWidget> first_focus_;
+  Json remembered_;
+  QSet<const QObject*> recorded_;  ///< plots whose zoom is a step of undo
+};
+
+/// Describes a view that is not made yet.
+struct ViewKind {
+  QString id;        ///< in sessions and screenshots: "router"
+  QString title;     ///< "Router"
+  QString question;  ///< that the view answers, one sentence
+  /// Returns whether the view shows such a document: the start page and double clicks ask.
+  std::function<bool(const Document&)> shows;
+  std::function<View*(const ViewContext&, QWidget* parent)> make;
+};
+
+/// Makes a view, for ViewKind::make.
+template <typename Page>
+View* makeView(const ViewContext& context, QWidget* parent) {
+  return new Page(context, parent);
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QEventLoop>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QTimer>
+#include <QUndoCommand>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/program.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+#include "explorer/window/all_views.h"
+#include "explorer/window/figure_actions.h"
+#include "explorer/window/file_menu.h"
+#include "explorer/window/notice_bar.h"
+#include "explorer/window/preferences_dialog.h"
+#include "explorer/window/session.h"
+#include "explorer/window/shortcut_dialog.h"
+#include "explorer/window/side_bar.h"
+#include "explorer/window/start_page.h"
+#include "explorer/window/view_stack.h"
+#include "viz/figure_source.h"
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kSideBarWidth = 236;
+constexpr int kMostSteps = 500;  // of undo: each may contain thousands of selected tokens
+constexpr int kMessageMs = 5000;
+
+/// Renames a document.
+class RenameCommand : public QUndoCommand {
+ public:
+  RenameCommand(Workspace& workspace, int id, QString before, QString after)
+      : QUndoCommand(QStringLiteral("Rename %1").arg(before)),
+        workspace_(workspace),
+        id_(id),
+        before_(std::move(before)),
+        after_(std::move(after)) {}
+
+  void undo() override { workspace_.rename(id_, before_); }
+  /// Has no effect when it is pushed: the document has the name already.
+  void redo() override { workspace_.rename(id_, after_); }
+
+ private:
+  Workspace& workspace_;
+  int id_;
+  QString before_;
+  QString after_;
+};
+
+QStringList localPaths(const QMimeData& data) {
+  QStringList paths;
+  for (const QUrl& url : data.urls()) {
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  }
+  return paths;
+}
+
+}  // namespace
+
+MainWindow::MainWindow()
+    : preferences_(loadPreferences()),
+      desktop_(QApplication::palette()),
+      workspace_(jobs_),
+      views_(new ViewStack({workspace_, jobs_, undo_, preferences_})),
+      figure_actions_(new FigureActions(*views_, *this)) {
+  setWindowTitle(QStringLiteral("LIMe Explorer"));
+  setAcceptDrops(true);
+  undo_.setUndoLimit(kMostSteps);
+  workspace_.setMoves(loadMoves());
+  makeCentre();
+  makeSideBar();
+  makeMenus();
+  connectWorkspace();
+  resize(1280, 720);
+  applyTheme();
+  views_->showCurrent();
+}
+
+MainWindow::~MainWindow() {
+  // Views must not be notified of documents that are closed with the window.
+  workspace_.disconnect();
+  jobs_.disconnect();
+  // The list of documents must not outlive them.
+  delete side_dock_;
+}
+
+void MainWindow::makeCentre() {
+  notice_ = new NoticeBar;
+  auto* const centre = new QWidget;
+  QVBoxLayout* const column = fillWithColumn(*centre);
+  column->addWidget(notice_);
+  column->addWidget(views_, 1);
+  setCentralWidget(centre);
+  hover_ = new QLabel;
+  hover_->setTextFormat(Qt::PlainText);
+  statusBar()->addPermanentWidget(hover_, 1);
+  statusBar()->setSizeGripEnabled(false);
+  connect(views_, &ViewStack::status, hover_, &QLabel::setText);
+  connect(views_, &ViewStack::figureChanged, this, &MainWindow::updateActions);
+  connect(figure_actions_, &FigureActions::message, this,
+          [this](const QString& text) { statusBar()->showMessage(text, kMessageMs); });
+}
+
+void MainWindow::makeSideBar() {
+  side_bar_ = new SideBar(workspace_, jobs_);
+  side_dock_ = new QDockWidget(QStringLiteral("Side bar"));
+  side_dock_->setObjectName(QStringLiteral("sidebar"));
+  side_dock_->setWidget(side_bar_);
+  side_dock_->setTitleBarWidget(new QWidget);
+  side_dock_->setFeatures(QDockWidget::NoDockWidgetFeatures);
+  addDockWidget(Qt::LeftDockWidgetArea, side_dock_);
+  resizeDocks({side_dock_}, {kSideBarWidth}, Qt::Horizontal);
+  connect(side_bar_, &SideBar::viewSelected, views_, &ViewStack::showIndex);
+  connect(views_, &ViewStack::currentViewChanged, side_bar_, &SideBar::setCurrentView);
+  connect(side_bar_, &SideBar::documentActivated, this, [this](int id) {
+    if (const Document* const document = workspace_.find(id)) views_->showViewFor(*document);
+  });
+}
+
+void MainWindow::makeMenus() {
+  file_menu_ = new FileMenu(workspace_, this);
+  file_menu_->addSeparator();
+  figure_actions_->addExport(*file_menu_);
+  file_menu_->addSeparator();
+  addMenuAction(*file_menu_, QStringLiteral("&Quit"), QKeySequence::Quit,
+                QStringLiteral("Close the window"), [this] { QMainWindow::close(); });
+  side_bar_->addDocumentActions(file_menu_->documentActions());
+  connect(file_menu_, &FileMenu::notice, notice_,
+          [this](const QString& text) { notice_->showText(text); });
+  StartPage& start = views_->startPage();
+  connect(&start, &StartPage::openWanted, file_menu_, &FileMenu::openFiles);
+  connect(&start, &StartPage::openFolderWanted, file_menu_, &FileMenu::openFolder);
+  connect(&start, &StartPage::openPaths, &workspace_, &Workspace::open);
+  menuBar()->addMenu(file_menu_);
+  for (QMenu* const menu : {makeEditMenu(), makeViewMenu(), makeHelpMenu()}) {
+    menuBar()->addMenu(menu);
+  }
+}
+
+QMenu* MainWindow::makeEditMenu() {
+  auto* const menu = new QMenu(QStringLiteral("&Edit"), this);
+  QAction* const undo = undo_.createUndoAction(this, QStringLiteral("&Undo"));
+  undo->setShortcut(QKeySequence::Undo);
+  QAction* const redo = undo_.createRedoAction(this, QStringLiteral("&Redo"));
+  redo->setShortcuts(
+      {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+  menu->addActions({undo, redo});
+  menu->addSeparator();
+  figure_actions_->addCopy(*menu);
+  menu->addSeparator();
+  addMenuAction(*menu, QStringLiteral("&Preferences..."), QKeySequence(Qt::CTRL | Qt::Key_Comma),
+                QStringLiteral("Theme, text size of plots, numbering of layers"),
+                [this] { editPreferences(); });
+  return menu;
+}
+
+QMenu* MainWindow::makeViewMenu() {
+  view_menu_ = new QMenu(QStringLiteral("&View"), this);
+  const std::vector<ViewKind>& kinds = allViews();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const int index = static_cast<int>(i);
+    addMenuAction(*view_menu_, kinds[i].title,
+                  QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)),
+                  kinds[i].question, [this, index] {
+                    views_->showIndex(index);
+                    views_->takeFocus();
+                  });
+  }
+  after_view_actions_ = view_menu_->addSeparator();
+  figure_actions_->addZoom(*view_menu_);
+  view_menu_->addSeparator();
+  QAction* const bar = side_dock_->toggleViewAction();
+  bar->setText(QStringLiteral("&Side bar"));
+  bar->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_B));
+  view_menu_->addAction(bar);
+  addMenuAction(*view_menu_, QStringLiteral("&Full screen"), QKeySequence(Qt::Key_F11),
+                QStringLiteral("Toggle full screen"),
+                [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+  return view_menu_;
+}
+
+QMenu* MainWindow::makeHelpMenu() {
+  auto* const menu = new QMenu(QStringLiteral("&Help"), this);
+  addMenuAction(*menu, QStringLiteral("&Shortcuts"), QKeySequence(Qt::Key_F1),
+                QStringLiteral("List all shortcuts of the explorer and of this view"),
+                [this] { showShortcuts(); });
+  addMenuAction(*menu, QStringLiteral("&About"), {}, QStringLiteral("Show version and licence"),
+                [this] { showAbout(); });
+  return menu;
+}
+
+void MainWindow::connectWorkspace() {
+  connect(&workspace_, &Workspace::documentAdded, this, [this](int id) {
+    views_->showCurrent();
+    // The first document selects the view.
+    if (workspace_.documents().size() == 1) views_->showViewFor(*workspace_.find(id));
+    offerToLocate(*workspace_.find(id));
+  });
+  connect(&workspace_, &Workspace::documentRemoved, views_, [this] { views_->showCurrent(); });
+  connect(&workspace_, &Workspace::documentChanged, this, &MainWindow::onDocumentChanged);
+  connect(&side_bar_->navigator(), &NavigatorModel::renamed, this,
+          [this](int id, const QString& before, const QString& after) {
+            undo_.push(new RenameCommand(workspace_, id, before, after));
+          });
+  connect(&workspace_, &Workspace::openFailed, this,
+          [this](const QString&, const QString& message) { notice_->showText(message); });
+  connect(&jobs_, &JobRunner::jobFailed, this, [this](const QString& title, const QString& error) {
+    notice_->showText(QStringLiteral("%1: %2").arg(title, error));
+  });
+  connect(&workspace_, &Workspace::recentChanged, this,
+          [this] { views_->startPage().setRecent(workspace_.recent()); });
+}
+
+const std::vector<View*>& MainWindow::views() const { return views_->views(); }
+View* MainWindow::currentView() const { return views_->currentView(); }
+void MainWindow::showView(const QString& id) { views_->showView(id); }
+bool MainWindow::showsStartPage() const { return views_->showsStartPage(); }
+void MainWindow::setStates(const Json& states) { views_->setStates(states); }
+
+void MainWindow::updateActions() {
+  if (view_menu_ == nullptr) return;
+  const QList<QAction*> wanted = showsStartPage() ? QList<QAction*>() : currentView()->actions();
+  if (wanted != shown_view_actions_) {
+    for (QAction* const action : std::as_const(shown_view_actions_)) {
+      view_menu_->removeAction(action);
+    }
+    shown_view_actions_ = wanted;
+    view_menu_->insertActions(after_view_actions_, wanted);
+  }
+  figure_actions_->update();
+}
+
+void MainWindow::onDocumentChanged(int id) {
+  const Document* const document = workspace_.find(id);
+  if (document == nullptr) return;
+  if (document->state == DocumentState::kPresent) {
+    offerToLocate(*document);
+    return;
+  }
+  const QString path = toQString(document->path);
+  notice_->showText(
+      document->state == DocumentState::kMissing
+          ? QStringLiteral("'%1' was deleted or moved; loaded data stays visible").arg(path)
+          : QStringLiteral("'%1' was rewritten; press F5 (File > Reload) to reload it").arg(path));
+}
+
+void MainWindow::offerToLocate(const Document& document) {
+  if (document.missing_captures.empty()) return;
+  const ResultsInput& input =
+      document.results->results.inputs.at(document.missing_captures.front());
+  notice_->showText(
+      QStringLiteral("'%1', the source of %2, no longer exists; locate it to see sentences and "
+                     "neighbours")
+          .arg(toQString(input.path), document.label),
+      QStringLiteral("&Locate..."), [this, id = document.id] { file_menu_->locateCapture(id); });
+}
+
+void MainWindow::setTheme(ThemeChoice theme) {
+  preferences_.theme = theme;
+  applyTheme();
+}
+
+void MainWindow::applyTheme() {
+  const QPalette palette = paletteFor(preferences_.theme, desktop_);
+  QApplication::setPalette(palette);
+  // An unchecked box would be as dark as its background.
+  QPalette boxes = palette;
+  if (isDark(palette)) boxes.setColor(QPalette::Base, palette.color(QPalette::Mid));
+  QApplication::setPalette(boxes, "QCheckBox");
+  // Fields would have no visible edges.
+  QPalette fields = palette;
+  if (isDark(palette)) fields.setColor(QPalette::Base, palette.color(QPalette::Button));
+  for (const char* const field : {"QLineEdit", "QAbstractSpinBox"}) {
+    QApplication::setPalette(fields, field);
+  }
+  std::vector<QWidget*> painted(views().begin(), views().end());
+  painted.push_back(side_bar_);
+  for (QWidget* const widget : painted) {
+    QEvent changed(QEvent::PaletteChange);
+    QCoreApplication::sendEvent(widget, &changed);
+  }
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  // A desktop that turns dark while the window is open.
+  if (event->type() == QEvent::ThemeChange) {
+    desktop_ = QApplication::style()->standardPalette();
+    applyTheme();
+  }
+  QMainWindow::changeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!localPaths(*event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  workspace_.open(localPaths(*event->mimeData()));
+  event->acceptProposedAction();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  saveSession({.geometry = saveGeometry(),
+               .layout = saveState(),
+               .view = allViews()[static_cast<std::size_t>(views_->currentViewIndex())].id,
+               .views = views()},
+              workspace_);
+  jobs_.cancelAll();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::restoreLayout() {
+  const StoredLayout layout = loadLayout();
+  restoreGeometry(layout.geometry);
+  restoreState(layout.layout);
+  workspace_.setRecent(layout.recent);
+}
+
+void MainWindow::restoreSession() {
+  if (preferences_.restore_session) views_->showView(loadSession(workspace_, views()));
+}
+
+void MainWindow::editPreferences() {
+  PreferencesDialog dialog(preferences_, this);
+  if (dialog.exec() != QDialog::Accepted) return;
+  preferences_ = dialog.preferences();
+  savePreferences(preferences_);
+  applyTheme();
+}
+
+void MainWindow::showShortcuts() {
+  QList<QAction*> actions;
+  for (QAction* const menu : menuBar()->actions()) actions << menu->menu()->actions();
+  ShortcutDialog(actions, showsStartPage() ? std::vector<Shortcut>() : currentView()->shortcuts(),
+                 this)
+      .exec();
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(this, windowTitle(),
+                     QStringLiteral("<b>%1</b><p>Measures representation collapse in transformers, "
+                                    "and how routing affects it.</p><p>Apache License 2.0</p>")
+                         .arg(toQString(std::string_view(tool_version()))));
+}
+
+void MainWindow::finishJobs() {
+  constexpr int kCheckMs = 20;
+  QEventLoop loop;
+  QTimer timer;
+  connect(&timer, &QTimer::timeout, &loop, [&] {
+    if (jobs_.isIdle()) loop.quit();
+  });
+  timer.start(kCheckMs);
+  loop.exec();
+}
+
+void MainWindow::saveScreenshots(const QString& folder) {
+  if (!QDir().mkpath(folder)) {
+    throw IoError("'{}': folder cannot be created", folder.toStdString());
+  }
+  const auto save = [&](const QString& name) {
+    const QString path = QDir(folder).filePath(name + QStringLiteral(".png"));
+    if (!grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
+  };
+  if (workspace_.isEmpty()) save(QStringLiteral("start"));
+  for (std::size_t i = 0; !workspace_.isEmpty() && i < views().size(); ++i) {
+    views_->showIndex(static_cast<int>(i));
+    finishJobs();
+    save(allViews()[i].id);
+  }
+}
+
+}  // namespace lime::explorer

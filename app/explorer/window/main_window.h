@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QList>
+#include <QMainWindow>
+#include <QPalette>
+#include <QUndoStack>
+#include <vector>
+
+#include "core/json.h"
+#include "explorer/models/job_runner.h"
+#include "explorer/models/preferences.h"
+#include "explorer/models/workspace.h"
+
+class QLabel;
+class QMenu;
+
+namespace lime::explorer {
+
+class FigureActions;
+class FileMenu;
+class NoticeBar;
+class SideBar;
+class View;
+class ViewStack;
+
+/// The main window: the side bar, the current view, menus and notices.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  MainWindow();
+  ~MainWindow() override;
+
+  Workspace& workspace() { return workspace_; }
+  JobRunner& jobs() { return jobs_; }
+  QUndoStack& undoStack() { return undo_; }
+  const std::vector<View*>& views() const;
+  View* currentView() const;
+  /// Shows the view called `id` in allViews().
+  void showView(const QString& id);
+  bool showsStartPage() const;
+
+  /// Sets the theme of this session, until the preference is changed.
+  void setTheme(ThemeChoice theme);
+
+  /// Opens the documents of the last session, and restores the states of the views.
+  void restoreSession();
+  /// Restores sizes and recent files, also where a session is not restored.
+  void restoreLayout();
+
+  /// Gives views their states. @throws as ViewStack::setStates()
+  void setStates(const Json& states);
+  /// Writes an image of the window with each view into `folder`, after the views have computed what
+  /// they need. @throws IoError
+  void saveScreenshots(const QString& folder);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void makeCentre();
+  void makeSideBar();
+  void makeMenus();
+  QMenu* makeEditMenu();
+  QMenu* makeViewMenu();
+  QMenu* makeHelpMenu();
+  void connectWorkspace();
+  void updateActions();
+  void onDocumentChanged(int id);
+  void offerToLocate(const Document& document);
+  void editPreferences();
+  void applyTheme();
+  void showShortcuts();
+  void showAbout();
+  void finishJobs();
+
+  Preferences preferences_;
+  QPalette desktop_;
+  JobRunner jobs_;
+  Workspace workspace_;
+  QUndoStack undo_;
+  ViewStack* views_;
+  FigureActions* figure_actions_;
+  NoticeBar* notice_ = nullptr;
+  SideBar* side_bar_ = nullptr;
+  QDockWidget* side_dock_ = nullptr;
+  QLabel* hover_ = nullptr;
+  FileMenu* file_menu_ = nullptr;
+  QMenu* view_menu_ = nullptr;
+  QAction* after_view_actions_ = nullptr;
+  QList<QAction*> shown_view_actions_;
+};
+
+}  // namespace lime::explorer

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/session.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QSettings>
+
+#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
+#include "explorer/window/all_views.h"
+
+namespace lime::explorer {
+namespace {
+
+const QString kPreferences = QStringLiteral("preferences/%1");
+const QString kViewStates = QStringLiteral("session/views");
+const QString kOpen = QStringLiteral("session/open");
+const QString kLabels = QStringLiteral("session/labels");
+const QString kView = QStringLiteral("session/view");
+const QString kTokens = QStringLiteral("session/tokens");
+const QString kMoves = QStringLiteral("moved-captures");
+const QString kRecent = QStringLiteral("recent");
+const QString kGeometry = QStringLiteral("window/geometry");
+const QString kState = QStringLiteral("window/state");
+
+/// Returns the stored states of views as JSON texts, by their current ids.
+QMap<QString, std::string> storedStates(const QSettings& settings) {
+  QMap<QString, std::string> states;
+  const QString prefix = kViewStates + QLatin1Char('/');
+  for (const QString& key : settings.allKeys()) {
+    if (!key.startsWith(prefix)) continue;
+    const QString text = settings.value(key).toString();
+    if (!text.isEmpty()) states[currentViewId(key.mid(prefix.size()))] = text.toStdString();
+  }
+  return states;
+}
+
+void restoreTokens(const std::string& stored, Workspace& workspace) {
+  if (stored.empty()) return;
+  try {
+    Selection selection = workspace.selection();
+    selection.tokens = tokensFromJson(parse_json(stored, "session"));
+    workspace.setSelection(selection);
+  } catch (const Error&) {
+    return;  // of another version
+  }
+}
+
+}  // namespace
+
+Preferences loadPreferences() {
+  const QSettings settings;
+  Preferences loaded;
+  for (OptionField& field : option_fields(loaded)) {
+    const QString key = kPreferences.arg(toQString(field.name));
+    if (!settings.contains(key)) continue;
+    try {
+      field.assign({settings.value(key).toString().toStdString()});
+    } catch (const Error&) {
+      continue;  // of another version
+    }
+  }
+  try {
+    loaded.validate();
+    return loaded;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+CaptureLocator::Moves loadMoves() {
+  CaptureLocator::Moves moves;
+  const QVariantMap stored = QSettings().value(kMoves).toMap();
+  for (auto move = stored.begin(); move != stored.end(); ++move) {
+    moves.insert(move.key(), move.value().toString());
+  }
+  return moves;
+}
+
+void savePreferences(const Preferences& preferences) {
+  QSettings settings;
+  const Json json = options_to_json(preferences);
+  for (const auto& [name, value] : json.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    settings.setValue(kPreferences.arg(toQString(name)), toQString(text));
+  }
+}
+
+QString lastFolder() {
+  const QStringList recent = QSettings().value(kRecent).toStringList();
+  return recent.isEmpty() ? QDir::currentPath() : QFileInfo(recent.front()).absolutePath();
+}
+
+void saveSession(const SessionWindow& window, const Workspace& workspace) {
+  QSettings settings;
+  settings.setValue(kGeometry, window.geometry);
+  settings.setValue(kState, window.layout);
+  settings.setValue(kRecent, workspace.recent());
+  QVariantMap moves;
+  const CaptureLocator::Moves& located = workspace.locator().moves();
+  for (auto move = located.begin(); move != located.end(); ++move) {
+    moves.insert(move.key(), move.value());
+  }
+  settings.setValue(kMoves, moves);
+  QStringList paths;
+  QStringList labels;
+  for (const Document& document : workspace.documents()) {
+    paths << toQString(document.path);
+    labels << document.label;
+  }
+  settings.setValue(kOpen, paths);
+  settings.setValue(kLabels, labels);
+  settings.setValue(kTokens, toQString(tokensToJson(workspace.selection().tokens).dump()));
+  const std::vector<ViewKind>& kinds = allViews();
+  settings.setValue(kView, window.view);
+  settings.remove(kViewStates);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    settings.setValue(kViewStates + QLatin1Char('/') + kinds[i].id,
+                      toQString(window.views[i]->state().dump()));
+  }
+}
+
+QString loadSession(Workspace& workspace, const std::vector<View*>& views) {
+  const QSettings settings;
+  QStringList present;
+  for (const QString& path : settings.value(kOpen).toStringList()) {
+    // Missing files are skipped without a notice at every start.
+    if (QFileInfo::exists(path)) present << path;
+  }
+  workspace.open(present);
+  restoreTokens(settings.value(kTokens).toString().toStdString(), workspace);
+  const QMap<QString, std::string> states = storedStates(settings);
+  const std::vector<ViewKind>& kinds = allViews();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (!states.contains(kinds[i].id)) continue;
+    try {
+      views[i]->setState(parse_json(states[kinds[i].id], "session"));
+    } catch (const std::exception&) {
+      continue;  // of another version
+    }
+  }
+  return settings.value(kView).toString();
+}
+
+StoredLayout loadLayout() {
+  const QSettings settings;
+  return {settings.value(kGeometry).toByteArray(), settings.value(kState).toByteArray(),
+          settings.value(kRecent).toStringList()};
+}
+
+}  // namespace lime::explorer

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/side_bar.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QListWidget>
+#include <QSignalBlocker>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "explorer/widgets/pane_layout.h"
+#include "explorer/widgets/theme.h"
+#include "explorer/window/all_views.h"
+#include "explorer/window/job_panel.h"
+#include "explorer/window/navigator_delegate.h"
+
+namespace lime::explorer {
+namespace {
+
+QLabel* caption(const QString& text) {
+  auto* const label = new QLabel(text);
+  QFont font = label->font();
+  font.setPointSizeF(0.88 * font.pointSizeF());
+  font.setWeight(QFont::DemiBold);
+  label->setFont(font);
+  label->setForegroundRole(QPalette::PlaceholderText);
+  label->setContentsMargins(12, 10, 12, 4);
+  return label;
+}
+
+/// A list or tree whose lines are aligned with the captions.
+template <typename List>
+class Indented : public List {
+ public:
+  explicit Indented(int left) { this->setViewportMargins(left, 0, 6, 0); }
+};
+
+}  // namespace
+
+SideBar::SideBar(Workspace& workspace, JobRunner& jobs, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      navigator_(workspace),
+      views_(new Indented<QListWidget>(9)),
+      tree_(new Indented<QTreeView>(2)) {
+  addViews();
+  addDocuments();
+  QVBoxLayout* const column = fillWithColumn(*this);
+  column->addWidget(caption(QStringLiteral("VIEWS")));
+  column->addWidget(views_);
+  column->addWidget(caption(QStringLiteral("OPEN")));
+  column->addWidget(tree_, 1);
+  column->addWidget(new JobPanel(jobs));
+}
+
+void SideBar::addViews() {
+  views_->setFrameShape(QFrame::NoFrame);
+  views_->setAccessibleName(QStringLiteral("views"));
+  views_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  const int height = fontMetrics().height() + 12;
+  int number = 0;
+  for (const ViewKind& kind : allViews()) {
+    auto* const item = new QListWidgetItem(kind.title, views_);
+    item->setToolTip(QStringLiteral("%1 (Ctrl+%2)").arg(kind.question).arg(++number));
+    item->setSizeHint(QSize(0, height));
+  }
+  views_->setFixedHeight(number * height + 4);
+  views_->setCurrentRow(0);
+  connect(views_, &QListWidget::currentRowChanged, this, &SideBar::viewSelected);
+}
+
+void SideBar::addDocuments() {
+  tree_->setIndentation(16);
+  tree_->setFrameShape(QFrame::NoFrame);
+  tree_->setModel(&navigator_);
+  tree_->setItemDelegate(new NavigatorDelegate(tree_));
+  tree_->setHeaderHidden(true);
+  tree_->setAccessibleName(QStringLiteral("open checkpoints, captures and results"));
+  tree_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  tree_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  for (int kind = 0; kind < navigator_.rowCount(); ++kind) {
+    tree_->expand(navigator_.index(kind, 0));
+  }
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& index) {
+            const int id = index.data(NavigatorModel::IdRole).toInt();
+            if (id != 0) workspace_.setCurrent(id);
+          });
+  connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
+    Q_EMIT documentActivated(index.data(NavigatorModel::IdRole).toInt());
+  });
+  connect(&workspace_, &Workspace::documentAdded, this,
+          [this](int id) { tree_->expand(navigator_.indexOfDocument(id).parent()); });
+  connect(&workspace_, &Workspace::currentChanged, this, [this](int id) {
+    const QModelIndex index = navigator_.indexOfDocument(id);
+    const int shown = tree_->currentIndex().data(NavigatorModel::IdRole).toInt();
+    if (index.isValid() && shown != id) tree_->setCurrentIndex(index);
+  });
+}
+
+void SideBar::setCurrentView(int index) {
+  const QSignalBlocker quiet(views_);
+  views_->setCurrentRow(index);
+}
+
+void SideBar::addDocumentActions(const QList<QAction*>& actions) { tree_->addActions(actions); }
+
+void SideBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange) return;
+  views_->setPalette(sideBarPalette(palette()));
+  tree_->setPalette(sideBarPalette(palette()));
+}
+
+}  // namespace lime::explorer

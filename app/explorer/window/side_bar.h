@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+#include "explorer/models/navigator_model.h"
+
+class QListWidget;
+class QTreeView;
+
+namespace lime::explorer {
+
+class JobRunner;
+
+/// The side bar: the views, the open documents, and the jobs.
+class SideBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  SideBar(Workspace& workspace, JobRunner& jobs, QWidget* parent = nullptr);
+
+  NavigatorModel& navigator() { return navigator_; }
+  void setCurrentView(int index);  ///< without viewSelected()
+  /// Adds actions to the context menu of the documents.
+  void addDocumentActions(const QList<QAction*>& actions);
+
+ Q_SIGNALS:
+  void viewSelected(int index);
+  /// The user asks for the view that shows a document.
+  void documentActivated(int id);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void addViews();
+  void addDocuments();
+
+  Workspace& workspace_;
+  NavigatorModel navigator_;
+  QListWidget* views_;
+  QTreeView* tree_;
+};
+
+}  // namespace lime::explorer

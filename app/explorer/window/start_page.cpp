@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/start_page.h"
+
+#include <QBoxLayout>
+#include <QDir>
+#include <QEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QVBoxLayout>
+
+namespace lime::explorer {
+namespace {
+
+constexpr int kColumnWidth = 560;
+constexpr int kMostShown = 6;
+constexpr int kFoldersUp = 4;
+
+QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bool muted = false) {
+  auto* const label = new QLabel(text);
+  label->setWordWrap(true);
+  QFont font = label->font();
+  font.setPointSizeF(font.pointSizeF() * scale);
+  font.setWeight(scale > 1.2 ? QFont::DemiBold : QFont::Normal);
+  label->setFont(font);
+  if (muted) label->setForegroundRole(QPalette::PlaceholderText);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  column.addWidget(label);
+  return label;
+}
+
+/// A line that does something when it is clicked, or Enter is pressed on it.
+class LinkLine : public QLabel {
+ public:
+  LinkLine(const QString& words, const QString& toolTip) : words_(words) {
+    setToolTip(toolTip);
+    setAccessibleName(words);
+    setTextFormat(Qt::RichText);
+    setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    setFocusPolicy(Qt::StrongFocus);
+    setContentsMargins(0, 4, 0, 4);
+    write();
+  }
+
+ protected:
+  void changeEvent(QEvent* event) override {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::EnabledChange) write();
+    QLabel::changeEvent(event);
+  }
+
+ private:
+  /// A label takes the colour of its links from the palette only when its text is set.
+  void write() {
+    const QString words = words_.toHtmlEscaped();
+    const auto role = isEnabled() ? QPalette::Link : QPalette::PlaceholderText;
+    setText(isEnabled()
+                ? QStringLiteral("<a href='#' style='color: %1; text-decoration: none'>%2</a>")
+                      .arg(palette().color(role).name(), words)
+                : words);
+  }
+
+  QString words_;
+};
+
+LinkLine* addLink(QVBoxLayout& column, const QString& text, const QString& toolTip) {
+  auto* const link = new LinkLine(text, toolTip);
+  column.addWidget(link, 0, Qt::AlignLeft);
+  return link;
+}
+
+void clear(QVBoxLayout& column) {
+  while (QLayoutItem* const item = column.takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+}
+
+}  // namespace
+
+StartPage::StartPage(QWidget* parent) : QWidget(parent) {
+  auto* const page = new QHBoxLayout(this);
+  auto* const content = new QWidget;
+  content->setMaximumWidth(kColumnWidth);
+  auto* const column = new QVBoxLayout(content);
+  column->setSpacing(6);
+  column->addStretch(2);
+  addText(*column,
+          QStringLiteral("Where do representations collapse, and how does routing affect it?"),
+          1.7);
+  addText(
+      *column,
+      QStringLiteral("Open a checkpoint folder to see its router, a capture of lime-capture to see "
+                     "its layers, or results of lime-metrics as figures. Several can be compared."),
+      1.0, true);
+  column->addSpacing(12);
+  auto* const open = addLink(*column, QStringLiteral("Open a capture or results (Ctrl+O)"),
+                             QStringLiteral("A file that lime-capture or lime-metrics wrote"));
+  connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
+  setFocusProxy(open);
+  auto* const folder =
+      addLink(*column, QStringLiteral("Open a checkpoint folder (Ctrl+Shift+O)"),
+              QStringLiteral("A folder with config.json and weights, as Hugging Face writes it"));
+  connect(folder, &QLabel::linkActivated, this, &StartPage::openFolderWanted);
+  addText(*column, QStringLiteral("or drop files and folders onto this window"), 1.0, true);
+  column->addSpacing(12);
+  demo_ = new QVBoxLayout;
+  column->addLayout(demo_);
+  column->addSpacing(12);
+  recent_ = new QVBoxLayout;
+  recent_->setSpacing(0);
+  column->addLayout(recent_);
+  column->addStretch(3);
+  page->addStretch(1);
+  page->addWidget(content, 4);
+  page->addStretch(1);
+  setDemo({});
+}
+
+void StartPage::setDemo(const QStringList& paths) {
+  clear(*demo_);
+  if (paths.isEmpty()) {
+    addText(*demo_,
+            QStringLiteral(
+                "For a demo, run scripts/demo.sh: it captures two small checkpoints in a minute."),
+            1.0, true);
+    return;
+  }
+  auto* const button =
+      addLink(*demo_, QStringLiteral("Open the demo"), paths.join(QLatin1Char('\n')));
+  connect(button, &QLabel::linkActivated, this, [this, paths] { Q_EMIT openPaths(paths); });
+  addText(*demo_,
+          QStringLiteral("two small models of arithmetic, a LLaMA and a LIMe, and their "
+                         "measurements"),
+          1.0, true);
+}
+
+void StartPage::setRecent(const QStringList& paths) {
+  clear(*recent_);
+  if (!paths.isEmpty()) addText(*recent_, QStringLiteral("Recent files"), 1.0, true);
+  for (const QString& path : paths.mid(0, kMostShown)) {
+    const QFileInfo file(path);
+    auto* const button = addLink(*recent_, file.fileName(), path);
+    button->setEnabled(file.exists());
+    connect(button, &QLabel::linkActivated, this, [this, path] { Q_EMIT openPaths({path}); });
+  }
+}
+
+QStringList findDemo(const QString& programFolder) {
+  QStringList roots = {QDir::currentPath()};
+  QDir above(programFolder);
+  for (int i = 0; i < kFoldersUp; ++i) {
+    roots << above.absolutePath();
+    if (!above.cdUp()) break;
+  }
+  const QStringList wanted = {
+      QStringLiteral("data/aet-llama"),        QStringLiteral("data/aet-lime"),
+      QStringLiteral("out/aet-llama.h5"),      QStringLiteral("out/aet-lime.h5"),
+      QStringLiteral("out/entropy.json"),      QStringLiteral("out/router.json"),
+      QStringLiteral("out/small-numbers.json")};
+  for (const QString& root : roots) {
+    QStringList found;
+    for (const QString& path : wanted) {
+      const QString whole = QDir(root).filePath(path);
+      if (QFileInfo::exists(whole)) found << QDir::cleanPath(whole);
+    }
+    if (!found.isEmpty()) return found;
+  }
+  return {};
+}
+
+}  // namespace lime::explorer

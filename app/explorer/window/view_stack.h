@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QStackedWidget>
+#include <vector>
+
+#include "core/json.h"
+
+namespace lime::explorer {
+
+class StartPage;
+class View;
+class Workspace;
+struct Document;
+struct ViewContext;
+
+/// The centre of the explorer: the start page while nothing is open, else the current view.
+class ViewStack : public QStackedWidget {
+  Q_OBJECT
+
+ public:
+  explicit ViewStack(const ViewContext& context, QWidget* parent = nullptr);
+
+  StartPage& startPage() { return *start_; }
+  const std::vector<View*>& views() const { return views_; }
+  View* currentView() const;
+  int currentViewIndex() const { return current_; }
+  bool showsStartPage() const;
+
+  void showIndex(int index);
+  /// Shows the view called `id` in allViews().
+  void showView(const QString& id);
+  /// Shows the first view for a document, unless the current one shows it.
+  void showViewFor(const Document& document);
+  /// Shows the start page or the current view.
+  void showCurrent();
+  void takeFocus();
+
+  /// Gives views their states, by their ids.
+  /// @throws InvalidArgument  for an unknown view or name; lists the known ones
+  /// @throws Json's exceptions for values of other types
+  void setStates(const Json& states);
+
+ Q_SIGNALS:
+  void currentViewChanged(int index);
+  /// The figure of the current view, or the current view itself, changed.
+  void figureChanged();
+  void status(const QString& text);
+
+ private:
+  void addViews(const ViewContext& context);
+  void checkStates(const Json& states) const;
+  void select(const Json& selection);
+
+  Workspace& workspace_;
+  StartPage* start_;
+  std::vector<View*> views_;
+  int current_ = 0;
+};
+
+}  // namespace lime::explorer

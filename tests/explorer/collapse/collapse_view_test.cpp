@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/collapse/collapse_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <filesystem>
+#include <stdexcept>
+
+#include "analysis/write_capture.h"
+#include "explorer/collapse/extremes_model.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/window/export_dialog.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+class CollapseViewTest : public WorkspaceTest {
+ protected:
+  CollapseViewTest() {
+    view_.resize(1000, 620);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  FigureView& plot() { return childCalled<FigureView>(view_, "curves over layers"); }
+  FigureView& spectrum() {
+    return childCalled<FigureView>(view_, "spectrum of the selected layer");
+  }
+  QTableView& table() { return *view_.findChild<QTableView*>(); }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
+  /// Returns the position of a curve at `layer`.
+  QPoint place(int layer, std::size_t curve = 0) {
+    const auto& panel = std::get<CurvePanel>(plot().figure()->panels[0].content);
+    return plot()
+        .toPixel(0, QPointF(layer, panel.curves[curve].y[static_cast<std::size_t>(layer)]))
+        .toPoint();
+  }
+  void openTwo() {
+    captureFile("a.h5");
+    lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
+    open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
+  }
+  std::size_t shownCurves() {
+    if (plot().figure() == nullptr) return 0;
+    return std::get<CurvePanel>(plot().figure()->panels[0].content).curves.size();
+  }
+  std::string shownTexts() const {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) {
+      all += label->text() + QLatin1Char('\n');
+    }
+    return all.toStdString();
+  }
+  void clickLayer(int layer) {
+    QTest::mouseClick(&plot(), Qt::LeftButton, {}, place(layer));
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  CollapseView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(CollapseViewTest, SaysWhatToDoWithoutACapture) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(CollapseViewTest, DrawsACurvePerCaptureWithABand) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  const auto panel = std::get<CurvePanel>(view_.figure()->panels.at(0).content);
+  ASSERT_EQ(panel.curves.size(), 2U);
+  EXPECT_EQ(panel.curves[0].label, "a");
+  EXPECT_EQ(panel.curves[1].label, "b");
+  EXPECT_EQ(panel.curves[0].spread, Curve::Spread::kBand);
+  EXPECT_NE(panel.curves[0].look.colour, panel.curves[1].look.colour);
+}
+
+TEST_F(CollapseViewTest, MeasuresGeometryWhenItIsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  QComboBox& measure = box("Measure");
+  measure.setCurrentIndex(measure.findText("Effective rank"));
+  Q_EMIT measure.activated(measure.currentIndex());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(view_.figure()->panels.at(0).y.label, "effective rank");
+  EXPECT_TRUE(view_.commandLines().at(1).contains("--measure effective_rank"));
+}
+
+TEST_F(CollapseViewTest, ClickingALayerShowsItsSpectrumAndTheSequencesAtTheExtremes) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  ASSERT_NE(spectrum().figure(), nullptr);
+  const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 2U) << shownTexts();
+  EXPECT_EQ(panel.curves[0].x.size(), 4U);  // eigenvalues of values
+  EXPECT_TRUE(spectrum().figure()->panels[0].x.logarithmic);
+  // Three sequences of two captures at two ends.
+  ASSERT_EQ(table().model()->rowCount(), 12);
+  EXPECT_EQ(table().model()->index(0, ExtremesModel::kEnd).data().toString(), "lowest");
+  EXPECT_EQ(view_.figure()->panels.size(), 2U);
+}
+
+TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  table().setCurrentIndex(table().model()->index(0, 0));
+  const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
+  ASSERT_EQ(panel.curves.size(), 3U) << shownTexts();
+  EXPECT_EQ(panel.curves[1].look.pattern, LinePattern::kDashed);
+  const int sequence =
+      table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
+  const std::vector<int> lengths = {5, 8, 3};
+  const std::vector<TokenPlace>& selected = workspace_.selection().tokens.places;
+  ASSERT_FALSE(selected.empty());
+  EXPECT_EQ(selected.front(), (TokenPlace{sequence, 0}));
+  EXPECT_EQ(selected.back(), (TokenPlace{sequence, lengths.at(sequence) - 1}));
+}
+
+TEST_F(CollapseViewTest, TheSequenceOfTheTableIsAStepOfUndo) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(0));
+  const auto numCurves = [this] {
+    return std::get<CurvePanel>(spectrum().figure()->panels[0].content).curves.size();
+  };
+  table().setCurrentIndex(table().model()->index(0, 0));
+  ASSERT_EQ(numCurves(), 3U) << view_.state().dump();
+  table().setCurrentIndex(table().model()->index(1, 0));
+  ASSERT_EQ(numCurves(), 3U) << view_.state().dump() << table().currentIndex().row() << " of "
+                             << table().model()->rowCount();
+  EXPECT_EQ(undo_.undoText(), "Select a sequence");
+  undo_.undo();
+  EXPECT_EQ(numCurves(), 2U) << "a walk is one step";
+  EXPECT_FALSE(table().currentIndex().isValid());
+  EXPECT_TRUE(workspace_.selection().tokens.empty());
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  undo_.redo();
+  EXPECT_EQ(numCurves(), 3U);
+  EXPECT_EQ(table().currentIndex().row(), 1);
+}
+
+TEST_F(CollapseViewTest, HoveringSaysWhatLiesThere) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  QTest::mouseMove(&plot(), place(1));
+  EXPECT_TRUE(status_.contains("layer 1: entropy")) << status_.toStdString();
+}
+
+TEST_F(CollapseViewTest, LayersAreWalkedByKeyboard) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  view_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  QTest::keyClick(&view_, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  waitUntil([this] { return jobs_.isIdle(); });
+}
+
+TEST_F(CollapseViewTest, ACancelledMeasurementSaysHowToGoOn) {
+  view_.hide();
+  open({captureFile("a.h5")});
+  EXPECT_FALSE(view_.figure());
+  view_.show();
+  EXPECT_FALSE(jobs_.isIdle());
+  jobs_.cancelAll();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("Recompute")) << all.toStdString();
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Recompute") action->trigger();
+  }
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(view_.figure());
+}
+
+TEST_F(CollapseViewTest, ACaptureThatCannotBeMeasuredIsNamedAndTheOthersAreDrawn) {
+  lime::testing::SmallCapture some = lime::testing::example_capture();
+  some.class_names = {" is"};
+  lime::testing::write_capture(folder_ / "words.h5", some);
+  open({captureFile("a.h5"), toQString(folder_ / "words.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("words: ")) << all.toStdString();
+  EXPECT_TRUE(all.contains("contains only some tokens")) << all.toStdString();
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
+}
+
+TEST_F(CollapseViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
+  preferences_.layer_base = 2;
+  open({captureFile("a.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(plot().figure(), nullptr);
+  EXPECT_EQ(plot().message(), "layer_base: must be 0 or 1, got 2");
+}
+
+TEST_F(CollapseViewTest, SaysThatCapturesOfDifferentTextsDoNotCompare) {
+  for (const std::string name : {"a", "b", "c"}) {
+    lime::testing::SmallCapture capture = lime::testing::example_capture();
+    capture.text_sha256 = name == "c" ? "another" : "one";
+    lime::testing::write_capture(folder_ / (name + ".h5"), capture);
+  }
+  const auto problems = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
+  EXPECT_FALSE(problems().contains("different texts"));
+  open({toQString(folder_ / "c.h5")});
+  EXPECT_TRUE(problems().contains("a and c were captured from different texts"))
+      << problems().toStdString();
+}
+
+TEST_F(CollapseViewTest, AReloadedCaptureIsMeasuredAgain) {
+  open({captureFile("a.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  const auto mean = [this] {
+    return std::get<CurvePanel>(plot().figure()->panels[0].content).curves[0].y[0];
+  };
+  const double before = mean();
+  std::filesystem::remove_all(folder_ / "a.h5");
+  std::filesystem::remove_all(folder_ / "a.shards");
+  lime::testing::write_capture(folder_ / "a.h5", lime::testing::example_capture(3));
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && plot().figure() != nullptr; }));
+  EXPECT_NE(mean(), before);
+}
+
+TEST_F(CollapseViewTest, UndoTakesBackMeasureSequencesAndLayer) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  const Json first = view_.state();
+  QComboBox& measure = box("Measure");
+  measure.setCurrentIndex(2);
+  Q_EMIT measure.activated(2);
+  QComboBox& sequences = box("Sequences");
+  sequences.setCurrentIndex(1);
+  Q_EMIT sequences.activated(1);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  ASSERT_EQ(undo_.count(), 3);
+  const Json last = view_.state();
+  EXPECT_EQ(last["layer"], 1);
+  undo_.undo();
+  EXPECT_FALSE(workspace_.selection().layer);
+  undo_.undo();
+  undo_.undo();
+  EXPECT_EQ(view_.state(), first);
+  for (int i = 0; i < 3; ++i) undo_.redo();
+  EXPECT_EQ(view_.state(), last);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+}
+
+TEST_F(CollapseViewTest, WhatIsShownIsExportedOrTheReasonIsGiven) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  ASSERT_NO_FATAL_FAILURE(clickLayer(1));
+  ExportDialog dialog(*view_.figure(), view_.provenance());
+  dialog.setPath(toQString(folder_ / "no/such/folder/collapse.pdf"));
+  dialog.accept();
+  EXPECT_TRUE(dialog.problem().contains("does not exist")) << dialog.problem().toStdString();
+  dialog.setPath(toQString(folder_ / "collapse.pdf"));
+  dialog.accept();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "collapse.pdf"));
+}
+
+TEST_F(CollapseViewTest, AClosedCaptureLeavesTheFigure) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  workspace_.close(workspace_.documents().front().id);
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 1U);
+  workspace_.closeAll();
+  EXPECT_FALSE(view_.figure());
+}
+
+TEST_F(CollapseViewTest, StateComesBack) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  Json state = view_.state();
+  state["measure"] = "curvature";
+  state["site"] = "hidden";
+  view_.setState(state);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.state(), state);
+  EXPECT_EQ(view_.figure()->panels.at(0).y.label, "curvature (degrees)");
+}
+
+TEST(ExtremesModelTest, IsAProperModel) {
+  ExtremesModel model;
+  const QAbstractItemModelTester tester(&model,
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setRows({{.document = 1, .label = "a", .sequence = 3, .entropy = 2.0, .text = "x\ny"},
+                 {.document = 2, .label = "b", .is_lowest = false, .text = {}}});
+  EXPECT_EQ(model.rowCount(), 2);
+  EXPECT_EQ(model.index(0, ExtremesModel::kText).data().toString(), "x y");
+  EXPECT_EQ(model.index(1, ExtremesModel::kEnd).data().toString(), "highest");
+  model.setRows({});
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

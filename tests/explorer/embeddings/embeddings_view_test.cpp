@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/embeddings/embeddings_view.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSet>
+#include <QSlider>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "analysis/nearest_rows.h"
+#include "analysis/tsne_embeddings.h"
+#include "analysis/write_capture.h"
+#include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/embeddings/selected_tokens_model.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "store/capture_reader.h"
+#include "store/results_file.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+/// Results of t-SNE of two captures of one text: 16 points in layers 0 and 1.
+class EmbeddingsViewTest : public WorkspaceTest {
+ protected:
+  EmbeddingsViewTest() {
+    view_.resize(1000, 620);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  CaptureEmbeddings embeddings(const std::string& label, const CaptureReader& capture,
+                               std::uint64_t seed) const {
+    ClassRows rows;
+    for (std::int64_t row = 0; row < capture.num_rows(); ++row) {
+      rows.row.push_back(row);
+      rows.class_id.push_back(static_cast<std::int16_t>(row % 2));
+    }
+    rows.class_names = {" is", " are"};
+    CaptureEmbeddings one = points_of(label, capture, rows);
+    for (const int layer : {0, 1}) {
+      one.layers.push_back({"hidden", layer,
+                            lime::testing::random_matrix(capture.num_rows(), 2,
+                                                         seed + static_cast<std::uint64_t>(layer)),
+                            0.5});
+    }
+    return one;
+  }
+
+  QString embeddingsFile(const std::string& second_text = "same") {
+    std::vector<CaptureEmbeddings> all;
+    Results results;
+    results.metric = "tsne";
+    for (const auto& [name, seed] : {std::pair("a", 1), std::pair("b", 5)}) {
+      const auto path = folder_ / (std::string(name) + ".h5");
+      lime::testing::write_capture(
+          path, lime::testing::example_capture(static_cast<std::uint64_t>(seed)));
+      all.push_back(embeddings(name, CaptureReader(path), static_cast<std::uint64_t>(seed)));
+      results.inputs.push_back({path.string(), std::string(64, '0'), name,
+                                name == std::string("a") ? "same" : second_text});
+      for (const int layer : {0, 1}) {
+        results.rows.push_back({{"label", name}, {"site", "hidden"}, {"layer", layer}});
+      }
+    }
+    write_embeddings(folder_ / "tsne.embeddings.h5", all);
+    write_results(folder_ / "tsne.json", results);
+    return toQString(folder_ / "tsne.json");
+  }
+  void openEmbeddings(const std::string& second_text = "same") {
+    open({embeddingsFile(second_text)});
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+    QTest::qWait(0);
+  }
+  EmbeddingCanvas& canvas(std::size_t m) { return *view_.canvases()[m]; }
+
+  void focus(std::size_t m) {
+    view_.activateWindow();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+    canvas(m).setFocus();
+  }
+
+  /// Draws a lasso around the points of a canvas, `radius` pixels about their common centre.
+  void lasso(std::size_t m, const QRectF& around, Qt::KeyboardModifiers modifiers = {}) {
+    EmbeddingCanvas& drawn = canvas(m);
+    const std::vector<QPointF> corners = {around.topLeft(), around.topRight(), around.bottomRight(),
+                                          around.bottomLeft()};
+    QTest::mousePress(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
+    for (const QPointF& corner : corners) QTest::mouseMove(&drawn, corner.toPoint());
+    QTest::mouseRelease(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
+  }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  EmbeddingsView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(EmbeddingsViewTest, SaysWhatToDoWithoutEmbeddings) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("lime-metrics tsne"));
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(EmbeddingsViewTest, ShowsAnEmbeddingPerModelAndExportsIt) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  EXPECT_EQ(canvas(0).size(), 16);
+  ASSERT_TRUE(view_.figure());
+  ASSERT_EQ(view_.figure()->panels.size(), 2U);
+  EXPECT_EQ(view_.figure()->panels[0].title, "a, layer 0");
+  const auto embedding = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+  EXPECT_EQ(embedding.class_names, (std::vector<std::string>{"is", "are"}));
+  EXPECT_TRUE(view_.commandLines().at(0).contains("--site hidden --layer 0"));
+}
+
+TEST_F(EmbeddingsViewTest, TheSliderMovesPointsFromLayerToLayer) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  auto& slider = *view_.findChild<QSlider*>();
+  ASSERT_EQ(slider.maximum(), 100);
+  const QPointF first = canvas(0).toPixel(3);
+  slider.setValue(100);
+  const QPointF last = canvas(0).toPixel(3);
+  slider.setValue(50);
+  const QPointF middle = canvas(0).toPixel(3);
+  EXPECT_NEAR(middle.x(), 0.5 * (first.x() + last.x()), 1e-3);
+  EXPECT_NEAR(middle.y(), 0.5 * (first.y() + last.y()), 1e-3);
+}
+
+TEST_F(EmbeddingsViewTest, AnotherViewsLayerIsGoneTo) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  Selection selection;
+  selection.layer = 1;
+  workspace_.setSelection(selection);
+  ASSERT_TRUE(waitUntil([this] { return view_.findChild<QSlider*>()->value() == 100; }));
+  EXPECT_EQ(view_.figure()->panels[0].title, "a, layer 1");
+}
+
+TEST_F(EmbeddingsViewTest, ALassoSelectsTheSameTokensInAllModelsAndLayers) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  EmbeddingCanvas& first = canvas(0);
+  const QPointF at = first.toPixel(3);
+  lasso(0, QRectF(at - QPointF(6, 6), QSizeF(12, 12)));
+  ASSERT_FALSE(workspace_.selection().tokens.empty());
+  const std::vector<int> selected = first.selected();
+  EXPECT_NE(std::find(selected.begin(), selected.end(), 3), selected.end());
+  EXPECT_EQ(canvas(1).selected(), selected);
+  EXPECT_EQ(view_.tokens().rowCount(), static_cast<int>(selected.size()));
+  view_.findChild<QSlider*>()->setValue(100);
+  EXPECT_EQ(first.selected(), selected);
+  // With Ctrl more are added; Escape gives all up.
+  lasso(0, QRectF(first.rect()).adjusted(2, 2, -2, -2), Qt::ControlModifier);
+  EXPECT_EQ(first.selected().size(), 16U);
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Clear selection") action->trigger();
+  }
+  EXPECT_TRUE(first.selected().empty());
+  EXPECT_EQ(view_.tokens().rowCount(), 0);
+}
+
+TEST_F(EmbeddingsViewTest, RowsOfAnotherTextAreNotSelectedBesides) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings("another"));
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  EXPECT_EQ(canvas(0).selected().size(), 16U);
+  EXPECT_TRUE(canvas(1).selected().empty());
+}
+
+TEST_F(EmbeddingsViewTest, AClickFindsNeighboursInTheModel) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  QTest::mouseClick(&canvas(0), Qt::LeftButton, {}, canvas(0).toPixel(5).toPoint());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_EQ(view_.tokens().rowCount(), 12);
+  const CaptureReader capture(folder_ / "a.h5");
+  std::vector<std::int64_t> rows(16);
+  std::iota(rows.begin(), rows.end(), 0);
+  const int point = canvas(0).nearestPoint(canvas(0).toPixel(5));
+  const std::vector<NearRow> near = nearest_rows(capture, "hidden", 0, point, rows, 1);
+  EXPECT_EQ(view_.tokens().at(0).point, near.front().row);
+  EXPECT_EQ(view_.tokens().at(0).note, QString::number(near.front().distance, 'f', 3));
+}
+
+TEST_F(EmbeddingsViewTest, KeysDoAllThatTheMouseDoes) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  ASSERT_NO_FATAL_FAILURE(focus(0));
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_TRUE(canvas(0).selected().empty()) << "no point has been reached";
+  QTest::keyClick(&canvas(0), Qt::Key_Right);
+  const int point = canvas(0).cursor();
+  ASSERT_GE(point, 0);
+  EXPECT_TRUE(status_.contains("sequence")) << status_.toStdString();
+  EXPECT_EQ(canvas(0).accessibleDescription(), status_);
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_EQ(canvas(0).selected(), std::vector<int>{point});
+  EXPECT_EQ(canvas(1).selected(), std::vector<int>{point});
+  EXPECT_TRUE(canvas(0).accessibleDescription().startsWith("selected: "));
+  QTest::keyClick(&canvas(0), Qt::Key_Space);
+  EXPECT_TRUE(canvas(0).selected().empty());
+  // Along the way all are selected.
+  for (const Qt::Key key : {Qt::Key_Left, Qt::Key_Up, Qt::Key_Right, Qt::Key_Down}) {
+    QTest::keyClick(&canvas(0), key, Qt::ShiftModifier);
+  }
+  EXPECT_GE(canvas(0).selected().size(), 2U);
+  QTest::keyClick(&canvas(0), Qt::Key_Return);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+  QTest::keyClick(&canvas(0), Qt::Key_Escape);
+  EXPECT_EQ(view_.tokens().rowCount(), 0);
+}
+
+TEST_F(EmbeddingsViewTest, TabReachesEveryEmbeddingAndTheListAndLeavesThem) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  ASSERT_NO_FATAL_FAILURE(focus(0));
+  QSet<QWidget*> reached;
+  for (int presses = 0; presses < 20; ++presses) {
+    ASSERT_NE(QApplication::focusWidget(), nullptr) << "the focus is lost";
+    reached.insert(QApplication::focusWidget());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+  }
+  EXPECT_TRUE(reached.contains(&canvas(0)) && reached.contains(&canvas(1)));
+  EXPECT_TRUE(reached.contains(view_.findChild<QTableView*>()));
+  EXPECT_TRUE(reached.contains(view_.findChild<QSlider*>()));
+  EXPECT_EQ(canvas(1).accessibleName(), "b, layer 0");
+}
+
+TEST_F(EmbeddingsViewTest, EnterInTheListShowsTheNeighboursOfItsToken) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  auto& list = *view_.findChild<QTableView*>();
+  view_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+  list.setFocus();
+  list.setCurrentIndex(list.model()->index(3, 0));
+  QTest::keyClick(&list, Qt::Key_Return);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+}
+
+TEST_F(EmbeddingsViewTest, CtrlASelectsWhatIsSeen) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  ASSERT_NO_FATAL_FAILURE(focus(1));
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(canvas(1).selected().size(), 16U);
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_TRUE(canvas(1).selected().empty());
+  QTest::keyClick(&canvas(1), Qt::Key_Right);
+  view_.zoom(30.0);
+  const std::vector<int> seen = canvas(1).visiblePoints();
+  ASSERT_FALSE(seen.empty());
+  ASSERT_LT(seen.size(), 16U);
+  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(canvas(1).selected(), seen);
+}
+
+TEST_F(EmbeddingsViewTest, EveryKeyOfAPointIsInTheMenu) {
+  QSet<QString> keys;
+  for (const QAction* const action : view_.actions()) {
+    for (const QKeySequence& key : action->shortcuts()) {
+      EXPECT_FALSE(keys.contains(key.toString())) << key.toString().toStdString();
+      keys.insert(key.toString());
+    }
+  }
+  for (const char* const key : {"Ctrl+A", "Ctrl+Shift+A", "Esc", "Space", "Return", "Enter"}) {
+    EXPECT_TRUE(keys.contains(key)) << key;
+  }
+}
+
+TEST_F(EmbeddingsViewTest, NeighboursAndTheirCentreAreAStepOfUndo) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  QTest::mouseClick(&canvas(0), Qt::LeftButton, {}, canvas(0).toPixel(5).toPoint());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_EQ(view_.tokens().rowCount(), 12);
+  undo_.undo();
+  EXPECT_EQ(view_.tokens().rowCount(), 16) << "the tokens that were selected before";
+  undo_.redo();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+}
+
+TEST_F(EmbeddingsViewTest, PlayingThroughLayersIsOneStep) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Play through layers") action->trigger();
+  }
+  ASSERT_TRUE(waitUntil([this] { return view_.findChild<QSlider*>()->value() == 100; }));
+  QTest::qWait(50);
+  EXPECT_EQ(undo_.count(), 1);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  undo_.undo();
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 0);
+}
+
+TEST_F(EmbeddingsViewTest, AnEmbeddingOfSomeTokensShowsThoseThatItHas) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  Selection selection;
+  selection.tokens = {.text = "same", .places = {{0, 1}, {1, 2}, {1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_EQ(canvas(0).selected(), (std::vector<int>{1, 7}));
+  EXPECT_EQ(canvas(1).selected(), (std::vector<int>{1, 7}));
+  const auto titles = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  selection.tokens = {.text = "another", .places = {{0, 1}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(canvas(0).selected().empty());
+  EXPECT_TRUE(titles().contains("are of another text than these embeddings"));
+  selection.tokens = {.text = "same", .places = {{1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(titles().contains("None of the 1 selected tokens")) << titles().toStdString();
+}
+
+TEST_F(EmbeddingsViewTest, HoveringSaysWhichTokenItIs) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  QTest::mouseMove(&canvas(0), canvas(0).toPixel(5).toPoint());
+  EXPECT_TRUE(status_.contains("sequence")) << status_.toStdString();
+}
+
+TEST_F(EmbeddingsViewTest, ColoursSayClassTokenPositionOrSequence) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  for (QComboBox* const box : view_.findChildren<QComboBox*>()) {
+    if (box->accessibleName() != "Colour") continue;
+    for (int i = 0; i < box->count(); ++i) {
+      box->setCurrentIndex(i);
+      Q_EMIT box->activated(i);
+      const auto embedding = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+      EXPECT_EQ(embedding.classes.size(), 16U) << box->itemText(i).toStdString();
+      EXPECT_FALSE(view_.grab().isNull());
+    }
+  }
+}
+
+TEST_F(EmbeddingsViewTest, ACaptureThatHasMovedIsNamedAndItsEmbeddingIsStillShown) {
+  const QString file = embeddingsFile();
+  std::filesystem::remove(folder_ / "b.h5");
+  std::filesystem::remove_all(folder_ / "b.shards");
+  open({file});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+  QString all;
+  for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+  EXPECT_TRUE(all.contains("b: its capture")) << all.toStdString();
+  // The neighbours are those of the current embedding.
+  QTest::mouseClick(&canvas(1), Qt::LeftButton, {}, canvas(1).toPixel(5).toPoint());
+  EXPECT_EQ(view_.tokens().rowCount(), 12);
+}
+
+TEST_F(EmbeddingsViewTest, AMovedCaptureThatIsLocatedGivesSentencesAndNeighbours) {
+  const QString file = embeddingsFile();
+  std::filesystem::create_directory(folder_ / "moved");
+  for (const char* const name : {"b.h5", "b.shards"}) {
+    if (!std::filesystem::exists(folder_ / name)) continue;
+    std::filesystem::rename(folder_ / name, folder_ / "moved" / name);
+  }
+  open({file});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
+  const auto problems = [this] {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  };
+  ASSERT_TRUE(problems().contains("b: its capture"));
+  // The captures of this test contain no text.
+  CaptureLocator::Moves moves;
+  moves.insert(toQString(folder_ / "b.h5"), toQString(folder_ / "moved" / "b.h5"));
+  workspace_.setMoves(moves);
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([&] { return jobs_.isIdle() && !problems().contains("its capture"); }));
+}
+
+TEST_F(EmbeddingsViewTest, ReloadReadsRewrittenEmbeddings) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  const QPointF before = canvas(0).toPixel(3) - canvas(0).toPixel(4);
+  std::vector<CaptureEmbeddings> all;
+  for (const char* const name : {"a", "b"}) {
+    all.push_back(embeddings(name, CaptureReader(folder_ / (std::string(name) + ".h5")), 40));
+  }
+  write_embeddings(folder_ / "tsne.embeddings.h5", all);
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([&] {
+    return jobs_.isIdle() && view_.canvases().size() == 2U &&
+           canvas(0).toPixel(3) - canvas(0).toPixel(4) != before;
+  }));
+}
+
+TEST_F(EmbeddingsViewTest, UndoTakesBackColoursLayerAndTokens) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  const Json first = view_.state();
+  QComboBox* colours = nullptr;
+  for (QComboBox* const box : view_.findChildren<QComboBox*>()) {
+    if (box->accessibleName() == "Colour") colours = box;
+  }
+  ASSERT_NE(colours, nullptr);
+  colours->setCurrentIndex(2);
+  Q_EMIT colours->activated(2);
+  view_.findChild<QSlider*>()->setValue(100);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
+  ASSERT_EQ(canvas(0).selected().size(), 16U);
+  ASSERT_EQ(undo_.count(), 3);
+  canvas(0).zoom(4.0);
+  ASSERT_EQ(undo_.count(), 4);
+  undo_.undo();
+  const QPointF place = canvas(0).toPixel(3);
+  undo_.redo();
+  EXPECT_NE(canvas(0).toPixel(3), place);
+  undo_.undo();
+  EXPECT_EQ(canvas(0).toPixel(3), place);
+  undo_.undo();
+  EXPECT_TRUE(canvas(0).selected().empty());
+  EXPECT_EQ(canvas(0).toPixel(3), place);
+  undo_.undo();
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 0);
+  undo_.undo();
+  EXPECT_EQ(colours->currentText(), "class");
+  EXPECT_EQ(view_.state(), first);
+  for (int i = 0; i < 4; ++i) undo_.redo();
+  EXPECT_EQ(canvas(0).selected().size(), 16U);
+  EXPECT_EQ(view_.findChild<QSlider*>()->value(), 100);
+}
+
+TEST_F(EmbeddingsViewTest, EmbeddingsThatAreBrokenSaySo) {
+  const QString file = embeddingsFile();
+  open({file});
+  lime::testing::write_text(folder_ / "tsne.embeddings.h5", "nothing");
+  workspace_.closeAll();
+  EXPECT_TRUE(view_.canvases().empty());
+  open({file});
+  EXPECT_TRUE(view_.canvases().empty());
+  EXPECT_FALSE(refused_.isEmpty());
+}
+
+TEST_F(EmbeddingsViewTest, ComputesEmbeddingsOfOpenCaptures) {
+  lime::testing::SmallCapture capture;
+  capture.lengths = {40, 60};
+  for (const int layer : {0, 1}) {
+    capture.activations.push_back(
+        {"hidden", layer, lime::testing::random_matrix(100, 6, static_cast<unsigned>(layer))});
+  }
+  lime::testing::write_capture(folder_ / "run.h5", capture);
+  open({toQString(folder_ / "run.h5")});
+  auto* const compute = view_.findChild<QPushButton*>();
+  ASSERT_TRUE(waitUntil([&] { return compute->isEnabled(); }));
+  QTest::mouseClick(compute, Qt::LeftButton);
+  EXPECT_FALSE(compute->isEnabled());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_EQ(view_.canvases().size(), 1U);
+  EXPECT_EQ(canvas(0).size(), 100);
+  EXPECT_TRUE(view_.commandLines().at(0).contains("lime-metrics tsne"));
+}
+
+TEST_F(EmbeddingsViewTest, ACancelledComputationLeavesTheViewReady) {
+  open({captureFile()});
+  auto* const compute = view_.findChild<QPushButton*>();
+  QTest::mouseClick(compute, Qt::LeftButton);
+  jobs_.cancelAll();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(compute->isEnabled());
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

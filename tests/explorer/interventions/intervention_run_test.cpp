@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QCoreApplication>
+#include <QLabel>
+#include <QListView>
+#include <QProgressBar>
+#include <QTableView>
+#include <QTest>
+#include <algorithm>
+#include <semaphore>
+#include <set>
+
+#include "core/json.h"
+#include "explorer/interventions/intervention_effect.h"
+#include "explorer/interventions/interventions_view_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_F(InterventionsViewTest, RunsATextBeforeAndAfterInChildren) {
+  open({checkpointFolder()});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  text().setPlainText("the cat is here\n\nthe dogs were there");
+  text().setFocus();
+  QTest::keyClick(&text(), Qt::Key_Return, Qt::ControlModifier);
+  ASSERT_TRUE(view_.interventions().isRunning() || finishes());
+  EXPECT_EQ(button("Stop").text(), "S&top");
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "") << note().toStdString();
+  const InterventionRun& run = view_.interventions();
+  ASSERT_TRUE(run.score());
+  EXPECT_EQ(run.score()->lines.size(), 2U);
+  EXPECT_NE(run.score()->before, run.score()->after);
+  ASSERT_NE(run.trainedReading(), nullptr);
+  ASSERT_NE(run.editedReading(), nullptr);
+  EXPECT_EQ(run.trainedReading()->size(), run.editedReading()->size());
+  EXPECT_NE((*run.trainedReading())[3].next, (*run.editedReading())[3].next);
+  // The log-likelihood of the line is the sum over its tokens.
+  double sum = 0.0;
+  for (const TokenReading& token : *run.editedReading()) sum += token.log_probability.value_or(0.0);
+  EXPECT_NEAR(sum, run.score()->lines[0].after, 1e-3);
+  ASSERT_TRUE(run.entropies());
+  EXPECT_EQ(run.entropies()->rows.size(), 2U * 3U * 3U) << "two models, three sites and layers";
+  EXPECT_TRUE(childCalled<QLabel>(view_, "Loss, nats per token").text().contains(QChar(0x2192)));
+  ASSERT_NE(childCalled<FigureView>(view_, "next-token predictions").figure(), nullptr);
+  ASSERT_NE(childCalled<FigureView>(view_, "entropies over layers").figure(), nullptr);
+}
+
+TEST_F(InterventionsViewTest, ReadsTheLineAndTheTokenThatAreSelected) {
+  open({checkpointFolder()});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  text().setPlainText("the cat is here\nthe dogs were there");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  auto& tokens =
+      childCalled<QListView>(view_, "tokens of the line, coloured by the loss of the edits");
+  FigurePane& next = *view_.findChild<FigurePane*>("next-token predictions");
+  EXPECT_EQ(next.caption(), "Predicted next token");
+  tokens.setCurrentIndex(tokens.model()->index(2, 0));
+  EXPECT_TRUE(next.caption().startsWith("Predicted in place of '")) << next.caption().toStdString();
+  EXPECT_TRUE(status_.contains("original")) << status_.toStdString();
+  auto& table = childCalled<QTableView>(view_, "lines with their losses");
+  const int other = view_.interventions().question()->line == 0 ? 1 : 0;
+  for (int row = 0; row < 2; ++row) {
+    if (table.model()->index(row, 0).data().toInt() != other + 1) continue;
+    Q_EMIT table.clicked(table.model()->index(row, 0));
+  }
+  EXPECT_EQ(view_.interventions().question()->line, other);
+  ASSERT_TRUE(finishes());
+  EXPECT_NE(view_.interventions().editedReading(), nullptr);
+}
+
+TEST_F(InterventionsViewTest, KeepsWhatTheTrainedModelGaveAndSaysWhatIsOutdated) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("both models are the same")) << note().toStdString();
+  EXPECT_EQ(view_.interventions().score()->before, view_.interventions().score()->after);
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  EXPECT_TRUE(note().contains("other edits")) << note().toStdString();
+  QStringList started;
+  QObject::connect(&jobs_, &JobRunner::jobAdded, [&](JobId id) {
+    if (jobs_.find(id)->spec.is_shown) started << jobs_.find(id)->spec.title;
+  });
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(started, (QStringList{"Edited: reading the line", "Edited: capturing the text",
+                                  "Entropies of both models"}));
+  EXPECT_EQ(note(), "");
+}
+
+TEST_F(InterventionsViewTest, ShowsTheLastLinesOfAChildThatDies) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const QString dying = script("echo loading >&2; echo 'no memory for this' >&2; kill -9 $$");
+  view_.interventions().setPrograms({dying, dying});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(
+      note().contains("was killed or crashed; its last lines:\nloading\nno memory for this"))
+      << note().toStdString();
+  EXPECT_FALSE(view_.interventions().score());
+  view_.interventions().setPrograms({"/absent/lime-generate", "/absent/lime-capture"});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("cannot be started")) << note().toStdString();
+  view_.interventions().setPrograms({script("echo '{}'"), dying});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("lime-generate --each-token: the output must hold tokens"))
+      << note().toStdString();
+}
+
+TEST_F(InterventionsViewTest, StopEndsTheChildAndLeavesNoFiles) {
+  const QStringList before = temporaryFolders();
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const QString slow = script("exec sleep 60");
+  view_.interventions().setPrograms({slow, slow});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.jobs().front().is_running; }));
+  EXPECT_GT(temporaryFolders().size(), before.size());
+  button("Stop").click();
+  EXPECT_FALSE(view_.interventions().isRunning());
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_EQ(temporaryFolders(), before);
+  // The same from the job list.
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return !jobs_.isIdle() && jobs_.jobs().front().is_running; }));
+  jobs_.cancel(jobs_.jobs().front().id);
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_FALSE(view_.interventions().score());
+}
+
+TEST_F(InterventionsViewTest, ShowsProgressAndTimeLeftOfItsChildren) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  std::set<std::string> stages;
+  QObject::connect(&jobs_, &JobRunner::jobChanged, [&](JobId id) {
+    if (const std::optional<JobInfo> job = jobs_.find(id)) stages.insert(job->stage);
+  });
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  for (const char* const stage : {"load", "read", "capture"}) {
+    EXPECT_TRUE(stages.contains(stage)) << stage;
+  }
+  const QString slow = script(
+      R"(report() { echo "{\"progress\":\"$1\",\"unit\":\"x\",\"done\":$2,\"total\":4,\"note\":\"\"}" >&2; }
+report load 4; report read 0; sleep 0.7; report read 2; exec sleep 60)");
+  view_.interventions().setPrograms({slow, slow});
+  text().setPlainText("the dogs were there");
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return view_.interventions().stepText().endsWith(" left"); }));
+  EXPECT_TRUE(view_.interventions().stepText().startsWith("1 of 5: Original: reading the line, "));
+  // One of two stages, and half of the other, of the first of five steps.
+  EXPECT_DOUBLE_EQ(view_.interventions().share(), 0.75 / 5.0);
+  EXPECT_EQ(childCalled<QProgressBar>(view_, "progress of the run").value(), 15);
+  EXPECT_EQ(childCalled<QLabel>(view_, "step of the run").text(), view_.interventions().stepText());
+  button("Stop").click();
+  ASSERT_TRUE(finishes());
+}
+
+TEST_F(InterventionsViewTest, DropsAnswersThatWereStoppedWhileTheyWereRead) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  // The results of child processes are read in the quick lane, which this blocks.
+  std::counting_semaphore<8> go(0);
+  for (int i = 0; i < 4; ++i) {
+    jobs_.start<int>(
+        &view_, {.title = "before it"},
+        [&](const JobContext&) {
+          go.acquire();
+          return 0;
+        },
+        [](int) {});
+  }
+  button("Run").click();
+  const auto isReading = [this] {
+    const std::vector<JobInfo> all = jobs_.jobs();
+    return std::any_of(all.begin(), all.end(), [](const JobInfo& job) {
+      return !job.spec.is_shown && job.spec.title == "Original: reading the line";
+    });
+  };
+  ASSERT_TRUE(waitUntil(isReading));
+  button("Stop").click();
+  go.release(4);
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "stopped");
+  EXPECT_EQ(view_.interventions().trainedReading(), nullptr);
+}
+
+TEST_F(InterventionsViewTest, DropsTheAnswerToAnOutdatedQuestion) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  const ModelPrograms real = ModelPrograms::find(QCoreApplication::applicationDirPath());
+  const QString slow =
+      script("trap '' TERM; sleep 1; exec '" + real.generate.toStdString() + "' \"$@\"");
+  view_.interventions().setPrograms({slow, real.capture});
+  button("Run").click();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.jobs().front().is_running; }));
+  view_.interventions().setPrograms(real);
+  text().setPlainText("the dogs were there");
+  button("Stop").click();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.interventions().score());
+  EXPECT_EQ(view_.interventions().score()->lines[0].text, "the dogs were there");
+  EXPECT_EQ(view_.interventions().question()->lines, QStringList{"the dogs were there"});
+}
+
+TEST_F(InterventionsViewTest, TakesATextFromAFileAndCommandLinesRepeatTheRun) {
+  const QString folder = checkpointFolder();
+  open({folder});
+  lime::testing::write_text(folder_ / "t.txt", "the cat is here\nit's there\n");
+  view_.loadText(toQString(folder_ / "t.txt"));
+  EXPECT_EQ(text().toPlainText(), "the cat is here\nit's there\n");
+  view_.loadText("/absent.txt");
+  EXPECT_TRUE(note().contains("'/absent.txt': cannot be read")) << note().toStdString();
+  click(layers(), 0, 1);
+  button("Switch off").click();
+  QStringList lines = view_.commandLines();
+  ASSERT_EQ(lines.size(), 7);
+  EXPECT_EQ(lines[0],
+            R"(printf '%s\n' '{"format":"lime-router-edit/1","edits":[{"layer":2,"source":1,)"
+            R"("scale":0.0}]}' > edit.json)");
+  EXPECT_TRUE(lines[2].contains("--router-edit edit.json")) << lines[2].toStdString();
+  EXPECT_TRUE(lines[3].contains("--lines " + toQString(folder_ / "t.txt") + " --max-sequences 2"));
+  text().setPlainText("it's there");
+  lines = view_.commandLines();
+  EXPECT_EQ(lines[1], R"(printf '%s\n' 'it'\''s there' > text.txt)");
+  EXPECT_TRUE(lines[2].contains(R"(--prompt='it'\''s there')")) << lines[2].toStdString();
+}
+
+TEST_F(InterventionsViewTest, RunsAsManyLinesAsAreSelected) {
+  const auto& effect = *view_.findChild<InterventionEffect*>();
+  QString many;
+  for (int i = 0; i < 150; ++i) many += QStringLiteral("line\n\n");
+  text().setPlainText(many);
+  EXPECT_EQ(effect.lines().size(), 100);
+  view_.setState(Json{{"lines", 0}});
+  EXPECT_EQ(effect.lines().size(), 150);
+}
+
+TEST_F(InterventionsViewTest, RunsAtEveryEditWhereThatIsWanted) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  view_.setState(Json{{"live", true}});
+  click(layers(), 0, 0);
+  button("Switch off").click();
+  EXPECT_TRUE(waitUntil([this] { return view_.interventions().isRunning(); }));
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.interventions().score());
+}
+
+TEST_F(InterventionsViewTest, SurvivesClosingWhatItShowsWhileItRuns) {
+  open({checkpointFolder("a")});
+  text().setPlainText("the cat is here");
+  button("Run").click();
+  workspace_.closeAll();
+  ASSERT_TRUE(finishes());
+  EXPECT_FALSE(view_.figure());
+  EXPECT_FALSE(view_.interventions().score());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/document.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "analysis/write_capture.h"
+#include "core/errors.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Returns the one-line error for `path`; empty if it opens.
+std::string refusalOf(const fs::path& path) {
+  try {
+    openDocument(path);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class DocumentTest : public WorkspaceTest {
+ protected:
+  fs::path write(const std::string& name, const std::string& content) {
+    lime::testing::write_text(folder_ / name, content);
+    return folder_ / name;
+  }
+};
+
+TEST_F(DocumentTest, DetectsKindsFromContentNotFromNames) {
+  const fs::path capture = toPath(captureFile("capture.json"));
+  EXPECT_EQ(openDocument(capture).kind, DocumentKind::kCapture);
+  const fs::path results = folder_ / "results.h5";
+  fs::rename(toPath(resultsFile()), results);
+  EXPECT_EQ(openDocument(results).kind, DocumentKind::kResults);
+}
+
+TEST_F(DocumentTest, OpensACheckpointByItsFolderOrAFileInIt) {
+  const fs::path folder = toPath(checkpointFolder());
+  for (const fs::path& path : {folder, folder / "config.json", folder / "model.safetensors"}) {
+    const Document document = openDocument(path);
+    EXPECT_EQ(document.kind, DocumentKind::kCheckpoint) << path;
+    EXPECT_EQ(document.path, folder) << path;
+    EXPECT_EQ(document.label, "tiny");
+    ASSERT_NE(document.checkpoint, nullptr);
+  }
+}
+
+TEST_F(DocumentTest, OpensTheFoldersOfTheReleasedTraining) {
+  const fs::path folder = toPath(checkpointFolder());
+  lime::testing::move_to_released_layout(folder);
+  for (const fs::path& path : {folder, folder / "final", folder / "config/config.json"}) {
+    EXPECT_EQ(openDocument(path).kind, DocumentKind::kCheckpoint) << path;
+  }
+}
+
+TEST_F(DocumentTest, SaysWhatOtherFormatsNeed) {
+  EXPECT_THAT(refusalOf(write("model.gguf", "GGUF")), HasSubstr("GGUF is not supported"));
+  EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("it contains model.gguf"));
+}
+
+TEST_F(DocumentTest, OutlineOfACaptureNamesItsSites) {
+  const Document document = openDocument(toPath(captureFile()));
+  ASSERT_NE(document.capture, nullptr);
+  QStringList names;
+  for (const Fact& fact : document.outline) names << fact.name;
+  EXPECT_TRUE(names.contains("values")) << names.join(',').toStdString();
+  EXPECT_TRUE(names.contains("hidden"));
+  EXPECT_EQ(document.outline.front().value, "16 (tokens)");
+}
+
+TEST_F(DocumentTest, OutlineEscapesWhatControlsHowTextIsShown) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  for (auto& activation : capture.activations) activation.site = "val\x1b[31m\nues";
+  capture.activations.resize(2);
+  lime::testing::write_capture(folder_ / "odd.h5", capture);
+  const Document document = openDocument(folder_ / "odd.h5");
+  EXPECT_EQ(document.outline.at(2).name, "val\\x1b[31m\\nues");
+  EXPECT_EQ(toQString(FormatError("a\x1b[31m\nb")), "a\\x1b[31m\\nb");
+}
+
+TEST_F(DocumentTest, RefusesFilesOfAnotherKind) {
+  EXPECT_THAT(refusalOf(write("notes.txt", "some words")),
+              HasSubstr("must be a checkpoint, a capture"));
+  EXPECT_THAT(refusalOf(write("empty.json", "")), HasSubstr("is empty"));
+  EXPECT_THAT(refusalOf(write("table.json", "{\"a\": 1}")), HasSubstr("lime-results"));
+  EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("must be a checkpoint folder"));
+  EXPECT_THAT(refusalOf(folder_ / "absent.h5"), HasSubstr("No such file"));
+}
+
+TEST_F(DocumentTest, RefusesACaptureCutShortInOneLine) {
+  const fs::path path = toPath(captureFile());
+  fs::resize_file(path, fs::file_size(path) / 2);
+  EXPECT_THAT(refusalOf(path),
+              AllOf(HasSubstr("run.h5"), HasSubstr("truncated"), Not(HasSubstr("\n"))));
+  fs::resize_file(path, 100);
+  EXPECT_THAT(refusalOf(path), AllOf(HasSubstr("run.h5"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(DocumentTest, RefusesResultsOfALaterSchema) {
+  const fs::path path = toPath(resultsFile());
+  std::string text = lime::testing::read_text(path);
+  text.replace(text.find("lime-results/1"), 14, "lime-results/9");
+  lime::testing::write_text(path, text);
+  EXPECT_THAT(refusalOf(path), HasSubstr("schema version 9"));
+}
+
+TEST_F(DocumentTest, RefusesACheckpointWithoutWeights) {
+  const fs::path folder = toPath(checkpointFolder());
+  fs::remove(folder / "model.safetensors");
+  EXPECT_THAT(refusalOf(folder), AllOf(HasSubstr("tiny"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(DocumentTest, RefusesWhatMayNotBeRead) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const fs::path path = toPath(captureFile());
+  fs::permissions(path, fs::perms::none);
+  EXPECT_THAT(refusalOf(path), HasSubstr("Permission denied"));
+}
+
+TEST(QuotedForShellTest, QuotesWhatAShellWouldSplit) {
+  EXPECT_EQ(quotedForShell("a/b.h5"), "a/b.h5");
+  EXPECT_EQ(quotedForShell("my run.h5"), "'my run.h5'");
+  EXPECT_EQ(quotedForShell("it's"), "'it'\\''s'");
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/results/results_view.h"
+
+#include <QComboBox>
+#include <QTest>
+#include <QUndoStack>
+
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/figure_view.h"
+#include "store/results_file.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+class ResultsViewTest : public WorkspaceTest {
+ protected:
+  ResultsViewTest() {
+    view_.resize(900, 600);
+    view_.show();
+  }
+  QString results(const std::string& name, const std::string& metric, const std::string& text) {
+    Results results;
+    results.metric = metric;
+    results.inputs = {{name + ".h5", std::string(64, '0'), name, text}};
+    for (int layer = 0; layer < 3; ++layer) {
+      results.rows.push_back({{"label", name},
+                              {"site", "values"},
+                              {"layer", layer},
+                              {"mean", 2.0 + 0.1 * layer},
+                              {"ci_low", 1.9 + 0.1 * layer},
+                              {"ci_high", 2.1 + 0.1 * layer},
+                              {"alpha", 0.5},
+                              {"effective_rank", 3.0 + layer},
+                              {"ceiling", 3.0}});
+    }
+    write_results(folder_ / (name + ".json"), results);
+    return toQString(folder_ / (name + ".json"));
+  }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  ResultsView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+};
+
+TEST_F(ResultsViewTest, DrawsResultsOfOneTextTogether) {
+  open({results("a", "entropy", "one"), results("b", "entropy", "one")});
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(std::get<CurvePanel>(view_.figure()->panels[0].content).curves.size(), 2U);
+}
+
+TEST_F(ResultsViewTest, SaysWhichResultsAreOfDifferentTexts) {
+  open({results("a", "entropy", "one"), results("b", "entropy", "another")});
+  EXPECT_FALSE(view_.figure());
+  const QString said = view_.findChild<FigureView*>()->message();
+  EXPECT_TRUE(said.contains("must be from the same text")) << said.toStdString();
+  EXPECT_TRUE(said.contains("a.h5") && said.contains("b.h5")) << said.toStdString();
+  workspace_.close(workspace_.documents().back().id);
+  EXPECT_TRUE(view_.figure());
+}
+
+TEST_F(ResultsViewTest, UndoTakesBackTheMetric) {
+  open({results("a", "entropy", "one"), results("b", "geometry", "one")});
+  QComboBox& metric = box("Metric");
+  ASSERT_EQ(metric.currentText(), "geometry");
+  metric.setCurrentText("entropy");
+  Q_EMIT metric.activated(metric.currentIndex());
+  ASSERT_EQ(undo_.count(), 1);
+  undo_.undo();
+  EXPECT_EQ(metric.currentText(), "geometry");
+  undo_.redo();
+  EXPECT_EQ(metric.currentText(), "entropy");
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

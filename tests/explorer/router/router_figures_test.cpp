@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/router/router_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+#include "explorer/router/router_flow_figure.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+RouterExploration randomRouters(std::int64_t layers, std::int64_t heads, std::uint64_t seed = 3) {
+  Random random(seed);
+  Routers routers = Routers::identity(layers, heads);
+  for (MatrixD& router : routers.weights) {
+    router = router.unaryExpr([&](double) { return random.normal(); });
+  }
+  return RouterExploration(std::move(routers));
+}
+
+const MatrixD& drawn(const RouterMap& map) {
+  return std::get<MapPanel>(map.figure.panels.front().content).values;
+}
+
+TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
+  const RouterExploration routers = randomRouters(5, 3);
+  const RouterMap map = layerMap({&routers, nullptr}, {});
+  const MatrixD& values = routers.layer_values(RouterQuantity::kShare);
+  // The first layer is omitted, the second is at the top.
+  EXPECT_EQ(map.rows, (std::vector<int>{4, 3, 2, 1}));
+  EXPECT_EQ(drawn(map)(map.rowOf(3), map.colOf(2)), values(3, 2));
+  EXPECT_TRUE(std::isnan(drawn(map)(map.rowOf(1), map.colOf(4))));
+  EXPECT_EQ(map.rowOf(0), -1);
+}
+
+TEST(RouterFiguresTest, MapsKnowWhatStandsAtAPlaceOfTheirAxes) {
+  const RouterExploration routers = randomRouters(5, 3);
+  const RouterMap map = layerMap({&routers, nullptr}, {});
+  ASSERT_EQ(map.rows, (std::vector<int>{4, 3, 2, 1}));
+  EXPECT_EQ(map.rowNumberAt(-0.4), 4);
+  EXPECT_EQ(map.rowNumberAt(0.4), 4);
+  EXPECT_EQ(map.rowNumberAt(0.6), 3);
+  EXPECT_EQ(map.rowNumberAt(3.4), 1);
+  EXPECT_FALSE(map.rowNumberAt(-0.6));
+  EXPECT_FALSE(map.rowNumberAt(3.6));
+  EXPECT_FALSE(map.rowNumberAt(NAN));
+  EXPECT_EQ(map.colNumberAt(2.0), map.cols.at(2));
+  EXPECT_FALSE(map.colNumberAt(static_cast<double>(map.cols.size())));
+}
+
+TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
+  const RouterExploration routers = randomRouters(6, 4);
+  RouterLook look;
+  look.is_sorted = true;
+  const RouterMap map = headMap({&routers, nullptr}, 5, look);
+  double before = INFINITY;
+  for (Eigen::Index c = 0; c < map.values.cols(); ++c) {
+    const double sum = map.values.col(c).cwiseAbs().sum();
+    EXPECT_LE(sum, before);
+    before = sum;
+  }
+  EXPECT_EQ(map.figure.panels.front().x.ticks.front().label, std::to_string(map.cols.front()));
+}
+
+TEST(RouterFiguresTest, ThresholdLeavesOutTheWeakButKeepsTheirNumbers) {
+  const RouterExploration routers = randomRouters(4, 3);
+  RouterLook look;
+  look.threshold = 0.5;
+  const RouterMap map = blockMap({&routers, nullptr}, 3, 1, look);
+  const double largest = map.values.cwiseAbs().maxCoeff();
+  for (Eigen::Index i = 0; i < map.values.size(); ++i) {
+    const bool is_there = std::isfinite(drawn(map).data()[i]);
+    EXPECT_EQ(is_there, std::abs(map.values.data()[i]) >= 0.5 * largest);
+  }
+}
+
+TEST(RouterFiguresTest, DifferenceOfARouterWithItselfIsZeroEverywhere) {
+  const RouterExploration routers = randomRouters(4, 2);
+  const RouterSubject both{&routers, &routers};
+  EXPECT_EQ(headMap(both, 3, {}).values.cwiseAbs().maxCoeff(), 0.0);
+  EXPECT_EQ(blockMap(both, 3, 0, {}).values.cwiseAbs().maxCoeff(), 0.0);
+  EXPECT_TRUE(std::get<MapPanel>(layerMap(both, {}).figure.panels[0].content).is_signed);
+}
+
+TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
+  Routers weights = Routers::identity(2, 2);
+  weights.weights[1] << 0.1, -0.7, 0.2, 0.0,  //
+      1.0, 0.0, 0.0, 0.0;
+  const RouterExploration routers(weights);
+  const RouterSubject subject{&routers, nullptr};
+  EXPECT_EQ(
+      describeWeight(subject, {}, 1, 0, 0, 1).toStdString(),
+      "layer 1, head 0 reads layer 0, head 1: weight -0.7000, share 0.7000, rank 1 of 4 sources");
+  EXPECT_EQ(
+      describeHeadCell(subject, {}, 1, 0, 1).toStdString(),
+      "layer 1, head 0 reads layer 1: share 0.2000, signed weight 0.2000, rank 2 of 2 layers");
+  RouterLook look;
+  look.layer_base = 1;
+  EXPECT_TRUE(
+      describeLayerCell(subject, look, 1, 0).startsWith("layer 2 reads layer 1: share 0.9000"));
+}
+
+TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {
+  const RouterExploration routers = randomRouters(4, 2);
+  const Selection all = completed({}, routers);
+  EXPECT_EQ(all.layer, 3);
+  EXPECT_EQ(all.head, 0);
+  ASSERT_TRUE(all.source_layer);
+  const Selection cut = completed({.layer = 9, .head = 9, .source_layer = 9}, routers);
+  EXPECT_EQ(cut.layer, 3);
+  EXPECT_EQ(cut.head, 1);
+  EXPECT_EQ(cut.source_layer, 3);
+}
+
+TEST(RouterFiguresTest, FlowHasANodeForEachBufferedHead) {
+  const RouterExploration routers = randomRouters(5, 3);
+  const RouterFlowFigure picture = flowFigure(routers, 3, 1, {});
+  EXPECT_EQ(picture.nodes.size(), 12U);
+  const auto& curves = std::get<CurvePanel>(picture.figure.panels[0].content).curves;
+  EXPECT_EQ(curves.back().x.size(), picture.nodes.size());
+  EXPECT_EQ(curves.back().x[picture.nodes.size() - 1], 3.0);
+  for (const Curve& curve : curves) {
+    EXPECT_TRUE(std::is_sorted(curve.x.begin(), curve.x.end())) << curve.label;
+  }
+  const auto& map = std::get<MapPanel>(picture.figure.panels[1].content).values;
+  EXPECT_NEAR(map(2, 0), router_flow(routers.routers(), 3, 1).indirect(0, 0), 1e-15);
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

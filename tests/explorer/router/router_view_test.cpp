@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/router/router_view.h"
+
+#include <QComboBox>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTabBar>
+#include <QTest>
+#include <QToolButton>
+#include <QUndoStack>
+#include <filesystem>
+
+#include "checkpoint/checkpoint.h"
+#include "core/json.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/router/router_controls.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/window/export_dialog.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+/// The router view of a temporary workspace with three layers of two heads.
+class RouterViewTest : public WorkspaceTest {
+ protected:
+  RouterViewTest() {
+    view_.resize(1040, 640);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  /// 0: mean heatmap, 1: heatmap of the heads, 2: weights or flow.
+  FigureView& plot(int pane) {
+    const QStringList names = {"mean map of layers", "map of the heads of a layer",
+                               "weights of heads, or flow into a head"};
+    return view_.findChild<FigurePane*>(names[pane])->plot();
+  }
+  /// Returns the centre of a cell: rows count from the bottom.
+  QPoint cell(int pane, int row, int col) {
+    return plot(pane).toPixel(0, QPointF(col, row)).toPoint();
+  }
+  void click(int pane, int row, int col) {
+    QTest::mouseClick(&plot(pane), Qt::LeftButton, {}, cell(pane, row, col));
+  }
+  const Selection& selection() const { return workspace_.selection(); }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  RouterView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(RouterViewTest, SaysWhatToDoWithoutACheckpoint) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  QTest::keyClick(&view_, Qt::Key_Down);
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(RouterViewTest, ShowsMapsOfACheckpoint) {
+  open({checkpointFolder()});
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(view_.figure()->name, "router-mean");
+  ASSERT_NE(plot(1).figure(), nullptr);
+  EXPECT_EQ(plot(1).figure()->name, "router-heads");
+  EXPECT_EQ(plot(2).figure()->name, "router-weights");
+}
+
+TEST_F(RouterViewTest, ClickingALayerThenACellThenAWeightSelectsThem) {
+  open({checkpointFolder()});
+  click(0, 1, 0);  // of layers 2 (at the bottom) and 1
+  EXPECT_EQ(selection().layer, 1);
+  EXPECT_EQ(selection().source_layer, 0);
+  EXPECT_EQ(std::get<MapPanel>(plot(1).figure()->panels[0].content).values.cols(), 2);
+  click(1, 0, 1);  // heads 1 (at the bottom) and 0
+  EXPECT_EQ(selection().head, 1);
+  EXPECT_EQ(selection().source_layer, 1);
+  click(2, 1, 0);
+  EXPECT_EQ(selection().head, 0);
+  EXPECT_EQ(selection().source_head, 0);
+  undo_.undo();
+  EXPECT_EQ(selection().head, 1);
+  EXPECT_FALSE(selection().source_head);
+  undo_.undo();
+  undo_.undo();
+  EXPECT_FALSE(selection().layer);
+}
+
+TEST_F(RouterViewTest, HoverSaysWhatIsUnderThePointer) {
+  open({checkpointFolder()});
+  QTest::mouseMove(&plot(0), cell(0, 0, 1));
+  EXPECT_TRUE(status_.startsWith("layer 2 reads layer 1: share")) << status_.toStdString();
+  QTest::mouseMove(&plot(2), cell(2, 0, 0));
+  EXPECT_TRUE(status_.startsWith("layer 2, head 1 reads layer")) << status_.toStdString();
+  EXPECT_TRUE(status_.contains("of 6 sources")) << status_.toStdString();
+}
+
+TEST_F(RouterViewTest, ArrowsWalkLayersHeadsAndSources) {
+  open({checkpointFolder()});
+  QTest::keyClick(&plot(0), Qt::Key_Up);
+  EXPECT_EQ(selection().layer, 1);
+  QTest::keyClick(&plot(0), Qt::Key_Right);
+  EXPECT_EQ(selection().head, 1);
+  QTest::keyClick(&plot(0), Qt::Key_Right);
+  EXPECT_EQ(selection().head, 1) << "there are two heads";
+  const int source = *selection().source_layer;
+  QTest::keyClick(&plot(0), source > 0 ? Qt::Key_Left : Qt::Key_Right, Qt::ShiftModifier);
+  EXPECT_NE(selection().source_layer, source);
+}
+
+TEST_F(RouterViewTest, UndoTakesBackChangesOfTheLook) {
+  open({checkpointFolder()});
+  auto* const threshold = view_.findChild<QSlider*>();
+  threshold->setValue(30);
+  threshold->setValue(60);
+  EXPECT_EQ(undo_.count(), 1) << "one movement is one step";
+  const Json moved = view_.state();
+  EXPECT_NEAR(moved["threshold"].get<double>(), 0.6, 1e-9);
+  undo_.undo();
+  EXPECT_EQ(view_.state()["threshold"].get<double>(), 0.0);
+  EXPECT_EQ(threshold->value(), 0);
+  undo_.redo();
+  EXPECT_EQ(view_.state(), moved);
+}
+
+TEST_F(RouterViewTest, UndoTakesBackTheCheckpointAndWhatItIsComparedWith) {
+  open({checkpointFolder("one"), checkpointFolder("two")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  const QList<QComboBox*> boxes = view_.findChildren<QComboBox*>();
+  const auto select = [&](int box, const QString& text) {
+    boxes[box]->setCurrentIndex(boxes[box]->findText(text));
+    Q_EMIT boxes[box]->activated(boxes[box]->currentIndex());
+  };
+  ASSERT_EQ(boxes[0]->currentText(), "two");
+  select(0, "one");
+  select(1, "two");
+  ASSERT_EQ(undo_.count(), 2);
+  EXPECT_EQ(plot(0).figure()->panels.size(), 1U);
+  undo_.undo();
+  EXPECT_EQ(boxes[1]->currentText(), "nothing");
+  undo_.undo();
+  EXPECT_EQ(boxes[0]->currentText(), "two");
+  EXPECT_EQ(workspace_.find(workspace_.current())->label, "two");
+  undo_.redo();
+  undo_.redo();
+  EXPECT_EQ(boxes[0]->currentText(), "one");
+  EXPECT_EQ(boxes[1]->currentText(), "two");
+}
+
+TEST_F(RouterViewTest, FlowOfAHeadLeadsBackWhenClicked) {
+  open({checkpointFolder()});
+  view_.findChild<QTabBar*>()->setCurrentIndex(1);
+  ASSERT_EQ(plot(2).figure()->name, "router-flow");
+  // The dot of layer 1, head 0: heads count from the top.
+  const QPoint dot = plot(2).toPixel(0, QPointF(1.0, 1.0)).toPoint();
+  QTest::mouseMove(&plot(2), dot);
+  EXPECT_TRUE(status_.contains("reads layer 1, head 0")) << status_.toStdString();
+  QTest::mouseClick(&plot(2), Qt::LeftButton, {}, dot);
+  EXPECT_EQ(selection().layer, 1);
+  EXPECT_EQ(selection().head, 0);
+}
+
+TEST_F(RouterViewTest, ShowsTheDifferenceOfTwoCheckpointsAndAFilmOfMany) {
+  open({checkpointFolder("step-2"), checkpointFolder("step-10"), checkpointFolder("step-1")});
+  auto* const controls = view_.findChild<RouterControls*>();
+  const auto& documents = workspace_.documents();
+  controls->setCheckpoint(documents[2].id);
+  Q_EMIT controls->checkpointSelected();
+  controls->step(1);
+  EXPECT_EQ(controls->checkpoint(), documents[0].id) << "step-2 follows step-1";
+  QTest::keyClick(&plot(0), Qt::Key_PageDown);
+  EXPECT_EQ(controls->checkpoint(), documents[1].id) << "step-10 follows step-2";
+  controls->setOther(documents[0].id);
+  Q_EMIT controls->otherSelected();
+  const auto& map = std::get<MapPanel>(plot(0).figure()->panels[0].content);
+  EXPECT_TRUE(map.is_signed);
+  EXPECT_EQ(map.values(0, 0), 0.0) << "all three have the same weights";
+  const int steps = undo_.count();
+  controls->setPlaying(true);
+  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[2].id; }));
+  EXPECT_TRUE(waitUntil([&] { return controls->checkpoint() == documents[0].id; }));
+  controls->setPlaying(false);
+  EXPECT_EQ(undo_.count(), steps + 1) << "a film is one step";
+  undo_.undo();
+  EXPECT_EQ(controls->checkpoint(), documents[1].id) << "where it began";
+}
+
+TEST_F(RouterViewTest, SurvivesClosingWhatItShows) {
+  open({checkpointFolder("a"), checkpointFolder("b")});
+  workspace_.close(workspace_.documents()[0].id);
+  EXPECT_TRUE(view_.figure());
+  workspace_.closeAll();
+  EXPECT_FALSE(view_.figure());
+}
+
+TEST_F(RouterViewTest, SaysWhyACheckpointHasNoMap) {
+  const QString folder = checkpointFolder();
+  // A NaN weight is detected when it is read, not when the folder is opened.
+  const auto path = toPath(folder) / "model.safetensors";
+  const Checkpoint checkpoint = Checkpoint::open(toPath(folder));
+  std::string bytes = lime::testing::read_text(path);
+  const std::size_t header = 8 + static_cast<std::uint8_t>(bytes[0]) +
+                             256U * static_cast<std::uint8_t>(bytes[1]) +
+                             65536U * static_cast<std::uint8_t>(bytes[2]);
+  const Json table = parse_json(bytes.substr(8, header - 8), "header");
+  for (const auto& [name, entry] : table.items()) {
+    if (name.find("lime_router") == std::string::npos) continue;
+    const auto offset = entry["data_offsets"][0].get<std::size_t>();
+    for (std::size_t i = 0; i < 4; ++i) bytes[header + offset + i] = '\xff';
+  }
+  lime::testing::write_text(path, bytes);
+  open({folder});
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(refused_.isEmpty());
+  EXPECT_EQ(workspace_.documents().size(), 1U);
+}
+
+TEST_F(RouterViewTest, ExportsThePaneThatWasUsedLastAndNamesItsCommands) {
+  const QString folder = checkpointFolder();
+  open({folder});
+  EXPECT_EQ(view_.commandLines().front(),
+            QStringLiteral("lime-metrics router %1 --detail weights -o router.json").arg(folder));
+  EXPECT_TRUE(view_.commandLines().back().contains("--kind router-mean"));
+  click(1, 0, 0);
+  EXPECT_EQ(view_.figure()->name, "router-heads");
+  EXPECT_TRUE(view_.commandLines().back().contains("--kind router-heads --layer 2"));
+  for (const std::string name : {"r.pdf", "r.svg", "r.png", "r.csv"}) {
+    ExportDialog dialog(*view_.figure(), view_.provenance());
+    dialog.setPath(toQString(folder_ / name));
+    dialog.accept();
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << dialog.problem().toStdString();
+  }
+}
+
+TEST_F(RouterViewTest, StateReadsItselfBack) {
+  const QString folder = checkpointFolder();
+  open({folder});
+  const Json state = {{"checkpoint", folder.toStdString()},
+                      {"minus", ""},
+                      {"signed", true},
+                      {"normalised", false},
+                      {"sorted", true},
+                      {"threshold", 0.2},
+                      {"detail", 1},
+                      {"layer", 1},
+                      {"head", 1},
+                      {"source_layer", 0}};
+  view_.setState(state);
+  EXPECT_EQ(view_.state(), state);
+  view_.setState(Json{{"unknown", 1}});
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

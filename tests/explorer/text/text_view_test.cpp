@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/text/text_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSlider>
+#include <QTabBar>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+
+#include "analysis/write_capture.h"
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
+#include "explorer/text/sentences_model.h"
+#include "explorer/text/token_text.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/window/export_dialog.h"
+#include "store/capture_reader.h"
+#include "support/tiny_checkpoint.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+constexpr int kHeads = 2;
+
+/// Patterns of two heads: one attends to the first token, one to the token itself.
+lime::testing::SmallCapture withPatterns(bool has_router) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  const int keys = 8;
+  for (const int layer : {0, 1}) {
+    MatrixF rows = MatrixF::Zero(16, kHeads * keys);
+    int row = 0;
+    for (const std::int64_t length : capture.lengths) {
+      for (int q = 0; q < length; ++q, ++row) {
+        rows(row, 0) = 1.0F;
+        rows(row, keys + q) = 1.0F;
+      }
+    }
+    capture.activations.push_back({"attn.hook_pattern", layer, rows});
+  }
+  ModelConfig config =
+      lime::testing::tiny_config(has_router ? DecoderKind::kLime : DecoderKind::kLlama);
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = kHeads;
+  config.num_key_value_heads = 2;
+  config.head_dim = 2;
+  capture.config = model_config_to_json(config);
+  if (has_router) {
+    MatrixF router(2, 4);
+    router << 0.5F, 0.0F, 1.0F, 0.0F, 0.0F, 0.25F, 0.0F, 1.0F;
+    capture.router[1] = router;
+  }
+  return capture;
+}
+
+class TextViewTest : public WorkspaceTest {
+ protected:
+  TextViewTest() {
+    view_.resize(1100, 660);
+    view_.show();
+    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
+  }
+
+  FigureView& map() { return childCalled<FigureView>(view_, "tokens in all layers"); }
+  FigureView& pattern() { return childCalled<FigureView>(view_, "attention pattern"); }
+  FigureView& routed() { return childCalled<FigureView>(view_, "routed attention"); }
+  TokenText& text() { return *view_.findChild<TokenText*>(); }
+  QTableView& list() { return *view_.findChild<QTableView*>(); }
+  QSlider& slider() { return *view_.findChild<QSlider*>(); }
+  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
+  void settle() {
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  }
+  void openAndWait(const QStringList& paths) {
+    open(paths);
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && map().figure() != nullptr; }));
+  }
+  QString patternsFile(bool has_router = true) {
+    lime::testing::write_capture(folder_ / "patterns.h5", withPatterns(has_router));
+    return toQString(folder_ / "patterns.h5");
+  }
+  void showAttention() {
+    view_.findChild<QTabBar*>()->setCurrentIndex(1);
+    ASSERT_NO_FATAL_FAILURE(settle());
+  }
+  const std::vector<TokenPlace>& selected() { return workspace_.selection().tokens.places; }
+  /// Five tokens of the second and third sequence of example_capture().
+  QString someTokensFile(const std::string& text) {
+    lime::testing::SmallCapture some = lime::testing::example_capture();
+    some.lengths = {0, 4, 1};
+    some.positions = {1, 3, 5, 7, 2};
+    for (auto& one : some.activations) one.rows = MatrixF(one.rows.topRows(5));
+    some.class_names = {" is"};
+    some.text_sha256 = text;
+    lime::testing::write_capture(folder_ / "some.h5", some);
+    return toQString(folder_ / "some.h5");
+  }
+  QString allTokensFile(const std::string& text) {
+    lime::testing::SmallCapture all = lime::testing::example_capture();
+    all.text_sha256 = text;
+    lime::testing::write_capture(folder_ / "all.h5", all);
+    return toQString(folder_ / "all.h5");
+  }
+  QString labels() {
+    QString all;
+    for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
+    return all;
+  }
+
+  Preferences preferences_;
+  QUndoStack undo_;
+  TextView view_{ViewContext{workspace_, jobs_, undo_, preferences_}, nullptr};
+  QString status_;
+};
+
+TEST_F(TextViewTest, SaysWhatToOpen) {
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(TextViewTest, AReloadedCaptureIsMeasuredAgain) {
+  const QString file = captureFile("a.h5");
+  ASSERT_NO_FATAL_FAILURE(openAndWait({file}));
+  const auto cell = [this] {
+    return std::get<MapPanel>(map().figure()->panels.front().content).values(0, 0);
+  };
+  const double before = cell();
+  std::filesystem::remove_all(folder_ / "a.h5");
+  std::filesystem::remove_all(folder_ / "a.shards");
+  lime::testing::write_capture(folder_ / "a.h5", lime::testing::example_capture(3));
+  workspace_.reload(workspace_.documents().front().id);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && map().figure() != nullptr; }));
+  EXPECT_NE(cell(), before);
+}
+
+TEST_F(TextViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
+  preferences_.layer_base = 2;
+  open({captureFile()});
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(map().figure(), nullptr);
+  EXPECT_EQ(map().message(), "layer_base: must be 0 or 1, got 2");
+}
+
+TEST_F(TextViewTest, ShowsLayersAndTokensOfTheFirstSequence) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  const auto& cells = std::get<MapPanel>(map().figure()->panels.at(0).content).values;
+  EXPECT_EQ(cells.rows(), 2);
+  EXPECT_EQ(cells.cols(), 5);
+  EXPECT_EQ(view_.state().at("site"), "hidden");
+  EXPECT_FALSE(text().place(4).isNull());
+  EXPECT_TRUE(text().place(5).isNull());
+  EXPECT_EQ(list().model()->rowCount(), 3);
+  const QStringList lines = view_.commandLines();
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_TRUE(lines[0].contains("lime-metrics tokens")) << lines[0].toStdString();
+  EXPECT_TRUE(lines[0].contains("--sequence 0")) << lines[0].toStdString();
+  EXPECT_TRUE(lines[1].contains("--measure entropy_contribution")) << lines[1].toStdString();
+}
+
+TEST_F(TextViewTest, CapturesOfOneTextStandSideBySide) {
+  lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile(), toQString(folder_ / "b.h5")}));
+  EXPECT_EQ(map().figure()->panels.size(), 2U);
+  workspace_.close(workspace_.documents().back().id);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(map().figure()->panels.size(), 1U);
+}
+
+TEST_F(TextViewTest, SequencesAreSelectedAndFound) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  list().setCurrentIndex(list().model()->index(1, 0));
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(std::get<MapPanel>(map().figure()->panels.at(0).content).values.cols(), 8);
+  EXPECT_TRUE(view_.commandLines().at(0).contains("--sequence 1"));
+  undo_.undo();
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(std::get<MapPanel>(map().figure()->panels.at(0).content).values.cols(), 5);
+  view_.findChild<QLineEdit*>()->setText("no sequence holds this");
+  EXPECT_EQ(list().model()->rowCount(), 0);
+}
+
+TEST_F(TextViewTest, HoveringATokenSaysAllItsNumbers) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  QTest::mouseMove(&text(), text().place(2).center());
+  EXPECT_TRUE(status_.contains("layer 1")) << status_.toStdString();
+  for (const char* const word : {"norm", "cosine", "entropy contribution"}) {
+    EXPECT_TRUE(status_.contains(word)) << word << ": " << status_.toStdString();
+  }
+}
+
+TEST_F(TextViewTest, TheLayerIsThatOfAllViews) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  slider().setValue(0);
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  Selection selection = workspace_.selection();
+  selection.layer = 1;
+  workspace_.setSelection(selection);
+  EXPECT_EQ(slider().value(), 1);
+  view_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
+  QTest::keyClick(&view_, Qt::Key_Left, Qt::AltModifier);
+  EXPECT_EQ(workspace_.selection().layer, 0);
+}
+
+TEST_F(TextViewTest, ATokenIsSelectedByMouseOrKeyboardInAllViews) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  QTest::mouseClick(&text(), Qt::LeftButton, {}, text().place(3).center());
+  ASSERT_EQ(selected(), (std::vector<TokenPlace>{{0, 3}}));
+  QTest::keyClick(&text(), Qt::Key_Left);
+  ASSERT_EQ(selected(), (std::vector<TokenPlace>{{0, 2}}));
+  EXPECT_EQ(text().current(), 2);
+  // A token of another sequence shows that sequence.
+  Selection selection = workspace_.selection();
+  selection.tokens.places = {{2, 1}};
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 2);
+  EXPECT_EQ(text().current(), 1);
+}
+
+TEST_F(TextViewTest, ATokenOfACaptureOfSomeTokensIsFoundWhereItStands) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({allTokensFile("text")}));
+  const CaptureReader some(toPath(someTokensFile("text")));
+  Selection selection = workspace_.selection();
+  selection.tokens = tokensAt(some, std::vector<std::int64_t>{4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 2) << "row 4 of all tokens is in sequence 0";
+  EXPECT_EQ(text().current(), 2);
+  EXPECT_FALSE(labels().contains("another text"));
+  // If several are selected, the one in the sequence.
+  selection.tokens = tokensAt(some, std::vector<std::int64_t>{0, 4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 1);
+  EXPECT_EQ(text().current(), 1);
+}
+
+TEST_F(TextViewTest, TokensOfAnotherTextChangeNothingAndItSaysSo) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({allTokensFile("text")}));
+  const CaptureReader other(toPath(someTokensFile("another")));
+  Selection selection = workspace_.selection();
+  selection.tokens = tokensAt(other, std::vector<std::int64_t>{4});
+  workspace_.setSelection(selection);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("sequence"), 0);
+  EXPECT_EQ(text().current(), -1);
+  EXPECT_TRUE(labels().contains("of another text than all")) << labels().toStdString();
+  selection.tokens = {.text = "text", .places = {{1, 30}}};
+  workspace_.setSelection(selection);
+  EXPECT_TRUE(labels().contains("has no rows of the selected tokens")) << labels().toStdString();
+  selection.tokens = {};
+  workspace_.setSelection(selection);
+  EXPECT_FALSE(labels().contains("selected"));
+}
+
+TEST_F(TextViewTest, UndoGivesBackTokenAndLayer) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  QTest::mouseClick(&map(), Qt::LeftButton, {}, map().toPixel(0, QPointF(4, 0)).toPoint());
+  ASSERT_EQ(undo_.count(), 1);
+  for (int i = 0; i < 3; ++i) QTest::keyClick(&text(), Qt::Key_Left);
+  EXPECT_EQ(selected(), (std::vector<TokenPlace>{{0, 1}}));
+  EXPECT_EQ(undo_.count(), 2) << "a walk is one step";
+  undo_.undo();
+  EXPECT_EQ(selected(), (std::vector<TokenPlace>{{0, 4}}));
+  EXPECT_EQ(text().current(), 4);
+  undo_.undo();
+  EXPECT_TRUE(selected().empty());
+  EXPECT_FALSE(workspace_.selection().layer);
+  undo_.redo();
+  EXPECT_EQ(workspace_.selection().layer, 0);
+}
+
+TEST_F(TextViewTest, ACellOfTheMapIsALayerAndAToken) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  const QPoint place = map().toPixel(0, QPointF(4, 0)).toPoint();
+  QTest::mouseMove(&map(), place);
+  EXPECT_TRUE(status_.contains("layer 0: entropy contribution")) << status_.toStdString();
+  QTest::mouseClick(&map(), Qt::LeftButton, {}, place);
+  EXPECT_EQ(workspace_.selection().layer, 0);
+  EXPECT_EQ(selected(), (std::vector<TokenPlace>{{0, 4}}));
+}
+
+TEST_F(TextViewTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  ASSERT_NO_FATAL_FAILURE(showAttention());
+  EXPECT_EQ(pattern().figure(), nullptr);
+  EXPECT_FALSE(view_.figure());
+  EXPECT_FALSE(view_.grab().isNull());
+}
+
+TEST_F(TextViewTest, AttentionIsFollowedThroughTheRouters) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
+  ASSERT_NO_FATAL_FAILURE(showAttention());
+  ASSERT_NE(pattern().figure(), nullptr) << labels().toStdString();
+  const MatrixD cells = std::get<MapPanel>(pattern().figure()->panels[0].content).values;
+  EXPECT_EQ(cells.rows(), 5);
+  EXPECT_EQ(cells(0, 0), 1.0) << "the last query, at the bottom, looks at the first token";
+  EXPECT_TRUE(std::isnan(cells(4, 1))) << "what comes is not seen";
+  ASSERT_NE(routed().figure(), nullptr);
+  const MatrixD shares = std::get<MapPanel>(routed().figure()->panels[0].content).values;
+  EXPECT_EQ(shares.rows(), 2);
+  EXPECT_NEAR(shares.sum(), 1.0, 1e-9);
+  EXPECT_NEAR(shares.col(0).sum(), 1.0, 1e-9) << "all of it is of the first token";
+  EXPECT_GT(shares(0, 0), 0.0) << "some of it from the buffer of layer 0";
+  QTest::mouseMove(&pattern(), pattern().toPixel(0, QPointF(0, 0)).toPoint());
+  EXPECT_TRUE(status_.contains("attends to")) << status_.toStdString();
+  box("Head").setCurrentIndex(1);
+  Q_EMIT box("Head").activated(1);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  const MatrixD other = std::get<MapPanel>(routed().figure()->panels[0].content).values;
+  EXPECT_NEAR(other.col(4).sum(), 1.0, 1e-9) << "the second head looks at the token itself";
+  undo_.undo();
+  EXPECT_EQ(view_.state().at("head"), 0);
+}
+
+TEST_F(TextViewTest, APlainTransformerHasNoRoutedAttention) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile(false)}));
+  ASSERT_NO_FATAL_FAILURE(showAttention());
+  EXPECT_NE(pattern().figure(), nullptr);
+  EXPECT_EQ(routed().figure(), nullptr);
+}
+
+TEST_F(TextViewTest, ACancelledJobSaysHowToGoOn) {
+  view_.hide();
+  open({captureFile()});
+  view_.show();
+  EXPECT_FALSE(jobs_.isIdle());
+  jobs_.cancelAll();
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(labels().contains("Recompute")) << labels().toStdString();
+  for (QAction* const action : view_.actions()) {
+    if (action->text() == "Recompute") action->trigger();
+  }
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_TRUE(view_.figure());
+}
+
+TEST_F(TextViewTest, ACaptureOfSomeTokensIsNotOffered) {
+  lime::testing::SmallCapture some = lime::testing::example_capture();
+  some.class_names = {" is"};
+  lime::testing::write_capture(folder_ / "words.h5", some);
+  open({toQString(folder_ / "words.h5")});
+  EXPECT_EQ(box("Capture").count(), 0);
+  EXPECT_FALSE(view_.figure());
+}
+
+TEST_F(TextViewTest, WhatIsShownIsExportedOrTheReasonIsGiven) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  ExportDialog dialog(*view_.figure(), view_.provenance());
+  dialog.setPath(toQString(folder_ / "no/such/folder/tokens.pdf"));
+  dialog.accept();
+  EXPECT_TRUE(dialog.problem().contains("does not exist")) << dialog.problem().toStdString();
+  dialog.setPath(toQString(folder_ / "tokens.csv"));
+  dialog.accept();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "tokens.csv")) << dialog.problem().toStdString();
+}
+
+TEST_F(TextViewTest, StateComesBack) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
+  Json state = view_.state();
+  state["site"] = "values";
+  state["measure"] = "next_cosine";
+  state["sequence"] = 1;
+  state["attention"] = true;
+  state["head"] = 1;
+  view_.setState(state);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state(), state);
+}
+
+TEST_F(TextViewTest, AClosedCaptureLeavesNothing) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
+  ASSERT_NO_FATAL_FAILURE(showAttention());
+  workspace_.closeAll();
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_FALSE(view_.figure());
+  EXPECT_EQ(list().model()->rowCount(), 0);
+}
+
+TEST(SentencesModelTest, IsAProperModel) {
+  const lime::testing::TemporaryFolder folder;
+  lime::testing::write_capture(folder / "run.h5", lime::testing::example_capture());
+  SentencesModel model;
+  const QAbstractItemModelTester tester(&model,
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setCapture(std::make_shared<const CaptureReader>(folder / "run.h5"));
+  EXPECT_EQ(model.rowCount(), 3);
+  EXPECT_EQ(model.index(1, SentencesModel::kTokens).data().toInt(), 8);
+  model.setCapture(nullptr);
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing

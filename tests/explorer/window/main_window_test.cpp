@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/main_window.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QSettings>
+#include <QSlider>
+#include <QTest>
+#include <QTreeView>
+#include <chrono>
+#include <filesystem>
+
+#include "explorer/explorer_fixture.h"
+#include "explorer/models/text.h"
+#include "explorer/widgets/option_form.h"
+#include "explorer/window/all_views.h"
+#include "explorer/window/export_dialog.h"
+#include "explorer/window/notice_bar.h"
+#include "explorer/window/start_page.h"
+#include "support/refusal.h"
+
+namespace lime::explorer::testing {
+namespace {
+
+class MainWindowTest : public WorkspaceTest {
+ protected:
+  MainWindowTest() { QSettings().clear(); }
+
+  static void openIn(MainWindow& window, const QStringList& paths) {
+    window.workspace().open(paths);
+    ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  }
+  static QAction* actionOf(MainWindow& window, const QString& text) {
+    for (QAction* const menu : window.menuBar()->actions()) {
+      for (QAction* const action : menu->menu()->actions()) {
+        if (action->text().remove('&').startsWith(text)) return action;
+      }
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(MainWindowTest, StartsWithAPageThatSaysWhatToDo) {
+  MainWindow window;
+  window.show();
+  EXPECT_TRUE(window.showsStartPage());
+  ASSERT_NE(window.findChild<StartPage*>(), nullptr);
+  EXPECT_FALSE(actionOf(window, "Export figure")->isEnabled());
+}
+
+TEST_F(MainWindowTest, OpensWhatIsDroppedAndShowsTheViewForIt) {
+  MainWindow window;
+  window.show();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(resultsFile())});
+  QDragEnterEvent enter(QPoint(100, 100), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(100, 100), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&window, &drop);
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_FALSE(window.showsStartPage());
+  ASSERT_NE(window.currentView(), nullptr);
+  EXPECT_EQ(window.currentView()->title(), "Results");
+  EXPECT_TRUE(window.currentView()->figure());
+}
+
+TEST_F(MainWindowTest, SaysInOneLineWhyAFileIsNotOpened) {
+  MainWindow window;
+  window.show();
+  openIn(window, {"/absent.h5"});
+  const auto* const notice = window.findChild<NoticeBar*>();
+  EXPECT_TRUE(notice->isVisible());
+  EXPECT_TRUE(notice->text().contains("/absent.h5")) << notice->text().toStdString();
+  EXPECT_TRUE(window.showsStartPage());
+}
+
+TEST_F(MainWindowTest, EveryActionHasItsOwnShortcutAndViewsStateTheirQuestion) {
+  MainWindow window;
+  QStringList seen;
+  QList<QAction*> actions;
+  for (QAction* const menu : window.menuBar()->actions()) actions << menu->menu()->actions();
+  for (const View* const view : window.views()) {
+    EXPECT_FALSE(view->accessibleName().isEmpty());
+  }
+  for (const QAction* const action : actions) {
+    for (const QKeySequence& key : action->shortcuts()) {
+      if (key.isEmpty()) continue;
+      EXPECT_FALSE(seen.contains(key.toString())) << key.toString().toStdString();
+      seen << key.toString();
+    }
+  }
+  for (const ViewKind& kind : allViews()) EXPECT_FALSE(kind.question.isEmpty());
+  for (const View* const view : window.views()) {
+    QStringList own = seen;
+    for (const QAction* const action : view->actions()) {
+      for (const QKeySequence& key : action->shortcuts()) {
+        if (key.isEmpty()) continue;
+        EXPECT_FALSE(own.contains(key.toString()))
+            << view->title().toStdString() << ": " << key.toString().toStdString();
+        own << key.toString();
+      }
+    }
+  }
+}
+
+TEST_F(MainWindowTest, RenamingADocumentIsAStepOfUndo) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile()});
+  auto* const tree = window.findChild<QTreeView*>();
+  const auto label = [&] { return window.workspace().documents().front().label; };
+  const QString before = label();
+  tree->model()->setData(tree->currentIndex(), "mine", Qt::EditRole);
+  EXPECT_EQ(label(), "mine");
+  ASSERT_EQ(window.undoStack().count(), 1);
+  window.undoStack().undo();
+  EXPECT_EQ(label(), before);
+  window.undoStack().redo();
+  EXPECT_EQ(label(), "mine");
+}
+
+TEST_F(MainWindowTest, CopiesTheCommandLine) {
+  MainWindow window;
+  window.show();
+  const QString path = resultsFile();
+  openIn(window, {path});
+  actionOf(window, "Copy as command line")->trigger();
+  EXPECT_EQ(QApplication::clipboard()->text(),
+            QStringLiteral("lime-figure %1 --kind entropy -o entropy.pdf").arg(path));
+}
+
+TEST_F(MainWindowTest, ExportsWhatIsShown) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  const View& view = *window.currentView();
+  for (const std::string name : {"a.pdf", "a.svg", "a.png", "a.csv"}) {
+    ExportDialog dialog(*view.figure(), view.provenance());
+    dialog.setPath(toQString(folder_ / name));
+    dialog.accept();
+    EXPECT_EQ(dialog.result(), QDialog::Accepted) << dialog.problem().toStdString();
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+  }
+}
+
+TEST_F(MainWindowTest, ExportSaysWhatIsWrongAndStays) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  ExportDialog dialog(*window.currentView()->figure(), Json::object());
+  dialog.setPath(toQString(folder_ / "missing" / "a.pdf"));
+  dialog.accept();
+  EXPECT_NE(dialog.result(), QDialog::Accepted);
+  EXPECT_TRUE(dialog.problem().contains("missing")) << dialog.problem().toStdString();
+  dialog.setPath(toQString(folder_ / "a.bmp"));
+  dialog.accept();
+  EXPECT_TRUE(dialog.problem().contains(".bmp")) << dialog.problem().toStdString();
+}
+
+/// Limits the file size during its lifetime, like a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_F(MainWindowTest, ExportOnAFullDiskSaysSoAndLeavesNothing) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  for (const std::string name : {"a.pdf", "a.svg", "a.png", "a.csv"}) {
+    ExportDialog dialog(*window.currentView()->figure(), Json::object());
+    dialog.setPath(toQString(folder_ / name));
+    {
+      const FullDisk full(10);
+      dialog.accept();
+    }
+    EXPECT_NE(dialog.result(), QDialog::Accepted) << name;
+    EXPECT_TRUE(dialog.problem().contains(toQString(name))) << dialog.problem().toStdString();
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name));
+    dialog.accept();
+    EXPECT_EQ(dialog.result(), QDialog::Accepted) << "when there is room again";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / ".")) {
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(MainWindowTest, UndoShowsTheViewThatItChanges) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile(), checkpointFolder()});
+  window.showView("router");
+  window.currentView()->findChild<QSlider*>()->setValue(30);
+  window.showView("results");
+  window.undoStack().undo();
+  EXPECT_EQ(window.currentView()->title(), "Router");
+}
+
+TEST_F(MainWindowTest, StatesMustBeNamesThatViewsHave) {
+  MainWindow window;
+  const auto refusal = [&](const Json& states) {
+    return lime::testing::refusal_of<InvalidArgument>([&] { window.setStates(states); });
+  };
+  const std::string no_name = refusal({{"router", {{"bogus", 1}}}});
+  EXPECT_TRUE(no_name.starts_with("state: router: has no 'bogus'; it has checkpoint, ")) << no_name;
+  const std::string no_view = refusal({{"routr", Json::object()}});
+  EXPECT_TRUE(no_view.starts_with("state: has no 'routr'; it has selection, ")) << no_view;
+  EXPECT_EQ(refusal({{"selection", {{"layers", 1}}}}),
+            "state: selection: has no 'layers'; it has layer, rows");
+  EXPECT_EQ(refusal({{"router", 1}}),
+            "state: router: must be an object of names and values, got 1");
+  EXPECT_NO_THROW(window.setStates({{"router", {{"detail", 1}, {"layer", 0}}}}));
+}
+
+TEST_F(MainWindowTest, IdsOfEarlierVersionsNameTheSameViews) {
+  QSettings().setValue("session/views/surgery", R"({"text": "an old session"})");
+  QSettings().setValue("session/view", "clouds");
+  MainWindow window;
+  window.restoreSession();
+  EXPECT_EQ(window.currentView()->title(), "Embeddings");
+  window.showView("surgery");
+  EXPECT_EQ(window.currentView()->title(), "Interventions");
+  EXPECT_EQ(window.currentView()->state()["text"], "an old session");
+  window.setStates({{"surgery", {{"text", "from the command line"}}}});
+  EXPECT_EQ(window.currentView()->state()["text"], "from the command line");
+  window.close();
+  EXPECT_FALSE(QSettings().contains("session/views/surgery"));
+  EXPECT_TRUE(QSettings().contains("session/views/interventions"));
+}
+
+TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {
+  MainWindow window;
+  window.show();
+  openIn(window, {captureFile()});
+  window.showView("router");
+  window.saveScreenshots(toQString(folder_ / "shots"));
+  EXPECT_TRUE(window.jobs().isIdle());
+  for (const View* const view : window.views()) {
+    if (view->title() != "Collapse") continue;
+    EXPECT_TRUE(view->figure()) << "it was measured";
+  }
+}
+
+TEST_F(MainWindowTest, ReloadReadsAllThatWereRewritten) {
+  MainWindow window;
+  window.show();
+  const QString first = resultsFile("a.json");
+  openIn(window, {first, resultsFile("b.json")});
+  std::filesystem::last_write_time(
+      toPath(first), std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
+  ASSERT_TRUE(waitUntil(
+      [&] { return window.workspace().documents().front().state == DocumentState::kRewritten; }));
+  actionOf(window, "Reload")->trigger();
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_EQ(window.workspace().documents().front().state, DocumentState::kPresent);
+}
+
+TEST_F(MainWindowTest, RestoresTheLastSession) {
+  const QString results = resultsFile();
+  {
+    MainWindow window;
+    window.show();
+    openIn(window, {results, captureFile()});
+    window.workspace().setSelection({.tokens = {.text = "text", .places = {{1, 2}}}});
+    window.close();
+  }
+  MainWindow window;
+  window.restoreLayout();
+  window.restoreSession();
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  ASSERT_EQ(window.workspace().documents().size(), 2U);
+  EXPECT_EQ(window.workspace().documents()[0].path, toPath(results));
+  EXPECT_TRUE(window.workspace().recent().contains(results));
+  EXPECT_EQ(window.workspace().selection().tokens.text, "text");
+  EXPECT_EQ(window.workspace().selection().tokens.places, (std::vector<TokenPlace>{{1, 2}}));
+}
+
+TEST_F(MainWindowTest, SavesPicturesOfItsViews) {
+  MainWindow window;
+  window.show();
+  openIn(window, {resultsFile()});
+  window.saveScreenshots(toQString(folder_ / "shots"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "shots" / "results.png"));
+}
+
+TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
+  Preferences preferences;
+  OptionForm form(option_fields(preferences));
+  auto* const size = form.findChild<QLineEdit*>("plot_font_size");
+  ASSERT_NE(size, nullptr);
+  size->setText("11");
+  EXPECT_EQ(preferences.plot_font_size, 11.0);
+  size->setText("eleven");
+  EXPECT_TRUE(form.problem().contains("plot_font_size")) << form.problem().toStdString();
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
