@@ -13,7 +13,7 @@ namespace lime {
 
 /// What every command takes: how to run, never what to compute.
 struct RunOptions {
-  /// Threads to compute with, in [0, kMaxThreads]; 0 takes all processors. Results do not depend on
+  /// Threads to compute with, in [0, kMaxThreads]; 0 uses all CPUs. Results do not depend on
   /// it.
   int threads = 0;
   /// Seed of every random choice.

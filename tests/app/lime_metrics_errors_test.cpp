@@ -55,7 +55,7 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
             "or use --format" +
                 see);
   EXPECT_EQ(refusal("entropy --threads -1", 2),
-            "lime-metrics: threads: must be from 0 to 1024 (0 takes all processors), got -1" + see);
+            "lime-metrics: threads: must be from 0 to 1024 (0 uses all CPUs), got -1" + see);
   EXPECT_EQ(refusal("entropy --top-k 0", 2), "lime-metrics: top_k: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entropy --bootstrap 5", 2),
             "lime-metrics: bootstrap: must be >= 100, or 0 for no interval, got 5" + see);

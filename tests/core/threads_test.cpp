@@ -19,7 +19,7 @@ using testing::refusal_of;
 TEST(ThreadsTest, NumbersBeyondTheLimitAreRefused) {
   for (const int number : {-1, kMaxThreads + 1, 100000, std::numeric_limits<int>::max()}) {
     const std::string expected =
-        fmt::format("threads: must be from 0 to 1024 (0 takes all processors), got {}", number);
+        fmt::format("threads: must be from 0 to 1024 (0 uses all CPUs), got {}", number);
     EXPECT_EQ(refusal_of<InvalidArgument>([&] { check_threads(number); }), expected);
     EXPECT_EQ(refusal_of<InvalidArgument>([&] { ThreadPool{number}; }), expected);
     if (number > 0) {
