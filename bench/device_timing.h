@@ -16,7 +16,7 @@
 
 #include "core/errors.h"
 #include "core/memory.h"
-#include "model/torch_compat.h"
+#include "model/kernels/torch_compat.h"
 
 namespace lime {
 

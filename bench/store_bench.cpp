@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "bench/timing.h"
-#include "core/command_line.h"
 #include "core/errors.h"
-#include "core/program.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "core/random.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"

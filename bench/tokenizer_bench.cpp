@@ -19,10 +19,10 @@
 
 #include "bench/timing.h"
 #include "checkpoint/tokenizer.h"
-#include "core/command_line.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
-#include "core/program.h"
+#include "core/files/mapped_file.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "core/random.h"
 
 namespace lime {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "core/command_line.h"
 #include "core/errors.h"
 #include "core/json.h"
-#include "core/program.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "explorer/models/text.h"
 #include "explorer/window/main_window.h"
 

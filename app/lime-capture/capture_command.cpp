@@ -8,9 +8,9 @@
 
 #include "capture/capture.h"
 #include "commands.h"
-#include "core/launcher.h"
-#include "core/program.h"
-#include "core/progress.h"
+#include "core/program/launcher.h"
+#include "core/program/program.h"
+#include "core/program/progress.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/program.h"
+#include "core/program/program.h"
 #include "figure_job.h"
 #include "store/file_names.h"
 #include "viz/figure_file.h"

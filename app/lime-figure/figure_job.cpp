@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/option_text.h"
-#include "core/program.h"
-#include "core/shell_word.h"
+#include "core/program/option_text.h"
+#include "core/program/program.h"
+#include "core/program/shell_word.h"
 
 namespace lime {
 namespace {

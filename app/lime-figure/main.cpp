@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "all_command.h"
-#include "core/command_line.h"
 #include "core/errors.h"
-#include "core/program.h"
-#include "core/terminal.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
+#include "core/program/terminal.h"
 #include "figure_job.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"

@@ -11,15 +11,15 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_config.h"
 #include "checkpoint/tokenizer.h"
-#include "core/command_line.h"
 #include "core/json.h"
-#include "core/program.h"
-#include "core/progress.h"
-#include "core/terminal.h"
-#include "core/threads.h"
-#include "model/generate.h"
-#include "model/next_tokens.h"
-#include "model/router_edit.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
+#include "core/program/progress.h"
+#include "core/program/terminal.h"
+#include "core/threads/threads.h"
+#include "model/decoders/router_edit.h"
+#include "model/passes/generate.h"
+#include "model/passes/next_tokens.h"
 
 namespace lime {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/attention_analysis.h"
+#include "analysis/attention/attention_analysis.h"
 #include "commands.h"
 
 namespace lime {

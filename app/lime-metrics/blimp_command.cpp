@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/blimp_analysis.h"
+#include "analysis/blimp/blimp_analysis.h"
 #include "commands.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/cost_analysis.h"
+#include "analysis/cost/cost_analysis.h"
 #include "commands.h"
 
 namespace lime {

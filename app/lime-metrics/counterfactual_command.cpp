@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/counterfactual_analysis.h"
+#include "analysis/counterfactual/counterfactual_analysis.h"
 #include "commands.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/entropy_analysis.h"
+#include "analysis/entropy/entropy_analysis.h"
 #include "commands.h"
 
 namespace lime {

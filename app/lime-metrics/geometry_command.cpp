@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/geometry_analysis.h"
+#include "analysis/geometry/geometry_analysis.h"
 #include "commands.h"
 
 namespace lime {

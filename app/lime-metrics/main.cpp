@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
-#include "core/program.h"
+#include "core/program/program.h"
 #include "rerun_command.h"
 
 int main(int argc, char** argv) {

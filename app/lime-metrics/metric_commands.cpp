@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "analysis/inputs.h"
-#include "analysis/journal.h"
-#include "analysis/run_analysis.h"
-#include "core/launcher.h"
-#include "core/program.h"
+#include "analysis/engine/inputs.h"
+#include "analysis/engine/journal.h"
+#include "analysis/engine/run_analysis.h"
+#include "core/program/launcher.h"
+#include "core/program/program.h"
 #include "run_report.h"
 
 namespace lime {

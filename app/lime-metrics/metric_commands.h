@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/analysis.h"
-#include "analysis/run_options.h"
-#include "core/command_line.h"
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/run_options.h"
 #include "core/options.h"
+#include "core/program/command_line.h"
 
 namespace lime {
 

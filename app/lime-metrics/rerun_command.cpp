@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "analysis/inputs.h"
-#include "analysis/results_difference.h"
-#include "analysis/run_analysis.h"
+#include "analysis/engine/inputs.h"
+#include "analysis/engine/results_difference.h"
+#include "analysis/engine/run_analysis.h"
 #include "core/errors.h"
-#include "core/option_text.h"
-#include "core/program.h"
-#include "core/progress.h"
-#include "core/suggest.h"
-#include "core/terminal.h"
+#include "core/program/option_text.h"
+#include "core/program/program.h"
+#include "core/program/progress.h"
+#include "core/program/suggest.h"
+#include "core/program/terminal.h"
 #include "store/results_file.h"
 
 namespace lime {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/command_line.h"
+#include "core/program/command_line.h"
 #include "metric_commands.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/router_analysis.h"
+#include "analysis/router/router_analysis.h"
 #include "commands.h"
 
 namespace lime {

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "core/errors.h"
-#include "core/program.h"
-#include "core/terminal.h"
+#include "core/program/program.h"
+#include "core/program/terminal.h"
 
 namespace lime {
 namespace {

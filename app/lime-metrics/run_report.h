@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/results_output.h"
-#include "core/progress.h"
-#include "core/work_share.h"
+#include "analysis/report/results_output.h"
+#include "core/program/progress.h"
+#include "core/threads/work_share.h"
 
 namespace lime {
 

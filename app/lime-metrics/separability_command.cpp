@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/separability_analysis.h"
+#include "analysis/separability/separability_analysis.h"
 #include "commands.h"
 
 namespace lime {

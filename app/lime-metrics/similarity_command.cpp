@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/similarity_analysis.h"
+#include "analysis/similarity/similarity_analysis.h"
 #include "commands.h"
 
 namespace lime {

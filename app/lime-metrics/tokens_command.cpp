@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tokens_analysis.h"
+#include "analysis/tokens/tokens_analysis.h"
 #include "commands.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tsne_analysis.h"
+#include "analysis/tsne/tsne_analysis.h"
 #include "commands.h"
 
 namespace lime {

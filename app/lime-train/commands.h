@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/command_line.h"
 #include "core/options.h"
+#include "core/program/command_line.h"
 
 namespace lime {
 

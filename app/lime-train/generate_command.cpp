@@ -6,11 +6,11 @@
 #include <string>
 
 #include "commands.h"
-#include "core/atomic_file.h"
-#include "core/program.h"
-#include "train/arithmetic_task.h"
-#include "train/prosqa_generator.h"
-#include "train/task_files.h"
+#include "core/files/atomic_file.h"
+#include "core/program/program.h"
+#include "train/tasks/arithmetic_task.h"
+#include "train/tasks/prosqa_generator.h"
+#include "train/tasks/task_files.h"
 
 namespace lime {
 namespace {

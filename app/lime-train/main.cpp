@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
-#include "core/program.h"
+#include "core/program/program.h"
 
 int main(int argc, char** argv) {
   lime::CommandLine line("lime-train",

@@ -12,15 +12,15 @@
 
 #include "checkpoint/checkpoint.h"
 #include "commands.h"
-#include "core/program.h"
-#include "core/progress.h"
-#include "core/threads.h"
-#include "model/compute_type.h"
-#include "train/arithmetic_run.h"
-#include "train/process_group.h"
-#include "train/prosqa_run.h"
-#include "train/task_files.h"
-#include "train/text_run.h"
+#include "core/program/program.h"
+#include "core/program/progress.h"
+#include "core/threads/threads.h"
+#include "model/kernels/compute_type.h"
+#include "train/processes/process_group.h"
+#include "train/tasks/arithmetic_run.h"
+#include "train/tasks/prosqa_run.h"
+#include "train/tasks/task_files.h"
+#include "train/text/text_run.h"
 
 namespace lime {
 namespace {

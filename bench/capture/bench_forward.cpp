@@ -18,13 +18,13 @@
 
 #include "bench/device_timing.h"
 #include "capture/capture.h"
-#include "capture/input_npy.h"
-#include "core/command_line.h"
+#include "capture/input/input_npy.h"
 #include "core/errors.h"
-#include "core/program.h"
-#include "core/thread_pool.h"
-#include "model/decoder.h"
-#include "model/pass_threads.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
+#include "core/threads/thread_pool.h"
+#include "model/decoders/decoder.h"
+#include "model/kernels/pass_threads.h"
 
 namespace lime {
 namespace {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "bench/timing.h"
-#include "core/command_line.h"
 #include "core/errors.h"
+#include "core/files/mapped_file.h"
 #include "core/json.h"
-#include "core/mapped_file.h"
 #include "core/memory.h"
-#include "core/program.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "core/random.h"
 #include "metrics/entropy/gpu_entropies.h"
 #include "metrics/entropy/sequence_entropies.h"

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/router_exploration.h"
+#include "analysis/router/router_exploration.h"
 #include "core/random.h"
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/figure_view.h"

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/router_exploration.h"
+#include "analysis/router/router_exploration.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "explorer/interventions/interventions_view.h"

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "bench/timing.h"
-#include "core/command_line.h"
 #include "core/errors.h"
 #include "core/json.h"
-#include "core/program.h"
-#include "core/thread_pool.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "store/capture_reader.h"

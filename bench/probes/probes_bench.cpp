@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "core/command_line.h"
 #include "core/errors.h"
+#include "core/files/mapped_file.h"
 #include "core/json.h"
-#include "core/mapped_file.h"
-#include "core/program.h"
-#include "core/thread_pool.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/probe.h"
 
 namespace lime {

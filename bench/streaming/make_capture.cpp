@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/command_line.h"
 #include "core/errors.h"
 #include "core/matrix.h"
 #include "core/memory.h"
-#include "core/program.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "core/random.h"
 #include "store/capture_writer.h"
 

@@ -11,14 +11,14 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/command_line.h"
 #include "core/errors.h"
 #include "core/json.h"
-#include "core/program.h"
+#include "core/program/command_line.h"
+#include "core/program/program.h"
 #include "core/random.h"
 #include "metrics/tsne/repulsion.h"
 #include "metrics/tsne/tsne.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "capture/host_copy.h"
-#include "core/bounded_queue.h"
-#include "model/decoder_weights.h"
-#include "model/hooks.h"
+#include "core/threads/bounded_queue.h"
+#include "model/decoders/decoder_weights.h"
+#include "model/passes/hooks.h"
 
 namespace lime {
 

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "core/errors.h"
-#include "model/parallel_tiles.h"
+#include "model/kernels/parallel_tiles.h"
 
 namespace lime {
 namespace {

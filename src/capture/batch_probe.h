@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "capture/capture_setup.h"
-#include "capture/input.h"
-#include "model/decoder.h"
+#include "capture/input/input.h"
+#include "model/decoders/decoder.h"
 
 namespace lime {
 

@@ -11,7 +11,7 @@
 
 #include "capture/options.h"
 #include "capture/shard_plan.h"
-#include "core/progress.h"
+#include "core/program/progress.h"
 
 namespace lime {
 

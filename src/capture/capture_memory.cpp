@@ -8,7 +8,7 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
-#include "core/progress.h"
+#include "core/program/progress.h"
 
 namespace lime {
 namespace {

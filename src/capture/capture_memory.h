@@ -7,7 +7,7 @@
 
 #include "checkpoint/model_config.h"
 #include "core/memory.h"
-#include "model/compute_type.h"
+#include "model/kernels/compute_type.h"
 
 namespace lime {
 
@@ -56,7 +56,7 @@ struct MemoryPlan {
 };
 
 /// Returns the number of intermediate elements of the forward pass per token: the workspace of
-/// model/workspace.h, and the buffers of decoders that keep outputs of earlier layers.
+/// model/kernels/workspace.h, and the buffers of decoders that keep outputs of earlier layers.
 std::int64_t pass_elements_per_token(const ModelConfig& config);
 
 /// Returns how many of them, per token, a pass transfers to another device.

@@ -7,8 +7,8 @@
 
 #include "capture/activation_relay.h"
 #include "capture/activation_rows.h"
-#include "model/hooks.h"
-#include "model/pipeline.h"
+#include "model/passes/hooks.h"
+#include "model/passes/pipeline.h"
 
 namespace lime {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "capture/capture_points.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 namespace lime {
 

@@ -9,7 +9,7 @@
 
 #include "capture/sites.h"
 #include "checkpoint/model_config.h"
-#include "model/hook_points.h"
+#include "model/passes/hook_points.h"
 #include "store/capture_info.h"
 
 namespace lime {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "capture/capture_sizes.h"
-#include "capture/token_classes.h"
+#include "capture/input/token_classes.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
-#include "core/program.h"
+#include "core/program/program.h"
 
 namespace lime {
 namespace {

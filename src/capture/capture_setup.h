@@ -9,7 +9,7 @@
 #include "capture/capture.h"
 #include "capture/capture_passes.h"
 #include "capture/capture_window.h"
-#include "capture/input.h"
+#include "capture/input/input.h"
 #include "capture/row_selection.h"
 #include "capture/shard_plan.h"
 #include "capture/sites.h"

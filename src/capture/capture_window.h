@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "capture/input.h"
+#include "capture/input/input.h"
 #include "capture/shard_plan.h"
 
 namespace lime {

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/side_stream.h"
+#include "model/passes/side_stream.h"
 
 namespace lime {
 

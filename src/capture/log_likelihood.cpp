@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "model/parallel_tiles.h"
+#include "model/kernels/parallel_tiles.h"
 
 namespace lime {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "capture/input.h"
-#include "model/decoder.h"
+#include "capture/input/input.h"
+#include "model/decoders/decoder.h"
 #include "store/capture_info.h"
 
 namespace lime {

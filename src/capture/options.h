@@ -14,8 +14,8 @@
 #include "core/layer_selection.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/work_share.h"
-#include "model/compute_type.h"
+#include "core/threads/work_share.h"
+#include "model/kernels/compute_type.h"
 #include "store/capture_info.h"
 
 namespace lime {

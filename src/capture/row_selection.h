@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/input.h"
-#include "capture/token_classes.h"
+#include "capture/input/input.h"
+#include "capture/input/token_classes.h"
 #include "store/capture_info.h"
 
 namespace lime {

@@ -10,7 +10,7 @@
 
 #include "core/errors.h"
 #include "core/matrix.h"
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 namespace {

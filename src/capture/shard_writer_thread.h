@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/bounded_queue.h"
 #include "core/running_statistics.h"
+#include "core/threads/bounded_queue.h"
 #include "store/capture_writer.h"
 
 namespace lime {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/errors.h"
-#include "core/suggest.h"
+#include "core/program/suggest.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -7,7 +7,7 @@
 
 #include "checkpoint/model_config.h"
 #include "core/layer_selection.h"
-#include "model/hook_points.h"
+#include "model/passes/hook_points.h"
 #include "store/capture_info.h"
 
 namespace lime {

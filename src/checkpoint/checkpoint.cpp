@@ -6,8 +6,8 @@
 
 #include "checkpoint/float_reader.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
-#include "core/sha256.h"
+#include "core/files/mapped_file.h"
+#include "core/files/sha256.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -8,7 +8,7 @@
 
 #include "checkpoint/weight_files.h"
 #include "core/errors.h"
-#include "core/folder.h"
+#include "core/files/folder.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "checkpoint/tensor_sources.h"
-#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "core/folder.h"
-#include "core/mapped_file.h"
+#include "core/files/atomic_file.h"
+#include "core/files/folder.h"
+#include "core/files/mapped_file.h"
 
 namespace lime {
 namespace {

@@ -7,8 +7,8 @@
 #include "checkpoint/key_reader.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
-#include "core/folder.h"
-#include "core/suggest.h"
+#include "core/files/folder.h"
+#include "core/program/suggest.h"
 #include "core/utf8.h"
 
 namespace lime {

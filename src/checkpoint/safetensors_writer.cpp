@@ -5,8 +5,8 @@
 #include <set>
 
 #include "checkpoint/safetensors.h"
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
 #include "core/json.h"
 #include "core/utf8.h"
 

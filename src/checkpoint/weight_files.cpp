@@ -6,7 +6,7 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "core/errors.h"
-#include "core/folder.h"
+#include "core/files/folder.h"
 #include "core/json.h"
 #include "core/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/proc_file.h"
+#include "core/files/proc_file.h"
 
 namespace lime {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "core/control_group.h"
 #include "core/errors.h"
-#include "core/proc_file.h"
+#include "core/files/proc_file.h"
 
 namespace lime {
 namespace {

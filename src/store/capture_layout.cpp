@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "core/errors.h"
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 
 namespace lime {
 namespace {

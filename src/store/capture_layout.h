@@ -14,7 +14,7 @@
 #include "core/json.h"
 #include "core/running_statistics.h"
 #include "store/capture_info.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 

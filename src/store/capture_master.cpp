@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "store/hdf5_api.h"
+#include "store/hdf5/hdf5_api.h"
 
 namespace lime {
 

@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 #include "core/layer_selection.h"
-#include "core/suggest.h"
+#include "core/program/suggest.h"
 #include "store/capture_layout.h"
 #include "store/data_files.h"
 #include "store/trailer.h"

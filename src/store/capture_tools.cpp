@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/output_lock.h"
-#include "core/thread_pool.h"
+#include "core/files/output_lock.h"
+#include "core/threads/thread_pool.h"
 #include "store/capture_layout.h"
 #include "store/capture_reader.h"
-#include "store/chunk_queue.h"
-#include "store/chunk_writer.h"
 #include "store/data_files.h"
-#include "store/hdf5_api.h"
+#include "store/hdf5/chunk_queue.h"
+#include "store/hdf5/chunk_writer.h"
+#include "store/hdf5/hdf5_api.h"
 #include "store/shard_folder.h"
 #include "store/trailer.h"
 

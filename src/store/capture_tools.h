@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
+#include "core/program/progress.h"
 #include "store/capture_info.h"
 
 namespace lime {

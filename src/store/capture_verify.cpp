@@ -9,8 +9,8 @@
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
 #include "store/capture_tools.h"
-#include "store/chunk_reader.h"
 #include "store/data_files.h"
+#include "store/hdf5/chunk_reader.h"
 #include "store/trailer.h"
 
 namespace lime {

@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
 #include "core/json_difference.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "store/capture_layout.h"
-#include "store/chunk_cache.h"
-#include "store/chunk_reader.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/chunk_cache.h"
+#include "store/hdf5/chunk_reader.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 

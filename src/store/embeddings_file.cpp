@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/program.h"
-#include "store/hdf5_file.h"
+#include "core/program/program.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 namespace {

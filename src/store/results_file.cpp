@@ -9,9 +9,9 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "core/atomic_file.h"
-#include "core/csv.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/files/csv.h"
 
 namespace lime {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
 #include "store/file_names.h"
 
 namespace lime {

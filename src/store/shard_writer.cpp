@@ -3,9 +3,9 @@
 #include <system_error>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "store/hdf5_api.h"
+#include "core/files/atomic_file.h"
+#include "store/hdf5/hdf5_api.h"
 #include "store/shard_writer_impl.h"
 
 namespace lime {

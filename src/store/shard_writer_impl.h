@@ -10,8 +10,8 @@
 
 #include "store/capture_layout.h"
 #include "store/capture_writer.h"
-#include "store/chunk_writer.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/chunk_writer.h"
+#include "store/hdf5/hdf5_file.h"
 #include "store/shard_folder.h"
 
 namespace lime {

@@ -13,11 +13,11 @@
 #include <system_error>
 #include <utility>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/files/mapped_file.h"
+#include "core/files/sha256.h"
 #include "core/json.h"
-#include "core/mapped_file.h"
-#include "core/sha256.h"
 
 namespace lime {
 namespace {

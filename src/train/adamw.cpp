@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "core/errors.h"
-#include "model/linear.h"
-#include "model/parallel_tiles.h"
+#include "model/kernels/linear.h"
+#include "model/kernels/parallel_tiles.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 namespace lime {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/cross_entropy.h"
+#include "model/kernels/cross_entropy.h"
 
 namespace lime {
 

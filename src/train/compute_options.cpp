@@ -2,7 +2,7 @@
 #include "train/compute_options.h"
 
 #include "core/errors.h"
-#include "model/compute_type.h"
+#include "model/kernels/compute_type.h"
 
 namespace lime {
 

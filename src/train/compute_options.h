@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/options.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 namespace lime {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/progress.h"
-#include "model/decoder.h"
+#include "core/program/progress.h"
+#include "model/decoders/decoder.h"
 #include "train/batches.h"
 #include "train/training_run.h"
 #include "train/training_setup.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "model/compute_type.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
+#include "model/kernels/compute_type.h"
 
 namespace lime {
 

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
+#include "core/files/atomic_file.h"
+#include "core/files/mapped_file.h"
 
 namespace lime {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "model/torch_compat.h"
+#include "model/kernels/torch_compat.h"
 
 namespace lime {
 namespace {

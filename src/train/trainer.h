@@ -6,11 +6,11 @@
 #include <stop_token>
 
 #include "core/options.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 #include "train/adamw.h"
 #include "train/batches.h"
 #include "train/compute_options.h"
-#include "train/process_group.h"
+#include "train/processes/process_group.h"
 #include "train/schedule.h"
 
 namespace lime {

@@ -10,8 +10,8 @@
 
 #include "core/json.h"
 #include "core/options.h"
-#include "core/progress.h"
-#include "model/compute_type.h"
+#include "core/program/progress.h"
+#include "model/kernels/compute_type.h"
 #include "train/trainer.h"
 
 namespace lime {

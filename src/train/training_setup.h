@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 #include "train/compute_options.h"
 #include "train/model_options.h"
 #include "train/trainer.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/csv.h"
+#include "core/files/csv.h"
 #include "viz/figure_file.h"
 
 namespace lime {

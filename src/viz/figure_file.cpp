@@ -10,13 +10,13 @@
 #include <QSvgGenerator>
 #include <cmath>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
+#include "core/files/atomic_file.h"
+#include "core/files/mapped_file.h"
 #include "viz/figure_columns.h"
 #include "viz/figure_metadata.h"
 #include "viz/figure_painter.h"
-#include "viz/plot_theme.h"
+#include "viz/plots/plot_theme.h"
 
 namespace lime {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/axis_ticker.h"
-#include "viz/panel_builder.h"
-#include "viz/text_elements.h"
+#include "viz/plots/axis_ticker.h"
+#include "viz/plots/panel_builder.h"
+#include "viz/plots/text_elements.h"
 
 namespace lime {
 namespace {

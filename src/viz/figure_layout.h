@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "viz/figure.h"
-#include "viz/map_plottable.h"
-#include "viz/plot_theme.h"
-#include "viz/tick_room.h"
+#include "viz/plots/map_plottable.h"
+#include "viz/plots/plot_theme.h"
+#include "viz/plots/tick_room.h"
 
 namespace lime {
 

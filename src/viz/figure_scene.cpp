@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "viz/dots_plottable.h"
 #include "viz/figure_layout.h"
-#include "viz/map_plottable.h"
-#include "viz/plot_theme.h"
+#include "viz/plots/dots_plottable.h"
+#include "viz/plots/map_plottable.h"
+#include "viz/plots/plot_theme.h"
 
 namespace lime {
 namespace {

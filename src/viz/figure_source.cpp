@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/errors.h"
-#include "core/input_file.h"
-#include "core/sha256.h"
+#include "core/files/input_file.h"
+#include "core/files/sha256.h"
 #include "store/embeddings_file.h"
 #include "store/file_names.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/options.h"
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 namespace lime {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares with tests/golden/attention/make_attention.py, and with patterns known in closed form.
-#include "analysis/attention_analysis.h"
+#include "analysis/attention/attention_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/attention_exploration.h"
-#include "analysis/run_analysis.h"
+#include "analysis/attention/attention_exploration.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/blimp_analysis.h"
+#include "analysis/blimp/blimp_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/pair_tasks.h"
-#include "analysis/run_analysis.h"
+#include "analysis/blimp/pair_tasks.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "core/errors.h"

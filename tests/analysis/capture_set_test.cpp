@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/capture_set.h"
+#include "analysis/engine/capture_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <string>
 
-#include "analysis/inputs.h"
+#include "analysis/engine/inputs.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 #include "core/utf8.h"
 #include "support/refusal.h"
 #include "support/test_data.h"

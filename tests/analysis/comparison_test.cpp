@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/comparison.h"
+#include "analysis/engine/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/counting_analysis.h"
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 #include "core/errors.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"

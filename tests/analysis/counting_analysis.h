@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysis.h"
+#include "analysis/engine/analysis.h"
 #include "core/random.h"
 
 namespace lime::testing {

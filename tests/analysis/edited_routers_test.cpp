@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/edited_routers.h"
+#include "analysis/counterfactual/edited_routers.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "analysis/cloud_alignment.h"
-#include "analysis/layer_exploration.h"
-#include "analysis/nearest_rows.h"
+#include "analysis/entropy/layer_exploration.h"
+#include "analysis/tsne/cloud_alignment.h"
+#include "analysis/tsne/nearest_rows.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"

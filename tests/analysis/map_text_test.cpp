@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of columns and shaded heatmaps for the terminal.
-#include "analysis/map_text.h"
+#include "analysis/report/map_text.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/column_table.h"
+#include "analysis/report/column_table.h"
 
 namespace lime {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/probe_exploration.h"
+#include "analysis/separability/probe_exploration.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "core/errors.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/results_output.h"
+#include "analysis/report/results_output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/separability_analysis.h"
+#include "analysis/separability/separability_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "support/test_data.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/latex_table.h"
-#include "analysis/pivot.h"
-#include "analysis/text_table.h"
+#include "analysis/report/latex_table.h"
+#include "analysis/report/pivot.h"
+#include "analysis/report/text_table.h"
 #include "core/errors.h"
 #include "support/test_data.h"
 

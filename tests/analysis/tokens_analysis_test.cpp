@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tokens_analysis.h"
+#include "analysis/tokens/tokens_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/attention_exploration.h"
-#include "analysis/run_analysis.h"
+#include "analysis/attention/attention_exploration.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tsne_analysis.h"
+#include "analysis/tsne/tsne_analysis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/class_rows.h"
-#include "analysis/run_analysis.h"
+#include "analysis/engine/class_rows.h"
+#include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "capture/npy_file.h"
-#include "core/output_lock.h"
+#include "core/files/output_lock.h"
 #include "store/capture_reader.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"

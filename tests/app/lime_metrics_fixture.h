@@ -12,7 +12,7 @@
 
 #include "analysis/write_capture.h"
 #include "core/json.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
 namespace lime::testing {

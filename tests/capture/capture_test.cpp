@@ -14,7 +14,7 @@
 #include "capture/capture_fixture.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tokenizer.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 #include "store/capture_reader.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"

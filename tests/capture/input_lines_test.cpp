@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/input_lines.h"
+#include "capture/input/input_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

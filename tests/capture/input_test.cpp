@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/input.h"
+#include "capture/input/input.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 
 #include "capture/capture_fixture.h"
 #include "core/json.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 #include "support/sanitizers.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/token_classes.h"
+#include "capture/input/token_classes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

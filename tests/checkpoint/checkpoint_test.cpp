@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint_fixture.h"
 #include "checkpoint/parameters.h"
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 
 namespace lime {
 namespace {

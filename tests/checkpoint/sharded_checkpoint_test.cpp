@@ -5,7 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

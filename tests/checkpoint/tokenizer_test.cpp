@@ -10,8 +10,8 @@
 
 #include "checkpoint/tokenizer_files.h"
 #include "core/errors.h"
+#include "core/files/sha256.h"
 #include "core/random.h"
-#include "core/sha256.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/atomic_file.h"
+#include "core/files/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/bounded_queue.h"
+#include "core/threads/bounded_queue.h"
 
 #include <gtest/gtest.h>
 

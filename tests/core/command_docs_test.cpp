@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/command_docs.h"
+#include "core/program/command_docs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

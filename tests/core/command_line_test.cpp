@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/command_line.h"
+#include "core/program/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/layer_selection.h"
-#include "core/program.h"
+#include "core/program/program.h"
 #include "support/test_data.h"
 
 namespace lime {

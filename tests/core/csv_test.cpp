@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/csv.h"
+#include "core/files/csv.h"
 
 #include <gtest/gtest.h>
 

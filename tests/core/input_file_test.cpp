@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/input_file.h"
+#include "core/files/input_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/files/mapped_file.h"
+#include "core/files/sha256.h"
 #include "core/json.h"
-#include "core/mapped_file.h"
-#include "core/sha256.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/launcher.h"
+#include "core/program/launcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/output_lock.h"
+#include "core/files/output_lock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include <optional>
 
-#include "core/atomic_file.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program.h"
+#include "core/program/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "core/command_line.h"
 #include "core/errors.h"
+#include "core/program/command_line.h"
 
 namespace lime {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/progress.h"
+#include "core/program/progress.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <sstream>
 
-#include "core/progress_report.h"
-#include "core/thread_pool.h"
+#include "core/program/progress_report.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 
 #include <gtest/gtest.h>
 

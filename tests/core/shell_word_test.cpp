@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/shell_word.h"
+#include "core/program/shell_word.h"
 
 #include <gtest/gtest.h>
 

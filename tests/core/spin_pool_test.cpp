@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/spin_pool.h"
+#include "core/threads/spin_pool.h"
 
 #include <gtest/gtest.h>
 

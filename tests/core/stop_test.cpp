@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/stop.h"
+#include "core/threads/stop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/suggest.h"
+#include "core/program/suggest.h"
 
 #include <gtest/gtest.h>
 

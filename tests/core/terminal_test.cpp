@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/terminal.h"
+#include "core/program/terminal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

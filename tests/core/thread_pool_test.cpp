@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "core/spin_pool.h"
-#include "core/thread_pool.h"
+#include "core/threads/spin_pool.h"
+#include "core/threads/thread_pool.h"
 #include "support/refusal.h"
 
 namespace lime {

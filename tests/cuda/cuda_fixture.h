@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/cuda.h>
 
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 /// Skips a test without a GPU. A macro, because a function could not return from the test.
 #define LIME_SKIP_WITHOUT_GPU()                                                       \

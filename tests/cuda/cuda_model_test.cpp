@@ -7,9 +7,9 @@
 
 #include "core/errors.h"
 #include "cuda/cuda_fixture.h"
-#include "model/generate.h"
-#include "model/hooks.h"
 #include "model/model_fixture.h"
+#include "model/passes/generate.h"
+#include "model/passes/hooks.h"
 
 namespace lime {
 namespace {

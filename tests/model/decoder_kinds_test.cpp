@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "model/decoder.h"
-#include "model/lime_router.h"
+#include "model/decoders/decoder.h"
+#include "model/decoders/lime_router.h"
 #include "model/model_fixture.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/generate.h"
+#include "model/passes/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
 
 #include "checkpoint/tokenizer.h"
 #include "core/options.h"
-#include "model/decoder.h"
-#include "model/generate.h"
+#include "model/decoders/decoder.h"
 #include "model/model_fixture.h"
-#include "store/hdf5_file.h"
+#include "model/passes/generate.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
 

@@ -6,10 +6,10 @@
 #include <torch/types.h>
 
 #include "core/errors.h"
-#include "model/cross_entropy.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
+#include "model/decoders/router_tape.h"
+#include "model/kernels/cross_entropy.h"
 #include "model/model_fixture.h"
-#include "model/router_tape.h"
 
 namespace lime {
 namespace {

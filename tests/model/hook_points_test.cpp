@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/hook_points.h"
+#include "model/passes/hook_points.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/hooks.h"
+#include "model/passes/hooks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

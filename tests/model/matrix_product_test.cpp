@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/matrix_product.h"
+#include "model/kernels/matrix_product.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "model/kernels/row_products.h"
 #include "model/model_fixture.h"
-#include "model/row_products.h"
 
 namespace lime {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime::testing {

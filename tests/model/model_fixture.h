@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 
 namespace lime::testing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders whose layers are split over several devices: here the CPU, several times.
-#include "model/pipeline.h"
+#include "model/passes/pipeline.h"
 
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "core/errors.h"
-#include "model/generate.h"
-#include "model/hooks.h"
 #include "model/model_fixture.h"
+#include "model/passes/generate.h"
+#include "model/passes/hooks.h"
 #include "support/refusal.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/router_edit.h"
+#include "model/decoders/router_edit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "core/errors.h"
 #include "model/model_fixture.h"
-#include "model/next_tokens.h"
+#include "model/passes/next_tokens.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "metrics/router/router_maps.h"
-#include "model/decoder.h"
+#include "model/decoders/decoder.h"
 #include "model/model_fixture.h"
 
 namespace lime {

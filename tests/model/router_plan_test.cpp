@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/router_plan.h"
+#include "model/decoders/router_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

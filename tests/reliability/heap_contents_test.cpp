@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/sha256.h"
+#include "core/files/sha256.h"
 #include "reliability/programs.h"
 #include "store/capture_reader.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/chunk_cache.h"
+#include "store/hdf5/chunk_cache.h"
 
 #include <gtest/gtest.h>
 

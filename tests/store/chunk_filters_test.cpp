@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/chunk_filters.h"
+#include "store/hdf5/chunk_filters.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "store/fletcher32.h"
+#include "store/hdf5/fletcher32.h"
 
 namespace lime {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/fletcher32.h"
+#include "store/hdf5/fletcher32.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

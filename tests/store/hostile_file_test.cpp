@@ -12,8 +12,8 @@
 #include "fuzz/hdf5_checksums.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
-#include "store/hdf5_api.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/arithmetic_file.h"
+#include "train/tasks/arithmetic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 #include "support/test_data.h"
-#include "train/arithmetic_task.h"
+#include "train/tasks/arithmetic_task.h"
 #include "train/tiny_run.h"
 
 namespace lime {

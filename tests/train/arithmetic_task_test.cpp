@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/arithmetic_task.h"
+#include "train/tasks/arithmetic_task.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

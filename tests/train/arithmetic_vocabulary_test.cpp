@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/arithmetic_vocabulary.h"
+#include "train/tasks/arithmetic_vocabulary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
 #include "support/test_data.h"
-#include "train/arithmetic_task.h"
+#include "train/tasks/arithmetic_task.h"
 
 namespace lime {
 namespace {

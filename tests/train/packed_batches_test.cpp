@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/packed_batches.h"
+#include "train/text/packed_batches.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

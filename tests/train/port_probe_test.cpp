@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/port_probe.h"
+#include "train/processes/port_probe.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/process_place.h"
+#include "train/processes/process_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/errors.h"
-#include "train/process_group.h"
+#include "train/processes/process_group.h"
 
 namespace lime {
 namespace {

@@ -14,9 +14,9 @@
 #include "core/errors.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
-#include "train/prosqa_generator.h"
-#include "train/prosqa_problem.h"
-#include "train/prosqa_run.h"
+#include "train/tasks/prosqa_generator.h"
+#include "train/tasks/prosqa_problem.h"
+#include "train/tasks/prosqa_run.h"
 #include "train/tiny_run.h"
 
 namespace lime {

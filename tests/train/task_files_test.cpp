@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/task_files.h"
+#include "train/tasks/task_files.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

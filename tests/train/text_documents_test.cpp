@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/text_documents.h"
+#include "train/text/text_documents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

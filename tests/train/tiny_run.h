@@ -8,7 +8,7 @@
 
 #include "checkpoint/model_config.h"
 #include "core/json.h"
-#include "train/arithmetic_run.h"
+#include "train/tasks/arithmetic_run.h"
 
 namespace lime::testing {
 

@@ -6,9 +6,9 @@
 #include "checkpoint/tokenizer.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
-#include "train/prosqa_run.h"
+#include "train/tasks/prosqa_run.h"
 #include "train/tensor_bytes.h"
-#include "train/text_run.h"
+#include "train/text/text_run.h"
 #include "train/tiny_run.h"
 
 namespace lime {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/axis_ticker.h"
+#include "viz/plots/axis_ticker.h"
 
 #include <gtest/gtest.h>
 

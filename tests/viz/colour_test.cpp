@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/collapse/collapse_measurements.h"
 
-#include "analysis/entropy_analysis.h"
-#include "analysis/geometry_analysis.h"
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/geometry/geometry_analysis.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/layer_exploration.h"
+#include "analysis/entropy/layer_exploration.h"
 #include "explorer/models/job_cache.h"
 #include "store/results_file.h"
 

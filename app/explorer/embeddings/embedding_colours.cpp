@@ -5,7 +5,7 @@
 #include <map>
 
 #include "explorer/models/text.h"
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 namespace lime::explorer {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "analysis/cloud_alignment.h"
-#include "analysis/run_analysis.h"
-#include "analysis/tsne_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/tsne/cloud_alignment.h"
+#include "analysis/tsne/tsne_analysis.h"
 #include "core/errors.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"

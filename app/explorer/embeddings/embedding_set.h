@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/nearest_rows.h"
-#include "core/progress.h"
+#include "analysis/tsne/nearest_rows.h"
+#include "core/program/progress.h"
 #include "explorer/embeddings/selected_tokens_model.h"
 #include "explorer/models/capture_locator.h"
 #include "explorer/models/sentence_reader.h"

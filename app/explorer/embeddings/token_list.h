@@ -4,7 +4,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "analysis/nearest_rows.h"
+#include "analysis/tsne/nearest_rows.h"
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/embeddings/selected_tokens_model.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/edited_routers.h"
+#include "analysis/counterfactual/edited_routers.h"
 
 namespace lime::explorer {
 

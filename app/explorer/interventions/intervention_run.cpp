@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <fstream>
 
-#include "analysis/entropy_analysis.h"
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/entropy/entropy_analysis.h"
 #include "core/errors.h"
 #include "core/json.h"
-#include "core/progress.h"
+#include "core/program/progress.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"
 

@@ -17,12 +17,12 @@
 #include <array>
 #include <utility>
 
-#include "analysis/edited_routers.h"
+#include "analysis/counterfactual/edited_routers.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
-#include "core/atomic_file.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
+#include "core/files/atomic_file.h"
+#include "core/files/mapped_file.h"
 #include "explorer/interventions/intervention_commands.h"
 #include "explorer/interventions/intervention_effect.h"
 #include "explorer/interventions/intervention_routes.h"

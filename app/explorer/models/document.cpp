@@ -10,9 +10,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
-#include "core/input_file.h"
+#include "core/files/input_file.h"
 #include "core/json.h"
-#include "core/progress.h"
+#include "core/program/progress.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"
 #include "store/file_names.h"

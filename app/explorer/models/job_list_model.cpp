@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/progress.h"
+#include "core/program/progress.h"
 #include "explorer/models/text.h"
 
 namespace lime::explorer {

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <chrono>
 
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 #include "core/errors.h"
-#include "core/progress_report.h"
+#include "core/program/progress_report.h"
 #include "explorer/models/text.h"
 
 namespace lime::explorer {

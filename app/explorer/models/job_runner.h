@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/progress.h"
+#include "core/program/progress.h"
 
 namespace lime {
 struct Analysis;

@@ -7,7 +7,7 @@
 
 #include "core/errors.h"
 #include "core/options.h"
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 namespace lime::explorer {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/probe_exploration.h"
-#include "analysis/run_options.h"
+#include "analysis/engine/run_options.h"
+#include "analysis/separability/probe_exploration.h"
 #include "core/errors.h"
 #include "core/utf8.h"
 #include "store/capture_reader.h"

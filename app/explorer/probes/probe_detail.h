@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
+#include "core/program/progress.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/probes/probe_sources.h"
 #include "viz/figure.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "analysis/blimp_analysis.h"
-#include "analysis/run_analysis.h"
-#include "analysis/separability_analysis.h"
+#include "analysis/blimp/blimp_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/separability/separability_analysis.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "explorer/models/text.h"
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 namespace lime::explorer {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/router_exploration.h"
+#include "analysis/router/router_exploration.h"
 #include "explorer/models/selection.h"
 #include "viz/figure.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/router_exploration.h"
+#include "analysis/router/router_exploration.h"
 #include "explorer/models/document.h"
 #include "explorer/models/job_cache.h"
 

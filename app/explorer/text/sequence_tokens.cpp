@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "analysis/run_analysis.h"
-#include "analysis/tokens_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/tokens/tokens_analysis.h"
 #include "checkpoint/tokenizer.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/text.h"

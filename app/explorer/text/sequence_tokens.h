@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/attention_exploration.h"
-#include "core/progress.h"
+#include "analysis/attention/attention_exploration.h"
+#include "core/program/progress.h"
 #include "store/results_file.h"
 #include "viz/figure.h"
 #include "viz/figure_source.h"

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "analysis/attention_exploration.h"
+#include "analysis/attention/attention_exploration.h"
 #include "explorer/models/figure_or_message.h"
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
@@ -26,7 +26,7 @@
 #include "explorer/widgets/pane_layout.h"
 #include "explorer/widgets/theme.h"
 #include "store/capture_reader.h"
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 namespace lime::explorer {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/errors.h"
 #include "explorer/models/text.h"
-#include "viz/plot_theme.h"
+#include "viz/plots/plot_theme.h"
 
 namespace lime::explorer {
 namespace {

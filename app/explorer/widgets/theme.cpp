@@ -5,7 +5,7 @@
 #include <QFontInfo>
 #include <QWidget>
 
-#include "viz/colour.h"
+#include "viz/plots/colour.h"
 
 namespace lime::explorer {
 namespace {

@@ -6,7 +6,7 @@
 #include <QUndoStack>
 #include <utility>
 
-#include "core/program.h"
+#include "core/program/program.h"
 #include "explorer/models/workspace.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/view_commands.h"

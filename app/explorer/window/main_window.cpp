@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/program.h"
+#include "core/program/program.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/pane_layout.h"
 #include "explorer/widgets/theme.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/errors.h"
-#include "core/suggest.h"
+#include "core/program/suggest.h"
 #include "core/utf8.h"
 #include "explorer/models/text.h"
 #include "explorer/models/token_rows.h"

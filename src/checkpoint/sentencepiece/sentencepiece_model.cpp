@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/errors.h"
-#include "core/plugin.h"
+#include "core/program/plugin.h"
 
 namespace lime {
 namespace {

@@ -13,8 +13,8 @@
 #include "checkpoint/lfs_pointer.h"
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
-#include "core/sha256.h"
+#include "core/files/mapped_file.h"
+#include "core/files/sha256.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -8,8 +8,8 @@
 #include "checkpoint/tokenizer/bpe_tokenizer.h"
 #include "checkpoint/tokenizer/vocabulary_json.h"
 #include "core/errors.h"
-#include "core/mapped_file.h"
-#include "core/sha256.h"
+#include "core/files/mapped_file.h"
+#include "core/files/sha256.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -8,8 +8,8 @@
 
 #include "core/errors.h"
 #include "core/options.h"
-#include "core/plugin.h"
-#include "core/progress.h"
+#include "core/program/plugin.h"
+#include "core/program/progress.h"
 
 namespace lime {
 namespace {

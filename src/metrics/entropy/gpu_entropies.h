@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/progress.h"
-#include "core/thread_pool.h"
+#include "core/program/progress.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/device/gpu.h"
 #include "metrics/entropy/entropy_options.h"
 #include "metrics/entropy/sequence_entropies.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/progress.h"
-#include "core/thread_pool.h"
+#include "core/program/progress.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/entropy/entropy_options.h"
 #include "metrics/entropy/standardize.h"
 #include "metrics/sequence_source.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
 
 namespace lime {

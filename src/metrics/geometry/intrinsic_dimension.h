@@ -11,7 +11,7 @@
 
 #include "core/matrix.h"
 #include "core/options.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 

@@ -11,8 +11,8 @@
 
 #include "core/matrix.h"
 #include "core/options.h"
-#include "core/progress.h"
-#include "core/thread_pool.h"
+#include "core/program/progress.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/geometry/directions.h"
 #include "metrics/geometry/massive_activations.h"
 #include "metrics/geometry/spectrum.h"

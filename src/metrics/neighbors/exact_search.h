@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/neighbors/packed_points.h"
 
 namespace lime::neighbors {

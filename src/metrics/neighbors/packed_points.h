@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/matrix.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/linalg/simd_float.h"
 
 namespace lime::neighbors {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/regression_batch.h"
 #include "metrics/probes/shared_rows.h"
 #include "metrics/probes/softmax_loss.h"

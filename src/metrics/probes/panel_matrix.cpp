@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/panel_kernels.h"
 
 namespace lime::probes {

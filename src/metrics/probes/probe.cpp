@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 namespace {

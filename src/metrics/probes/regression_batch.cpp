@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "core/stop.h"
-#include "core/thread_pool.h"
+#include "core/threads/stop.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/lbfgs_memory.h"
 #include "metrics/probes/line_search.h"
 #include "metrics/probes/softmax_loss.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime::probes {
 namespace {

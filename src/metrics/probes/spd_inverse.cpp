@@ -4,7 +4,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime::probes {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/spd_inverse.h"
 
 namespace lime::probes {

@@ -6,7 +6,7 @@
 
 #include "core/matrix.h"
 #include "core/running_statistics.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/router/value_buffer.h"
 
 namespace lime {

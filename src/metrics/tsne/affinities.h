@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/neighbors/neighbors.h"
 
 namespace lime {

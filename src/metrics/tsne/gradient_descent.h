@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/matrix.h"
-#include "core/spin_pool.h"
+#include "core/threads/spin_pool.h"
 #include "metrics/tsne/attraction.h"
 #include "metrics/tsne/repulsion.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/matrix.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 

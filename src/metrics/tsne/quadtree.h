@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/spin_pool.h"
+#include "core/threads/spin_pool.h"
 
 namespace lime::tsne_detail {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/matrix.h"
-#include "core/spin_pool.h"
+#include "core/threads/spin_pool.h"
 #include "metrics/tsne/tsne_options.h"
 
 namespace lime::tsne_detail {

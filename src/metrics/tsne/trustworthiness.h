@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime {
 

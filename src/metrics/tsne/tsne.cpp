@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/stop.h"
+#include "core/threads/stop.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/initialization.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/matrix.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/tsne/affinities.h"
 #include "metrics/tsne/tsne_options.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "core/suggest.h"
+#include "core/program/suggest.h"
 
 namespace lime {
 namespace {

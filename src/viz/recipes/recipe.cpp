@@ -8,8 +8,8 @@
 #include <set>
 
 #include "core/errors.h"
-#include "core/option_text.h"
-#include "core/suggest.h"
+#include "core/program/option_text.h"
+#include "core/program/suggest.h"
 #include "viz/recipes/axis_options.h"
 
 namespace lime {

@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "analysis/nearest_rows.h"
-#include "analysis/tsne_embeddings.h"
+#include "analysis/tsne/nearest_rows.h"
+#include "analysis/tsne/tsne_embeddings.h"
 #include "analysis/write_capture.h"
 #include "explorer/embeddings/embedding_canvas.h"
 #include "explorer/embeddings/selected_tokens_model.h"

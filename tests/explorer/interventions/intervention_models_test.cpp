@@ -6,7 +6,7 @@
 #include <QSignalSpy>
 #include <cmath>
 
-#include "analysis/edited_routers.h"
+#include "analysis/counterfactual/edited_routers.h"
 #include "core/errors.h"
 #include "core/json.h"
 #include "explorer/interventions/intervention_edits.h"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <semaphore>
 
-#include "analysis/run_analysis.h"
+#include "analysis/engine/run_analysis.h"
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/job_list_model.h"

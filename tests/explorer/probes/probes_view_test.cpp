@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "analysis/blimp_analysis.h"
-#include "analysis/run_analysis.h"
-#include "analysis/separability_analysis.h"
+#include "analysis/blimp/blimp_analysis.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/separability/separability_analysis.h"
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "explorer/explorer_fixture.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "core/matrix.h"
-#include "core/program.h"
+#include "core/program/program.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/router_flow.h"
 

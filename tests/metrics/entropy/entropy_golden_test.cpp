@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "metrics/entropy/sequence_entropies.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -9,7 +9,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "support/refusal.h"
 

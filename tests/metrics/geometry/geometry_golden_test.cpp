@@ -9,7 +9,7 @@
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/lidar.h"
 #include "metrics/geometry/similarity.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/random_matrix.h"
 
 namespace lime {

@@ -11,7 +11,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/random_matrix.h"
 
 namespace lime {

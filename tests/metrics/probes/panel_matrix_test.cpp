@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/spd_inverse.h"
 #include "metrics/random_matrix.h"
 

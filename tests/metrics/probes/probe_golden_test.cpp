@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/adam_probe.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/probes/controls.h"
 #include "metrics/random_matrix.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/cancellation.h"
 #include "metrics/router/random_routers.h"

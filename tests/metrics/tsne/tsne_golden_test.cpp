@@ -7,7 +7,7 @@
 
 #include "metrics/tsne/trustworthiness.h"
 #include "metrics/tsne/tsne.h"
-#include "store/hdf5_file.h"
+#include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/attention/attention_analysis.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/attention/attention_report.h"
+#include "analysis/attention/attention_rows.h"
+#include "analysis/engine/token_sequences.h"
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "metrics/attention/attention_profile.h"
+
+namespace lime {
+namespace {
+
+constexpr auto kNumMeasures = static_cast<std::int64_t>(kAttentionMeasures.size());
+/// A JSON file of as many weights has 130 MB.
+constexpr std::int64_t kMostWeights = 1'000'000;
+/// Of a row in memory, while the results are made: 919,296 weights took 1.75 GB in all.
+constexpr std::int64_t kBytesPerWeight = 2000;
+
+/// What the units of one analysis share.
+struct AttentionShared {
+  AttentionOptions options;  ///< with the seed of the interval
+  std::vector<ChosenCapture> captures;
+  std::vector<ChosenPatterns> prepared;
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< may be null
+};
+
+void check_length(const CaptureReader& capture, std::int64_t sequence, std::int64_t skipped) {
+  const std::int64_t tokens = num_tokens(capture, sequence);
+  if (tokens > skipped) return;
+  throw InvalidArgument(
+      "{}: sequence {} has {} token{}, and skip_queries omits {}; use a smaller --skip-queries, or "
+      "capture again without the sequence",
+      quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
+}
+
+/// Opens the captures with their patterns as the only site.
+std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
+  std::vector<ChosenCapture> captures = open_without_parts(options);
+  for (ChosenCapture& capture : captures) {
+    static_cast<void>(PatternReader(capture.reader));  // refuses what has none
+    const std::string where = quoted_path(capture.reader) + ": " + kPatternSite;
+    capture.parts = {
+        {kPatternSite, options.layer.choose_from(capture.reader.layers(kPatternSite), where)}};
+  }
+  return captures;
+}
+
+std::vector<int> choose_heads(const PatternReader& patterns, const std::vector<int>& wanted) {
+  std::vector<int> all(static_cast<std::size_t>(patterns.num_heads()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const int head : wanted) {
+    if (head < patterns.num_heads()) continue;
+    throw InvalidArgument("head: {} has heads 0 to {}, got {}", quoted_path(patterns.capture()),
+                          patterns.num_heads() - 1, head);
+  }
+  const std::set<int> chosen(wanted.begin(), wanted.end());
+  return chosen.empty() ? all : std::vector<int>(chosen.begin(), chosen.end());
+}
+
+void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64_t query) {
+  const std::int64_t tokens = num_tokens(capture, sequence);
+  if (query >= tokens) {
+    throw InvalidArgument("query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
+                          tokens - 1, sequence, quoted_path(capture), query);
+  }
+  if (capture.router_layers().empty()) {
+    throw InvalidArgument(
+        "query: {} contains no routers to follow: its model has none, or they depend on the token; "
+        "omit --query",
+        quoted_path(capture));
+  }
+}
+
+ChosenPatterns choose_patterns(const ChosenCapture& capture, const AttentionOptions& options) {
+  const CaptureReader& reader = capture.reader;
+  ChosenPatterns prepared(reader);
+  prepared.heads = choose_heads(prepared.patterns, options.head);
+  if (options.sequence) {
+    prepared.patterns.check_sequence(*options.sequence);
+    check_length(reader, *options.sequence, options.skip_queries);
+    if (options.query) check_query(reader, *options.sequence, *options.query);
+    return prepared;
+  }
+  prepared.num_sequences = num_sequences_used(reader, options.max_sequences);
+  for (std::int64_t i = 0; i < prepared.num_sequences; ++i) {
+    check_length(reader, i, options.skip_queries);
+  }
+  prepared.identity = sequences_identity(reader, prepared.num_sequences);
+  return prepared;
+}
+
+/// Results of more weights take gigabytes to make.
+void check_num_weights(const AttentionShared& shared) {
+  if (!shared.options.sequence) return;
+  std::int64_t weights = 0;
+  for (std::size_t i = 0; i < shared.captures.size(); ++i) {
+    const std::int64_t tokens = num_tokens(shared.captures[i].reader, *shared.options.sequence);
+    weights += tokens * (tokens + 1) / 2 * std::ssize(shared.prepared[i].heads) *
+               std::ssize(shared.captures[i].parts.front().layers);
+  }
+  if (weights <= kMostWeights) return;
+  throw InvalidArgument(
+      "attention: sequence {} has {} weights in the selected layers and heads, more than the {} "
+      "that can be written; select fewer with --layer and --head",
+      *shared.options.sequence, weights, kMostWeights);
+}
+
+/// What the tokens of the sequence are, once per capture.
+std::vector<Json> token_rows(const AttentionShared& shared) {
+  std::vector<Json> rows;
+  const std::int64_t sequence = *shared.options.sequence;
+  for (const ChosenCapture& capture : shared.captures) {
+    const std::int64_t first = capture.reader.offsets()[static_cast<std::size_t>(sequence)];
+    for (std::int64_t t = 0; t < num_tokens(capture.reader, sequence); ++t) {
+      const std::int32_t token = capture.reader.rows().token[static_cast<std::size_t>(first + t)];
+      Json row = {{"kind", "token"}, {"label", capture.label}, {"position", t}, {"token", token}};
+      if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+void set_bytes(Unit& unit, const AttentionShared& shared, std::size_t capture, int layer) {
+  const CaptureReader& reader = shared.captures[capture].reader;
+  const auto num_heads = static_cast<std::int64_t>(shared.prepared[capture].heads.size());
+  const std::int64_t dim = reader.dim(kPatternSite, layer);
+  if (shared.options.sequence) {
+    const std::int64_t tokens = num_tokens(reader, *shared.options.sequence);
+    unit.bytes = tokens * dim * 8 + num_heads * tokens * (tokens + 1) / 2 * kBytesPerWeight;
+    return;
+  }
+  const std::int64_t count = shared.prepared[capture].num_sequences;
+  unit.work = count;
+  unit.bytes = count * num_heads * kNumMeasures * 24 +
+               summary_bytes((num_heads + 1) * kNumMeasures, shared.options.summary);
+  unit.bytes_per_thread = longest_sequence(reader, count) * dim * 8;
+}
+
+std::vector<Unit> attention_units(const std::shared_ptr<const AttentionShared>& shared) {
+  std::vector<Unit> units;
+  for (std::size_t i = 0; i < shared->captures.size(); ++i) {
+    for (const int layer : shared->captures[i].parts.front().layers) {
+      Unit unit = layer_unit(shared->captures[i], kPatternSite, layer);
+      unit.identity = shared->prepared[i].identity;
+      set_bytes(unit, *shared, i, layer);
+      unit.measure = [shared, i, layer](const UnitContext& context) {
+        const ChosenPatterns& chosen = shared->prepared[i];
+        return shared->options.sequence
+                   ? describe_sequence(chosen, layer, shared->options)
+                   : summarize_sequences(chosen, layer, shared->options, context);
+      };
+      units.push_back(std::move(unit));
+    }
+  }
+  return units;
+}
+
+}  // namespace
+
+void AttentionOptions::describe(OptionList& list) {
+  list.add("layer", captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  list.add("head", head, "heads, counted from 0, e.g. 0,3; default: all");
+  list.add("label", captures.label,
+           "names of the captures in tables and results, in order; default: from the file names")
+      .takes_several = true;
+  list.add("sequence", sequence,
+           "index of the sequence whose patterns are output, query by key, >= 0; default: "
+           "summaries of all sequences");
+  list.add(
+      "query", query,
+      "position of the token in that sequence whose attention is traced through the routers, >= 0");
+  list.add("checkpoint", checkpoint,
+           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
+  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  list.add("skip_queries", skip_queries,
+           "queries at the start of each sequence that summaries omit, >= 0; the first query can "
+           "attend only to itself");
+  list.group("Interval");
+  list.add("bootstrap", summary.resamples,
+           "bootstrap resamples for the interval of the mean, 100 to 10000000; 0: no interval");
+  list.add("confidence", summary.confidence, "confidence level of the interval, in (0, 1)");
+}
+
+void AttentionOptions::validate() const {
+  captures.validate();
+  for (const int one : head) {
+    if (one < 0) throw InvalidArgument("head: must be >= 0, got {}", one);
+  }
+  if (sequence && *sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", *sequence);
+  if (query && !sequence) {
+    throw InvalidArgument("query: needs a sequence; add --sequence");
+  }
+  if (query && *query < 0) throw InvalidArgument("query: must be >= 0, got {}", *query);
+  if (max_sequences && *max_sequences < 1) {
+    throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
+  }
+  if (skip_queries < 0) throw InvalidArgument("skip_queries: must be >= 0, got {}", skip_queries);
+  summary.validate("bootstrap");
+}
+
+Analysis prepare_attention(const AttentionOptions& options, const RunOptions& run) {
+  options.validate();
+  const auto shared = std::make_shared<AttentionShared>();
+  shared->options = options;
+  shared->options.summary.seed = run.seed;
+  shared->captures = open_patterns(options.captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    shared->prepared.push_back(choose_patterns(capture, options));
+  }
+  check_num_weights(*shared);
+  if (!options.checkpoint.empty()) {
+    shared->tokenizer = tokenizer_of(options.checkpoint, shared->captures);
+  }
+  Analysis analysis;
+  analysis.metric = "attention";
+  analysis.options = stored_options(options);
+  analysis.inputs = capture_inputs(shared->captures);
+  analysis.units = attention_units(shared);
+  analysis.threads = options.sequence ? UnitThreads::kAcross : UnitThreads::kInside;
+  if (options.sequence) {
+    analysis.lacks_items =
+        "the queries of one sequence are not independent samples; omit --sequence";
+    analysis.more_rows = [shared](std::span<const UnitResult>) { return token_rows(*shared); };
+  }
+  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+    return make_attention_report(std::move(results), shared->options);
+  };
+  return analysis;
+}
+
+}  // namespace lime

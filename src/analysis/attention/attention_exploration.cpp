@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/attention/attention_exploration.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/engine/token_sequences.h"
+#include "analysis/router/routers_of.h"
+#include "checkpoint/model_config.h"
+#include "core/errors.h"
+#include "core/layer_selection.h"
+#include "core/program/suggest.h"
+#include "metrics/attention/attention_profile.h"
+#include "metrics/router/routed_attention.h"
+
+namespace lime {
+
+PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) {
+  check_whole_sequences(capture, "attention");
+  const std::vector<std::string>& sites = capture.sites();
+  if (std::find(sites.begin(), sites.end(), kPatternSite) == sites.end()) {
+    throw InvalidArgument(
+        "{}: contains no attention patterns (its sites: {}); capture again with --sites "
+        "values,hidden,{}",
+        quoted_path(capture), join_words(sites), kPatternSite);
+  }
+  const ModelConfig config =
+      parse_model_config(capture.config(), quoted_path(capture) + ": config");
+  num_heads_ = config.num_attention_heads;
+  num_key_value_heads_ = config.num_key_value_heads;
+}
+
+void PatternReader::check_sequence(std::int64_t sequence) const {
+  const std::int64_t count = capture_->num_sequences();
+  if (sequence >= 0 && sequence < count) return;
+  throw InvalidArgument("sequence: must be in 0 to {}, the sequences of {}, got {}", count - 1,
+                        quoted_path(*capture_), sequence);
+}
+
+AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {
+  const std::string path = capture_->path().string();
+  if (!capture_->has(kPatternSite, layer)) {
+    throw InvalidArgument("'{}': contains no attention pattern of layer {} (its layers: {})", path,
+                          layer, layers_to_string(capture_->layers(kPatternSite)));
+  }
+  check_sequence(sequence);
+  const MatrixF rows = capture_->read_sequence(kPatternSite, layer, sequence);
+  const std::int64_t keys = rows.cols() / num_heads_;
+  if (keys * num_heads_ != rows.cols() || keys < rows.rows()) {
+    throw FormatError(
+        "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
+        num_heads_, rows.rows(), rows.cols());
+  }
+  AttentionExploration attention{.layer = layer,
+                                 .sequence = sequence,
+                                 .num_key_value_heads = num_key_value_heads_,
+                                 .patterns = {}};
+  for (std::int64_t h = 0; h < num_heads_; ++h) {
+    attention.patterns.emplace_back(rows.middleCols(h * keys, rows.rows()));
+  }
+  return attention;
+}
+
+AttentionExploration explore_attention(const CaptureReader& capture, int layer,
+                                       std::int64_t sequence) {
+  return PatternReader(capture).read(layer, sequence);
+}
+
+HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head) {
+  if (head < 0 || head >= attention.num_heads()) {
+    throw InvalidArgument("head: must be in [0, {}), got {}", attention.num_heads(), head);
+  }
+  const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
+  const Eigen::Index skipped = profile.rows() > 1 ? 1 : 0;
+  const Eigen::RowVectorXd mean = profile.bottomRows(profile.rows() - skipped).colwise().mean();
+  return {mean(0), mean(1), mean(2), mean(3), mean(4), mean(5)};
+}
+
+RoutedAttention explore_routed_attention(const CaptureReader& capture,
+                                         const AttentionExploration& attention, std::int64_t head,
+                                         std::int64_t query) {
+  if (capture.router_layers().empty()) {
+    throw InvalidArgument("'{}': the model has no routers; all keys come from layer {}",
+                          capture.path().string(), attention.layer);
+  }
+  if (head < 0 || head >= attention.num_heads()) {
+    throw InvalidArgument("head: must be in [0, {}), got {}", attention.num_heads(), head);
+  }
+  const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
+  if (query < 0 || query >= pattern.rows()) {
+    throw InvalidArgument("query: must be in [0, {}), got {}", pattern.rows(), query);
+  }
+  const VectorD weights = pattern.row(query).cast<double>();
+  const std::span pattern_row(weights.data(), static_cast<std::size_t>(weights.size()));
+  const LayerRouter router = layer_routers_of(capture)[static_cast<std::size_t>(attention.layer)];
+  const std::int64_t routed_head = attention.routed_head(head);
+  if (has_all_layers(capture, "values", attention.layer)) {
+    std::vector<MatrixF> values;
+    for (int layer = 0; layer <= attention.layer; ++layer) {
+      values.push_back(capture.read_sequence("values", layer, attention.sequence));
+    }
+    return {routed_attention(pattern_row, router, routed_head, values), true};
+  }
+  MatrixD scales(attention.layer + 1, attention.num_key_value_heads);
+  for (int layer = 0; layer <= attention.layer; ++layer) {
+    scales.row(layer) = capture.rms_per_head("values", layer).transpose();
+  }
+  return {routed_attention_of_scales(pattern_row, router, routed_head, scales), false};
+}
+
+}  // namespace lime

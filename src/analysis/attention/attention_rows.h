@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/attention/attention_analysis.h"
+#include "analysis/attention/attention_exploration.h"
+
+namespace lime {
+
+/// One capture with what of its patterns was chosen.
+struct ChosenPatterns {
+  explicit ChosenPatterns(const CaptureReader& reader) : patterns(reader) {}
+
+  PatternReader patterns;
+  std::vector<int> heads;
+  std::int64_t num_sequences = 0;  ///< used by summaries
+  std::string identity = {};       ///< of these sequences
+};
+
+/// Rows of kind `head` and `layer` of one layer, over its sequences, with samples of the layer.
+UnitResult summarize_sequences(const ChosenPatterns& chosen, int layer,
+                               const AttentionOptions& options, const UnitContext& context);
+
+/// Rows of kind `head`, `layer`, `weight` and `routed` of the sequence of `options`.
+UnitResult describe_sequence(const ChosenPatterns& chosen, int layer,
+                             const AttentionOptions& options);
+
+}  // namespace lime

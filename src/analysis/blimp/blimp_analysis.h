@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/run_options.h"
+#include "metrics/probes/probe.h"
+#include "metrics/summary.h"
+
+namespace lime {
+
+/// What the terminal's table and LaTeX break accuracies down by.
+enum class BlimpBreakdown { kTerm, kField, kTask };
+
+template <>
+struct EnumNames<BlimpBreakdown> {
+  static constexpr std::array<std::pair<BlimpBreakdown, std::string_view>, 3> kNames = {
+      {{BlimpBreakdown::kTerm, "linguistics_term"},
+       {BlimpBreakdown::kField, "field"},
+       {BlimpBreakdown::kTask, "task"}}};
+};
+
+/// Accuracy on minimal pairs: of probes on captured sentences, or of the model itself.
+struct BlimpOptions {
+  CaptureSetOptions captures;
+  /// Tasks by their `UID`; `lime-paper` stands for the ten of the LIMe paper; empty: all.
+  std::vector<std::string> task = {};
+  /// The model's own judgement: is the good sentence the likelier one? Needs a capture made with
+  /// --log-likelihood, whose preset decides how ties count.
+  bool zero_shot = false;
+  BlimpBreakdown by = BlimpBreakdown::kTerm;
+  /// Folds of the probes, >= 2; both sentences of a pair are in one.
+  int folds = 5;
+  ProbeOptions probe;
+  /// Also fits probes to labels of which every pair has its two at random: what is left is chance.
+  bool control = false;
+  SummaryOptions summary;
+  /// Where every single judgement goes, as JSON lines; empty: nowhere.
+  std::filesystem::path judgements = {};
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Prepares accuracies on minimal pairs by task, by linguistics_term, by field and over all.
+///
+/// Probes: one unit per capture, site and layer. In it each task gets a binary logistic regression
+/// of the pooled rows, good against bad, in `folds` folds of whole pairs; a row per task has mean
+/// and standard deviation (ddof 0) over folds, rows per group the same over the group's tasks. The
+/// samples are the pairs: how many of the two sentences were told right.
+/// Zero-shot: one unit per capture; a pair is right if its good sentence is likelier. Groups are
+/// unweighted means over their tasks. docs/blimp.md and docs/numerics.md have the details.
+///
+/// @throws InvalidArgument  if a capture holds no pairs, a pair lacks a member, a task has fewer
+///         pairs than folds; probes: if rows are not pooled; zero-shot: if there are no scores.
+/// @throws IoError, FormatError  as CaptureReader.
+Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run);
+
+}  // namespace lime

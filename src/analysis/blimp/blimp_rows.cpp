@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "analysis/blimp/blimp_units.h"
+#include "analysis/engine/row_summaries.h"
+
+namespace lime {
+namespace {
+
+/// A row of some tasks together, under `level` and `name`.
+Json group_row(const std::string& level, const std::string& name,
+               const std::vector<std::size_t>& members, const std::vector<TaskOutcome>& outcomes,
+               const SummaryOptions& options) {
+  std::vector<double> accuracies;
+  double control = 0.0;
+  std::int64_t pairs = 0;
+  bool has_control = true;
+  for (const std::size_t t : members) {
+    accuracies.push_back(outcomes[t].accuracy);
+    pairs += outcomes[t].pairs;
+    has_control = has_control && outcomes[t].control.has_value();
+    control += outcomes[t].control.value_or(0.0);
+  }
+  Json row = Json::object();
+  row["level"] = level;
+  row["name"] = name;
+  if (level != "all") row[level] = name;
+  row["tasks"] = members.size();
+  row["pairs"] = pairs;
+  Summary summary = summarize(accuracies, options);
+  const TaskOutcome& first = outcomes[members.front()];
+  if (members.size() == 1 && first.interval) {
+    std::tie(summary.ci_low, summary.ci_high) = *first.interval;
+  }
+  set_summary(row, summary);
+  if (has_control) row["control"] = control / static_cast<double>(members.size());
+  return row;
+}
+
+}  // namespace
+
+std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
+                             const std::vector<TaskOutcome>& outcomes,
+                             const SummaryOptions& summary) {
+  std::vector<std::size_t> all(tasks.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<Json> rows = {group_row("all", "all", all, outcomes, summary)};
+  for (const TaskGroup& group : group_by_field(tasks)) {
+    rows.push_back(group_row("field", group.name, group.members, outcomes, summary));
+  }
+  for (const TaskGroup& group : group_by_term(tasks)) {
+    rows.push_back(group_row("linguistics_term", group.name, group.members, outcomes, summary));
+  }
+  return rows;
+}
+
+Json task_row(const PairTask& task) {
+  Json row = Json::object();
+  row["level"] = "task";
+  row["name"] = task.name;
+  row["task"] = task.name;
+  if (!task.field.empty()) row["field"] = task.field;
+  if (!task.term.empty()) row["linguistics_term"] = task.term;
+  row["tasks"] = 1;
+  row["pairs"] = task.pairs.size();
+  return row;
+}
+
+Samples pair_samples(const std::vector<std::vector<double>>& values, const std::string& identity) {
+  std::size_t total = 0;
+  for (const auto& task : values) total += task.size();
+  Samples samples{.quantity = "accuracy", .items = "pairs", .identity = identity, .values = {}};
+  for (const auto& task : values) {
+    const std::size_t even = values.size() * task.size();
+    const double weight =
+        total == even ? 1.0 : static_cast<double>(total) / static_cast<double>(even);
+    for (const double value : task) samples.values.push_back(weight * value);
+  }
+  return samples;
+}
+
+std::int64_t count_pairs(const std::vector<PairTask>& tasks) {
+  std::int64_t count = 0;
+  for (const PairTask& task : tasks) count += static_cast<std::int64_t>(task.pairs.size());
+  return count;
+}
+
+}  // namespace lime

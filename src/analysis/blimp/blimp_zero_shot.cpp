@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/blimp/blimp_units.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+/// Columns of an accuracy: what lm-evaluation-harness prints, and an interval.
+void set_accuracy(Json& row, const PairAccuracy& accuracy) {
+  row["mean"] = accuracy.accuracy;
+  row["std"] = std::sqrt(accuracy.accuracy * (1.0 - accuracy.accuracy));
+  row["ci_low"] = accuracy.ci_low;
+  row["ci_high"] = accuracy.ci_high;
+  row["n"] = accuracy.num_pairs;
+  row["stderr"] = accuracy.standard_error;
+  row["ties"] = accuracy.num_ties;
+}
+
+/// Ties and pooled standard error of the tasks of a group.
+void add_group_columns(Json& row, const std::vector<PairTask>& tasks,
+                       const std::vector<PairAccuracy>& accuracies) {
+  const std::string level = row.at("level");
+  const std::string name = row.at("name");
+  std::vector<PairAccuracy> members;
+  std::int64_t ties = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const bool is_member = level == "all" || (level == "field" && tasks[t].field == name) ||
+                           (level == "linguistics_term" && tasks[t].term == name);
+    if (!is_member) continue;
+    members.push_back(accuracies[t]);
+    ties += accuracies[t].num_ties;
+  }
+  row["stderr"] = pooled_standard_error(members);
+  row["ties"] = ties;
+}
+
+UnitResult measure(const BlimpShared& shared, std::size_t index) {
+  const BlimpShared::Input& input = shared.inputs[index];
+  std::vector<PairAccuracy> accuracies;
+  std::vector<TaskOutcome> outcomes;
+  std::vector<std::vector<double>> values;
+  std::vector<Json> task_rows;
+  for (const PairTask& task : input.tasks) {
+    const PairScores scores = scores_of(input.capture.reader, task);
+    const std::vector<PairVerdict> verdicts = judge_pairs(scores.good, scores.bad);
+    accuracies.push_back(pair_accuracy(verdicts, input.ties, shared.options.summary.confidence));
+    const PairAccuracy& accuracy = accuracies.back();
+    outcomes.push_back({.accuracy = accuracy.accuracy,
+                        .pairs = accuracy.num_pairs,
+                        .interval = {{accuracy.ci_low, accuracy.ci_high}}});
+    std::vector<double>& task_values = values.emplace_back();
+    for (const PairVerdict verdict : verdicts) {
+      const bool is_right = verdict == PairVerdict::kRight ||
+                            (verdict == PairVerdict::kTie && input.ties == TieRule::kRight);
+      task_values.push_back(is_right ? 1.0 : 0.0);
+    }
+    task_rows.push_back(task_row(task));
+    set_accuracy(task_rows.back(), accuracies.back());
+  }
+  UnitResult result;
+  result.rows = group_rows(input.tasks, outcomes, shared.options.summary);
+  for (Json& row : result.rows) add_group_columns(row, input.tasks, accuracies);
+  result.rows.insert(result.rows.end(), task_rows.begin(), task_rows.end());
+  for (Json& row : result.rows) row["preset"] = input.preset;
+  result.samples.push_back(pair_samples(values, input.identity));
+  return result;
+}
+
+}  // namespace
+
+std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture) {
+  const Json& options = capture.info().options;
+  const std::vector<Sequence>& sequences = capture.sequences();
+  const bool is_scored = std::any_of(sequences.begin(), sequences.end(),
+                                     [](const Sequence& sequence) { return sequence.is_scored(); });
+  if (!is_scored) {
+    throw InvalidArgument(
+        "'{}': contains no log-likelihoods; capture the pairs with lime-capture --log-likelihood",
+        capture.path().string());
+  }
+  const bool is_named = options.contains("blimp_preset") && options["blimp_preset"].is_string();
+  const std::string preset = is_named ? options["blimp_preset"].get<std::string>() : "";
+  if (preset == "lm-eval") return {TieRule::kRight, preset};
+  if (preset == "blimp-paper") return {TieRule::kWrong, preset};
+  throw FormatError("'{}': blimp_preset must be lm-eval or blimp-paper, got '{}'",
+                    capture.path().string(), printable(preset));
+}
+
+PairScores scores_of(const CaptureReader& capture, const PairTask& task) {
+  const std::vector<Sequence>& sequences = capture.sequences();
+  const auto score = [&](const SentencePair& pair, std::int64_t s) {
+    const double value = sequences[static_cast<std::size_t>(s)].log_likelihood;
+    if (std::isfinite(value)) return value;
+    throw InvalidArgument(
+        "log-likelihoods must be finite, got {} for sequence {} (task '{}', pair {}: '{}')", value,
+        s, task.name, pair.number, printable(sequences[static_cast<std::size_t>(s)].text));
+  };
+  PairScores scores;
+  for (const SentencePair& pair : task.pairs) {
+    scores.good.push_back(score(pair, pair.good));
+    scores.bad.push_back(score(pair, pair.bad));
+  }
+  return scores;
+}
+
+Unit zero_shot_unit(const std::shared_ptr<const BlimpShared>& shared, std::size_t index) {
+  const BlimpShared::Input& input = shared->inputs[index];
+  Unit unit;
+  unit.key["label"] = input.capture.label;
+  unit.where = "'" + input.capture.reader.path().string() + "'";
+  unit.work = static_cast<std::int64_t>(input.tasks.size());
+  unit.identity = input.identity;
+  unit.bytes = count_pairs(input.tasks) * 64 + summary_bytes(1, shared->options.summary);
+  unit.measure = [shared, index](const UnitContext&) { return measure(*shared, index); };
+  return unit;
+}
+
+}  // namespace lime

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/blimp/pair_tasks.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analysis/engine/token_sequences.h"
+#include "core/errors.h"
+#include "core/files/sha256.h"
+#include "core/program/suggest.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+constexpr const char* kLimePaper = "lime-paper";
+
+std::string name_at(const std::vector<std::string>& names, std::size_t index) {
+  return index < names.size() ? names[index] : "";
+}
+
+/// One sequence of a pair.
+struct Member {
+  std::int64_t pair = 0;
+  std::int64_t sequence = 0;
+  bool is_good = false;
+};
+
+/// Sequences of pairs by task; tasks that have no number of their own are -1.
+std::map<int, std::vector<Member>> members_by_task(const std::vector<Sequence>& sequences) {
+  std::map<int, std::vector<Member>> members;
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    const Sequence& sequence = sequences[s];
+    if (sequence.pair < 0 || sequence.label < 0) continue;
+    members[sequence.task].push_back(
+        {sequence.pair, static_cast<std::int64_t>(s), sequence.label == 1});
+  }
+  return members;
+}
+
+/// Puts the members of one task together.
+std::vector<SentencePair> make_pairs(std::vector<Member> members, const std::string& where) {
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Member& a, const Member& b) { return a.pair < b.pair; });
+  const std::int64_t first = members.front().pair;
+  std::vector<SentencePair> pairs;
+  for (std::size_t i = 0; i < members.size();) {
+    std::size_t end = i;
+    int num_good = 0;
+    SentencePair pair{.number = members[i].pair - first};
+    for (; end < members.size() && members[end].pair == members[i].pair; ++end) {
+      (members[end].is_good ? pair.good : pair.bad) = members[end].sequence;
+      num_good += members[end].is_good ? 1 : 0;
+    }
+    const int num_bad = static_cast<int>(end - i) - num_good;
+    if (num_good != 1 || num_bad != 1) {
+      throw InvalidArgument(
+          "{}: pair {} must have one good and one bad sentence, got {} and {}; capture the pairs "
+          "again",
+          where, pair.number, num_good, num_bad);
+    }
+    pairs.push_back(pair);
+    i = end;
+  }
+  return pairs;
+}
+
+/// The names asked for, with `lime-paper` spelt out.
+std::set<std::string> expand(const std::vector<std::string>& names) {
+  std::set<std::string> expanded;
+  for (const std::string& name : names) {
+    if (name != kLimePaper) {
+      expanded.insert(name);
+      continue;
+    }
+    expanded.insert(lime_paper_tasks().begin(), lime_paper_tasks().end());
+  }
+  return expanded;
+}
+
+void check_names(const std::set<std::string>& wanted, const std::vector<PairTask>& tasks,
+                 const CaptureReader& capture) {
+  std::vector<std::string> there;
+  there.reserve(tasks.size());
+  for (const PairTask& task : tasks) there.push_back(task.name);
+  for (const std::string& name : wanted) {
+    if (std::find(there.begin(), there.end(), name) != there.end()) continue;
+    constexpr std::size_t kMaxListed = 12;
+    const bool lists_all = there.size() <= kMaxListed;
+    throw InvalidArgument(
+        "task: {} has no task '{}' (its tasks: {})", quoted_path(capture), printable(name),
+        lists_all ? join_words(there)
+                  : fmt::format("{} others, see lime-capture info", there.size()));
+  }
+}
+
+std::vector<TaskGroup> group_by(const std::vector<PairTask>& tasks,
+                                const std::function<const std::string&(const PairTask&)>& name_of) {
+  std::vector<TaskGroup> groups;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const std::string& name = name_of(tasks[t]);
+    if (name.empty()) continue;
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const TaskGroup& known) { return known.name == name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), TaskGroup{name, {}});
+    group->members.push_back(t);
+  }
+  return groups;
+}
+
+}  // namespace
+
+const std::vector<std::string>& lime_paper_tasks() {
+  static const std::vector<std::string> kTasks = {"determiner_noun_agreement_with_adj_irregular_1",
+                                                  "complex_NP_island",
+                                                  "regular_plural_subject_verb_agreement_2",
+                                                  "determiner_noun_agreement_with_adj_2",
+                                                  "determiner_noun_agreement_1",
+                                                  "determiner_noun_agreement_2",
+                                                  "irregular_plural_subject_verb_agreement_1",
+                                                  "irregular_plural_subject_verb_agreement_2",
+                                                  "distractor_agreement_relational_noun",
+                                                  "determiner_noun_agreement_with_adjective_1"};
+  return kTasks;
+}
+
+std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
+                                      const std::vector<std::string>& names) {
+  auto members = members_by_task(capture.sequences());
+  if (members.empty()) {
+    throw InvalidArgument(
+        "{}: contains no minimal pairs (its sequences have no labels and pairs); capture them with "
+        "lime-capture --pairs",
+        quoted_path(capture));
+  }
+  const CaptureInfo& info = capture.info();
+  std::vector<PairTask> tasks;
+  for (auto& [number, list] : members) {
+    PairTask& task = tasks.emplace_back();
+    const auto index = static_cast<std::size_t>(std::max(number, 0));
+    task.name = number < 0 ? "pairs" : name_at(info.task_names, index);
+    task.field = number < 0 ? "" : name_at(info.task_fields, index);
+    task.term = number < 0 ? "" : name_at(info.task_terms, index);
+    std::replace(task.field.begin(), task.field.end(), '/', '_');
+    task.pairs =
+        make_pairs(std::move(list), fmt::format("{}: task '{}'", quoted_path(capture), task.name));
+  }
+  const std::set<std::string> wanted = expand(names);
+  if (wanted.empty()) return tasks;
+  check_names(wanted, tasks, capture);
+  std::erase_if(tasks, [&](const PairTask& task) { return !wanted.contains(task.name); });
+  return tasks;
+}
+
+std::string pairs_identity(const CaptureReader& capture, const std::vector<PairTask>& tasks) {
+  const std::vector<Sequence>& sequences = capture.sequences();
+  const auto text_of = [&](std::int64_t s) -> const std::string& {
+    return sequences[static_cast<std::size_t>(s)].text;
+  };
+  Json content = Json::array();
+  for (const PairTask& task : tasks) {
+    content.push_back(task.name);
+    for (const SentencePair& pair : task.pairs) {
+      content.push_back({pair.number, text_of(pair.good), text_of(pair.bad)});
+    }
+  }
+  return sha256_of(content.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::vector<TaskGroup> group_by_term(const std::vector<PairTask>& tasks) {
+  return group_by(tasks, [](const PairTask& task) -> const std::string& { return task.term; });
+}
+
+std::vector<TaskGroup> group_by_field(const std::vector<PairTask>& tasks) {
+  return group_by(tasks, [](const PairTask& task) -> const std::string& { return task.field; });
+}
+
+}  // namespace lime

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/run_options.h"
+#include "core/options.h"
+#include "metrics/cost/decoder_cost.h"
+
+namespace lime {
+
+/// Number type of weights and of the key-value cache.
+enum class CostDtype { kFloat64, kFloat32, kBfloat16, kFloat16 };
+
+template <>
+struct EnumNames<CostDtype> {
+  static constexpr std::array<std::pair<CostDtype, std::string_view>, 4> kNames = {
+      {{CostDtype::kFloat64, "float64"},
+       {CostDtype::kFloat32, "float32"},
+       {CostDtype::kBfloat16, "bfloat16"},
+       {CostDtype::kFloat16, "float16"}}};
+};
+
+/// What which decoders cost.
+struct CostAnalysisOptions {
+  /// Files like config.json, or checkpoint folders.
+  std::vector<std::filesystem::path> configs;
+  std::vector<std::string> label;  ///< one per config; empty: from the paths
+  /// Decoders to count each config as, instead of the one that it names.
+  std::vector<CostedDecoder> decoder;
+  /// Key-value heads to count each config with, instead of its own; each divides
+  /// num_attention_heads.
+  std::vector<std::int64_t> num_key_value_heads;
+  std::vector<std::int64_t> sequence_length = {2048};  ///< each >= 1
+  /// Of weights and cache; unset: what the config says, else float32.
+  std::optional<CostDtype> dtype;
+
+  /// What the command takes as positional arguments.
+  void describe_inputs(OptionList& list);
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  if nothing is named, labels do not fit, a size is below 1 or anything
+  ///                          comes twice.
+  void validate() const;
+};
+
+/// Prepares the count of what decoders cost: parameters, operations, key-value cache.
+///
+/// One row per config, decoder, number of key-value heads and length of the sequence: label,
+/// decoder, num_key_value_heads, sequence_length, dtype, parameters, router_parameters,
+/// router_share, multiply_accumulates (one forward pass), per_token, linear, attention, mixing,
+/// mixing_share, elementwise, parameter_bytes, cache_bytes and cache_bytes_per_token. docs/cost.md
+/// explains them.
+/// @throws IoError          if a config is missing.
+/// @throws FormatError      if it is none, or of a decoder or router that is not counted.
+/// @throws InvalidArgument  if heads do not divide.
+Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "core/matrix.h"
+#include "metrics/router/counterfactual_router.h"
+#include "metrics/router/value_buffer.h"
+#include "store/capture_reader.h"
+
+namespace lime {
+
+/// The routers that take turns in one layer. Several names may stand for the same matrix (all that
+/// keep at least as many layers as there are): it is measured once.
+struct LayerRouters {
+  struct Variant {
+    std::string name;
+    std::vector<std::size_t> routers;  ///< indices in `distinct`, one per draw
+  };
+  std::int64_t layer = 0;
+  std::vector<LayerRouter> distinct;
+  std::vector<Variant> variants;  ///< the trained router first
+
+  /// @param counterfactuals  those that change nothing here, like a cut of a later layer, are left
+  ///                         out, except for the trained one.
+  static LayerRouters make(const LayerRouter& trained, const HeadScales& scales, std::int64_t layer,
+                           const std::vector<Counterfactual>& counterfactuals,
+                           const CounterfactualOptions& options, std::int64_t draws);
+};
+
+/// One quantity under one router, item by item.
+struct RoutedQuantity {
+  std::string router;
+  std::string quantity;         ///< entropy, effective_rank, separability
+  std::optional<double> alpha;  ///< of entropies
+  std::string items;            ///< sequences or folds
+  double ceiling = 0.0;         ///< largest possible mean
+  std::vector<double> values;   ///< [items]
+};
+
+/// Entropies and effective ranks of the routed values of each sequence.
+struct SpectraRequest {
+  const CaptureReader& capture;
+  std::string site;
+  std::int64_t num_sequences = 0;
+  bool standardize = true;
+  std::vector<double> orders;
+};
+
+struct SpectraResult {
+  std::vector<RoutedQuantity> quantities;
+  /// Largest difference of the trained router's routed values from those captured, over the largest
+  /// captured one; none where the capture has no routed values of this layer.
+  std::optional<double> deviation;
+};
+
+/// @throws InvalidArgument  if values are not finite; names the sequence.
+SpectraResult measure_spectra(const SpectraRequest& request, const LayerRouters& routers,
+                              const UnitContext& context);
+/// Bytes that it takes, and beside that per thread.
+std::int64_t spectra_bytes(const SpectraRequest& request, std::int64_t layer,
+                           std::int64_t num_key_value_heads, std::int64_t num_routers);
+std::int64_t spectra_bytes_per_thread(const SpectraRequest& request, std::int64_t layer,
+                                      std::int64_t num_key_value_heads);
+
+/// How well a linear probe tells the classes of routed rows.
+struct SeparabilityRequest {
+  const CaptureReader& capture;
+  std::string site;
+  int folds = 5;
+  double c = 1.0;
+  std::uint64_t seed = 0;
+};
+
+/// One quantity per router: the accuracy of each fold, over folds that are the same for all.
+/// @throws InvalidArgument  if a class has fewer rows than folds.
+std::vector<RoutedQuantity> measure_separability(const SeparabilityRequest& request,
+                                                 const LayerRouters& routers,
+                                                 const UnitContext& context);
+std::int64_t separability_bytes(const SeparabilityRequest& request, std::int64_t layer);
+
+}  // namespace lime

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/counterfactual/counterfactual_layer.h"
+#include "analysis/engine/analysis.h"
+#include "metrics/summary.h"
+
+namespace lime {
+
+/// Rows and samples of one layer: each router's summary and its paired difference to the trained
+/// one.
+/// @param identity  of the items of each quantity, as Samples::identity; sequences, then folds.
+UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
+                                 const SummaryOptions& summary, const std::string& identity);
+
+/// What is needed to compare the layers and models of one analysis.
+struct CounterfactualComparison {
+  std::string label;    ///< of the routed decoder
+  std::string against;  ///< label of the plain transformer; empty without one
+  std::string site;
+  std::vector<Json> keys;  ///< of the units
+  SummaryOptions summary;
+};
+
+/// Rows for the mean over layers, per router and per part of the gap, and for the gap per layer.
+/// Means leave out layer 0, which has no router, and layers that lack the router.
+std::vector<Json> counterfactual_more_rows(const CounterfactualComparison& comparison,
+                                           std::span<const UnitResult> units);
+
+}  // namespace lime

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/engine/capture_set.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analysis/attention/attention_exploration.h"
+#include "analysis/engine/token_sequences.h"
+#include "checkpoint/model_config.h"
+#include "core/errors.h"
+#include "core/program/suggest.h"
+#include "core/utf8.h"
+#include "store/capture_writer.h"
+#include "store/file_names.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of a hash, enough to tell it from another.
+constexpr std::size_t kHashDigits = 12;
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+CaptureReader open_capture(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    if (const std::string begun = unfinished_run(path); !begun.empty()) {
+      throw IoError("{}: does not exist yet; {}", quoted(path), begun);
+    }
+    throw IoError("{}: no such file; give the path of a capture, or write one with lime-capture",
+                  quoted(path));
+  }
+  return CaptureReader(path);
+}
+
+/// What a metric of representations looks at by default: all but attention patterns, whose numbers
+/// are not dimensions; attention itself names them.
+std::vector<std::string> representation_sites(const CaptureReader& reader) {
+  std::vector<std::string> sites = reader.sites();
+  if (std::erase(sites, kPatternSite) > 0 && sites.empty()) {
+    throw InvalidArgument(
+        "{}: contains only site '{}', which is not a representation; use lime-metrics attention, "
+        "or select it with --site",
+        quoted(reader.path()), kPatternSite);
+  }
+  return sites;
+}
+
+/// What to do about a wrong number of labels: --label takes all that follows, and cuts at commas.
+std::string remedy_for_labels(const CaptureSetOptions& options) {
+  for (const std::string& label : options.label) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(label, ignored)) continue;
+    return fmt::format("'{}' was read as a label, put the captures before --label",
+                       printable(label));
+  }
+  const bool is_too_many = options.label.size() > options.captures.size();
+  return std::string("put the captures before --label") +
+         (is_too_many ? "; a comma separates labels, write '\\,' for a comma inside a label" : "");
+}
+
+bool has_site(const CaptureReader& reader, const std::string& site) {
+  const std::vector<std::string>& there = reader.sites();
+  return std::find(there.begin(), there.end(), site) != there.end();
+}
+
+/// The site that kPaperSite stands for.
+std::string paper_site(const CaptureReader& reader) {
+  if (has_site(reader, "routed_values")) return "routed_values";
+  if (!reads_other_values(reader)) return "values";
+  throw InvalidArgument(
+      "{}: contains no site 'routed_values', which --site {} uses for this decoder (its sites: "
+      "{}); capture again with --sites values,routed_values",
+      quoted(reader.path()), kPaperSite, join_words(reader.sites()));
+}
+
+std::vector<ChosenCapture::Part> choose_parts(CaptureReader& reader,
+                                              const CaptureSetOptions& options) {
+  const std::vector<std::string> wanted =
+      options.site.empty() ? representation_sites(reader) : options.site;
+  std::vector<ChosenCapture::Part> parts;
+  for (const std::string& site : wanted) {
+    const std::string stored = site == kPaperSite ? paper_site(reader) : site;
+    if (!has_site(reader, stored)) {
+      throw InvalidArgument("{}: unknown site '{}' (its sites: {})", quoted(reader.path()),
+                            printable(stored), join_words(reader.sites()));
+    }
+    if (stored != site) reader.set_alias(site, stored);
+    const std::string where = fmt::format("{}: site '{}'", quoted(reader.path()), site);
+    parts.push_back({site, options.layer.choose_from(reader.layers(site), where)});
+  }
+  return parts;
+}
+
+}  // namespace
+
+void CaptureSetOptions::describe_inputs(OptionList& list) {
+  list.add("captures", captures, "captures to compare");
+}
+
+void CaptureSetOptions::describe(OptionList& list) {
+  list.add("layer", layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  list.add("site", site,
+           "sites, e.g. values,hidden; paper: the values that attention reads as one site, "
+           "routed_values of a LIMe and values of a LLaMA; default: all except attn.hook_pattern");
+  list.add("label", label,
+           "names of the captures in tables and results, in order; default: from the file names")
+      .takes_several = true;
+}
+
+void CaptureSetOptions::validate() const {
+  if (captures.empty()) throw InvalidArgument("captures: expected at least one file, got none");
+  if (!all_distinct(site)) {
+    throw InvalidArgument("site: every name must be unique, got {}", join_words(site));
+  }
+  if (label.empty()) return;
+  if (label.size() != captures.size()) {
+    throw InvalidArgument("label: expected one name per capture, got {} ({}) for {} capture{}; {}",
+                          label.size(), join_words(label), captures.size(),
+                          captures.size() == 1 ? "" : "s", remedy_for_labels(*this));
+  }
+  if (!all_distinct(label))
+    throw InvalidArgument("label: names must be unique, got {}", join_words(label));
+}
+
+bool reads_other_values(const CaptureReader& capture) {
+  if (!capture.router_layers().empty()) return true;
+  const auto type = capture.config().find("model_type");
+  return type != capture.config().end() &&
+         (*type == enum_name(DecoderKind::kLime) || *type == enum_name(DecoderKind::kResFormer));
+}
+
+bool all_distinct(const std::vector<std::string>& names) {
+  return std::set<std::string>(names.begin(), names.end()).size() == names.size();
+}
+
+std::vector<std::string> default_labels(const std::vector<fs::path>& paths) {
+  std::vector<std::string> labels;
+  for (const fs::path& path : paths) {
+    const std::string stem = capture_stem(path);
+    const bool plain_name = stem == "capture";
+    std::error_code ignored;
+    const fs::path folder = fs::weakly_canonical(path, ignored).parent_path().filename();
+    labels.push_back(plain_name && !folder.empty() ? folder.string() : stem);
+  }
+  if (all_distinct(labels)) return labels;
+  labels.clear();
+  for (const fs::path& path : paths) labels.push_back(path.string());
+  if (all_distinct(labels)) return labels;
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] += fmt::format(" ({})", i + 1);
+  return labels;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
+                                        std::span<const ChosenCapture> captures) {
+  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
+  for (const ChosenCapture& capture : captures) {
+    const std::string& own = capture.reader.info().tokenizer_sha256;
+    if (own.empty() || own == tokenizer->sha256()) continue;
+    throw InvalidArgument(
+        "checkpoint: the tokenizer of {} (sha256 {}...) differs from that of {} ({}...); use the "
+        "checkpoint of the capture, or omit --checkpoint",
+        quoted(checkpoint), tokenizer->sha256().substr(0, kHashDigits),
+        quoted(capture.reader.path()), printable(own.substr(0, kHashDigits)));
+  }
+  return tokenizer;
+}
+
+std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) {
+  options.validate();
+  const std::vector<std::string> labels =
+      options.label.empty() ? default_labels(options.captures) : options.label;
+  std::vector<ChosenCapture> captures;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    captures.push_back({labels[i], open_capture(options.captures[i]), {}});
+  }
+  return captures;
+}
+
+std::string describe_sequences(const ChosenCapture& capture,
+                               std::optional<std::int64_t> max_sequences) {
+  const CaptureReader& reader = capture.reader;
+  const std::int64_t count = num_sequences_used(reader, max_sequences);
+  const std::int64_t tokens = reader.offsets()[static_cast<std::size_t>(count)];
+  std::string text = fmt::format("{}: {} sequences, {} tokens, {}", capture.label, count, tokens,
+                                 reader.path().string());
+  if (count < reader.num_sequences()) {
+    text += fmt::format(" (the first of {} sequences)", reader.num_sequences());
+  }
+  for (const ChosenCapture::Part& part : capture.parts) {
+    if (part.site != kPaperSite) continue;
+    text += fmt::format("; {} is {}", kPaperSite,
+                        reader.activation(part.site, part.layers.front()).site);
+  }
+  if (!reader.complete()) text += " (incomplete: the capture was interrupted)";
+  return text;
+}
+
+std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
+  std::vector<ChosenCapture> captures = open_without_parts(options);
+  for (ChosenCapture& capture : captures) capture.parts = choose_parts(capture.reader, options);
+  return captures;
+}
+
+}  // namespace lime

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/engine/comparison.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/threads/thread_pool.h"
+#include "metrics/comparison/paired_comparison.h"
+#include "metrics/summary.h"
+
+namespace lime {
+namespace {
+
+/// Two captures, by their labels.
+struct LabelPair {
+  std::string baseline;
+  std::string label;
+};
+
+std::string label_of(const Json& key) {
+  const auto found = key.find("label");
+  return found != key.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// The key but for some of its columns.
+Json without(Json key, std::initializer_list<const char*> columns) {
+  for (const char* column : columns) key.erase(column);
+  return key;
+}
+
+std::vector<std::string> labels_of(std::span<const Json> keys) {
+  std::vector<std::string> labels;
+  for (const Json& key : keys) {
+    const std::string label = label_of(key);
+    if (label.empty() || std::find(labels.begin(), labels.end(), label) != labels.end()) continue;
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, ComparePairs which) {
+  std::vector<LabelPair> pairs;
+  const std::size_t num_baselines = which == ComparePairs::kFirst ? 1 : labels.size();
+  for (std::size_t i = 0; i < std::min(num_baselines, labels.size()); ++i) {
+    for (std::size_t j = i + 1; j < labels.size(); ++j) pairs.push_back({labels[i], labels[j]});
+  }
+  return pairs;
+}
+
+InvalidArgument other_items(const Json& first, const Json& second, const std::string& items) {
+  return InvalidArgument(
+      "compare: '{}' and '{}' contain different {}, but the comparison is paired; capture both "
+      "with the same text and tokenizer, and use the same options",
+      label_of(first), label_of(second), items);
+}
+
+InvalidArgument nothing_in_common() {
+  return InvalidArgument("compare: the captures have no site and layer in common");
+}
+
+/// What a unit measures, equal for two captures; with or without its layer.
+std::string subject_of_unit(Json key, bool with_layer) {
+  const std::string label = label_of(key);
+  for (const char* const column : {"label", "other_label"}) {
+    const auto found = key.find(column);
+    if (found != key.end() && *found == label) *found = nullptr;
+  }
+  if (!with_layer) key.erase("layer");
+  return key.dump();
+}
+
+/// What is measured of which capture, as one text.
+std::string subject_of(const LabelledSamples& entry, const std::string& label) {
+  Json subject = entry.key;
+  subject["label"] = label;
+  subject["quantity"] = entry.samples.quantity;
+  return subject.dump();
+}
+
+/// Groups entries by `name_of`, groups in the order in which they first appear.
+template <typename NameOf>
+std::vector<std::vector<const LabelledSamples*>> grouped(std::span<const LabelledSamples> all,
+                                                         const NameOf& name_of) {
+  std::vector<std::vector<const LabelledSamples*>> groups;
+  std::map<std::string, std::size_t> places;
+  for (const LabelledSamples& entry : all) {
+    const auto [place, is_new] = places.try_emplace(name_of(entry), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&entry);
+  }
+  return groups;
+}
+
+std::vector<std::vector<const LabelledSamples*>> grouped_by_layers(
+    std::span<const LabelledSamples> all) {
+  return grouped(all, [](const LabelledSamples& entry) {
+    return without(entry.key, {"layer"}).dump() + entry.samples.quantity;
+  });
+}
+
+double mean_of(const std::vector<double>& values) {
+  return summarize(values, {.resamples = 0}).mean;
+}
+
+/// The mean over layers, item by item; none where the layers' items differ.
+std::optional<LabelledSamples> mean_over_layers(const std::vector<const LabelledSamples*>& layers) {
+  LabelledSamples mean = *layers.front();
+  mean.key.erase("layer");
+  std::vector<double>& values = mean.samples.values;
+  for (std::size_t i = 1; i < layers.size(); ++i) {
+    const Samples& other = layers[i]->samples;
+    if (other.identity != mean.samples.identity || other.values.size() != values.size()) {
+      return std::nullopt;
+    }
+    for (std::size_t j = 0; j < values.size(); ++j) values[j] += other.values[j];
+  }
+  for (double& value : values) value /= static_cast<double>(layers.size());
+  return mean;
+}
+
+/// The same measurement of two captures.
+struct Match {
+  const LabelledSamples* baseline;
+  const LabelledSamples* other;
+};
+
+std::vector<Match> matches_of(std::span<const LabelledSamples> entries, ComparePairs which) {
+  std::vector<Json> keys;
+  std::map<std::string, const LabelledSamples*> places;
+  for (const LabelledSamples& entry : entries) {
+    keys.push_back(entry.key);
+    places[subject_of(entry, label_of(entry.key))] = &entry;
+  }
+  std::vector<Match> matches;
+  for (const LabelPair& pair : pairs_of(labels_of(keys), which)) {
+    for (const LabelledSamples& entry : entries) {
+      if (label_of(entry.key) != pair.baseline) continue;
+      const auto other = places.find(subject_of(entry, pair.label));
+      if (other != places.end()) matches.push_back({&entry, other->second});
+    }
+  }
+  return matches;
+}
+
+Json comparison_row(const LabelledSamples& first, const LabelledSamples& second,
+                    const PairedOptions& options) {
+  if (first.samples.identity != second.samples.identity ||
+      first.samples.values.size() != second.samples.values.size()) {
+    throw other_items(first.key, second.key, first.samples.items);
+  }
+  const PairedComparison result =
+      compare_paired(first.samples.values, second.samples.values, options);
+  Json row = {
+      {"kind", "comparison"}, {"label", label_of(second.key)}, {"baseline", label_of(first.key)}};
+  row.update(without(second.key, {"label"}));
+  row["quantity"] = second.samples.quantity;
+  row["baseline_mean"] = mean_of(first.samples.values);
+  row["mean"] = mean_of(second.samples.values);
+  row["difference"] = result.difference;
+  row["std"] = result.std;
+  row["ci_low"] = result.ci_low;
+  row["ci_high"] = result.ci_high;
+  row["n"] = result.n;
+  row["items"] = second.samples.items;
+  row["p"] = result.p_value;
+  row["p_exact"] = result.exact;
+  return row;
+}
+
+/// Sets p_holm of rows that are a family: one pair, site and quantity, all layers.
+void correct_over_layers(std::vector<Json>& rows) {
+  std::map<std::string, std::vector<Json*>> families;
+  for (Json& row : rows) {
+    Json family = Json::object();
+    for (const auto& [name, value] : row.items()) {
+      if (name == "baseline_mean") break;  // from here on are values, before it are names
+      if (name != "layer") family[name] = value;
+    }
+    family["over_layers"] = row.contains("layer");
+    families[family.dump()].push_back(&row);
+  }
+  for (auto& [name, members] : families) {
+    std::vector<double> p_values;
+    for (const Json* row : members) p_values.push_back(row->at("p"));
+    const std::vector<double> adjusted = holm_adjusted(p_values);
+    for (std::size_t i = 0; i < members.size(); ++i) (*members[i])["p_holm"] = adjusted[i];
+  }
+}
+
+}  // namespace
+
+void CompareOptions::describe(OptionList& list) {
+  list.group("Comparison");
+  list.add("compare", compare,
+           "differences between captures with intervals and p-values: each against the first, or "
+           "all pairs");
+  list.add("summary", summary, "layers: the mean over the layers of each capture");
+  list.add("compare_resamples", resamples,
+           "bootstrap resamples and random sign flips, 100 to 10000000");
+  list.add("compare_confidence", confidence, "confidence level of these intervals, in (0, 1)");
+}
+
+void CompareOptions::validate() const {
+  if (resamples < SummaryOptions::kFewestResamples) {
+    throw InvalidArgument("compare_resamples: must be >= {}, got {}",
+                          SummaryOptions::kFewestResamples, resamples);
+  }
+  SummaryOptions{.resamples = resamples}.validate("compare_resamples");
+  if (!(confidence > 0.0 && confidence < 1.0)) {
+    throw InvalidArgument("compare_confidence: must be in (0, 1), got {}", confidence);
+  }
+}
+
+std::int64_t comparison_bytes(const CompareOptions& options, int threads) {
+  if (options.compare == ComparePairs::kNone && options.summary == SummaryOver::kNone) return 0;
+  const int at_once = options.compare == ComparePairs::kNone ? 1 : threads;
+  return at_once * summary_bytes(1, {.resamples = options.resamples});
+}
+
+void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
+                      const CompareOptions& options) {
+  if (options.compare == ComparePairs::kNone) return;
+  const std::vector<std::string> labels = labels_of(keys);
+  if (labels.size() < 2) {
+    throw InvalidArgument("compare: expected at least two captures, got {}", labels.size());
+  }
+  // The means over layers are compared too, also where the layers are not the same.
+  const bool over_layers = options.summary == SummaryOver::kLayers;
+  using Place = std::pair<std::string, std::string>;  // label and subject
+  std::map<Place, std::size_t> places;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    places.try_emplace({label_of(keys[i]), subject_of_unit(keys[i], !over_layers)}, i);
+  }
+  bool has_common = false;
+  for (const LabelPair& pair : pairs_of(labels, options.compare)) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (label_of(keys[i]) != pair.baseline) continue;
+      const auto found = places.find({pair.label, subject_of_unit(keys[i], !over_layers)});
+      if (found == places.end()) continue;
+      has_common = true;
+      if (identities[i] != identities[found->second]) {
+        throw other_items(keys[i], keys[found->second], "sequences");
+      }
+    }
+  }
+  if (!has_common) throw nothing_in_common();
+}
+
+std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
+                                  const CompareOptions& options, std::uint64_t seed) {
+  const SummaryOptions summary{
+      .confidence = options.confidence, .resamples = options.resamples, .seed = seed};
+  std::vector<Json> rows;
+  for (const auto& layers : grouped_by_layers(all)) {
+    std::vector<double> means;
+    means.reserve(layers.size());
+    for (const LabelledSamples* layer : layers) means.push_back(mean_of(layer->samples.values));
+    const Summary over_layers = summarize(means, summary);
+    Json row = {{"kind", "layer_mean"}};
+    row.update(without(layers.front()->key, {"layer"}));
+    row["quantity"] = layers.front()->samples.quantity;
+    row["mean"] = over_layers.mean;
+    row["std"] = over_layers.std;
+    row["ci_low"] = over_layers.ci_low;
+    row["ci_high"] = over_layers.ci_high;
+    row["layers"] = over_layers.n;
+    if (const auto mean = mean_over_layers(layers)) {
+      const Summary over_items = summarize(mean->samples.values, summary);
+      row["items_ci_low"] = over_items.ci_low;
+      row["items_ci_high"] = over_items.ci_high;
+      row["n"] = over_items.n;
+      row["items"] = mean->samples.items;
+    }
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) {
+    throw InvalidArgument("summary: this metric has no values per item to average");
+  }
+  return rows;
+}
+
+std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
+                                  const CompareOptions& options, std::uint64_t seed,
+                                  ThreadPool& pool) {
+  std::vector<LabelledSamples> entries(all.begin(), all.end());
+  if (options.summary == SummaryOver::kLayers) {
+    for (const auto& layers : grouped_by_layers(all)) {
+      if (auto mean = mean_over_layers(layers)) entries.push_back(std::move(*mean));
+    }
+  }
+  const std::vector<Match> matches = matches_of(entries, options.compare);
+  if (matches.empty()) {
+    throw InvalidArgument(entries.empty() ? "compare: this metric has no values per item to compare"
+                                          : nothing_in_common().what());
+  }
+  const PairedOptions paired{
+      .confidence = options.confidence, .resamples = options.resamples, .seed = seed};
+  std::vector<Json> rows(matches.size());
+  pool.parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t i) {
+    const Match& match = matches[static_cast<std::size_t>(i)];
+    rows[static_cast<std::size_t>(i)] = comparison_row(*match.baseline, *match.other, paired);
+  });
+  correct_over_layers(rows);
+  return rows;
+}
+
+}  // namespace lime

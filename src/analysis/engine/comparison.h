@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/samples.h"
+#include "core/json.h"
+#include "core/options.h"
+
+namespace lime {
+
+class ThreadPool;
+
+/// Which captures are compared.
+enum class ComparePairs { kNone, kFirst, kAll };
+
+template <>
+struct EnumNames<ComparePairs> {
+  static constexpr std::array<std::pair<ComparePairs, std::string_view>, 3> kNames = {
+      {{ComparePairs::kNone, "none"},
+       {ComparePairs::kFirst, "first"},
+       {ComparePairs::kAll, "all"}}};
+};
+
+/// Over what rows are summed up.
+enum class SummaryOver { kNone, kLayers };
+
+template <>
+struct EnumNames<SummaryOver> {
+  static constexpr std::array<std::pair<SummaryOver, std::string_view>, 2> kNames = {
+      {{SummaryOver::kNone, "none"}, {SummaryOver::kLayers, "layers"}}};
+};
+
+/// What is made of the samples of all units, whatever the metric. Every command has these options.
+struct CompareOptions {
+  /// The captures whose differences are wanted: each against the first, or all pairs.
+  ComparePairs compare = ComparePairs::kNone;
+  /// Whether the mean over layers is wanted of each capture.
+  SummaryOver summary = SummaryOver::kNone;
+  /// Bootstrap resamples and random sign flips, in [100, 10^7].
+  std::int64_t resamples = 10000;
+  /// Probability that the intervals are meant to cover, in (0, 1).
+  double confidence = 0.95;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// Bytes of the resamples that comparison_rows() and layer_mean_rows() hold at once on `threads`
+/// threads; 0 where neither is asked for.
+std::int64_t comparison_bytes(const CompareOptions& options, int threads);
+
+/// Samples of one unit, with what they are of.
+struct LabelledSamples {
+  Json key;  ///< of the unit, then of the samples: label, site, layer, alpha, ...
+  Samples samples;
+};
+
+/// Refuses, before anything is computed, what cannot be compared: less than two captures, captures
+/// with other items, or captures that have nothing in common. @param keys, identities  of all
+/// units; identities may be empty.
+void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
+                      const CompareOptions& options);
+
+/// Rows of kind "layer_mean": the mean over the layers of each capture, site and quantity, with its
+/// interval over the layers (ci_low, ci_high) and, where all layers have the same items, over the
+/// items (items_ci_low, items_ci_high). docs/results_format.md has the columns.
+std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
+                                  const CompareOptions& options, std::uint64_t seed);
+
+/// Rows of kind "comparison": the difference of two captures per site, layer and quantity, with a
+/// paired bootstrap interval, the p-value of the sign-flip test, and the same corrected after Holm
+/// over the layers (compare_paired(), holm_adjusted()). With the summary over layers also that of
+/// the layers' means, in rows without a layer.
+/// Rows are computed side by side on `pool`.
+/// @throws InvalidArgument  if two captures' samples are not of the same items, if there are none,
+///                          or no layer is in both.
+std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
+                                  const CompareOptions& options, std::uint64_t seed,
+                                  ThreadPool& pool);
+
+}  // namespace lime

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/engine/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/files/input_file.h"
+#include "core/json_difference.h"
+#include "core/utf8.h"
+#include "store/results_file.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+[[noreturn]] void fail(const fs::path& path, const char* what) {
+  throw IoError("{}: cannot be {}: {}", quoted(path), what, describe_errno(errno));
+}
+
+/// Nothing where the file is gone: another process has finished the results.
+std::string read_whole(const fs::path& path) {
+  try {
+    InputFile file(path);
+    std::string text;
+    std::array<char, 65536> buffer;
+    while (const std::size_t count = file.read(buffer)) text.append(buffer.data(), count);
+    return text;
+  } catch (const IoError&) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return "";
+    throw;
+  }
+}
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// What a journal holds.
+struct JournalLines {
+  Json header;                    ///< null in an empty one
+  Json damaged = Json::object();  ///< identities of the inputs where a unit found one damaged
+  std::map<std::string, UnitResult> units;
+  std::size_t end = 0;  ///< of the last line that is kept
+};
+
+/// Refuses a journal of another run.
+/// @param same  inputs, by label, whose hash may be another
+void check_header(const fs::path& path, Json before, const std::string& header, const Json& same) {
+  const Json now = parse_json(header, "header");
+  const Json::json_pointer inputs("/inputs");
+  for (const auto& input : same.items()) {
+    const Json::json_pointer place = inputs / input.key();
+    if (before.contains(place) && now.contains(place)) before[place] = now[place];
+  }
+  const auto difference = first_difference(before, now, KeyOrder::kCounts);
+  if (!difference) return;
+  throw InvalidArgument(
+      "{}: was started with different options, {}; rerun with the original ones, or remove the "
+      "file",
+      quoted(path), to_text(*difference));
+}
+
+/// A finished unit: the text of its key, and its result. @throws FormatError
+std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string& where) {
+  try {
+    return {dump(line.at("unit")), unit_result_from_json(line.at("result"))};
+  } catch (const nlohmann::json::exception&) {
+    throw FormatError("{}: is not a finished unit", where);
+  } catch (const FormatError& error) {
+    throw FormatError("{}: {}", where, error.what());
+  }
+}
+
+/// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version's
+///                      journal, whose lines may say something else.
+Json read_header(Json line, const fs::path& path) {
+  const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
+  if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", quoted(path));
+  if (schema == kJournalSchema) return line;
+  throw InvalidArgument(
+      "{}: is a journal of schema '{}', this build resumes '{}'; resume with the version that "
+      "started it, or remove the file to start over",
+      quoted(path), printable(schema.get<std::string>()), kJournalSchema);
+}
+
+void read_line(const std::string& text, const std::string& where, const fs::path& path,
+               JournalLines& lines) {
+  Json line = parse_json(text, where);
+  if (lines.header.is_null()) {
+    lines.header = read_header(std::move(line), path);
+  } else if (line.is_object() && line.value("damaged", Json()).is_object()) {
+    lines.damaged.update(line["damaged"]);
+  } else {
+    auto [unit, result] = read_unit(line, where);
+    lines.units[std::move(unit)] = std::move(result);
+  }
+}
+
+/// Reads a journal. A last line that is damaged counts as one that was cut short: its unit is
+/// computed again.
+JournalLines read_lines(const fs::path& path) {
+  const std::string text = read_whole(path);
+  JournalLines lines;
+  std::size_t number = 0;
+  for (std::size_t end = 0; (end = text.find('\n', lines.end)) != std::string::npos;
+       lines.end = end + 1) {
+    const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
+    try {
+      read_line(text.substr(lines.end, end - lines.end), where, path, lines);
+    } catch (const FormatError& error) {
+      const bool is_last = text.find('\n', end + 1) == std::string::npos;
+      if (is_last && number > 1) break;
+      throw FormatError("{}; remove the file to start over", error.what());
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+fs::path journal_path(const fs::path& output) { return output.string() + ".part"; }
+
+std::vector<fs::path> journals_at(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string name = path.filename().string();
+  std::vector<fs::path> journals;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string found = entry.path().filename().string();
+    const bool is_shared = found.starts_with(name + ".") && found.find("-of-") != found.npos;
+    if (found == name || is_shared) journals.push_back(path.parent_path() / found);
+  }
+  std::sort(journals.begin(), journals.end());
+  return journals;
+}
+
+Json unit_result_to_json(const UnitResult& result) {
+  Json value = Json::object();
+  value["rows"] = result.rows;
+  value["samples"] = Json::array();
+  for (const Samples& samples : result.samples) {
+    value["samples"].push_back({{"key", samples.key},
+                                {"quantity", samples.quantity},
+                                {"items", samples.items},
+                                {"identity", samples.identity},
+                                {"values", samples.values}});
+  }
+  value["matrices"] = Json::array();
+  for (const NamedMatrix& matrix : result.matrices) {
+    const std::vector<double> values(matrix.values.data(),
+                                     matrix.values.data() + matrix.values.size());
+    value["matrices"].push_back({{"name", matrix.name},
+                                 {"rows", matrix.values.rows()},
+                                 {"columns", matrix.values.cols()},
+                                 {"values", values}});
+  }
+  return results_value(value);
+}
+
+UnitResult unit_result_from_json(const Json& value) {
+  UnitResult result;
+  result.rows = value.at("rows").get<std::vector<Json>>();
+  for (const Json& samples : value.at("samples")) {
+    result.samples.push_back({samples.at("key"), samples.at("quantity"), samples.at("items"),
+                              samples.at("identity"),
+                              samples.at("values").get<std::vector<double>>()});
+  }
+  for (const Json& entry : value.at("matrices")) {
+    const auto values = entry.at("values").get<std::vector<double>>();
+    const auto rows = entry.at("rows").get<std::int64_t>();
+    const auto columns = entry.at("columns").get<std::int64_t>();
+    const bool fits = rows >= 0 && columns >= 0 &&
+                      static_cast<double>(rows) * static_cast<double>(columns) ==
+                          static_cast<double>(values.size());
+    if (!fits) {
+      throw FormatError("a matrix must have {} x {} numbers, got {}", rows, columns, values.size());
+    }
+    NamedMatrix matrix{entry.at("name"), MatrixD(rows, columns)};
+    std::copy(values.begin(), values.end(), matrix.values.data());
+    result.matrices.push_back(std::move(matrix));
+  }
+  return result;
+}
+
+Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
+    : base_(path), path_(path), share_(share) {
+  if (!share.is_whole()) path_ += fmt::format(".{}-of-{}", share.index, share.count);
+  const std::vector<fs::path> earlier = journals_at(path);
+  if (resume || earlier.empty()) return;
+  throw InvalidArgument(
+      "{}: contains the finished part of an interrupted run; resume it with --resume, or remove "
+      "the file",
+      quoted(earlier.front()));
+}
+
+Journal::~Journal() { close(); }
+
+Journal::Journal(Journal&& other) noexcept
+    : base_(std::move(other.base_)),
+      path_(std::move(other.path_)),
+      share_(other.share_),
+      header_(std::move(other.header_)),
+      identities_(std::move(other.identities_)),
+      file_(std::exchange(other.file_, -1)) {}
+
+Journal& Journal::operator=(Journal&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(path_, other.path_);
+  std::swap(share_, other.share_);
+  std::swap(header_, other.header_);
+  std::swap(identities_, other.identities_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& identities) {
+  header_ = dump(header);
+  identities_ = identities;
+  if (!keeps()) return {};
+  std::error_code ignored;
+  const bool exists = fs::exists(path_, ignored);
+  if (exists) create();
+  std::size_t end = 0;
+  std::map<std::string, UnitResult> finished = read(end);
+  if (!exists) return finished;
+  if (::ftruncate(file_, static_cast<off_t>(end)) != 0) fail(path_, "cut");
+  if (end == 0) write_line(header_);
+  return finished;
+}
+
+std::map<std::string, UnitResult> Journal::finished() const {
+  std::size_t own_end = 0;
+  return read(own_end);
+}
+
+std::map<std::string, UnitResult> Journal::read(std::size_t& own_end) const {
+  std::vector<std::pair<fs::path, JournalLines>> journals;
+  Json same = Json::object();
+  for (const fs::path& path : journals_at(base_)) {
+    journals.emplace_back(path, read_lines(path));
+    const JournalLines& lines = journals.back().second;
+    if (path == path_) own_end = lines.end;
+    for (const auto& [label, identity] : lines.damaged.items()) {
+      if (identities_.value(label, Json()) == identity) same[label] = identity;
+    }
+  }
+  std::map<std::string, UnitResult> finished;
+  for (auto& [path, lines] : journals) {
+    if (!lines.header.is_null()) check_header(path, std::move(lines.header), header_, same);
+    finished.merge(lines.units);
+  }
+  return finished;
+}
+
+bool Journal::note_damage() {
+  if (!keeps() || (file_ < 0 && share_.is_whole())) return false;
+  if (file_ < 0) {
+    create();
+    write_line(header_);
+  }
+  write_line(dump({{"damaged", identities_}}));
+  return true;
+}
+
+void Journal::add(const Json& key, const UnitResult& result) {
+  if (!keeps()) return;
+  if (file_ < 0) {
+    create();
+    write_line(header_);
+  }
+  write_line(dump({{"unit", key}, {"result", unit_result_to_json(result)}}));
+}
+
+void Journal::remove() {
+  close();
+  std::error_code ignored;
+  if (keeps()) fs::remove(path_, ignored);
+}
+
+void Journal::remove_all() {
+  remove();
+  if (!keeps()) return;
+  std::error_code ignored;
+  for (const fs::path& journal : journals_at(base_)) fs::remove(journal, ignored);
+}
+
+void Journal::create() {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(path_, "written");
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  const bool taken = errno == EWOULDBLOCK;
+  if (taken) throw InvalidArgument("{}: another process is writing this file", quoted(path_));
+  // Some network file systems have no locks; then the user is trusted.
+}
+
+void Journal::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file_, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail(path_, "written");
+    done += static_cast<std::size_t>(count);
+  }
+  if (::fdatasync(file_) != 0 && errno != EINVAL) fail(path_, "written");
+}
+
+void Journal::close() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+}  // namespace lime

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "core/json.h"
+#include "core/threads/work_share.h"
+
+namespace lime {
+
+/// What a journal's header says under "journal"; those of other schemas are not gone on with.
+inline constexpr const char* kJournalSchema = "lime-journal/1";
+
+/// Keeps the finished units of an analysis on disk, so that an interrupted run can be gone on with.
+///
+/// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
+/// versions), then one line per finished unit, each on disk before the next is written. It exists
+/// from the first finished unit to remove(). A last line that a killed process cut short, or that
+/// is damaged, is dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`,
+/// and read those of the others. Not thread-safe.
+class Journal {
+ public:
+  /// An object that keeps nothing.
+  Journal() = default;
+  /// @param path    file of the journal: journal_path() of the output
+  /// @param resume  whether units of an earlier run are taken over
+  /// @param share   units of this process
+  /// @throws InvalidArgument  if they are not, and there are some
+  Journal(const std::filesystem::path& path, bool resume, const WorkShare& share = {});
+  ~Journal();
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&& other) noexcept;
+
+  bool keeps() const { return !path_.empty(); }
+  const std::filesystem::path& path() const { return path_; }
+  const WorkShare& share() const { return share_; }
+
+  /// Sets the header, and reads what an earlier run and other processes have finished: results by
+  /// the text of the unit's key.
+  /// @param identities  of inputs, by label: what stays the same when a damaged file is restored.
+  ///                    After note_damage() the hash of such an input may be another.
+  /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
+  ///                          first difference; if its journal is of another schema; or if another
+  ///                          process is writing it.
+  /// @throws FormatError      if a line before the last is damaged.
+  std::map<std::string, UnitResult> open(const Json& header,
+                                         const Json& identities = Json::object());
+
+  /// Appends a finished unit. @throws IoError
+  void add(const Json& key, const UnitResult& result);
+
+  /// Notes that a unit met a damaged input, so that the run can be gone on with once the input is
+  /// restored. @return false if nothing is kept, because nothing is finished. @throws IoError
+  bool note_damage();
+
+  /// Reads what all processes have finished so far, as open().
+  std::map<std::string, UnitResult> finished() const;
+
+  /// Deletes the file: nobody can go on from here.
+  void remove();
+  /// Deletes those of the other processes too: the results are safe elsewhere.
+  void remove_all();
+
+ private:
+  /// @param own_end  where the last line of this process's journal that is kept ends
+  std::map<std::string, UnitResult> read(std::size_t& own_end) const;
+  void create();
+  void write_line(const std::string& line);
+  void close();
+
+  std::filesystem::path base_;  // of the names of all journals of the output
+  std::filesystem::path path_;
+  WorkShare share_;
+  std::string header_;
+  Json identities_;
+  int file_ = -1;
+};
+
+/// `NAME.part` beside an output file.
+std::filesystem::path journal_path(const std::filesystem::path& output);
+
+/// The journals that there are: `path` itself and `path.I-of-N`.
+std::vector<std::filesystem::path> journals_at(const std::filesystem::path& path);
+
+/// The result as one JSON value and back; numbers come back bit for bit.
+Json unit_result_to_json(const UnitResult& result);
+UnitResult unit_result_from_json(const Json& value);
+
+}  // namespace lime

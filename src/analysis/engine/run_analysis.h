@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/journal.h"
+#include "analysis/engine/run_options.h"
+#include "analysis/report/results_output.h"
+#include "core/program/progress.h"
+
+namespace lime {
+
+/// Runs an analysis: hashes its inputs, computes its units in parallel, and makes the report.
+///
+/// Rows stand in the order of the units whatever finishes first, and do not depend on threads,
+/// memory, or on how often the run was interrupted: only `provenance` differs.
+///
+/// @param journal      keeps finished units; those of an earlier run that it holds are taken over.
+///                     Its owner removes it when the report is safe. An error that would come again
+///                     removes it too.
+/// @param on_progress  called from this thread; counts the work of the units yet to be done.
+/// @throws InvalidArgument  if a unit needs more memory than there is, or as Journal::open().
+/// @throws Interrupted      if `stop` was requested; says what is kept and how to go on.
+/// @throws what a unit throws, with the unit's `where` in front.
+Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                    const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
+
+/// The same for one of several processes that share the units: computes those of journal.share()
+/// and makes the report if the journals of the others hold the rest.
+/// @return nothing if others have units to do; whoever ends last gets the report, and if several
+///         end at once, all of them the same.
+std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                                const ProgressFn& on_progress = {},
+                                const std::stop_token& stop = {});
+
+/// The same without a journal.
+Report run_analysis(const Analysis& analysis, const RunOptions& run,
+                    const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
+
+/// In what a finished result is not what `analysis` would give: metric, version, options or inputs,
+/// as to_text(JsonDifference) says it; empty if in nothing. `analysis.hashed_inputs` must be there.
+std::string difference_to_result(const Results& finished, const Analysis& analysis,
+                                 const RunOptions& run);
+
+}  // namespace lime

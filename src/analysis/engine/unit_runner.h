@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/run_options.h"
+
+namespace lime {
+
+/// How many units run at once, with how many threads each.
+struct UnitPlan {
+  int workers = 1;
+  int threads_inside = 1;
+  /// Bytes that the units under way may need together.
+  std::int64_t memory = 0;
+};
+
+/// Plans the units for `threads` threads and for what the memory limit leaves beside what the
+/// process holds already.
+/// @throws InvalidArgument  if a unit alone needs more; says how many do, which needs most, and how
+///                          much.
+UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,
+                    std::optional<ByteSize> memory_limit);
+
+/// Runs units, started in their order, on the threads of `plan`.
+///
+/// @param on_finished  called from this thread, with the index in `units`, as they finish.
+/// @param on_progress  called from this thread; counts the work of these units.
+/// @throws Interrupted  if `stop` was requested; units that finished meanwhile are still reported.
+/// @throws what the unit with the lowest index of those that failed threw, with `where` in front.
+void run_units(std::span<const Unit* const> units, const UnitPlan& plan,
+               const std::function<void(std::size_t, UnitResult)>& on_finished,
+               const ProgressFn& on_progress, const std::stop_token& stop);
+
+}  // namespace lime

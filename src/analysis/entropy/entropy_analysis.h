@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/run_options.h"
+#include "metrics/entropy/entropy_options.h"
+#include "metrics/summary.h"
+
+namespace lime {
+
+/// The entropy of which sequences of which captures, and how sure its mean is.
+struct EntropyAnalysisOptions {
+  CaptureSetOptions captures;
+  EntropyOptions entropy;
+  SummaryOptions summary;
+  /// Only the first sequences of each capture, > 0; unset: all. The statistics that lime-code
+  /// standardises with stay those of the whole capture, as in the LIMe code.
+  std::optional<std::int64_t> max_sequences;
+  /// Where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N. Equal up to rounding,
+  /// so it is stored with the options.
+  std::string device = "cpu";
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  also if diff-erank gets other than two captures.
+  void validate() const;
+};
+
+/// Prepares the matrix-based Renyi entropy of every sequence of some captures, layer by layer,
+/// summed up over the sequences.
+///
+/// One unit per capture, site and layer, and in it one row per order: alpha, preset, unit, mean,
+/// std, ci_low, ci_high, n, tokens and tokens_min (mean and smallest over the sequences), dim,
+/// ceiling and ceiling_min (likewise); with top_k also lower, upper and left_out. The samples are
+/// the sequences' entropies. The preset diff-erank takes two captures of the same sequences,
+/// untrained and trained, and adds rows for their difference, sequence by sequence.
+/// docs/results_format.md and docs/numerics.md have the details.
+///
+/// Streams: as many sequences as there are threads lie in memory, or with a GPU two batches of
+/// them.
+/// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
+///                          token, or lacks a site or layer.
+/// @throws IoError, FormatError  as CaptureReader; as open_entropy_gpu().
+Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/entropy/entropy_analysis.h"
+#include "core/json.h"
+#include "metrics/entropy/sequence_entropies.h"
+
+namespace lime {
+
+/// One row per order of entropy, as prepare_entropy() names its columns, with the sequences'
+/// entropies as samples.
+UnitResult entropy_result(const SequenceEntropies& entropies,
+                          const EntropyAnalysisOptions& options);
+
+/// Diff-eRank: rows of the untrained minus the trained capture, sequence by sequence, of every site
+/// and layer that both have.
+/// @param untrained, trained  labels of the two captures.
+/// @param keys                of the units, in the order of `results`.
+/// @throws InvalidArgument  if they have no site and layer in common.
+std::vector<Json> entropy_differences(const std::string& untrained, const std::string& trained,
+                                      const std::vector<Json>& keys,
+                                      std::span<const UnitResult> results,
+                                      const EntropyAnalysisOptions& options);
+
+}  // namespace lime

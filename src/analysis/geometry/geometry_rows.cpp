@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/geometry/geometry_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/row_summaries.h"
+#include "metrics/jackknife.h"
+
+namespace lime {
+namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+using Value = std::optional<double>;
+using ValueOf = std::function<Value(const SequenceGeometry&)>;
+using ValueOfLayer = std::function<Value(const MeasuredLayer&)>;
+
+/// The four ranks and the participation ratio, under their names.
+std::vector<std::pair<std::string, std::function<Value(const MeasuredSpectrum&)>>> rank_measures() {
+  const auto rank = [](double SpectrumMeasures::*member) {
+    return [member](const MeasuredSpectrum& spectrum) -> Value {
+      if (!spectrum.ranks) return std::nullopt;
+      return (*spectrum.ranks).*member;
+    };
+  };
+  return {{"effective_rank", rank(&SpectrumMeasures::effective_rank)},
+          {"rankme", rank(&SpectrumMeasures::rankme)},
+          {"participation_ratio",
+           [](const MeasuredSpectrum& spectrum) { return spectrum.participation_ratio; }},
+          {"stable_rank", rank(&SpectrumMeasures::stable_rank)},
+          {"numerical_rank", rank(&SpectrumMeasures::numerical_rank)}};
+}
+
+/// Collects the rows of one layer.
+class RowCollector {
+ public:
+  RowCollector(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
+               const GeometryAnalysisOptions& options)
+      : layer_(layer), without_(without), options_(options), summaries_(options.summary) {}
+
+  /// A number of `n` rows together. @return the row, for further columns.
+  Json& add_of_rows(const std::string& group, const std::string& measure,
+                    const ValueOfLayer& value_of, std::int64_t n) {
+    Json& row = start(group, measure, "rows");
+    const Value value = value_of(layer_);
+    Summary summary = undefined_of(n);
+    if (value) summary.mean = *value;
+    const std::optional<Jackknife> blocks = leave_out_blocks(value_of);
+    if (blocks) {
+      summary.ci_low = blocks->ci_low;
+      summary.ci_high = blocks->ci_high;
+    }
+    set_summary(row, summary);
+    if (blocks) row["stderr"] = blocks->standard_error;
+    row["undefined"] = value ? 0 : 1;
+    if (blocks) add_samples(group, measure, "blocks", blocks->pseudo_values);
+    return row;
+  }
+
+  /// A number of each sequence, summed up over those that have one.
+  Json& add_of_sequences(const std::string& group, const std::string& measure,
+                         const ValueOf& value_of) {
+    std::vector<double> values;
+    for (const SequenceGeometry& sequence : layer_.geometry.sequences) {
+      const Value value = value_of(sequence);
+      if (value && std::isfinite(*value)) values.push_back(*value);
+    }
+    const std::size_t undefined = layer_.geometry.sequences.size() - values.size();
+    Json& row = start(group, measure, "sequences");
+    if (values.empty()) {
+      set_summary(row, undefined_of(0));
+    } else {
+      summaries_.add_mean(row, result_.rows.size() - 1, values);
+    }
+    row["undefined"] = undefined;
+    if (undefined == 0) add_samples(group, measure, "sequences", std::move(values));
+    return row;
+  }
+
+  UnitResult finish() {
+    summaries_.fill(result_.rows);
+    return std::move(result_);
+  }
+
+ private:
+  /// Nothing without a jackknife, and where some block leaves no value.
+  std::optional<Jackknife> leave_out_blocks(const ValueOfLayer& value_of) const {
+    std::vector<double> values;
+    for (const MeasuredLayer& layer : without_) {
+      const Value value = value_of(layer);
+      if (!value || !std::isfinite(*value)) return std::nullopt;
+      values.push_back(*value);
+    }
+    const Value all = value_of(layer_);
+    if (values.empty() || !all) return std::nullopt;
+    return jackknife(*all, values, options_.summary.confidence);
+  }
+
+  void add_samples(const std::string& group, const std::string& measure, const char* items,
+                   std::vector<double> values) {
+    result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
+                               .quantity = measure,
+                               .items = items,
+                               .values = std::move(values)});
+  }
+
+  Json& start(const std::string& group, const std::string& measure, const char* over) {
+    Json row = Json::object();
+    row["group"] = group;
+    row["measure"] = measure;
+    row["over"] = over;
+    result_.rows.push_back(std::move(row));
+    return result_.rows.back();
+  }
+
+  static Summary undefined_of(std::int64_t n) {
+    return {
+        .n = n, .mean = kUndefined, .std = kUndefined, .ci_low = kUndefined, .ci_high = kUndefined};
+  }
+
+  const MeasuredLayer& layer_;
+  const std::vector<MeasuredLayer>& without_;
+  const GeometryAnalysisOptions& options_;
+  RowSummaries summaries_;
+  UnitResult result_;
+};
+
+void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& rows) {
+  for (const auto& [name, value] : rank_measures()) {
+    if (scope == RankScope::kSequences) break;
+    Json& row = rows.add_of_rows(
+        "rank", name,
+        [&value = value](const MeasuredLayer& layer) { return value(layer.geometry.spectrum); },
+        geometry.num_rows);
+    row["ceiling"] = std::min(geometry.num_rows, geometry.dim);
+  }
+  double ceiling = 0.0;
+  for (const SequenceGeometry& sequence : geometry.sequences) {
+    ceiling += static_cast<double>(std::min(sequence.num_tokens, geometry.dim)) /
+               static_cast<double>(geometry.sequences.size());
+  }
+  for (const auto& [name, value] : rank_measures()) {
+    if (scope == RankScope::kRows) break;
+    Json& row = rows.add_of_sequences(
+        "rank", name,
+        [&value = value](const SequenceGeometry& sequence) { return value(sequence.spectrum); });
+    row["ceiling"] = ceiling;
+  }
+}
+
+void add_similarity(const LayerGeometry& geometry, RowCollector& rows) {
+  const auto add_cosine = [&](const std::string& name, DirectionSum LayerGeometry::*member) {
+    rows.add_of_rows(
+        "similarity", name,
+        [member](const MeasuredLayer& layer) { return (layer.geometry.*member).mean_cosine(); },
+        (geometry.*member).count);
+  };
+  add_cosine("anisotropy", &LayerGeometry::directions);
+  add_cosine("anisotropy_centred", &LayerGeometry::centred_directions);
+  const auto add = [&](const std::string& name, Value SequenceSimilarity::*member) {
+    rows.add_of_sequences("similarity", name, [member](const SequenceGeometry& sequence) {
+      return sequence.similarity.*member;
+    });
+  };
+  add("sequence_cosine", &SequenceSimilarity::mean_cosine);
+  add("mean_token_similarity", &SequenceSimilarity::mean_token_similarity);
+  add("rank_one_residual", &SequenceSimilarity::rank_one_residual);
+  add("rank_one_residual_1inf", &SequenceSimilarity::rank_one_residual_1inf);
+}
+
+void add_massive(RowCollector& rows) {
+  const auto add = [&](const std::string& name, double MassiveActivations::*member) {
+    rows.add_of_sequences("massive", name, [member](const SequenceGeometry& sequence) -> Value {
+      return sequence.massive.*member;
+    });
+  };
+  add("massive_share", &MassiveActivations::share);
+  add("massive_token_share", &MassiveActivations::token_share);
+  add("largest_to_median", &MassiveActivations::largest_ratio);
+}
+
+void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
+  for (const auto& [name, member] : {std::pair("two_nn", &IntrinsicDimension::two_nn),
+                                     std::pair("mle", &IntrinsicDimension::mle)}) {
+    Json& row = rows.add_of_rows(
+        "dimension", name,
+        [member = member](const MeasuredLayer& layer) -> Value {
+          return layer.dimension ? (*layer.dimension).*member : std::nullopt;
+        },
+        dimension.points);
+    row["duplicates"] = dimension.duplicates;
+  }
+}
+
+}  // namespace
+
+UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
+                           const GeometryAnalysisOptions& options) {
+  RowCollector rows(layer, without, options);
+  if (options.wants(GeometryGroup::kRank)) add_ranks(layer.geometry, options.ranks, rows);
+  if (options.wants(GeometryGroup::kSimilarity)) add_similarity(layer.geometry, rows);
+  if (options.wants(GeometryGroup::kCurvature)) {
+    rows.add_of_sequences("curvature", "curvature", [](const SequenceGeometry& sequence) {
+      return sequence.curvature.degrees;
+    });
+  }
+  if (options.wants(GeometryGroup::kMassive)) add_massive(rows);
+  if (layer.dimension) add_dimension(*layer.dimension, rows);
+  if (layer.lidar) {
+    rows.add_of_rows(
+        "lidar", "lidar_token", [](const MeasuredLayer& of) { return of.lidar; }, layer.lidar_rows);
+  }
+  return rows.finish();
+}
+
+}  // namespace lime

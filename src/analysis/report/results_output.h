@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/column_table.h"
+#include "analysis/report/pivot.h"
+#include "analysis/report/text_table.h"
+#include "core/files/atomic_file.h"
+#include "core/files/output_lock.h"
+#include "core/options.h"
+#include "core/threads/work_share.h"
+#include "store/results_file.h"
+
+namespace lime {
+
+enum class ResultsFormat { kTable, kCsv, kJson, kLatex };
+
+template <>
+struct EnumNames<ResultsFormat> {
+  static constexpr std::array<std::pair<ResultsFormat, std::string_view>, 4> kNames = {
+      {{ResultsFormat::kTable, "table"},
+       {ResultsFormat::kCsv, "csv"},
+       {ResultsFormat::kJson, "json"},
+       {ResultsFormat::kLatex, "latex"}}};
+};
+
+/// A table of its own for rows of one kind (column `kind`), such as comparisons. What is not of the
+/// kind of a section belongs to the report's main table.
+struct ReportSection {
+  std::string kind;
+  std::vector<std::string> notes;  ///< lines that stand above
+  std::vector<TableColumn> columns;
+  /// Rows of one heading stand together below it.
+  std::function<std::string(const Json& row)> heading;
+};
+
+/// A file that lies beside the results because it does not fit into them: coordinates, maps.
+struct Companion {
+  std::string suffix;                                       ///< as companion_of() takes it
+  std::vector<ResultsFormat> beside;                        ///< of output files in these formats
+  std::function<void(const std::filesystem::path&)> write;  ///< whole or not at all
+};
+
+/// Results with everything that is needed to print them.
+struct Report {
+  Results results;
+  TableLayout layout;
+  std::vector<std::string> notes;       ///< lines that stand above the table: what it shows
+  std::string legend;                   ///< what the cells of the terminal's table are
+  std::vector<ReportSection> sections;  ///< further tables, below
+  std::vector<std::string> remarks;     ///< lines below all tables: what to beware of
+  /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
+  bool shows_main = true;
+  /// What people see of the main rows in place of the table of `layout`, for results of
+  /// another shape; empty: that table. Neither repeats notes or legend.
+  std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
+  std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
+  std::vector<Companion> companions = {};
+};
+
+/// `report` as one text in `format`.
+std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
+
+/// Where results go and in which format.
+struct OutputOptions {
+  /// Format of standard output, or of all files of `output`; not given: table, or what the name of
+  /// each file says (.json, .csv, .tex, .txt).
+  std::optional<ResultsFormat> format;
+  std::vector<std::filesystem::path> output;  ///< empty: standard output only
+  bool quiet = false;                         ///< no progress; with files, no table either
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  if the format of a file cannot be told from its name, or a file is
+  ///                          named twice.
+  void validate() const;
+};
+
+/// The output files of one command: opened before the work starts, so that a wrong path does not
+/// cost an hour, and under their final names whole or not at all.
+class OutputFiles {
+ public:
+  /// @param share  what this process computes of the results.
+  /// @throws IoError          if a file cannot be written.
+  /// @throws InvalidArgument  if an output is one of `inputs`, or another process is writing it.
+  OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs,
+              const WorkShare& share = {});
+
+  /// Writes `report` to every file, and its companions beside them. @throws IoError
+  void write(const Report& report);
+
+ private:
+  struct File {
+    OutputLock lock;
+    std::unique_ptr<AtomicFile> file;
+    ResultsFormat format;
+  };
+  void write_companions(const Report& report);
+
+  std::vector<File> files_;
+};
+
+}  // namespace lime

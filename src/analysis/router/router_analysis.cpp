@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/router/router_analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/token_sequences.h"
+#include "analysis/engine/value_blocks.h"
+#include "analysis/router/router_report.h"
+#include "analysis/router/routers_of.h"
+#include "checkpoint/checkpoint.h"
+#include "core/errors.h"
+#include "core/files/sha256.h"
+#include "metrics/router/cancellation.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using Eigen::Index;
+
+/// Maps and numbers under one weighting of |R|.
+struct Weighted {
+  std::string name;  ///< "none", "keys", "values"
+  MatrixD mean_map;
+  std::vector<MatrixD> head_maps;
+  std::vector<RouterHeadSummary> heads;  ///< layers ascending, then heads
+};
+
+/// All that the units share.
+struct RouterJob {
+  RouterAnalysisOptions options;
+  std::string label;
+  Routers routers;
+  std::vector<LayerRouter> layer_routers;  ///< the same, with all dimensions
+  std::vector<Weighted> weightings;
+  std::vector<RouterDrift> drift;
+  VectorD distance_initial;  ///< empty without --initial
+  std::optional<CaptureReader> capture;
+  std::string cancellation_site;  ///< empty where the capture cannot tell
+};
+
+std::string label_of(const RouterAnalysisOptions& options) {
+  if (!options.label.empty()) return options.label;
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(options.checkpoint, ignored);
+  return whole.has_filename() ? whole.filename().string() : whole.parent_path().filename().string();
+}
+
+Weighted weighted_by(const Routers& routers, const std::string& name, const HeadScales& scales) {
+  return {name, router_mean_map(routers, scales), router_head_maps(routers, scales),
+          summarize_routers(routers, scales)};
+}
+
+/// @throws InvalidArgument  if `capture` was made with another checkpoint.
+void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint) {
+  const std::string& captured = capture.info().checkpoint_sha256;
+  if (captured == checkpoint.sha256()) return;
+  throw InvalidArgument(
+      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
+      "checkpoint that it was captured from",
+      capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
+      checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
+}
+
+std::int64_t num_sequences_of(const RouterJob& job) {
+  return num_sequences_used(*job.capture, job.options.max_sequences);
+}
+
+void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
+  job.capture.emplace(*job.options.capture);
+  const CaptureReader& capture = *job.capture;
+  check_same_checkpoint(capture, checkpoint);
+  for (const std::string site : {"keys", "values"}) {
+    job.weightings.push_back(
+        weighted_by(job.routers, site, head_scales_of(capture, site, job.routers)));
+  }
+  const bool tokens = capture.info().rows == RowKind::kTokens && capture.num_rows() > 0;
+  if (tokens && has_all_layers(capture, "values", job.routers.num_layers() - 1)) {
+    job.cancellation_site = "values";
+  }
+}
+
+/// Columns that rows of layers and of heads share.
+void add_numbers(Json& row, const RouterHeadSummary& numbers) {
+  row["entropy"] = numbers.entropy;
+  row["effective_sources"] = numbers.effective_sources;
+  row["mean_depth"] = numbers.mean_depth;
+  row["share_embedding"] = numbers.share_embedding;
+  row["share_first_two"] = numbers.share_first_two;
+  row["share_previous"] = numbers.share_previous;
+  row["share_own"] = numbers.share_own;
+  row["share_negative"] = numbers.share_negative;
+}
+
+RouterHeadSummary mean_of_heads(std::span<const RouterHeadSummary> heads) {
+  RouterHeadSummary mean;
+  mean.effective_sources = 0.0;
+  const double each = 1.0 / static_cast<double>(heads.size());
+  for (const RouterHeadSummary& head : heads) {
+    mean.entropy += each * head.entropy;
+    mean.effective_sources += each * head.effective_sources;
+    mean.mean_depth += each * head.mean_depth;
+    mean.share_embedding += each * head.share_embedding;
+    mean.share_first_two += each * head.share_first_two;
+    mean.share_previous += each * head.share_previous;
+    mean.share_own += each * head.share_own;
+    mean.share_negative += each * head.share_negative;
+  }
+  return mean;
+}
+
+std::optional<VectorD> cancellation_of(const RouterJob& job, Index layer,
+                                       const UnitContext& context) {
+  if (job.cancellation_site.empty()) return std::nullopt;
+  const LayerRouter& router = job.layer_routers[static_cast<std::size_t>(layer)];
+  const ValueBlocks blocks(*job.capture, job.cancellation_site, layer, router.num_heads(),
+                           num_sequences_of(job));
+  ValueBuffer buffer = blocks.make_buffer();
+  CancellationIndex index(router.num_heads());
+  std::int64_t done = 0;
+  for (const ValueBlocks::Block& block : blocks.blocks()) {
+    blocks.read(block, buffer, context.pool, context.stop);
+    index.add(buffer, router, {0, block.num_rows});
+    done += block.num_sequences;
+    if (context.on_progress) context.on_progress({done, num_sequences_of(job), ""});
+  }
+  return index.mean();
+}
+
+std::span<const RouterHeadSummary> heads_of_layer(const Weighted& weighted, Index layer,
+                                                  Index heads) {
+  return std::span(weighted.heads)
+      .subspan(static_cast<std::size_t>(layer * heads), static_cast<std::size_t>(heads));
+}
+
+void add_layer_and_head_rows(const RouterJob& job, Index layer,
+                             const std::optional<VectorD>& cancellation, std::vector<Json>& rows) {
+  const auto at = static_cast<std::size_t>(layer);
+  const Index heads = job.routers.num_key_value_heads;
+  for (const Weighted& weighted : job.weightings) {
+    Json row = {{"kind", "layer"}, {"weighting", weighted.name}};
+    add_numbers(row, mean_of_heads(heads_of_layer(weighted, layer, heads)));
+    row["distance_own"] = job.drift[at].own_distance;
+    if (layer > 0) row["others_ratio"] = job.drift[at].others_ratio;
+    if (job.distance_initial.size() > 0) row["distance_initial"] = job.distance_initial(layer);
+    if (cancellation) row["cancellation"] = cancellation->mean();
+    rows.push_back(std::move(row));
+  }
+  if (job.options.detail == RouterDetail::kLayers) return;
+  for (const Weighted& weighted : job.weightings) {
+    for (const RouterHeadSummary& head : heads_of_layer(weighted, layer, heads)) {
+      Json row = {{"kind", "head"}, {"weighting", weighted.name}, {"head", head.head}};
+      add_numbers(row, head);
+      if (cancellation) row["cancellation"] = (*cancellation)(head.head);
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
+void add_map_rows(const RouterJob& job, Index layer, std::vector<Json>& rows) {
+  const auto at = static_cast<std::size_t>(layer);
+  const auto add_mean = [&](const std::string& name, const auto& weights) {
+    for (Index source = 0; source <= layer; ++source) {
+      rows.push_back({{"kind", "mean_map"},
+                      {"weighting", name},
+                      {"source_layer", source},
+                      {"weight", weights(source)}});
+    }
+  };
+  const MatrixD& bare = job.weightings.front().mean_map;
+  for (const Weighted& weighted : job.weightings) {
+    add_mean(weighted.name, weighted.mean_map.row(layer));
+    if (&weighted == &job.weightings.front()) continue;
+    add_mean(weighted.name + " - none", weighted.mean_map.row(layer) - bare.row(layer));
+  }
+  if (job.options.detail == RouterDetail::kLayers) return;
+  for (const Weighted& weighted : job.weightings) {
+    const MatrixD& map = weighted.head_maps[at];
+    for (Index head = 0; head < map.rows(); ++head) {
+      for (Index source = 0; source <= layer; ++source) {
+        rows.push_back({{"kind", "head_map"},
+                        {"weighting", weighted.name},
+                        {"head", head},
+                        {"source_layer", source},
+                        {"weight", map(head, source)}});
+      }
+    }
+  }
+  if (job.options.detail == RouterDetail::kHeads) return;
+  const MatrixD& router = job.routers.weights[at];
+  for (Index head = 0; head < router.rows(); ++head) {
+    for (Index column = 0; column < router.cols(); ++column) {
+      rows.push_back({{"kind", "weight"},
+                      {"head", head},
+                      {"source_layer", column / router.rows()},
+                      {"source_head", column % router.rows()},
+                      {"weight", router(head, column)}});
+    }
+  }
+}
+
+Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
+  Unit unit;
+  unit.key = {{"label", job->label}, {"layer", layer}};
+  unit.where = fmt::format("'{}': layer {}", job->options.checkpoint.string(), layer);
+  if (!job->cancellation_site.empty()) {
+    const ValueBlocks blocks(*job->capture, job->cancellation_site, layer,
+                             job->routers.num_key_value_heads, num_sequences_of(*job));
+    unit.work = std::max<std::int64_t>(num_sequences_of(*job), 1);
+    unit.where = fmt::format("'{}': layer {}", job->capture->path().string(), layer);
+    // Routed values and norms of one block in double, beside the buffer and what is being read.
+    unit.bytes = blocks.bytes() + 4 * blocks.bytes_per_thread();
+    unit.bytes_per_thread = blocks.bytes_per_thread();
+  }
+  unit.measure = [job, layer](const UnitContext& context) {
+    UnitResult result;
+    const std::optional<VectorD> cancellation = cancellation_of(*job, layer, context);
+    add_layer_and_head_rows(*job, layer, cancellation, result.rows);
+    add_map_rows(*job, layer, result.rows);
+    return result;
+  };
+  return unit;
+}
+
+/// A checkpoint as input: what is read of it is config.json and the routers, not gigabytes of other
+/// weights, and the hash is of these.
+AnalysisInput routers_input(const Checkpoint& checkpoint, const std::string& label,
+                            const Routers& routers) {
+  const fs::path& config = checkpoint.files().config;
+  Sha256 hash;
+  hash.update(sha256_of_file(config));
+  for (const MatrixD& router : routers.weights) {
+    hash.update(std::as_bytes(std::span(router.data(), static_cast<std::size_t>(router.size()))));
+  }
+  return {checkpoint.path().string(), label, {config}, hash.hex_digest()};
+}
+
+RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
+  RouterNotes notes;
+  notes.checkpoint = job.options.checkpoint.string();
+  notes.label = job.label;
+  notes.num_layers = job.routers.num_layers();
+  notes.num_heads = job.routers.num_key_value_heads;
+  notes.is_routed = checkpoint.config().decoder == DecoderKind::kLime &&
+                    checkpoint.config().lime.router != RouterKind::kNone;
+  notes.per_dimension = checkpoint.config().lime.per_dimension;
+  if (job.capture) {
+    notes.capture = job.capture->path().string();
+    notes.has_cancellation = !job.cancellation_site.empty();
+  }
+  return notes;
+}
+
+}  // namespace
+
+void RouterAnalysisOptions::describe_inputs(OptionList& list) {
+  list.add("checkpoint", checkpoint, "checkpoint folder");
+  list.add("capture", capture,
+           "capture of the checkpoint, for maps that do not depend on the scale of the heads");
+}
+
+void RouterAnalysisOptions::describe(OptionList& list) {
+  list.add("label", label, "name in tables and results; default: the folder name");
+  list.add("initial", initial,
+           "checkpoint folder at initialisation, to measure the distance from it");
+  list.add("detail", detail, "level of detail: layers, heads, or every signed weight");
+  list.add("max_sequences", max_sequences,
+           "use only the first N sequences of the capture for the cancellation index");
+}
+
+void RouterAnalysisOptions::validate() const {
+  if (checkpoint.empty())
+    throw InvalidArgument("checkpoint: expected a checkpoint folder, got none");
+  if (max_sequences && *max_sequences < 1) {
+    throw InvalidArgument("max_sequences: must be > 0, got {}", *max_sequences);
+  }
+  if (max_sequences && !capture) {
+    throw InvalidArgument("max_sequences: requires a capture, got none");
+  }
+}
+
+Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions&) {
+  options.validate();
+  const auto job = std::make_shared<RouterJob>();
+  job->options = options;
+  job->label = label_of(options);
+  const Checkpoint checkpoint = Checkpoint::open(options.checkpoint);
+  job->routers = routers_of(checkpoint);
+  job->layer_routers = layer_routers_of(checkpoint);
+  job->weightings.push_back(weighted_by(job->routers, "none", unit_scales(job->routers)));
+  job->drift = router_drift(job->routers);
+
+  Analysis analysis;
+  analysis.metric = "router";
+  analysis.options = stored_options(options);
+  analysis.inputs.push_back(routers_input(checkpoint, job->label, job->routers));
+  analysis.warnings = checkpoint.warnings();
+  if (options.initial) {
+    const Checkpoint first = Checkpoint::open(*options.initial);
+    const Routers initial = routers_of(first);
+    job->distance_initial = router_distance(job->routers, initial);
+    analysis.inputs.push_back(routers_input(first, "initial", initial));
+  }
+  if (options.capture) {
+    add_capture(*job, checkpoint);
+    analysis.inputs.push_back(capture_input(*job->capture, "capture"));
+  }
+  for (Index layer = 0; layer < job->routers.num_layers(); ++layer) {
+    analysis.units.push_back(unit_of_layer(job, layer));
+  }
+  analysis.present = [notes = notes_of(*job, checkpoint)](Results results,
+                                                          std::span<const UnitResult>) {
+    return make_router_report(std::move(results), notes);
+  };
+  return analysis;
+}
+
+}  // namespace lime

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/run_options.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// How finely a router is described; each includes those before it.
+enum class RouterDetail {
+  kLayers,   ///< the mean map, and numbers per layer
+  kHeads,    ///< a map and numbers per target head
+  kWeights,  ///< every signed weight
+};
+
+template <>
+struct EnumNames<RouterDetail> {
+  static constexpr std::array<std::pair<RouterDetail, std::string_view>, 3> kNames = {
+      {{RouterDetail::kLayers, "layers"},
+       {RouterDetail::kHeads, "heads"},
+       {RouterDetail::kWeights, "weights"}}};
+};
+
+/// What the routers of a checkpoint read.
+struct RouterAnalysisOptions {
+  std::filesystem::path checkpoint;  ///< folder
+  /// Capture of this checkpoint, for what does not depend on how heads are scaled.
+  std::optional<std::filesystem::path> capture;
+  std::string label;  ///< in tables and results; empty: the folder's name
+  /// Checkpoint that the training started from.
+  std::optional<std::filesystem::path> initial;
+  RouterDetail detail = RouterDetail::kHeads;
+  /// Only the first sequences of the capture for the cancellation index, > 0; unset: all.
+  std::optional<std::int64_t> max_sequences;
+
+  void describe_inputs(OptionList& list);
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Prepares the description of the routers of a checkpoint, and with a capture of what flows
+/// through them.
+///
+/// Rows have the column `kind`, which says what else they have; docs/router.md lists them:
+///   layer, head      numbers per layer, and per target head
+///   mean_map         weight of source_layer in layer (figure 5 of the LIMe paper)
+///   head_map         the same per target head (figure 9)
+///   weight           signed weight of source_head of source_layer in head
+/// The column `weighting` is none (|R|), or keys or values (|R| times the root mean square of what
+/// the buffered head holds), or for mean maps their differences "keys - none", "values - none".
+///
+/// Reads config.json and the routers of the checkpoint only; its other weights only to compare its
+/// hash with the capture's.
+/// @throws InvalidArgument  if the capture is of another checkpoint, or --initial has other shapes.
+/// @throws IoError, FormatError  as Checkpoint::open() and CaptureReader.
+Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

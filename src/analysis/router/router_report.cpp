@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/router/router_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/column_table.h"
+#include "analysis/report/map_text.h"
+
+namespace lime {
+namespace {
+
+using Eigen::Index;
+using Rows = std::vector<const Json*>;
+
+bool is(const Json& row, const char* key, const std::string& value) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() && found->get_ref<const std::string&>() == value;
+}
+
+Rows rows_of(const Results& results, const std::string& kind, const std::string& weighting) {
+  Rows rows;
+  for (const Json& row : results.rows) {
+    if (is(row, "kind", kind) && is(row, "weighting", weighting)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+/// Weightings of the rows of a kind, in the order in which they appear.
+std::vector<std::string> weightings_of(const Results& results, const std::string& kind) {
+  std::vector<std::string> names;
+  for (const Json& row : results.rows) {
+    if (!is(row, "kind", kind)) continue;
+    const std::string name = row.at("weighting").get<std::string>();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string layers_text(std::int64_t first, std::int64_t last) {
+  return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
+}
+
+/// Mean of a column over the layers from `first` on, in percent.
+double mean_share(const Results& results, const std::string& weighting, const std::string& column,
+                  std::int64_t first) {
+  double sum = 0.0;
+  int count = 0;
+  for (const Json* row : rows_of(results, "layer", weighting)) {
+    if (row->at("layer").get<std::int64_t>() < first) continue;
+    sum += results_number(*row, column);
+    ++count;
+  }
+  return count == 0 ? 0.0 : 100.0 * sum / count;
+}
+
+/// One claim: what holds which share, and what would hold it if all layers were read alike.
+struct Claim {
+  const char* subject;
+  const char* column;
+  std::int64_t first_layer;  ///< the first one where the share says something
+  int num_sources;
+};
+
+constexpr Claim kClaims[] = {
+    {"embeddings: the buffer of layer 0, projected from the embeddings, receives",
+     "share_embedding", 1, 1},
+    {"first layers: layers 0 and 1 receive", "share_first_two", 2, 2},
+    {"nearby: the previous layer receives", "share_previous", 1, 1},
+    {"own layer: it receives", "share_own", 1, 1},
+};
+
+double share_if_alike(const Claim& claim, std::int64_t num_layers) {
+  double sum = 0.0;
+  for (std::int64_t layer = claim.first_layer; layer < num_layers; ++layer) {
+    sum += static_cast<double>(claim.num_sources) / static_cast<double>(layer + 1);
+  }
+  return 100.0 * sum / static_cast<double>(num_layers - claim.first_layer);
+}
+
+std::string sentence(const Results& results, const Claim& claim, std::int64_t num_layers) {
+  std::string text = fmt::format(
+      "{} {:.1f} % of the weight in {} ({:.1f} % if the weight were uniform", claim.subject,
+      mean_share(results, "none", claim.column, claim.first_layer),
+      layers_text(claim.first_layer, num_layers - 1), share_if_alike(claim, num_layers));
+  for (const std::string& weighting : weightings_of(results, "layer")) {
+    if (weighting == "none") continue;
+    text += fmt::format("; weighted by {} {:.1f} %", weighting,
+                        mean_share(results, weighting, claim.column, claim.first_layer));
+  }
+  return text + ")";
+}
+
+std::string map_title(const std::string& weighting) {
+  const std::string axes = "rows: layers, columns: source layers";
+  if (weighting == "none") {
+    return fmt::format("mean map of |R|: percentage of a layer's weight, {}", axes);
+  }
+  const std::size_t difference = weighting.find(" - none");
+  if (difference != std::string::npos) {
+    return fmt::format("difference from the map of |R|: percentage points, {}", axes);
+  }
+  return fmt::format("weighted by {}, |R| times the root mean square of each buffered head's: {}",
+                     weighting, axes);
+}
+
+MatrixD map_of(const Results& results, const std::string& weighting, std::int64_t num_layers) {
+  MatrixD map = MatrixD::Constant(num_layers, num_layers, NAN);
+  for (const Json* row : rows_of(results, "mean_map", weighting)) {
+    map(row->at("layer").get<Index>(), row->at("source_layer").get<Index>()) =
+        results_number(*row, "weight");
+  }
+  return map;
+}
+
+std::string maps_text(const Results& results, const RouterNotes& notes, const TextStyle& style) {
+  std::string text;
+  for (const std::string& weighting : weightings_of(results, "mean_map")) {
+    const bool is_signed = weighting.find(" - ") != std::string::npos;
+    const std::string map =
+        map_to_text(map_of(results, weighting, notes.num_layers), is_signed, style);
+    text += fmt::format("{}\n{}\n", map_title(weighting),
+                        map.empty() ? "(too wide for this terminal; see --format csv)\n" : map);
+  }
+  return text;
+}
+
+std::function<std::string(const Json&)> percent_cell(const char* key) {
+  return number_cell(key, 1, 100.0);
+}
+
+/// The columns of layers and heads, those that the rows have.
+std::vector<TableColumn> number_columns(const Rows& rows) {
+  std::vector<TableColumn> columns = {
+      {"number", number_cell("effective_sources", 2)},
+      {"entropy", number_cell("entropy", 3)},
+      {"depth", number_cell("mean_depth", 2)},
+      {"emb %", percent_cell("share_embedding")},
+      {"first2 %", percent_cell("share_first_two")},
+      {"prev %", percent_cell("share_previous")},
+      {"own %", percent_cell("share_own")},
+      {"neg %", percent_cell("share_negative")},
+  };
+  const std::pair<const char*, TableColumn> optional_columns[] = {
+      {"cancellation", {"cancel", number_cell("cancellation", 3)}},
+      {"distance_own", {"own-I", number_cell("distance_own", 3)}},
+      {"others_ratio", {"others", number_cell("others_ratio", 3)}},
+      {"distance_initial", {"initial", number_cell("distance_initial", 3)}},
+  };
+  for (const auto& optional : optional_columns) {
+    const auto has_key = [&](const Json* row) { return row->contains(optional.first); };
+    if (std::any_of(rows.begin(), rows.end(), has_key)) columns.push_back(optional.second);
+  }
+  return columns;
+}
+
+/// The head maps of a weighting, by layer and head.
+std::map<std::pair<Index, Index>, VectorD> head_maps(const Results& results) {
+  std::map<std::pair<Index, Index>, VectorD> maps;
+  for (const Json* row : rows_of(results, "head_map", "none")) {
+    const Index layer = row->at("layer").get<Index>();
+    VectorD& map = maps[{layer, row->at("head").get<Index>()}];
+    if (map.size() == 0) map = VectorD::Zero(layer + 1);
+    map(row->at("source_layer").get<Index>()) = results_number(*row, "weight");
+  }
+  return maps;
+}
+
+/// Characters that the map of one head takes at most.
+constexpr Index kStripWidth = 24;
+
+/// One shade per source layer, or per few of them.
+std::string strip(const VectorD& map, const TextStyle& style) {
+  const Index group = (map.size() + kStripWidth - 1) / kStripWidth;
+  VectorD sums = VectorD::Zero((map.size() + group - 1) / group);
+  for (Index i = 0; i < map.size(); ++i) sums(i / group) += map(i);
+  return shades(sums, 1.0, style);
+}
+
+std::string heads_text(const Results& results, const TextStyle& style) {
+  const Rows rows = rows_of(results, "head", "none");
+  if (rows.empty()) return "";
+  const auto maps = head_maps(results);
+  std::vector<TableColumn> columns = {
+      {"layer", text_cell("layer")},
+      {"head", text_cell("head")},
+      {"sources",
+       [&](const Json& row) {
+         const auto found = maps.find({row.at("layer").get<Index>(), row.at("head").get<Index>()});
+         return found == maps.end() ? "" : "|" + strip(found->second, style) + "|";
+       },
+       false}};
+  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
+  return "per target head, |R|; sources: a shade per source layer, oldest first\n" +
+         columns_to_text(rows, columns, style);
+}
+
+std::string layers_table(const Results& results, const std::string& weighting,
+                         const TextStyle& style) {
+  const Rows rows = rows_of(results, "layer", weighting);
+  std::vector<TableColumn> columns = {{"layer", text_cell("layer")}};
+  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
+  const std::string of = weighting == "none" ? "|R|" : "|R| weighted by " + weighting;
+  return fmt::format("per layer, mean over target heads, {}\n{}\n", of,
+                     columns_to_text(rows, columns, style));
+}
+
+std::string router_text(const Results& results, const RouterNotes& notes, const TextStyle& style) {
+  std::string text = maps_text(results, notes, style);
+  for (const std::string& weighting : weightings_of(results, "layer")) {
+    text += layers_table(results, weighting, style);
+  }
+  text += heads_text(results, style);
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+std::string router_latex(const Results& results, const std::vector<std::string>& notes) {
+  const Rows rows = rows_of(results, "layer", "none");
+  std::vector<TableColumn> columns = {{"Layer", text_cell("layer")}};
+  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
+  return columns_to_latex(rows, columns, notes);
+}
+
+}  // namespace
+
+Report make_router_report(Results results, const RouterNotes& notes) {
+  Report report;
+  report.notes.push_back(fmt::format("routers of {}: {} layers, {} key-value heads, {}",
+                                     notes.label, notes.num_layers, notes.num_heads,
+                                     notes.checkpoint));
+  if (!notes.is_routed) {
+    report.notes.push_back(
+        "a plain transformer: every head reads the keys and values of its own layer (identity "
+        "routing)");
+  } else {
+    for (const Claim& claim : kClaims) {
+      if (notes.num_layers <= claim.first_layer) continue;
+      report.notes.push_back(sentence(results, claim, notes.num_layers));
+    }
+  }
+  if (notes.per_dimension) {
+    report.notes.emplace_back(
+        "routers per dimension: R is their mean over the dimensions of a head");
+  }
+  if (!notes.capture.empty()) {
+    report.notes.push_back(fmt::format("keys, values: from {}", notes.capture));
+    if (!notes.has_cancellation) {
+      report.notes.push_back(
+          "no cancellation index: the capture lacks token rows of values of all layers");
+    }
+  }
+  report.legend =
+      "number: effective number of buffered heads; depth: mean number of layers back; emb, first2, "
+      "prev, own: fraction of weight on layer 0, layers 0 and 1, the previous layer, the layer "
+      "itself; neg: fraction of negative weights; own-I: distance of the own block from the "
+      "identity; others: magnitude of the other weights relative to initialisation";
+  if (notes.has_cancellation) {
+    report.legend += "; cancel: fraction of the buffered heads' contributions that cancels out";
+  }
+  report.text = [notes](const Results& table, const TextStyle& style) {
+    return router_text(table, notes, style);
+  };
+  report.latex = [](const Results& table, const std::vector<std::string>& lines) {
+    return router_latex(table, lines);
+  };
+  report.results = std::move(results);
+  return report;
+}
+
+}  // namespace lime

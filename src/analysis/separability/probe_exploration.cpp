@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/separability/probe_exploration.h"
+
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "analysis/blimp/blimp_units.h"
+#include "analysis/separability/separability_task.h"
+#include "core/program/option_text.h"
+
+namespace lime {
+namespace {
+
+/// Names of the classes as the task numbers them.
+std::vector<std::string> names_of(const SeparabilityTask& task) {
+  std::vector<std::string> names(static_cast<std::size_t>(task.num_classes));
+  for (std::size_t i = 0; i < task.classes.size(); ++i) {
+    names[static_cast<std::size_t>(task.classes[i])] =
+        task.rows.class_names[static_cast<std::size_t>(task.rows.class_id[i])];
+  }
+  return names;
+}
+
+double probability(const ProbeResult& probe, std::size_t row, int class_number) {
+  return std::exp(
+      static_cast<double>(probe.log_probabilities(static_cast<Eigen::Index>(row), class_number)));
+}
+
+std::vector<PairJudgement> judgements_of(const PairTask& task, std::size_t number,
+                                         const ProbeResult& probe) {
+  std::vector<PairJudgement> judgements;
+  for (std::size_t i = 0; i < task.pairs.size(); ++i) {
+    judgements.push_back({.task = number,
+                          .pair = task.pairs[i],
+                          .good_probability = probability(probe, 2 * i, 1),
+                          .bad_probability = probability(probe, 2 * i + 1, 1),
+                          .good_right = probe.predictions[2 * i] == 1,
+                          .bad_right = probe.predictions[2 * i + 1] == 0});
+  }
+  return judgements;
+}
+
+double mean_accuracy(const ProbeResult& probe) {
+  const std::vector<double> folds = probe.accuracies();
+  return std::accumulate(folds.begin(), folds.end(), 0.0) / static_cast<double>(folds.size());
+}
+
+}  // namespace
+
+SeparabilityExploration explore_separability(const CaptureReader& capture, const std::string& site,
+                                             int layer, const SeparabilityOptions& options,
+                                             ThreadPool& pool, std::stop_token stop) {
+  SeparabilityOptions words = options;
+  words.control.clear();
+  words.validate();
+  const SeparabilityTask task = make_separability_task(capture, words);
+  const MatrixF rows = read_task_rows(capture, task, site, layer);
+  words.probe.seed = words.random_state;
+  ProbeData data{rows, task.classes, task.num_classes};
+  if (words.group == ProbeGroup::kSequence) data.groups = task.sequences;
+  const ProbeResult probe = cross_validate(data, task.folds, words.probe, pool, stop);
+  SeparabilityExploration result;
+  result.site = site;
+  result.layer = layer;
+  result.class_names = names_of(task);
+  result.confusion = probe.confusion();
+  result.accuracies = probe.accuracies();
+  for (std::size_t i = 0; i < task.classes.size(); ++i) {
+    result.judgements.push_back(
+        {.row = task.rows.row[i],
+         .truth = task.classes[i],
+         .predicted = probe.predictions[i],
+         .truth_probability = probability(probe, i, task.classes[i]),
+         .predicted_probability = probability(probe, i, probe.predictions[i])});
+  }
+  return result;
+}
+
+BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& site, int layer,
+                               const BlimpOptions& options, ThreadPool& pool,
+                               const ProgressFn& on_progress, std::stop_token stop) {
+  options.validate();
+  require_pooled_rows(capture);
+  const std::vector<PairTask> tasks = read_pair_tasks(capture, options.task);
+  require_pairs_per_fold(capture, tasks, options.folds);
+  std::vector<ProbeResult> probes(tasks.size());
+  Progress progress{0, static_cast<std::int64_t>(tasks.size()), ""};
+  std::mutex mutex;
+  pool.parallel_for(
+      static_cast<std::int64_t>(tasks.size()),
+      [&](std::int64_t t) {
+        const auto place = static_cast<std::size_t>(t);
+        probes[place] = probe_pairs(capture, site, layer, tasks[place], options, stop);
+        const std::scoped_lock lock(mutex);
+        ++progress.done;
+        if (on_progress) on_progress(progress);
+      },
+      stop);
+  BlimpExploration result;
+  result.site = site;
+  result.layer = layer;
+  result.confusion = Eigen::MatrixXi::Zero(2, 2);
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    result.tasks.push_back(tasks[t].name);
+    result.confusion += probes[t].confusion();
+    result.accuracies.push_back(mean_accuracy(probes[t]));
+    for (const PairJudgement& judgement : judgements_of(tasks[t], t, probes[t])) {
+      result.judgements.push_back(judgement);
+    }
+  }
+  return result;
+}
+
+template <DescribedOptions T>
+void assign_stored_options(T& options, const Json& stored) {
+  for (const OptionField& field : option_fields(options)) {
+    if (field.name == "label" || field.is_output || !stored.contains(field.name)) continue;
+    const Json& value = stored.at(field.name);
+    if (!value.is_null()) field.assign(option_texts(value));
+  }
+}
+
+template void assign_stored_options(SeparabilityOptions&, const Json&);
+template void assign_stored_options(BlimpOptions&, const Json&);
+
+}  // namespace lime

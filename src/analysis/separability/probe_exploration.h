@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "analysis/blimp/blimp_analysis.h"
+#include "analysis/blimp/pair_tasks.h"
+#include "analysis/separability/separability_analysis.h"
+#include "core/program/progress.h"
+#include "core/threads/thread_pool.h"
+#include "store/capture_reader.h"
+
+// The probes behind prepare_separability() and prepare_blimp() for somebody who looks at one layer
+// closely: what each row was taken for, by the fold that did not train on it.
+
+namespace lime {
+
+/// A token of a capture, and the class that a probe put it into.
+struct TokenJudgement {
+  std::int64_t row = 0;  ///< of the capture
+  int truth = 0;         ///< number into SeparabilityExploration::class_names
+  int predicted = 0;
+  double truth_probability = 0.0;
+  double predicted_probability = 0.0;
+
+  bool is_right() const { return truth == predicted; }
+};
+
+/// The probe of one layer in detail.
+struct SeparabilityExploration {
+  std::string site;
+  int layer = 0;
+  std::vector<std::string> class_names;  ///< those that occur
+  Eigen::MatrixXi confusion;             ///< rows, [true class, predicted class]
+  std::vector<double> accuracies;        ///< of the folds
+  std::vector<TokenJudgement> judgements;
+};
+
+/// Fits the converged probe of one layer as prepare_separability() does, with the same folds and so
+/// the same confusion matrix and accuracies.
+/// @param options  captures, controls and method are not used.
+/// @throws InvalidArgument  as make_separability_task() and read_task_rows().
+/// @throws Interrupted
+SeparabilityExploration explore_separability(const CaptureReader& capture, const std::string& site,
+                                             int layer, const SeparabilityOptions& options,
+                                             ThreadPool& pool, std::stop_token stop = {});
+
+/// A minimal pair, and what a probe took its sentences for.
+struct PairJudgement {
+  std::size_t task = 0;  ///< number into BlimpExploration::tasks
+  SentencePair pair;
+  double good_probability = 0.0;  ///< that the good sentence is good
+  double bad_probability = 0.0;   ///< that the bad sentence is good
+  bool good_right = false;
+  bool bad_right = false;
+
+  bool is_right() const { return good_right && bad_right; }
+};
+
+/// The probes of one layer in detail.
+struct BlimpExploration {
+  std::string site;
+  int layer = 0;
+  std::vector<std::string> tasks;
+  Eigen::MatrixXi confusion;       ///< sentences, [true class, predicted class]; 0 bad, 1 good
+  std::vector<double> accuracies;  ///< of the tasks: mean over the folds, as the results have it
+  std::vector<PairJudgement> judgements;
+};
+
+/// Fits the probes of the chosen tasks in one layer as prepare_blimp() does.
+/// @param options  `task` chooses; the seed of the folds is `probe.seed`.
+/// @param on_progress  counts tasks.
+/// @throws InvalidArgument  as prepare_blimp().
+/// @throws Interrupted
+BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& site, int layer,
+                               const BlimpOptions& options, ThreadPool& pool,
+                               const ProgressFn& on_progress = {}, std::stop_token stop = {});
+
+/// Sets the fields of `options` whose names are in `stored`, as stored_options() wrote it. Names
+/// that are not its own are left alone, and so are `captures` and `label`.
+/// @throws InvalidArgument  if a value does not fit its field.
+template <DescribedOptions T>
+void assign_stored_options(T& options, const Json& stored);
+
+extern template void assign_stored_options(SeparabilityOptions&, const Json&);
+extern template void assign_stored_options(BlimpOptions&, const Json&);
+
+}  // namespace lime

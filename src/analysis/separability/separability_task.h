@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/class_rows.h"
+#include "analysis/separability/separability_analysis.h"
+#include "metrics/probes/folds.h"
+#include "store/capture_reader.h"
+
+namespace lime {
+
+/// The rows of one capture that are told apart; the same for all of its layers.
+struct SeparabilityTask {
+  ClassRows rows;              ///< of the capture, those with a class
+  std::vector<int> classes;    ///< [rows], numbered without gaps
+  std::vector<int> tokens;     ///< [rows], token ids
+  std::vector<int> sequences;  ///< [rows]
+  int num_classes = 0;
+  Folds folds;            ///< of the converged method: stratified, or grouped by sequence
+  Folds lime_code_folds;  ///< scikit-learn's KFold as in the LIMe code, or grouped by sequence
+  std::string identity;   ///< what the samples of all layers are of
+};
+
+/// Chooses the rows of a capture and deals them out to folds.
+/// @throws InvalidArgument  if there are fewer than two classes, fewer rows of one than folds
+///                          (names it), fewer sequences than folds where these are grouped, or a
+///                          control would be the task itself.
+SeparabilityTask make_separability_task(const CaptureReader& capture,
+                                        const SeparabilityOptions& options);
+
+/// Labels that the rows of a task are fitted to.
+struct Labelling {
+  std::string name;  ///< "words", or the name of the control
+  std::vector<int> classes;
+};
+
+/// The words first, then every control of `options` that changes labels.
+/// @param seed  of the controls; none depends on which others are asked for.
+std::vector<Labelling> labellings_of(const SeparabilityTask& task,
+                                     const SeparabilityOptions& options, std::uint64_t seed);
+
+/// Reads one site and layer of a task, [rows, dim].
+/// @throws InvalidArgument  that names the first value that is not finite.
+MatrixF read_task_rows(const CaptureReader& capture, const SeparabilityTask& task,
+                       const std::string& site, int layer);
+
+}  // namespace lime

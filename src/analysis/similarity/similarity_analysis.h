@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/run_options.h"
+#include "core/options.h"
+
+namespace lime {
+
+/// Which layer-by-layer maps are made.
+enum class SimilarityMaps {
+  kAll,      ///< of each capture with itself, and of each pair of captures
+  kWithin,   ///< of each capture with itself
+  kBetween,  ///< of each pair of captures
+};
+
+template <>
+struct EnumNames<SimilarityMaps> {
+  static constexpr std::array<std::pair<SimilarityMaps, std::string_view>, 3> kNames = {
+      {{SimilarityMaps::kAll, "all"},
+       {SimilarityMaps::kWithin, "within"},
+       {SimilarityMaps::kBetween, "between"}}};
+};
+
+/// What the printed map shows; results hold all three.
+enum class SimilarityMeasure { kCka, kCkaDebiased, kProcrustes };
+
+template <>
+struct EnumNames<SimilarityMeasure> {
+  static constexpr std::array<std::pair<SimilarityMeasure, std::string_view>, 3> kNames = {
+      {{SimilarityMeasure::kCka, "cka"},
+       {SimilarityMeasure::kCkaDebiased, "cka-debiased"},
+       {SimilarityMeasure::kProcrustes, "procrustes"}}};
+};
+
+/// Which layers of which captures are compared with which.
+struct SimilarityAnalysisOptions {
+  CaptureSetOptions captures;
+  SimilarityMaps maps = SimilarityMaps::kAll;
+  SimilarityMeasure show = SimilarityMeasure::kCkaDebiased;
+  /// Rows, drawn from all, on which layers are compared, >= 4.
+  std::int64_t max_rows = 4096;
+  /// Blocks of sequences left out in turn, for intervals and the comparison of maps; 0: none, else
+  /// >= 5.
+  std::int64_t jackknife = 0;
+  /// Probability that these intervals are meant to cover, in (0, 1).
+  double confidence = 0.95;
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// Prepares maps of how alike layers are: linear CKA, biased and debiased, and the Procrustes
+/// distance, of every layer of a site with every layer of that site in the same capture or in
+/// another one of the same tokens.
+///
+/// One unit per site and pair of captures, and in it one row per pair of layers: layer,
+/// other_layer, cka, cka_debiased, procrustes, n (rows); with a jackknife also the ends of their
+/// intervals, as cka_low and cka_high. The rows drawn of all layers lie in memory.
+///
+/// With a jackknife, maps within a capture give samples, one per block, of every pair of different
+/// layers: what is shown of two models is then compared, pair of layers by pair of layers.
+/// @throws InvalidArgument  if captures to be compared hold different tokens, or nothing is left to
+///                          compare.
+/// @throws IoError, FormatError  as CaptureReader.
+Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

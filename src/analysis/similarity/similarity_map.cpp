@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/similarity/similarity_map.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/errors.h"
+#include "metrics/geometry/similarity.h"
+#include "metrics/jackknife.h"
+
+namespace lime {
+namespace {
+
+/// The rows drawn of one layer, read sequence by sequence.
+MatrixF read_drawn_rows(const CaptureReader& capture, const std::string& site, int layer,
+                        const std::vector<std::int64_t>& drawn) {
+  const std::int64_t dim = capture.dim(site, layer);
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  MatrixF rows(static_cast<Eigen::Index>(drawn.size()), dim);
+  for (std::size_t i = 0; i < drawn.size();) {
+    const auto next = std::upper_bound(offsets.begin(), offsets.end(), drawn[i]);
+    std::size_t last = i;
+    while (last + 1 < drawn.size() && drawn[last + 1] < *next) ++last;
+    const std::int64_t count = drawn[last] - drawn[i] + 1;
+    const MatrixF read = capture.read_rows(site, layer, drawn[i], count);
+    for (std::size_t j = i; j <= last; ++j) {
+      rows.row(static_cast<Eigen::Index>(j)) = read.row(drawn[j] - drawn[i]);
+    }
+    i = last + 1;
+  }
+  return rows;
+}
+
+std::vector<ComparableRows> read_layers(const SimilarityTask& shared, std::size_t capture,
+                                        const std::string& site, const std::vector<int>& layers,
+                                        const UnitContext& context) {
+  const CaptureReader& reader = shared.captures[capture].reader;
+  std::vector<ComparableRows> all(layers.size());
+  context.pool.parallel_for(
+      static_cast<std::int64_t>(layers.size()),
+      [&](std::int64_t i) {
+        const auto at = static_cast<std::size_t>(i);
+        try {
+          all[at] =
+              comparable_rows(read_drawn_rows(reader, site, layers[at], shared.rows[capture]));
+        } catch (const InvalidArgument& error) {
+          throw InvalidArgument("'{}', layer {}: {}", shared.captures[capture].label, layers[at],
+                                error.what());
+        }
+      },
+      context.stop);
+  return all;
+}
+
+/// The three measures under the names of their columns.
+std::vector<std::pair<std::string, double>> measures_of(const RowSimilarity& similarity) {
+  return {
+      {"cka", similarity.cka},
+      {"cka_debiased", similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN())},
+      {"procrustes", similarity.procrustes}};
+}
+
+/// The similarity of one pair of layers: of all rows, and without each block of sequences.
+struct PairSimilarity {
+  RowSimilarity all;
+  std::vector<RowSimilarity> without;
+};
+
+/// Nothing without a jackknife, and where a measure is not defined.
+std::optional<Jackknife> leave_out_blocks(const PairSimilarity& pair, std::size_t measure,
+                                          double confidence) {
+  const double all = measures_of(pair.all)[measure].second;
+  std::vector<double> values;
+  for (const RowSimilarity& without : pair.without) {
+    values.push_back(measures_of(without)[measure].second);
+    if (!std::isfinite(values.back())) return std::nullopt;
+  }
+  if (values.empty() || !std::isfinite(all)) return std::nullopt;
+  return jackknife(all, values, confidence);
+}
+
+Json row_of(int layer, int other_layer, const PairSimilarity& pair, std::size_t n,
+            double confidence) {
+  Json row = Json::object();
+  row["layer"] = layer;
+  row["other_layer"] = other_layer;
+  const auto measures = measures_of(pair.all);
+  for (const auto& [name, value] : measures) row[name] = value;
+  row["n"] = n;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    const std::optional<Jackknife> blocks = leave_out_blocks(pair, i, confidence);
+    if (!blocks) continue;
+    row[measures[i].first + "_low"] = blocks->ci_low;
+    row[measures[i].first + "_high"] = blocks->ci_high;
+  }
+  return row;
+}
+
+/// The rows of every layer that are not of sequences in `block`.
+std::vector<ComparableRows> without_block(const std::vector<ComparableRows>& layers,
+                                          const std::vector<std::int64_t>& kept, ThreadPool& pool) {
+  std::vector<ComparableRows> rest(layers.size());
+  pool.parallel_for(static_cast<std::int64_t>(layers.size()), [&](std::int64_t i) {
+    const MatrixF& rows = layers[static_cast<std::size_t>(i)].rows;
+    MatrixF chosen(static_cast<Eigen::Index>(kept.size()), rows.cols());
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      chosen.row(static_cast<Eigen::Index>(r)) = rows.row(kept[r]);
+    }
+    rest[static_cast<std::size_t>(i)] = comparable_rows(std::move(chosen));
+  });
+  return rest;
+}
+
+/// Of the rows drawn, by their place, those left without each block of sequences in turn.
+std::vector<std::vector<std::int64_t>> rows_without_blocks(const SimilarityTask& shared,
+                                                           const MapPlan& plan) {
+  std::vector<std::vector<std::int64_t>> kept;
+  if (shared.options.jackknife == 0) return kept;
+  const CaptureReader& capture = shared.captures[plan.first].reader;
+  const std::vector<std::int64_t>& drawn = shared.rows[plan.first];
+  for (const Block& block : cut_into_blocks(capture.num_sequences(), shared.options.jackknife)) {
+    const std::int64_t first = capture.offsets()[static_cast<std::size_t>(block.first)];
+    const std::int64_t last = capture.offsets()[static_cast<std::size_t>(block.last)];
+    std::vector<std::int64_t>& rows = kept.emplace_back();
+    for (std::int64_t i = 0; i < std::ssize(drawn); ++i) {
+      const std::int64_t row = drawn[static_cast<std::size_t>(i)];
+      if (row < first || row >= last) rows.push_back(i);
+    }
+  }
+  return kept;
+}
+
+/// What is shown of every pair of different layers of a capture, one value per block, under a key
+/// that another capture's has too.
+void add_samples(const SimilarityTask& shared, const MapPlan& plan,
+                 const std::vector<PairSimilarity>& map, UnitResult& result) {
+  const auto shown = static_cast<std::size_t>(shared.options.show);
+  for (const auto& [i, j] : pairs_of(plan)) {
+    if (i == j) continue;
+    const PairSimilarity& pair = map[i * plan.other_layers.size() + j];
+    const std::optional<Jackknife> blocks =
+        leave_out_blocks(pair, shown, shared.options.confidence);
+    if (!blocks) continue;
+    result.samples.push_back({.key = {{"other_label", "itself"},
+                                      {"other_layer", plan.other_layers[j]},
+                                      {"layer", plan.layers[i]}},
+                              .quantity = measures_of(pair.all)[shown].first,
+                              .items = "blocks",
+                              .values = blocks->pseudo_values});
+  }
+}
+
+/// What is known of every pair of layers of a map, [layers * other_layers].
+using SimilarityMap = std::vector<PairSimilarity>;
+
+/// Rows of the layers of a map, as they are compared.
+struct MapRows {
+  std::vector<ComparableRows> first;
+  std::vector<ComparableRows> second;  ///< empty where a capture is compared with itself
+
+  const std::vector<ComparableRows>& others() const { return second.empty() ? first : second; }
+};
+
+MapRows read_map_rows(const SimilarityTask& shared, const MapPlan& plan,
+                      const UnitContext& context) {
+  MapRows rows;
+  rows.first = read_layers(shared, plan.first, plan.site, plan.layers, context);
+  if (!plan.is_within()) {
+    rows.second = read_layers(shared, plan.second, plan.site, plan.other_layers, context);
+  }
+  return rows;
+}
+
+/// Compares every pair of layers of all rows, then without each block; a map within a capture gets
+/// one half of its pairs only.
+SimilarityMap compare_layers(const SimilarityTask& shared, const MapPlan& plan, const MapRows& all,
+                             const UnitContext& context) {
+  const auto pairs = pairs_of(plan);
+  const std::size_t width = plan.other_layers.size();
+  const auto num_pairs = static_cast<std::int64_t>(pairs.size());
+  SimilarityMap map(plan.layers.size() * width);
+  std::atomic<std::int64_t> done{0};
+  const auto compare = [&](const MapRows& rows, const auto& store) {
+    context.pool.parallel_for(
+        num_pairs,
+        [&](std::int64_t index) {
+          const auto [i, j] = pairs[static_cast<std::size_t>(index)];
+          RowComparison comparison;
+          store(map[i * width + j], comparison.compare(rows.first[i], rows.others()[j]));
+          if (context.on_progress) {
+            context.on_progress({++done, num_pairs * (1 + shared.options.jackknife), ""});
+          }
+        },
+        context.stop);
+  };
+  compare(all,
+          [](PairSimilarity& pair, const RowSimilarity& similarity) { pair.all = similarity; });
+  for (const std::vector<std::int64_t>& kept : rows_without_blocks(shared, plan)) {
+    const MapRows rest{without_block(all.first, kept, context.pool),
+                       without_block(all.second, kept, context.pool)};
+    compare(rest, [](PairSimilarity& pair, const RowSimilarity& similarity) {
+      pair.without.push_back(similarity);
+    });
+  }
+  return map;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    for (std::size_t j = plan.is_within() ? i : 0; j < plan.other_layers.size(); ++j) {
+      pairs.emplace_back(i, j);
+    }
+  }
+  return pairs;
+}
+
+UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
+                       const UnitContext& context) {
+  SimilarityMap map = compare_layers(shared, plan, read_map_rows(shared, plan, context), context);
+  const std::size_t width = plan.other_layers.size();
+  if (plan.is_within()) {
+    for (const auto& [i, j] : pairs_of(plan)) map[j * width + i] = map[i * width + j];
+  }
+  UnitResult result;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      result.rows.push_back(row_of(plan.layers[i], plan.other_layers[j], map[i * width + j],
+                                   shared.rows[plan.first].size(), shared.options.confidence));
+    }
+  }
+  if (plan.is_within()) add_samples(shared, plan, map, result);
+  return result;
+}
+
+void set_bytes(Unit& unit, const SimilarityTask& shared, const MapPlan& plan) {
+  std::int64_t widest = 0;
+  const std::int64_t copies = shared.options.jackknife > 0 ? 2 : 1;
+  const auto add = [&](std::size_t capture, const std::vector<int>& layers) {
+    const std::int64_t n = std::ssize(shared.rows[capture]) * copies;
+    for (const int layer : layers) {
+      const std::int64_t dim = shared.captures[capture].reader.dim(plan.site, layer);
+      widest = std::max(widest, dim);
+      unit.bytes += n * (dim * 4 + 8);
+    }
+  };
+  add(plan.first, plan.layers);
+  if (!plan.is_within()) add(plan.second, plan.other_layers);
+  unit.bytes_per_thread = widest * widest * 24 + (std::int64_t{64} << 20);
+}
+
+}  // namespace lime

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/run_options.h"
+
+namespace lime {
+
+/// One sequence, token by token.
+struct TokensOptions {
+  CaptureSetOptions captures;
+  /// Number of the sequence in the capture, >= 0.
+  std::int64_t sequence = 0;
+  /// Order of the entropy that tokens contribute to, > 0; `inf` is allowed.
+  double alpha = 0.5;
+  /// Checkpoint folder whose tokenizer gives the tokens' texts; empty: ids alone.
+  std::filesystem::path checkpoint = {};
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Prepares what each token of one sequence is like in each layer.
+///
+/// One unit per capture, site and layer, and in it a row per token: `position`, `token`, `text`
+/// where a tokenizer is given, `norm`, `relative_norm`, `next_cosine` (null at the last token) and
+/// `entropy_contribution`, the fall of the sequence's entropy where the token is left out, with
+/// dimensions standardised over all rows of the capture as the preset lime-code does.
+///
+/// @throws InvalidArgument  unless the captures hold every token of the sequence, at least two.
+/// @throws IoError, FormatError  as CaptureReader.
+Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run);
+
+}  // namespace lime

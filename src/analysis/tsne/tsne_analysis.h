@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/run_options.h"
+#include "metrics/tsne/tsne_options.h"
+
+namespace lime {
+
+/// What is done to rows before they are embedded.
+enum class RowNormalization {
+  kL2,    ///< rows of length 1, as the LIMe code does
+  kNone,  ///< rows as they are
+};
+
+template <>
+struct EnumNames<RowNormalization> {
+  static constexpr std::array<std::pair<RowNormalization, std::string_view>, 2> kNames = {
+      {{RowNormalization::kL2, "l2"}, {RowNormalization::kNone, "none"}}};
+};
+
+/// What is embedded, and how.
+struct TsneAnalysisOptions {
+  CaptureSetOptions captures;
+  /// Classes to show, by the names that `lime-capture --only` took; empty: all rows.
+  std::vector<std::string> classes = {};
+  std::optional<std::int64_t> max_per_class = std::nullopt;  ///< the first rows of each class, > 0
+  std::optional<std::int64_t> max_points = std::nullopt;  ///< a random choice of so many rows, > 0
+  RowNormalization normalize = RowNormalization::kL2;
+  /// Starts every layer but the first from the layer before, so that clouds can be followed.
+  bool align = false;
+  TsneOptions tsne;
+  /// Neighbours that the trustworthiness looks at, >= 1.
+  std::int64_t trust_neighbors = 12;
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// Prepares t-SNE of the rows of some captures, layer by layer.
+///
+/// One row per capture, site and layer: label, site, layer, points, distinct (different rows among
+/// them), classes, dim, perplexity, kl_divergence, trustworthiness, recall of the neighbours,
+/// iterations, end, repulsion, search, learning_rate, seed; with `align` also moved, the mean way
+/// of a point from the layer before in units of the embedding's radius. Coordinates lie in
+/// NAME.embeddings.h5 beside the results, or NAME.embeddings.csv beside a CSV
+/// (docs/results_format.md).
+/// @throws InvalidArgument  if a class is unknown, or the perplexity does not fit the rows.
+/// @throws IoError, FormatError  as CaptureReader.
+Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_set.h"
+#include "analysis/engine/class_rows.h"
+#include "analysis/report/results_output.h"
+
+namespace lime {
+
+/// Names of the matrices that a unit of t-SNE gives for a layer.
+std::string embedding_name(int layer);
+std::string seconds_name(int layer);
+
+/// Makes the report of prepare_tsne(): the table, what was embedded, and the files with the
+/// coordinates; puts the seconds of each layer into the provenance.
+/// @param rows   the chosen rows of each capture.
+/// @param units  in the order of captures, sites and layers.
+Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captures,
+                        const std::vector<ClassRows>& rows, std::span<const UnitResult> units);
+
+}  // namespace lime

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/input/input.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "capture/input/input_lines.h"
+#include "capture/input/input_pairs.h"
+#include "capture/input/input_text.h"
+#include "capture/input/input_tokens.h"
+#include "core/errors.h"
+#include "core/files/sha256.h"
+
+namespace lime {
+namespace {
+
+constexpr std::int64_t kUsualLength = 2048;
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+const Tokenizer& required_tokenizer(const CaptureOptions& options, const InputContext& context) {
+  if (context.tokenizer == nullptr) {
+    throw IoError("'{}': contains no tokenizer; pass token ids with --tokens",
+                  options.checkpoint.string());
+  }
+  return *context.tokenizer;
+}
+
+/// Checks the ids. A tokenizer may have more tokens than the model.
+void check_ids(const CaptureInput& input, std::int64_t vocab_size) {
+  const auto bad = std::find_if(input.ids.begin(), input.ids.end(),
+                                [&](std::int32_t id) { return id < 0 || id >= vocab_size; });
+  if (bad == input.ids.end()) return;
+  const std::int64_t place = bad - input.ids.begin();
+  const auto next = std::upper_bound(input.offsets.begin(), input.offsets.end(), place);
+  const std::int64_t sequence = next - input.offsets.begin() - 1;
+  throw InvalidArgument(
+      "input: token ids must be in [0, {}), got {} at token {} of sequence {}; use the tokenizer "
+      "of this model",
+      vocab_size, *bad, place - *(next - 1), sequence);
+}
+
+void check_lengths(const CaptureInput& input, std::int64_t max_position_embeddings) {
+  for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
+    if (input.length(s) <= max_position_embeddings) continue;
+    throw InvalidArgument(
+        "input: a sequence must have at most max_position_embeddings = {} "
+        "tokens, sequence {} has {}",
+        max_position_embeddings, s, input.length(s));
+  }
+}
+
+}  // namespace
+
+std::int64_t CaptureInput::longest() const {
+  std::int64_t longest = 0;
+  for (std::int64_t s = 0; s < num_sequences(); ++s) longest = std::max(longest, length(s));
+  return longest;
+}
+
+void CaptureInput::add(std::span<const std::int32_t> sequence_ids, std::size_t num_prepended,
+                       Sequence about) {
+  ids.insert(ids.end(), sequence_ids.begin(), sequence_ids.end());
+  is_prepended.resize(ids.size(), 0);
+  std::fill_n(is_prepended.end() - static_cast<std::ptrdiff_t>(sequence_ids.size()), num_prepended,
+              std::uint8_t{1});
+  offsets.push_back(num_tokens());
+  sequences.push_back(std::move(about));
+}
+
+void CaptureInput::truncate(std::int64_t count) {
+  if (count >= num_sequences()) return;
+  const auto kept = static_cast<std::size_t>(count);
+  offsets.resize(kept + 1);
+  sequences.resize(kept);
+  ids.resize(static_cast<std::size_t>(offsets.back()));
+  is_prepended.resize(ids.size());
+}
+
+std::string CaptureInput::sha256() const {
+  Sha256 digest;
+  for (std::int64_t s = 0; s < num_sequences(); ++s) {
+    const Sequence& about = sequences[static_cast<std::size_t>(s)];
+    digest.update(bytes_of(length(s)));
+    digest.update(std::as_bytes(ids_of(s)));
+    digest.update(bytes_of(about.label));
+    digest.update(bytes_of(about.pair));
+    digest.update(bytes_of(about.task));
+  }
+  return digest.hex_digest();
+}
+
+CaptureInput read_input(const CaptureOptions& options, const InputContext& context) {
+  const std::int64_t limit = context.max_position_embeddings;
+  if (options.seq_len && *options.seq_len > limit) {
+    throw InvalidArgument(
+        "seq_len: must be <= max_position_embeddings = {}, got {}; use a smaller value, or raise "
+        "max_position_embeddings in config.json to exceed it deliberately",
+        limit, *options.seq_len);
+  }
+  const InputShape shape{.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit)),
+                         .max_sequences = options.max_sequences,
+                         .bos = options.bos,
+                         .packing = options.packing,
+                         .blimp_preset = options.pair_preset()};
+  CaptureInput input;
+  if (!options.text.empty()) {
+    input = read_text_input(options.text, required_tokenizer(options, context), shape);
+  } else if (!options.lines.empty()) {
+    input = read_line_input(options.lines, required_tokenizer(options, context), shape, limit);
+  } else if (!options.pairs.empty()) {
+    input = read_pair_input(options.pairs, required_tokenizer(options, context), shape);
+  } else {
+    input = read_token_input(options.tokens, context, shape);
+  }
+  check_ids(input, context.vocab_size);
+  check_lengths(input, limit);
+  return input;
+}
+
+}  // namespace lime

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/files/output_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// True if the open file still has that name: its last holder may have removed it.
+bool is_named(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/// "process 4711 on 'node7' (for 'run.h5')", as its holder wrote it; several holders write nothing.
+std::string holder_of(int descriptor) {
+  std::array<char, 600> text{};
+  const ssize_t count = ::pread(descriptor, text.data(), text.size(), 0);
+  const std::string_view line(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  const std::size_t end = line.find('\n');
+  return end == std::string_view::npos ? "another process" : std::string(line.substr(0, end));
+}
+
+/// Only a courtesy to whoever comes second.
+void write_holder(int descriptor, const fs::path& user) {
+  const std::string why =
+      user.empty() ? "" : fmt::format(" (for '{}')", printable(user.filename().string()));
+  const std::string text = fmt::format("process {} on '{}'{}\n", ::getpid(), host_name(), why);
+  [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
+}
+
+/// Open files that are locked. A forked child does not keep them: the lock of a process that is
+/// killed would live on in a child that outlives it.
+class LockedFiles {
+ public:
+  static LockedFiles& all() {
+    static LockedFiles files;
+    return files;
+  }
+  void insert(int descriptor) {
+    const std::lock_guard guard(mutex_);
+    descriptors_.insert(descriptor);
+  }
+  void close(int descriptor) {
+    const std::lock_guard guard(mutex_);
+    descriptors_.erase(descriptor);
+    ::close(descriptor);
+  }
+
+ private:
+  LockedFiles() {
+    ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                     [] { all().close_in_child(); });
+  }
+  void close_in_child() {
+    for (const int descriptor : descriptors_) ::close(descriptor);
+    descriptors_.clear();
+    mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::set<int> descriptors_;
+};
+
+/// Whether `text` is "I-of-N".
+bool is_share(std::string_view text) {
+  constexpr std::string_view kOf = "-of-";
+  const auto is_number = [](std::string_view digits) {
+    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
+  };
+  const std::size_t at = text.find(kOf);
+  return at != text.npos && is_number(text.substr(0, at)) &&
+         is_number(text.substr(at + kOf.size()));
+}
+
+/// Removes what killed processes that shared the work left; for whom nobody shares it with. Locks
+/// of outputs whose names only begin alike ("run-0" and "run-0.5") stay.
+void remove_locks_of_shares(const fs::path& whole) {
+  constexpr std::string_view kEnding = ".lock";
+  const std::string prefix = whole.stem().string() + ".";
+  std::error_code ignored;
+  std::vector<fs::path> locks;
+  for (const auto& entry : fs::directory_iterator(whole.parent_path() / ".", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() < prefix.size() + kEnding.size()) continue;
+    const std::string_view share =
+        std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - kEnding.size());
+    if (name.starts_with(prefix) && name.ends_with(kEnding) && is_share(share)) {
+      locks.push_back(entry.path());
+    }
+  }
+  for (const fs::path& lock : locks) fs::remove(lock, ignored);
+}
+
+}  // namespace
+
+OutputLock::OutputLock(const fs::path& output, const WorkShare& share, const fs::path& user)
+    : output_(output), user_(user) {
+  const fs::path folder = output.parent_path();
+  const std::string name = output.filename().string();
+  whole_.path = folder / fmt::format(".{}.lock", name);
+  take(whole_, !share.is_whole());
+  if (share.is_whole()) return;
+  share_.path = folder / fmt::format(".{}.{}-of-{}.lock", name, share.index, share.count);
+  try {
+    take(share_, false);
+  } catch (...) {
+    release(whole_);
+    throw;
+  }
+}
+
+OutputLock::~OutputLock() {
+  release(share_);
+  release(whole_);
+}
+
+OutputLock::OutputLock(OutputLock&& other) noexcept
+    : output_(std::move(other.output_)),
+      user_(std::move(other.user_)),
+      whole_(std::exchange(other.whole_, {})),
+      share_(std::exchange(other.share_, {})) {}
+
+OutputLock& OutputLock::operator=(OutputLock&& other) noexcept {
+  std::swap(output_, other.output_);
+  std::swap(user_, other.user_);
+  std::swap(whole_, other.whole_);
+  std::swap(share_, other.share_);
+  return *this;
+}
+
+void OutputLock::take(File& file, bool is_shared) const {
+  for (;;) {
+    const int descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) return;
+    if (::flock(descriptor, (is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) {
+      if (!is_named(descriptor, file.path)) {
+        ::close(descriptor);
+        continue;
+      }
+      file.descriptor = descriptor;
+      LockedFiles::all().insert(descriptor);
+      if (::ftruncate(descriptor, 0) == 0 && !is_shared) write_holder(descriptor, user_);
+      return;
+    }
+    const bool is_taken = errno == EWOULDBLOCK;
+    const std::string holder = is_taken ? holder_of(descriptor) : "";
+    ::close(descriptor);
+    if (!is_taken) {
+      ::unlink(file.path.c_str());
+      return;
+    }
+    throw InvalidArgument("'{}': {} is writing to it; wait until it is done or use another name",
+                          output_.string(), holder);
+  }
+}
+
+void OutputLock::release(File& file) {
+  if (file.descriptor < 0) return;
+  // The last of those that share it removes it.
+  if (::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(file.descriptor, file.path)) {
+    remove_locks_of_shares(file.path);
+    ::unlink(file.path.c_str());
+  }
+  LockedFiles::all().close(file.descriptor);
+  file.descriptor = -1;
+}
+
+}  // namespace lime

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program/command_help.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+#include "core/program/option_text.h"
+
+namespace lime {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kColumn = 32;
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return text;
+}
+
+/// Breaks `text` at spaces into lines of at most `width`; keeps the line breaks that it has.
+std::vector<std::string> wrap(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::istringstream paragraphs(text);
+  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+    std::string line;
+    std::istringstream words(paragraph);
+    for (std::string word; words >> word;) {
+      if (!line.empty() && line.size() + 1 + word.size() > width) {
+        lines.push_back(std::move(line));
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// `left` in the first column, `right` wrapped in the second.
+std::string two_columns(const std::string& left, const std::string& right) {
+  std::string text = left;
+  bool first = true;
+  for (const std::string& line : wrap(right, kWidth - kColumn)) {
+    if (!first || left.size() + 2 > kColumn) {
+      text += "\n" + std::string(kColumn, ' ');
+    } else {
+      text += std::string(kColumn - left.size(), ' ');
+    }
+    text += line;
+    first = false;
+  }
+  return text + "\n";
+}
+
+std::string default_text(const OptionField& field) {
+  const Json value = field.value();
+  if (field.is_flag || value.is_null() || (value.is_array() && value.empty()) || value == "") {
+    return "";
+  }
+  return fmt::format("{}", fmt::join(option_texts(value), ","));
+}
+
+std::string option_entry(const OptionField& field) {
+  std::string left = field.short_name != '\0' ? fmt::format("  -{}, ", field.short_name) : "      ";
+  left += option_name(field);
+  if (!field.is_flag) left += " " + field.type;
+  if (field.is_list) left += field.takes_several ? "..." : ",...";
+  return two_columns(left, described_with_default(field));
+}
+
+std::string usage(const CommandHelp& help) {
+  std::string text;
+  if (help.runs_alone) {
+    text = fmt::format("Usage: {} [OPTIONS]", help.name);
+    for (const auto& [field, required] : help.positionals) {
+      const std::string name = upper(field.name) + (field.is_list ? "..." : "");
+      text += required ? " " + name : " [" + name + "]";
+    }
+    text += "\n";
+  }
+  if (!help.commands.empty()) {
+    text += fmt::format("{} {} COMMAND [OPTIONS]\n", text.empty() ? "Usage:" : "      ", help.name);
+  }
+  return text;
+}
+
+std::string options_by_group(const CommandHelp& help) {
+  std::string text;
+  for (const std::string& group : option_groups(help)) {
+    text += "\n" + (group.empty() ? "Options" : group) + ":\n";
+    for (const OptionField& field : help.options) {
+      if (field.group == group) text += option_entry(field);
+    }
+    if (!group.empty()) continue;
+    text += two_columns("  -h, --help", "show this help");
+    if (help.has_version) text += two_columns("      --version", "show the version");
+  }
+  return text;
+}
+
+std::string examples(const std::string& commands) {
+  std::string text = "\nExamples:\n";
+  std::istringstream lines(commands);
+  for (std::string line; std::getline(lines, line);) {
+    text += line.empty()
+                ? "\n"
+                : "  " + line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string option_name(const OptionField& field) { return option_name(field.name); }
+
+std::string described_with_default(const OptionField& field) {
+  const std::string standard = default_text(field);
+  return standard.empty() ? field.help : fmt::format("{} [{}]", field.help, standard);
+}
+
+std::vector<std::string> option_groups(const CommandHelp& help) {
+  std::vector<std::string> groups = {""};
+  for (const OptionField& field : help.options) {
+    if (std::find(groups.begin(), groups.end(), field.group) == groups.end()) {
+      groups.push_back(field.group);
+    }
+  }
+  return groups;
+}
+
+std::string format_help(const CommandHelp& help) {
+  std::string text;
+  for (const std::string& line : wrap(help.description, kWidth)) text += line + "\n";
+  text += "\n" + usage(help);
+  if (!help.positionals.empty()) {
+    text += "\nArguments:\n";
+    for (const auto& [field, required] : help.positionals) {
+      text += two_columns("  " + upper(field.name) + (field.is_list ? "..." : ""),
+                          described_with_default(field));
+    }
+  }
+  if (!help.commands.empty()) {
+    text += "\nCommands:\n";
+    for (const auto& [name, what] : help.commands) {
+      text += two_columns("  " + name, what.substr(0, what.find('\n')));
+    }
+  }
+  text += options_by_group(help);
+  if (!help.examples.empty()) text += examples(help.examples);
+  if (!help.commands.empty()) {
+    text += fmt::format("\n`{} COMMAND --help` shows the options of a command.\n", help.name);
+  }
+  if (help.has_version) {
+    text += fmt::format(
+        "\n`{0} --help-man` prints the manual page.\n`{0} --completion bash|zsh|fish` prints the "
+        "shell completion script.\n",
+        help.name);
+  }
+  return text;
+}
+
+}  // namespace lime

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/program/program.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/program/command_line.h"
+#include "core/program/shell_word.h"
+#include "core/program/terminal.h"
+#include "core/threads/threads.h"
+#include "core/version.h"
+
+namespace lime {
+namespace {
+
+/// Signals that follow the first within this time count as the same one.
+constexpr std::chrono::milliseconds kSameRequest{300};
+
+std::stop_source& interrupt_source() {
+  static std::stop_source source;
+  return source;
+}
+
+std::string& name_storage() {
+  static std::string name = "lime";
+  return name;
+}
+
+std::string& command_storage() {
+  static std::string command;
+  return command;
+}
+
+/// Waits for SIGINT and SIGTERM on a thread of its own: std::stop_source takes locks, which a
+/// signal handler must not. Blocks the signals in every thread started afterwards.
+void watch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const auto watch = [signals] {
+    int received = 0;
+    sigwait(&signals, &received);
+    interrupt_source().request_stop();
+    // `timeout` and job schedulers signal the process and then its group: the same request twice.
+    std::this_thread::sleep_for(kSameRequest);
+    const timespec now{};
+    while (sigtimedwait(&signals, nullptr, &now) > 0) {
+    }
+    sigwait(&signals, &received);
+    ::_exit(kExitInterrupted);
+  };
+  start_thread([&] { return std::thread(watch); }).detach();
+}
+
+/// Other libraries' texts may run on: LibTorch's end in a stack trace.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+int report(std::string_view program, std::string_view text, int status) {
+  print_line(stderr, "{}: {}", program, text);
+  return status;
+}
+
+[[noreturn]] void fail_to_print(int code) {
+  throw IoError("standard output: cannot be written: {}", describe_errno(code != 0 ? code : EIO));
+}
+
+/// A disk may be full only when the last of what was printed reaches it.
+int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
+  int status = kExitDone;
+  try {
+    status = line.run(argc, argv);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) throw;
+    fail_to_print(error.code().value());  // fmt::print() says no more than the reason
+  }
+  flush_output();
+  return status;
+}
+
+}  // namespace
+
+int run_program(CommandLine& line, int argc, const char* const* argv) {
+  std::string_view program = argc > 0 ? argv[0] : "lime";
+  program = program.substr(program.rfind('/') + 1);
+  name_storage() = std::string(program);
+  std::string& command = command_storage();
+  command = std::string(program);
+  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
+  try {
+    watch_signals();
+    return run_and_flush(line, argc, argv);
+  } catch (const Interrupted& error) {
+    return report(program, error.what(), kExitInterrupted);
+  } catch (const std::bad_alloc&) {
+    return report(
+        program,
+        "out of memory; reduce the request, or check whether an input file declares a wrong size",
+        kExitFailed);
+  } catch (const Error& error) {
+    return report(program, error.what(), kExitFailed);
+  } catch (const std::exception& error) {
+    return report(program, first_line(error.what()), kExitFailed);
+  }
+}
+
+void print_warnings(std::span<const std::string> texts) {
+  for (const std::string& text : texts) {
+    fmt::print(stderr, "{}: warning: {}\n", name_storage(), text);
+  }
+}
+
+void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_to_print(errno);
+}
+
+std::stop_token interrupt_token() { return interrupt_source().get_token(); }
+
+std::string tool_version() { return std::string("lime ") + kVersion; }
+
+const std::string& program_command() { return command_storage(); }
+
+std::string utc_timestamp() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+}  // namespace lime

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/model_config.h"
+#include "model/passes/stage_plan.h"
+
+namespace lime {
+
+/// A weight under its canonical (Hugging Face) name.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+/// Linear layer whose weight may be split into parts that are separate parameters.
+struct LinearWeights {
+  at::Tensor weight;  ///< [out_features, in_features], all parts concatenated by rows
+  at::Tensor bias;    ///< [out_features], or undefined
+};
+
+/// LIMe router: `weights` if they are the same for all tokens, else `q` and `keys`; all undefined
+/// without a router. Shapes: parameter_specs().
+struct LimeRouterWeights {
+  at::Tensor weights;
+  at::Tensor q;
+  at::Tensor keys;
+};
+
+/// Weights of one hyper-connection, see HyperConnections; the dynamic ones may be undefined.
+/// Shapes: parameter_specs().
+struct HyperConnectionWeights {
+  at::Tensor static_alpha;
+  at::Tensor static_beta;
+  at::Tensor dynamic_alpha;  ///< dynamic_alpha_fn
+  at::Tensor dynamic_alpha_scale;
+  at::Tensor dynamic_beta;  ///< dynamic_beta_fn
+  at::Tensor dynamic_beta_scale;
+};
+
+/// Weights of one layer. The query, key and value projections share one matrix, as do gate and up,
+/// so that inference needs one product for each; the parts are views of it.
+struct LayerWeights {
+  at::Tensor input_norm;       ///< undefined with hyper-connections, as is post_attention_norm
+  LinearWeights qkv, q, k, v;  ///< v is undefined if the values of layer 0 are used
+  LimeRouterWeights router;
+  LinearWeights o;
+  at::Tensor post_attention_norm;
+  LinearWeights gate_up, gate, up;
+  LinearWeights down;
+  HyperConnectionWeights hyper_attention, hyper_feed_forward;
+  at::Tensor depth_average;  ///< [1, outputs averaged] after this layer, or undefined
+};
+
+/// Part of a decoder on one device. The first stage has the embedding, the last one the final norm
+/// and the output projection; a tied output projection stays with the embedding.
+struct DecoderStage {
+  c10::Device device;
+  LayerRange layers;
+  std::int64_t weight_bytes = 0;
+};
+
+/// All weights of a decoder, uninitialised until `parameters` are written.
+struct DecoderWeights {
+  /// @param stages  devices of the layers; none: all on that of `options`
+  /// @throws FormatError  if the config is not valid.
+  DecoderWeights(const ModelConfig& config, const at::TensorOptions& options,
+                 std::span<const DecoderStage> stages = {});
+
+  /// Returns true if forward() must build an autograd graph for them.
+  bool requires_grad() const;
+
+  at::Tensor embedding;
+  std::vector<LayerWeights> layers;
+  at::Tensor final_norm;
+  at::Tensor lm_head;  ///< the embedding if the two are tied
+  /// Leaves that share memory with the tensors above, with the names and in the order of
+  /// parameter_specs().
+  std::vector<NamedTensor> parameters;
+};
+
+/// Initialises weights for training: normal(0, config.initializer_range) for matrices, 0 for
+/// biases, 1 for gains; routers, depth averages and hyper-connections by their own initialize_*()
+/// functions. Each parameter has its own random stream, so the same seed gives the same weights on
+/// every machine.
+void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed);
+
+}  // namespace lime

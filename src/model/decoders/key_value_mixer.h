@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "model/passes/device_link.h"
+
+namespace lime {
+
+/// Un-rotated keys and values of one layer, each [batch, seq, kv_heads, head_dim].
+struct KeysAndValues {
+  at::Tensor keys;
+  at::Tensor values;
+};
+
+/// Transforms the keys and values of a layer between its projections and its attention; may replace
+/// them with those of earlier layers. Lives for one pass.
+class KeyValueMixer {
+ public:
+  KeyValueMixer() = default;
+  virtual ~KeyValueMixer() = default;
+  KeyValueMixer(const KeyValueMixer&) = delete;
+  KeyValueMixer& operator=(const KeyValueMixer&) = delete;
+
+  /// Transforms the keys and values of one layer. Called once per layer, in order.
+  /// @param own  keys and values projected by the layer
+  /// @param x    input of that projection, after the norm: [batch, seq, hidden]
+  /// @return the keys and values for its attention, possibly in memory that the next call
+  ///         overwrites.
+  virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) = 0;
+
+  /// Transfers what the layers from `next_layer` on need to another device. Inference only.
+  virtual void cross(Crossing& crossing, int next_layer) = 0;
+
+  /// Returns true if layers can be recomputed in the backward pass.
+  virtual bool can_replay() const { return false; }
+  /// Returns a mixer that replays mix() in the backward pass. Call after the first mix(). Null if
+  /// unsupported.
+  virtual std::unique_ptr<KeyValueMixer> replay() const { return nullptr; }
+  /// Returns a scalar in the graph that represents this mixer's own weights, or undefined.
+  virtual at::Tensor weights_in_graph() const { return {}; }
+
+  /// Returns the values used by layers that project none of their own; undefined if all layers do.
+  virtual at::Tensor shared_values() const { return {}; }
+};
+
+}  // namespace lime

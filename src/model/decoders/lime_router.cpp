@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoders/lime_router.h"
+
+#include <ATen/Functions.h>
+
+#include <cmath>
+
+#include "checkpoint/router_layout.h"
+#include "model/kernels/in_place.h"
+#include "model/kernels/linear.h"
+#include "model/passes/side_stream.h"
+
+namespace lime {
+namespace {
+
+/// Returns the number of buffered heads of one source that a routed head reads.
+std::int64_t mixed_heads(const ModelConfig& config) {
+  return config.lime.head_mixing && config.lime.router != RouterKind::kAverage
+             ? config.num_key_value_heads
+             : 1;
+}
+
+std::int64_t weighted_dims(const ModelConfig& config) {
+  return config.lime.per_dimension ? config.head_dim : 1;
+}
+
+}  // namespace
+
+LimeRouter::LimeRouter(const ModelConfig& config, const DecoderWeights& weights,
+                       Workspace* workspace)
+    : config_(config),
+      weights_(weights),
+      workspace_(workspace),
+      plan_(plan_router(config.lime, config.num_hidden_layers)) {}
+
+KeysAndValues LimeRouter::mix(int layer, const KeysAndValues& own, const at::Tensor& x) {
+  if (tape_ == nullptr && layer == 0 && workspace_ == nullptr &&
+      RouterTape::can_route(config_, x)) {
+    tape_ = std::make_shared<RouterTape>(config_, weights_);
+    weights_in_graph_ = tape_->weights_in_graph(weights_);
+  }
+  if (tape_ != nullptr) return tape_->mix(layer, own, weights_in_graph_);
+  append(layer, own);
+  if (layer == 0) return own;
+  const at::Tensor block = workspace_ != nullptr ? route(layer, x) : route_with_gradients(layer, x);
+  const at::Tensor routed =
+      block.view({block.size(0), x.size(0), x.size(1), 2, block.size(3)}).permute({1, 2, 0, 3, 4});
+  return {routed.select(3, 0), routed.select(3, 1)};
+}
+
+void LimeRouter::cross(Crossing& crossing, int next_layer) {
+  if (!memory_.defined()) return;
+  const at::Tensor memory = crossing.place_for(memory_);
+  for (const SlotRange& slots : plan_.slots_read_from(next_layer)) {
+    crossing.carry_into(memory.narrow(0, slots.first, slots.count),
+                        memory_.narrow(0, slots.first, slots.count));
+  }
+  memory_ = memory;
+}
+
+bool LimeRouter::can_replay() const {
+  return workspace_ == nullptr && RouterTape::can_route(config_, weights_.embedding);
+}
+
+std::unique_ptr<KeyValueMixer> LimeRouter::replay() const {
+  if (tape_ == nullptr) return nullptr;
+  auto mixer = std::make_unique<LimeRouter>(config_, weights_, nullptr);
+  mixer->tape_ = tape_;
+  return mixer;
+}
+
+void LimeRouter::append(int layer, const KeysAndValues& own) {
+  const at::Tensor& k = own.keys;
+  const std::int64_t heads = k.size(2);
+  const std::int64_t tokens = k.size(0) * k.size(1);
+  const std::int64_t dim = k.size(3);
+  if (workspace_ == nullptr) {
+    layers_.push_back(at::stack({k, own.values}, 3)
+                          .permute({2, 0, 1, 3, 4})
+                          .contiguous()
+                          .view({heads, tokens, 2, dim}));
+    return;
+  }
+  if (!memory_.defined()) {
+    memory_ = workspace_->get(Workspace::Slot::kBuffer, {plan_.num_slots, heads, tokens, 2, dim},
+                              k.options());
+  }
+  const at::Tensor place = memory_.select(0, plan_.layers[static_cast<std::size_t>(layer)].own_slot)
+                               .view({heads, k.size(0), k.size(1), 2, dim})
+                               .permute({1, 2, 0, 3, 4});
+  copy_in_place(place.select(3, 0), k);
+  copy_in_place(place.select(3, 1), own.values);
+}
+
+at::Tensor LimeRouter::static_weights(int layer) const {
+  const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(layer)];
+  const std::int64_t heads = config_.num_key_value_heads;
+  const std::int64_t sources = plan_.layers[static_cast<std::size_t>(layer)].num_sources;
+  if (config_.lime.router == RouterKind::kAverage) {
+    return at::full({heads, sources, 1, 1}, 1.0 / static_cast<double>(sources),
+                    weights.o.weight.options().requires_grad(false));
+  }
+  return weights.router.weights.view(
+      {heads, sources, mixed_heads(config_), weighted_dims(config_)});
+}
+
+at::Tensor LimeRouter::dynamic_weights(int layer, const at::Tensor& x) const {
+  const LimeRouterWeights& weights = weights_.layers[static_cast<std::size_t>(layer)].router;
+  const std::int64_t heads = config_.num_key_value_heads;
+  const std::int64_t tokens = x.size(0) * x.size(1);
+  const std::int64_t dim = config_.head_dim;
+  const at::Tensor queries = apply_linear(x, weights.q).view({tokens * heads, dim});
+  const at::Tensor scores =
+      apply_linear(queries, weights.keys) / std::sqrt(static_cast<double>(dim));
+  return at::softmax(scores, -1).view({tokens, heads, -1, mixed_heads(config_)}).transpose(0, 1);
+}
+
+RouterMixture LimeRouter::mixture(int layer, const at::Tensor& x, bool by_slot) const {
+  RouterMixture mixture;
+  mixture.is_dynamic = config_.lime.dynamic;
+  mixture.weights = mixture.is_dynamic ? dynamic_weights(layer, x) : static_weights(layer);
+  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  if (by_slot && !plan.order.empty()) {
+    const at::Tensor order =
+        sent_to(mixture.weights.device(), at::tensor(plan.order, at::TensorOptions(at::kLong)));
+    mixture.weights = mixture.weights.index_select(mixture.is_dynamic ? 2 : 1, order);
+  }
+  return mixture;
+}
+
+at::Tensor LimeRouter::route(int layer, const at::Tensor& x) {
+  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  const at::Tensor buffered = memory_.narrow(0, plan.first_slot, plan.num_sources);
+  at::Tensor routed =
+      workspace_->get(Workspace::Slot::kRouted, buffered.sizes().slice(1), buffered.options());
+  mix_sources_out(routed, mixture(layer, x, /*by_slot=*/true), buffered);
+  return routed;
+}
+
+at::Tensor LimeRouter::route_with_gradients(int layer, const at::Tensor& x) const {
+  const RouterMixture weights = mixture(layer, x, /*by_slot=*/false);
+  const std::vector<std::int64_t> sources = router_sources(config_.lime, layer);
+  at::Tensor routed;
+  for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
+    const auto source = static_cast<std::size_t>(sources[static_cast<std::size_t>(i)]);
+    routed = add_source(routed, weights, i, layers_[source]);
+  }
+  return routed;
+}
+
+void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random) {
+  const std::int64_t heads = router.size(0);
+  const std::int64_t dims = weighted_dims(config);
+  const std::int64_t mixed = mixed_heads(config);
+  const std::int64_t fan_in = router.size(1) / dims;
+  const double bound = config.lime.initializer_scale * std::sqrt(3.0 / static_cast<double>(fan_in));
+  double* weight = router.data_ptr<double>();
+  for (std::int64_t row = 0; row < heads; ++row) {
+    for (std::int64_t column = 0; column < fan_in * dims; ++column, ++weight) {
+      const double drawn = random.uniform(-bound, bound);
+      const std::int64_t own = column / dims - (fan_in - mixed);
+      const bool is_same_head = mixed == 1 || own == row;
+      *weight = own < 0 ? drawn : (is_same_head ? 1.0 : 0.0);
+    }
+  }
+}
+
+}  // namespace lime

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/random.h"
+#include "model/decoders/decoder_weights.h"
+#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/router_plan.h"
+#include "model/decoders/router_tape.h"
+#include "model/kernels/router_products.h"
+#include "model/kernels/workspace.h"
+
+namespace lime {
+
+/// LIMe's buffer of un-rotated keys and values, and the routers that mix it.
+///
+///   routed[h] = sum over sources j and heads g of R_l[h, j, g] * buffered[j][g]
+///
+/// The same weights route keys and values. RouterKind determines which layers are sources, see
+/// router_sources(); without head mixing g = h only; per dimension each R is a vector. A dynamic
+/// router computes for each token
+///
+///   R_l[h, :, :] = softmax(q_h(x) k^T / sqrt(head_dim)),   q = W x
+///
+/// with a learned key for each source and head. For inference the buffer is one block of memory
+/// [slots, kv_heads, batch * seq, 2, head_dim] arranged by a RouterPlan, so that a layer is routed
+/// by one matrix product with a [sources * kv_heads, batch * seq * 2 * head_dim] view. With
+/// gradients it is a RouterTape where supported. Otherwise each layer is a separate tensor and the
+/// product is summed over sources, so that the graph keeps every key and value once. Source:
+/// Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
+class LimeRouter final : public KeyValueMixer {
+ public:
+  /// @param workspace  provides the memory; nullptr to build an autograd graph instead
+  LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
+
+  KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x) override;
+  void cross(Crossing& crossing, int next_layer) override;
+  bool can_replay() const override;
+  std::unique_ptr<KeyValueMixer> replay() const override;
+  at::Tensor weights_in_graph() const override { return weights_in_graph_; }
+
+ private:
+  void append(int layer, const KeysAndValues& own);
+  /// Returns the weights with sources in the order of router_sources() or, `by_slot`, of memory.
+  RouterMixture mixture(int layer, const at::Tensor& x, bool by_slot) const;
+  at::Tensor static_weights(int layer) const;
+  at::Tensor dynamic_weights(int layer, const at::Tensor& x) const;
+  at::Tensor route(int layer, const at::Tensor& x);
+  at::Tensor route_with_gradients(int layer, const at::Tensor& x) const;
+
+  const ModelConfig& config_;
+  const DecoderWeights& weights_;
+  Workspace* const workspace_;
+  const RouterPlan plan_;
+  at::Tensor memory_;  // [slots, kv_heads, batch * seq, 2, head_dim]
+  std::shared_ptr<RouterTape> tape_;
+  at::Tensor weights_in_graph_;
+  std::vector<at::Tensor>
+      layers_;  // with gradients and no tape: each [kv_heads, batch * seq, 2, head_dim]
+};
+
+/// Fills a static router with the paper's initial values: the identity on the newest source layer
+/// (its own), elsewhere uniform(-b, b) with b = sqrt(3 / fan_in), where fan_in is the number of
+/// buffered heads that a routed head reads, (l + 1) * kv_heads for a full router; times
+/// config.lime.initializer_scale.
+/// @param router  static_router_shape(), float64 on the CPU
+void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random);
+
+}  // namespace lime

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/kernels/attention.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/kernels/attention_gradients.h"
+#include "model/kernels/differentiable.h"
+#include "model/kernels/linear.h"
+#include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_major.h"
+#include "model/kernels/torch_compat.h"
+
+namespace lime {
+namespace {
+
+/// Queries per block: large enough for efficient products, small enough to keep scores in cache.
+constexpr std::int64_t kBlock = 64;
+
+at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
+
+/// Returns one head of [batch, seq, heads, head_dim] as a matrix [seq, head_dim].
+template <typename T>
+auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std::int64_t first,
+                 std::int64_t count) {
+  T* const data = x.data_ptr<T>() + batch * x.stride(0) + first * x.stride(1) + head * x.stride(2);
+  return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
+}
+
+/// Computes attention of queries [first, last) of one head; `scores` is scratch of at least (last -
+/// first) * keys elements. It must be aligned like Eigen's own memory: for rows with another
+/// alignment Eigen sums in another order and rounds exp() differently.
+template <typename T>
+void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t batch,
+                  std::int64_t head, std::int64_t first,
+                  Eigen::Array<T, Eigen::Dynamic, 1>& scores) {
+  const std::int64_t queries = in.q.size(1);
+  const std::int64_t past = in.k.size(1) - queries;
+  const std::int64_t last = std::min(first + kBlock, queries);
+  const std::int64_t kv_head = head / (in.q.size(2) / in.k.size(2));
+  const auto first_seen = [&](std::int64_t query) {
+    return in.window ? std::max<std::int64_t>(0, past + query + 1 - *in.window) : 0;
+  };
+  const std::int64_t key_begin = first_seen(first);
+  const std::int64_t num_keys = past + last - key_begin;
+
+  Eigen::Map<RowMajor<T>> s(scores.data(), last - first, num_keys);
+  s.noalias() = head_matrix<T>(in.q, batch, head, first, last - first) *
+                head_matrix<T>(in.k, batch, kv_head, key_begin, num_keys).transpose();
+  const T scale = T{1} / std::sqrt(static_cast<T>(in.q.size(3)));
+  auto z = head_matrix<T>(out, batch, head, first, last - first);
+  Eigen::Array<T, 1, Eigen::Dynamic> inverse_sums(last - first);
+  for (std::int64_t query = first; query < last; ++query) {
+    const std::int64_t begin = first_seen(query) - key_begin;
+    const std::int64_t end = past + query + 1 - key_begin;
+    auto row = s.row(query - first).array();
+    auto seen = row.segment(begin, end - begin);
+    seen = ((seen - seen.maxCoeff()) * scale).exp();
+    inverse_sums[query - first] = T{1} / seen.sum();
+    row.head(begin).setZero();
+    row.tail(num_keys - end).setZero();
+  }
+  z.noalias() = s * head_matrix<T>(in.v, batch, kv_head, key_begin, num_keys);
+  z.array().colwise() *= inverse_sums.transpose();
+}
+
+template <typename T>
+void attention_kernel(const AttentionInput& in, const at::Tensor& out) {
+  const std::int64_t heads = in.q.size(2);
+  const std::int64_t queries = in.q.size(1);
+  const std::int64_t blocks = (queries + kBlock - 1) / kBlock;
+  const std::int64_t keys = in.k.size(1);
+  const auto make_worker = [&] {
+    return [&, scores = Eigen::Array<T, Eigen::Dynamic, 1>(std::min(queries, kBlock) * keys)](
+               std::int64_t task) mutable {
+      const std::int64_t block = task % blocks;
+      const std::int64_t head = task / blocks % heads;
+      attend_block<T>(in, out, task / blocks / heads, head, block * kBlock, scores);
+    };
+  };
+  for_each_tile(in.q.size(0) * heads * blocks, 4 * std::min(queries, kBlock) * keys * in.q.size(3),
+                make_worker);
+}
+
+/// Returns the mask [queries, keys], true where a query attends.
+at::Tensor causal_mask(std::int64_t queries, std::int64_t keys, std::optional<std::int64_t> window,
+                       c10::Device device) {
+  const at::Tensor all = at::ones({queries, keys}, at::TensorOptions(at::kBool).device(device));
+  const at::Tensor causal = all.tril(keys - queries);
+  return window ? causal.triu(keys - queries - *window + 1) : causal;
+}
+
+/// Repeats each head for the query heads that use it: [batch, seq, kv_heads, head_dim] -> [batch,
+/// num_heads, seq, head_dim].
+at::Tensor repeat_heads(const at::Tensor& x, std::int64_t num_heads) {
+  const at::Tensor by_head = x.transpose(1, 2);
+  if (x.size(2) == num_heads) return by_head;
+  return by_head.unsqueeze(2)
+      .expand({-1, -1, num_heads / x.size(2), -1, -1})
+      .reshape({x.size(0), num_heads, x.size(1), x.size(3)});
+}
+
+at::Tensor attention_by_library(const AttentionInput& in) {
+  const std::int64_t queries = in.q.size(1);
+  const std::int64_t keys = in.k.size(1);
+  const bool all_seen = !in.window || *in.window >= keys;
+  const bool is_causal = all_seen && queries == keys && queries > 1;
+  at::Tensor mask;
+  if (!is_causal && !(all_seen && queries == 1)) {
+    mask = causal_mask(queries, keys, in.window, in.q.device());
+  }
+  const std::int64_t heads = in.q.size(2);
+  return fused_attention(in.q.transpose(1, 2), repeat_heads(in.k, heads), repeat_heads(in.v, heads),
+                         mask, is_causal)
+      .transpose(1, 2);
+}
+
+}  // namespace
+
+at::Tensor attention(const AttentionInput& input, at::Tensor out) {
+  if (uses_cpu_kernels(input.q)) {
+    const AttentionInput dense{with_dense_rows(input.q), with_dense_rows(input.k),
+                               with_dense_rows(input.v), input.window};
+    if (!out.defined()) out = at::empty(input.q.sizes(), input.q.options());
+    AT_DISPATCH_FLOATING_TYPES(input.q.scalar_type(), "attention",
+                               [&] { attention_kernel<scalar_t>(dense, out); });
+    return out;
+  }
+  if (uses_cpu_gradients(input.q) && input.q.size(1) == input.k.size(1)) {
+    return attention_with_gradients(input);
+  }
+  if constexpr (kHasFusedAttention) return attention_by_library(input);
+  return attention_with_pattern(input, {}, {});
+}
+
+at::Tensor attention_with_pattern(const AttentionInput& input, const AttentionEditor& edit_scores,
+                                  const AttentionEditor& edit_pattern) {
+  const at::Tensor& q = input.q;
+  const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
+  const at::Tensor mask = causal_mask(q.size(1), input.k.size(1), input.window, q.device());
+  at::Tensor scores =
+      at::matmul(q.transpose(1, 2), repeat_heads(input.k, q.size(2)).transpose(2, 3)) * scale;
+  scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+  if (edit_scores) scores = edit_scores(scores);
+  const auto softmax_type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor pattern = at::softmax(scores, -1, softmax_type).to(q.scalar_type());
+  if (edit_pattern) pattern = edit_pattern(pattern);
+  return at::matmul(pattern, repeat_heads(input.v, q.size(2))).transpose(1, 2);
+}
+
+}  // namespace lime

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/kernels/rotary.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Functions.h>
+
+#include <Eigen/Core>
+#include <cmath>
+#include <numbers>
+
+#include "model/kernels/differentiable.h"
+#include "model/kernels/parallel_tiles.h"
+#include "model/passes/side_stream.h"
+
+namespace lime {
+namespace {
+
+/// Scales long wavelengths by `factor`, keeps short ones, interpolates between them.
+double llama3_frequency(double frequency, const RopeScaling& scaling) {
+  const double wavelength = 2.0 * std::numbers::pi / frequency;
+  const auto context = static_cast<double>(scaling.original_max_position_embeddings);
+  if (wavelength < context / scaling.high_freq_factor) return frequency;
+  if (wavelength > context / scaling.low_freq_factor) return frequency / scaling.factor;
+  const double smooth = (context / wavelength - scaling.low_freq_factor) /
+                        (scaling.high_freq_factor - scaling.low_freq_factor);
+  return (1.0 - smooth) * frequency / scaling.factor + smooth * frequency;
+}
+
+/// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be
+/// x; applies the inverse rotation if `sign` is -1.
+template <typename T>
+void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles, T sign) {
+  using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+  using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+  const std::int64_t seq = x.size(1);
+  const std::int64_t heads = x.size(2);
+  const std::int64_t half = x.size(3) / 2;
+  const T* const cos = angles.cos.data_ptr<T>();
+  const T* const sin = angles.sin.data_ptr<T>();
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    Eigen::Array<T, Eigen::Dynamic, 1> rotated(half);
+    for (std::int64_t token = begin; token < end; ++token) {
+      const std::int64_t position = token % seq;
+      const ConstRow c(cos + position * half, half);
+      const ConstRow s(sin + position * half, half);
+      for (std::int64_t head = 0; head < heads; ++head) {
+        const auto row_of = [&](const at::Tensor& y) {
+          return y.data_ptr<T>() + token / seq * y.stride(0) + position * y.stride(1) +
+                 head * y.stride(2);
+        };
+        const ConstRow a(row_of(x), half);
+        const ConstRow b(row_of(x) + half, half);
+        rotated = a * c - b * s * sign;
+        Row(row_of(out) + half, half) = b * c + a * s * sign;
+        Row(row_of(out), half) = rotated;
+      }
+    }
+  };
+  for_each_block(x.size(0) * seq, heads * half * 6, run);
+}
+
+at::Tensor rotated(const at::Tensor& x, const RotaryAngles& angles, int sign) {
+  const at::Tensor from = x.stride(-1) == 1 ? x : x.contiguous();
+  const at::Tensor out = at::empty(x.sizes(), x.options());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rotate", [&] {
+    rotate_kernel<scalar_t>(out, from, angles, static_cast<scalar_t>(sign));
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> rotary_frequencies(const ModelConfig& config) {
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
+    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
+    const double frequency = std::pow(config.rope_theta, -exponent);
+    switch (config.rope_scaling.kind) {
+      case RopeScalingKind::kNone:
+        frequencies.push_back(frequency);
+        break;
+      case RopeScalingKind::kLinear:
+        frequencies.push_back(frequency / config.rope_scaling.factor);
+        break;
+      case RopeScalingKind::kLlama3:
+        frequencies.push_back(llama3_frequency(frequency, config.rope_scaling));
+        break;
+    }
+  }
+  return frequencies;
+}
+
+RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t first,
+                           std::int64_t count, const at::TensorOptions& options) {
+  const auto type = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
+  const auto on_device = at::TensorOptions().dtype(type).device(options.device());
+  const at::Tensor positions = at::arange(first, first + count, on_device);
+  const at::Tensor rates = sent_to(
+      options.device(), at::tensor(frequencies, at::TensorOptions().dtype(at::kDouble)).to(type));
+  const at::Tensor angles = at::outer(positions, rates);
+  return {angles.cos().to(options.dtype()), angles.sin().to(options.dtype())};
+}
+
+at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {
+  if (uses_cpu_gradients(x)) {
+    const at::Tensor out = rotated(x.detach(), angles, 1);
+    return differentiable({x}, {out}, [angles](const std::vector<at::Tensor>& gradients) {
+      return std::vector<at::Tensor>{rotated(gradients[0], angles, -1)};
+    })[0];
+  }
+  const at::Tensor cos = angles.cos.unsqueeze(1);
+  const at::Tensor sin = angles.sin.unsqueeze(1);
+  const std::vector<at::Tensor> halves = x.chunk(2, -1);
+  return at::cat({halves[0] * cos - halves[1] * sin, halves[1] * cos + halves[0] * sin}, -1);
+}
+
+void rotate_in_place(const at::Tensor& x, const RotaryAngles& angles) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rotate",
+                             [&] { rotate_kernel<scalar_t>(x, x, angles, scalar_t{1}); });
+}
+
+}  // namespace lime

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "model/decoders/decoder.h"
+#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/residual_stream.h"
+#include "model/kernels/rotary.h"
+#include "model/passes/device_link.h"
+
+namespace lime {
+
+/// One run of a decoder over one batch: the layers of Decoder::forward(), step by step.
+///
+///   pass.begin(ids);
+///   pass.run_layers(layers) for each stage, and between two of them pass.depart(link), then
+///   pass.arrive(), after which another thread may continue;
+///   pass.end();
+///
+/// On the CPU without gradients it computes in the workspace and in place; the result of an editor
+/// is copied before it is overwritten. Elsewhere every step allocates a new tensor.
+class ForwardPass {
+ public:
+  /// References to the parts of a decoder that a pass uses.
+  struct Model {
+    const ModelConfig& config;
+    const DecoderOptions& options;
+    const DecoderWeights& weights;
+    const std::vector<double>& rotary_frequencies;
+  };
+
+  /// @param workspace  memory to work in; nullptr to build an autograd graph
+  ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
+
+  /// @param ids  int64 [batch, seq] on the first stage's device, within the vocabulary
+  void begin(const at::Tensor& ids);
+  /// Runs these layers, up to stop_after_layer.
+  void run_layers(const LayerRange& layers);
+  /// Starts the transfer of everything that later layers need.
+  void depart(DeviceLink& link);
+  void arrive();
+  ForwardResult end();
+
+ private:
+  /// Runs the hooks of a point.
+  at::Tensor hook(HookKind kind, int layer, const at::Tensor& activation) const;
+  /// Runs the hooks for an activation that the pass will overwrite; never returns a hook's own
+  /// tensor.
+  at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
+  bool wants(HookKind kind, int layer) const;
+
+  /// Runs the hooks of a point on the residual stream, which they may replace.
+  void hook_stream(HookKind kind, int layer);
+
+  void block(int layer);
+  /// One of the two branches below, which may be recomputed in the backward pass.
+  using BranchFn = at::Tensor (ForwardPass::*)(int layer, const at::Tensor& x);
+  at::Tensor branch(BranchFn function, int layer, const at::Tensor& x);
+  bool can_recompute(BranchFn function) const;
+
+  at::Tensor self_attention(int layer, const at::Tensor& x);
+  at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
+  at::Tensor mlp(int layer, const at::Tensor& x);
+  at::Tensor final_norm(const at::Tensor& x);
+
+  at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+  at::Tensor project(Workspace::Slot slot, const at::Tensor& x, const LinearWeights& weights) const;
+  /// Projects with one fused matrix, or with its parts if they need separate gradients.
+  std::vector<at::Tensor> project_parts(Workspace::Slot slot, const at::Tensor& x,
+                                        const LinearWeights& whole,
+                                        const std::vector<const LinearWeights*>& parts) const;
+  at::Tensor rotated(const at::Tensor& x) const;
+
+  const Model model_;
+  const ForwardOptions options_;
+  Workspace* const workspace_;
+  bool in_place_ = false;
+  std::int64_t num_tokens_ = 0;  // per sequence
+  int next_layer_ = 0;
+  int first_layer_on_device_ = 0;
+  std::optional<Crossing> crossing_;  // between depart() and arrive()
+  RotaryAngles angles_;
+  std::unique_ptr<ResidualStream> stream_;
+  std::unique_ptr<KeyValueMixer> mixer_;  // null for LLaMA
+  std::shared_ptr<ForwardPass> replay_;   // recomputes branches; lives as long as the graph
+};
+
+}  // namespace lime

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/matrix.h"
+#include "store/capture_info.h"
+#include "store/hdf5/chunk_queue.h"
+#include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_file.h"
+
+namespace lime {
+
+/// Appends rows to one dataset of activations.
+///
+/// Buffers rows in one chunk, converts it to its type on disk, adds HDF5's Fletcher-32 checksum and
+/// writes it outside HDF5's own conversion, filters and cache, which would cost more than the disk.
+/// Memory: one chunk. Not thread-safe; refers to `file` and `queue`, which refers to this.
+class ChunkWriter {
+ public:
+  /// @param queue  compresses the chunks, also for other datasets of the file; null: uncompressed.
+  ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
+              std::int64_t chunk_bytes, ChunkQueue* queue = nullptr);
+
+  /// @param rows  [num_rows, dim]
+  void append(const ConstMatrixRef& rows);
+  /// Ends the last, partial chunk: no more rows follow.
+  void end_rows();
+  /// Writes the remaining chunk and the dataset's attributes.
+  void finish();
+
+  std::int64_t num_rows() const { return num_rows_; }
+  const ActivationInfo& activation() const { return activation_; }
+
+ private:
+  struct RowRange {
+    std::int64_t first;
+    std::int64_t end;
+  };
+
+  void create_dataset();
+  void end_chunk();
+  void write_chunk(const RowRange& rows, const StoredChunk& chunk);
+
+  Hdf5Writer& file_;
+  ActivationInfo activation_;
+  StorageType storage_;
+  std::string name_;
+  std::size_t row_bytes_;
+  std::int64_t chunk_rows_;
+  std::int64_t num_rows_ = 0;        // appended
+  std::int64_t first_in_chunk_ = 0;  // of the rows in chunk_
+  std::vector<std::byte> chunk_;     // values of a whole chunk
+  ChunkQueue* queue_;
+  hdf5::Id dataset_;
+};
+
+}  // namespace lime

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Private to src/store: the C library's handles, the global lock and error handling.
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/errors.h"
+#include "store/hdf5/hdf5_file.h"
+#include "store/trailer.h"
+
+namespace lime::hdf5 {
+
+/// Maximum compression ratio of deflate; a dataset that claims a larger one is malicious or
+/// corrupt.
+inline constexpr std::int64_t kMaxCompression = 1032;
+
+/// Held during every call into HDF5, which Debian builds without thread safety. Recursive, so that
+/// functions that hold it may call each other. The first lock initialises the library: no error
+/// printing, no filter plug-ins, no work at exit.
+class Lock {
+ public:
+  Lock();
+  /// Recreates the lock in a forked child. Required if this thread forked while holding it: in the
+  /// child another thread appears to own it.
+  static void renew_after_fork();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+};
+
+/// Owns a handle and closes it under the lock.
+class Id {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Id() = default;
+  Id(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Id() { reset(); }
+  Id(Id&& other) noexcept;
+  Id& operator=(Id&& other) noexcept;
+
+  hid_t get() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+  /// Closes the handle now; returns false if HDF5 reports an error.
+  bool reset();
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// HDF5 could not allocate the memory that a file requires.
+class OutOfMemory : public FormatError {
+ public:
+  using FormatError::FormatError;
+};
+
+/// Converts HDF5's error stack to an exception "store: 'PATH': what: detail" and clears it: IoError
+/// for errors of the operating system, else FormatError while reading (OutOfMemory if HDF5 reports
+/// it), IoError while writing.
+[[noreturn]] void fail_reading(const std::filesystem::path& path, std::string_view what);
+[[noreturn]] void fail_writing(const std::filesystem::path& path, std::string_view what);
+
+/// Opens an existing file for reading. @throws IoError, FormatError  (missing, foreign, truncated)
+Id open_file(const std::filesystem::path& path);
+/// Creates a file in the format of HDF5 1.10, whose structures have their own checksums. Equal
+/// calls give equal bytes: no times are stored.
+/// @param shown  file name for error messages: the final path. @throws IoError
+Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
+/// Closes a file that could not be written, without further writes: HDF5 would otherwise retry
+/// forever to flush the rest.
+void discard_file(Id& file);
+
+/// Opens `name`, each part of which must be a hard link: others could lead out of the file.
+Id open_object(const Hdf5File& file, const std::string& name);
+/// Opens the object, or returns an empty Id if it does not exist.
+Id find_object(const Hdf5File& file, const std::string& name);
+Id open_dataset(const Hdf5File& file, const std::string& name);
+/// Opens a dataset whose data is in this file: no external files, no virtual layout.
+Id open_plain_dataset(const Hdf5File& file, const std::string& name);
+
+std::vector<std::int64_t> shape_of(hid_t dataset);
+/// Returns binary16 as written by h5py's np.float16.
+Id half_type();
+bool is_half(hid_t type);
+
+/// Returns the native memory type of T.
+template <typename T>
+hid_t native_type();
+
+/// Returns creation properties of datasets: no times, so that equal data gives equal bytes.
+Id dataset_properties();
+/// Creates the missing groups on the path to `name`, and `name` itself if it ends in '/'.
+void make_groups(hid_t file, const std::string& name);
+
+}  // namespace lime::hdf5
+
+namespace lime {
+
+/// Gives src/store access to the handles of the public wrappers.
+class Hdf5Access {
+ public:
+  static hid_t id(const Hdf5File& file);
+  static hid_t id(const Hdf5Writer& file);
+  /// Returns the path for error messages: the final one.
+  static const std::filesystem::path& path(const Hdf5Writer& file);
+  /// Makes commit() append a trailer; see trailer.h.
+  static void want_trailer(Hdf5Writer& file);
+  /// Registers bytes that have their own checksum.
+  static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
+};
+
+}  // namespace lime

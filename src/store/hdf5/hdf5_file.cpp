@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/hdf5/hdf5_file.h"
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/half.h"
+#include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_text.h"
+#include "store/hdf5/trial_read.h"
+
+namespace lime {
+
+using hdf5::Id;
+using hdf5::kMaxCompression;
+using hdf5::Lock;
+
+struct Hdf5File::Impl {
+  std::filesystem::path path;
+  Id file;
+};
+
+namespace {
+
+struct MemberList {
+  hid_t group;
+  H5O_type_t wanted;
+  std::vector<std::string> names;
+};
+
+herr_t visit_link(hid_t, const char* name, const H5L_info_t* info, void* user) {
+  auto& list = *static_cast<MemberList*>(user);
+  if (info->type != H5L_TYPE_HARD) return 0;
+  H5O_info_t object{};
+  if (H5Oget_info_by_name2(list.group, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return -1;
+  if (object.type == list.wanted) list.names.emplace_back(name);
+  return 0;
+}
+
+herr_t visit_attribute(hid_t, const char* name, const H5A_info_t*, void* user) {
+  static_cast<std::vector<std::string>*>(user)->emplace_back(name);
+  return 0;
+}
+
+std::vector<std::string> members(const Hdf5File& file, const std::string& group,
+                                 H5O_type_t wanted) {
+  const Lock lock;
+  const Id object = hdf5::open_object(file, group);
+  if (H5Iget_type(object.get()) != H5I_GROUP) {
+    throw FormatError("store: '{}': '{}' is a dataset, expected a group", file.path().string(),
+                      group);
+  }
+  MemberList list{object.get(), wanted, {}};
+  if (H5Literate(object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_link, &list) < 0) {
+    hdf5::fail_reading(file.path(), fmt::format("group '{}' cannot be listed", group));
+  }
+  std::sort(list.names.begin(), list.names.end());
+  return list.names;
+}
+
+std::int64_t size_of(const Hdf5File& file) {
+  std::error_code ignored;
+  return static_cast<std::int64_t>(std::filesystem::file_size(file.path(), ignored));
+}
+
+/// Returns the number of values, after checking that the file can contain them.
+std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
+                         const std::vector<std::int64_t>& shape, std::size_t bytes_per_value) {
+  const std::int64_t file_size = size_of(file);
+  const std::int64_t limit =
+      std::min(file_size, std::numeric_limits<std::int64_t>::max() / kMaxCompression / 2) *
+      kMaxCompression / static_cast<std::int64_t>(std::max<std::size_t>(bytes_per_value, 1));
+  std::int64_t size = 1;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  for (const std::int64_t dim : shape) {
+    if (dim < 0 || dim > limit / size) {
+      throw FormatError("store: '{}': '{}' declares more data than the file's {} bytes can contain",
+                        file.path().string(), dataset, file_size);
+    }
+    size *= dim;
+  }
+  return static_cast<std::size_t>(size);
+}
+
+template <typename Matrix>
+Matrix to_matrix(const std::vector<std::int64_t>& shape,
+                 const std::vector<typename Matrix::Scalar>& values) {
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns;
+  Matrix matrix(rows, columns);
+  std::copy(values.begin(), values.end(), matrix.data());
+  return matrix;
+}
+
+Id open_attribute(const Hdf5File& file, const std::string& name, const std::string& object) {
+  const Id owner = hdf5::open_object(file, object);
+  if (H5Aexists(owner.get(), name.c_str()) <= 0) {
+    H5Eclear2(H5E_DEFAULT);
+    throw FormatError("store: '{}': '{}' has no attribute '{}'", file.path().string(), object,
+                      name);
+  }
+  Id attribute(H5Aopen(owner.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  if (!attribute) hdf5::fail_reading(file.path(), fmt::format("attribute '{}'", name));
+  return attribute;
+}
+
+template <typename T>
+T numeric_attribute(const Hdf5File& file, const std::string& name, const std::string& object) {
+  const Lock lock;
+  const Id attribute = open_attribute(file, name, object);
+  const Id space(H5Aget_space(attribute.get()), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) {
+    throw FormatError("store: '{}': attribute '{}' of '{}' must be one number",
+                      file.path().string(), name, object);
+  }
+  T value{};
+  if (H5Aread(attribute.get(), hdf5::native_type<T>(), &value) < 0) {
+    H5Eclear2(H5E_DEFAULT);
+    throw FormatError("store: '{}': attribute '{}' of '{}' must be a number", file.path().string(),
+                      name, object);
+  }
+  return value;
+}
+
+}  // namespace
+
+hid_t Hdf5Access::id(const Hdf5File& file) { return file.impl_->file.get(); }
+
+Hdf5File::Hdf5File(const std::filesystem::path& path, Hdf5Trial trial) {
+  if (trial == Hdf5Trial::kFirst) try_reading(path);
+  impl_ = std::make_unique<Impl>(Impl{path, hdf5::open_file(path)});
+}
+Hdf5File::~Hdf5File() = default;
+Hdf5File::Hdf5File(Hdf5File&&) noexcept = default;
+Hdf5File& Hdf5File::operator=(Hdf5File&&) noexcept = default;
+
+const std::filesystem::path& Hdf5File::path() const { return impl_->path; }
+
+bool Hdf5File::has(const std::string& name) const {
+  return static_cast<bool>(hdf5::find_object(*this, name));
+}
+
+std::vector<std::string> Hdf5File::groups(const std::string& group) const {
+  return members(*this, group, H5O_TYPE_GROUP);
+}
+
+std::vector<std::string> Hdf5File::datasets(const std::string& group) const {
+  return members(*this, group, H5O_TYPE_DATASET);
+}
+
+std::vector<std::string> Hdf5File::attributes(const std::string& object) const {
+  const Lock lock;
+  const Id owner = hdf5::open_object(*this, object);
+  std::vector<std::string> names;
+  if (H5Aiterate2(owner.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_attribute, &names) < 0) {
+    hdf5::fail_reading(path(), fmt::format("attributes of '{}' cannot be listed", object));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::int64_t Hdf5File::num_rows(const std::string& dataset) const {
+  const std::vector<std::int64_t> sizes = shape(dataset);
+  return sizes.empty() ? 0 : sizes.front();
+}
+
+std::vector<std::int64_t> Hdf5File::shape(const std::string& dataset) const {
+  const Lock lock;
+  return hdf5::shape_of(hdf5::open_dataset(*this, dataset).get());
+}
+
+bool Hdf5File::is_float(const std::string& dataset) const {
+  const Lock lock;
+  const Id id = hdf5::open_dataset(*this, dataset);
+  const Id type(H5Dget_type(id.get()), H5Tclose);
+  return H5Tget_class(type.get()) == H5T_FLOAT;
+}
+
+template <typename T>
+std::vector<T> Hdf5File::read(const std::string& dataset) const {
+  const Lock lock;
+  const Id id = hdf5::open_plain_dataset(*this, dataset);
+  const Id type(H5Dget_type(id.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
+    throw FormatError("store: '{}': '{}' must contain numbers", path().string(), dataset);
+  }
+  const auto read_into = [&](hid_t memory_type, void* target) {
+    if (H5Dread(id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, target) < 0) {
+      hdf5::fail_reading(path(), fmt::format("'{}' cannot be read", dataset));
+    }
+  };
+  std::vector<T> values(
+      checked_size(*this, dataset, hdf5::shape_of(id.get()), H5Tget_size(type.get())));
+  if (values.empty()) return values;
+  if (!hdf5::is_half(type.get())) {
+    read_into(hdf5::native_type<T>(), values.data());
+    return values;
+  }
+  std::vector<HalfBits> halves(values.size());
+  read_into(hdf5::half_type().get(), halves.data());
+  std::vector<float> floats(values.size());
+  half_to_float(halves, floats);
+  std::transform(floats.begin(), floats.end(), values.begin(),
+                 [](float value) { return static_cast<T>(value); });
+  return values;
+}
+
+template std::vector<float> Hdf5File::read<float>(const std::string&) const;
+template std::vector<double> Hdf5File::read<double>(const std::string&) const;
+template std::vector<std::int8_t> Hdf5File::read<std::int8_t>(const std::string&) const;
+template std::vector<std::uint8_t> Hdf5File::read<std::uint8_t>(const std::string&) const;
+template std::vector<std::int16_t> Hdf5File::read<std::int16_t>(const std::string&) const;
+template std::vector<std::uint16_t> Hdf5File::read<std::uint16_t>(const std::string&) const;
+template std::vector<std::int32_t> Hdf5File::read<std::int32_t>(const std::string&) const;
+template std::vector<std::uint32_t> Hdf5File::read<std::uint32_t>(const std::string&) const;
+template std::vector<std::int64_t> Hdf5File::read<std::int64_t>(const std::string&) const;
+template std::vector<std::uint64_t> Hdf5File::read<std::uint64_t>(const std::string&) const;
+
+MatrixF Hdf5File::read_matrix(const std::string& dataset) const {
+  return to_matrix<MatrixF>(shape(dataset), read<float>(dataset));
+}
+
+MatrixD Hdf5File::read_matrix_double(const std::string& dataset) const {
+  return to_matrix<MatrixD>(shape(dataset), read<double>(dataset));
+}
+
+std::vector<std::string> Hdf5File::read_strings(const std::string& dataset) const {
+  const Lock lock;
+  const Id id = hdf5::open_plain_dataset(*this, dataset);
+  const Id type(H5Dget_type(id.get()), H5Tclose);
+  const Id space(H5Dget_space(id.get()), H5Sclose);
+  const std::size_t count =
+      checked_size(*this, dataset, hdf5::shape_of(id.get()), H5Tget_size(type.get()));
+  const auto read = [&](hid_t memory_type, void* target) {
+    return H5Dread(id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, target);
+  };
+  return hdf5::read_texts(path(), dataset, {type.get(), space.get(), count}, read);
+}
+
+bool Hdf5File::has_attribute(const std::string& name, const std::string& object) const {
+  const Lock lock;
+  return H5Aexists(hdf5::open_object(*this, object).get(), name.c_str()) > 0;
+}
+
+std::string Hdf5File::string_attribute(const std::string& name, const std::string& object) const {
+  std::vector<std::string> texts = strings_attribute(name, object);
+  if (texts.size() != 1) {
+    throw FormatError("store: '{}': attribute '{}' of '{}' must be one string, got {}",
+                      path().string(), name, object, texts.size());
+  }
+  return std::move(texts.front());
+}
+
+std::vector<std::string> Hdf5File::strings_attribute(const std::string& name,
+                                                     const std::string& object) const {
+  const Lock lock;
+  const Id id = open_attribute(*this, name, object);
+  const Id type(H5Aget_type(id.get()), H5Tclose);
+  const Id space(H5Aget_space(id.get()), H5Sclose);
+  const hssize_t points = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.get()));
+  const auto size =
+      static_cast<std::int64_t>(std::max<std::size_t>(H5Tget_size(type.get()), std::size_t{1}));
+  if (points > size_of(*this) / size) {  // attributes are never compressed
+    throw FormatError("store: '{}': attribute '{}' declares more data than the file can contain",
+                      path().string(), name);
+  }
+  const auto count = static_cast<std::size_t>(points);
+  const auto read = [&](hid_t memory_type, void* target) {
+    return H5Aread(id.get(), memory_type, target);
+  };
+  return hdf5::read_texts(path(), fmt::format("attribute '{}'", name),
+                          {type.get(), space.get(), count}, read);
+}
+
+std::int64_t Hdf5File::int_attribute(const std::string& name, const std::string& object) const {
+  return numeric_attribute<std::int64_t>(*this, name, object);
+}
+
+std::uint64_t Hdf5File::uint_attribute(const std::string& name, const std::string& object) const {
+  return numeric_attribute<std::uint64_t>(*this, name, object);
+}
+
+double Hdf5File::double_attribute(const std::string& name, const std::string& object) const {
+  return numeric_attribute<double>(*this, name, object);
+}
+
+}  // namespace lime

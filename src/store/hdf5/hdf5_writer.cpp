@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_text.h"
+
+namespace lime {
+
+using hdf5::Id;
+using hdf5::Lock;
+
+struct Hdf5Writer::Impl {
+  AtomicFile target;
+  Id file;
+  bool wants_trailer = false;
+  std::vector<ChecksummedExtent> data;
+  std::uint64_t given = 0;    // bytes of the file whose write-back was started
+  std::uint64_t dropped = 0;  // bytes on disk and dropped from the page cache
+
+  explicit Impl(const std::filesystem::path& path)
+      : target(path), file(hdf5::create_file(target.temporary(), path)) {}
+  ~Impl() { hdf5::discard_file(file); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void check(herr_t result, const std::string& what) const {
+    if (result < 0) hdf5::fail_writing(target.path(), fmt::format("'{}' cannot be written", what));
+  }
+};
+
+namespace {
+
+constexpr hsize_t kChunkBytes = 1 << 20;
+
+/// Data is written back in windows of this size: one fills while the previous one is written.
+constexpr std::uint64_t kWindowBytes = 64 << 20;
+
+/// Starts the write-back of the last window, waits for the one before it, and drops it from the
+/// page cache. So the final sync has little left to do, a slow disk slows the writer instead of
+/// filling memory with its backlog, and a large capture does not evict everything else from the
+/// page cache. Errors are reported at the sync.
+void write_behind(int descriptor, std::uint64_t end, std::uint64_t& given, std::uint64_t& dropped) {
+  const auto offset = [](std::uint64_t bytes) { return static_cast<off64_t>(bytes); };
+  ::sync_file_range(descriptor, offset(given), offset(end - given), SYNC_FILE_RANGE_WRITE);
+  if (given > dropped) {
+    ::sync_file_range(
+        descriptor, offset(dropped), offset(given - dropped),
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    ::posix_fadvise(descriptor, offset(dropped), offset(given - dropped), POSIX_FADV_DONTNEED);
+  }
+  dropped = given;
+  given = end;
+}
+
+/// Returns true if the extent's checksum is at its end. Called while the bytes are still in memory.
+bool holds_checksum(int descriptor, const ChecksummedExtent& extent) {
+  std::uint32_t stored = 0;
+  if (extent.size < sizeof stored) return false;
+  const auto place = static_cast<off64_t>(extent.offset + extent.size - sizeof stored);
+  return ::pread64(descriptor, &stored, sizeof stored, place) == sizeof stored &&
+         stored == extent.checksum;
+}
+
+std::vector<hsize_t> to_hsize(const std::vector<std::int64_t>& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+/// Returns chunks of whole rows, about kChunkBytes each, so that the data can have checksums.
+std::vector<hsize_t> chunk_of(std::vector<hsize_t> dims, std::size_t bytes_per_value) {
+  const hsize_t row =
+      std::accumulate(dims.begin() + 1, dims.end(), hsize_t{bytes_per_value}, std::multiplies<>());
+  dims.front() = std::clamp<hsize_t>(kChunkBytes / row, 1, dims.front());
+  return dims;
+}
+
+Id open_for_attribute(const Hdf5Writer& writer, const std::string& object) {
+  Id id(H5Oopen(Hdf5Access::id(writer), object.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!id) throw InvalidArgument("store: no object '{}' to attach an attribute to", object);
+  return id;
+}
+
+/// Creates an attribute of the given type: scalar, or one-dimensional with `count` entries.
+Id create_attribute(const Id& owner, const std::string& name, hid_t type, const hsize_t* count) {
+  const Id space(count == nullptr ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, count, nullptr),
+                 H5Sclose);
+  H5Adelete(owner.get(), name.c_str());
+  H5Eclear2(H5E_DEFAULT);
+  return {H5Acreate2(owner.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+          H5Aclose};
+}
+
+template <typename T>
+void set_number(const Hdf5Writer& file, const std::string& object, const std::string& name,
+                T value) {
+  const Lock lock;
+  const Id owner = open_for_attribute(file, object);
+  const Id attribute = create_attribute(owner, name, hdf5::native_type<T>(), nullptr);
+  if (H5Awrite(attribute.get(), hdf5::native_type<T>(), &value) < 0) {
+    hdf5::fail_writing(Hdf5Access::path(file), fmt::format("'{}' cannot be written", name));
+  }
+}
+
+template <typename Matrix, typename Ref>
+void write_matrix_as(Hdf5Writer& writer, const std::string& dataset, const Ref& matrix) {
+  const Matrix values = matrix;
+  writer.write<typename Matrix::Scalar>(dataset,
+                                        {values.data(), static_cast<std::size_t>(values.size())},
+                                        {values.rows(), values.cols()});
+}
+
+}  // namespace
+
+hid_t Hdf5Access::id(const Hdf5Writer& file) { return file.impl_->file.get(); }
+const std::filesystem::path& Hdf5Access::path(const Hdf5Writer& file) {
+  return file.impl_->target.path();
+}
+
+void Hdf5Access::want_trailer(Hdf5Writer& file) { file.impl_->wants_trailer = true; }
+void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
+  Hdf5Writer::Impl& impl = *file.impl_;
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(impl.file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
+  const int descriptor = *static_cast<int*>(handle);
+  if (!holds_checksum(descriptor, extent)) return;
+  impl.data.push_back(extent);
+  const std::uint64_t end = extent.offset + extent.size;
+  if (end < impl.given + kWindowBytes) return;
+  write_behind(descriptor, end, impl.given, impl.dropped);
+}
+
+Hdf5Writer::Hdf5Writer(const std::filesystem::path& path) {
+  const Lock lock;
+  impl_ = std::make_unique<Impl>(path);
+}
+Hdf5Writer::~Hdf5Writer() = default;
+Hdf5Writer::Hdf5Writer(Hdf5Writer&&) noexcept = default;
+Hdf5Writer& Hdf5Writer::operator=(Hdf5Writer&&) noexcept = default;
+
+void Hdf5Writer::make_group(const std::string& name) {
+  const Lock lock;
+  hdf5::make_groups(impl_->file.get(), name + "/");
+  impl_->check(H5Lexists(impl_->file.get(), name.c_str(), H5P_DEFAULT) > 0 ? 0 : -1, name);
+}
+
+template <typename T>
+void Hdf5Writer::write(const std::string& dataset, std::span<const T> values,
+                       const std::vector<std::int64_t>& shape) {
+  const Lock lock;
+  const std::vector<hsize_t> dims = to_hsize(shape);
+  const hsize_t size = std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>());
+  if (size != values.size()) {
+    throw InvalidArgument("store: '{}' must have the number of values of its shape, {}, got {}",
+                          dataset, size, values.size());
+  }
+  const Id space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
+  const Id properties = hdf5::dataset_properties();
+  if (!dims.empty() && size > 0) {
+    const std::vector<hsize_t> chunk = chunk_of(dims, sizeof(T));
+    H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
+    H5Pset_fletcher32(properties.get());
+  } else {
+    // Stored in the object's header, which has a checksum.
+    H5Pset_layout(properties.get(), H5D_COMPACT);
+  }
+  hdf5::make_groups(impl_->file.get(), dataset);
+  Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), hdf5::native_type<T>(), space.get(),
+                   H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+        H5Dclose);
+  impl_->check(id ? 0 : -1, dataset);
+  if (size == 0) return;
+  impl_->check(
+      H5Dwrite(id.get(), hdf5::native_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+      dataset);
+  impl_->check(H5Dflush(id.get()), dataset);
+}
+
+template void Hdf5Writer::write<float>(const std::string&, std::span<const float>,
+                                       const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<double>(const std::string&, std::span<const double>,
+                                        const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::int8_t>(const std::string&, std::span<const std::int8_t>,
+                                             const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::uint8_t>(const std::string&, std::span<const std::uint8_t>,
+                                              const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::int16_t>(const std::string&, std::span<const std::int16_t>,
+                                              const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::uint16_t>(const std::string&, std::span<const std::uint16_t>,
+                                               const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::int32_t>(const std::string&, std::span<const std::int32_t>,
+                                              const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::uint32_t>(const std::string&, std::span<const std::uint32_t>,
+                                               const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::int64_t>(const std::string&, std::span<const std::int64_t>,
+                                              const std::vector<std::int64_t>&);
+template void Hdf5Writer::write<std::uint64_t>(const std::string&, std::span<const std::uint64_t>,
+                                               const std::vector<std::int64_t>&);
+
+void Hdf5Writer::write_matrix(const std::string& dataset, const ConstMatrixRef& matrix) {
+  write_matrix_as<MatrixF>(*this, dataset, matrix);
+}
+
+void Hdf5Writer::write_matrix(const std::string& dataset, const ConstMatrixRefD& matrix) {
+  write_matrix_as<MatrixD>(*this, dataset, matrix);
+}
+
+void Hdf5Writer::write_strings(const std::string& dataset, std::span<const std::string> texts) {
+  const Lock lock;
+  const hsize_t count = texts.size();
+  const Id type = hdf5::text_type();
+  const Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Id properties = hdf5::dataset_properties();
+  hdf5::make_groups(impl_->file.get(), dataset);
+  Id id(H5Dcreate2(impl_->file.get(), dataset.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                   properties.get(), H5P_DEFAULT),
+        H5Dclose);
+  impl_->check(id ? 0 : -1, dataset);
+  if (count == 0) return;
+  const std::vector<const char*> pointers = hdf5::text_pointers(texts);
+  impl_->check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()),
+               dataset);
+  impl_->check(H5Dflush(id.get()), dataset);
+}
+
+void Hdf5Writer::set_attribute(const std::string& name, std::string_view text,
+                               const std::string& object) {
+  const std::vector<std::string> one = {std::string(text)};
+  const Lock lock;
+  const Id owner = open_for_attribute(*this, object);
+  const Id type = hdf5::text_type();
+  const Id attribute = create_attribute(owner, name, type.get(), nullptr);
+  impl_->check(H5Awrite(attribute.get(), type.get(), hdf5::text_pointers(one).data()), name);
+}
+
+void Hdf5Writer::set_attribute(const std::string& name, std::span<const std::string> texts,
+                               const std::string& object) {
+  const Lock lock;
+  const Id owner = open_for_attribute(*this, object);
+  const Id type = hdf5::text_type();
+  const hsize_t count = texts.size();
+  const Id attribute = create_attribute(owner, name, type.get(), &count);
+  if (count == 0) return;
+  impl_->check(H5Awrite(attribute.get(), type.get(), hdf5::text_pointers(texts).data()), name);
+}
+
+void Hdf5Writer::set_int_attribute(const std::string& name, std::int64_t value,
+                                   const std::string& object) {
+  set_number(*this, object, name, value);
+}
+
+void Hdf5Writer::set_uint_attribute(const std::string& name, std::uint64_t value,
+                                    const std::string& object) {
+  set_number(*this, object, name, value);
+}
+
+void Hdf5Writer::set_attribute(const std::string& name, double value, const std::string& object) {
+  set_number(*this, object, name, value);
+}
+
+void Hdf5Writer::commit() {
+  const Lock lock;
+  if (!impl_->file) throw InvalidArgument("store: commit() must be called once");
+  if (H5Fflush(impl_->file.get(), H5F_SCOPE_LOCAL) < 0) {
+    hdf5::fail_writing(impl_->target.path(), "cannot be written");
+  }
+  if (!impl_->file.reset()) hdf5::fail_writing(impl_->target.path(), "cannot be closed");
+  if (impl_->wants_trailer) append_trailer(impl_->target.temporary(), impl_->data);
+  impl_->target.commit();
+}
+
+}  // namespace lime

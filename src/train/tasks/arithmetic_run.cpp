@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/tasks/arithmetic_run.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "checkpoint/tokenizer.h"
+#include "core/errors.h"
+#include "train/sequence_training.h"
+#include "train/tasks/arithmetic_evaluation.h"
+#include "train/tasks/arithmetic_file.h"
+#include "train/tasks/arithmetic_vocabulary.h"
+#include "train/text/tokenizer_files.h"
+
+namespace lime {
+namespace {
+
+std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint64_t seed,
+                                           TaskSplit split,
+                                           std::span<const ArithmeticExpression> excluded,
+                                           std::stop_token stop) {
+  const ArithmeticGenerator generator(data.task, seed);
+  const std::int64_t count = split == TaskSplit::kTraining ? data.train_samples : data.test_samples;
+  std::vector<ArithmeticExpression> all;
+  for (const int operands : data.task.operands) {
+    const auto drawn = generator.draw_distinct(operands, split, count, excluded, stop);
+    all.insert(all.end(), drawn.begin(), drawn.end());
+  }
+  return all;
+}
+
+using Samples = TaskSamples<ArithmeticExpression>;
+
+Samples take_expressions(const ArithmeticData& data, std::uint64_t seed,
+                         const std::stop_token& stop) {
+  return take_samples<ArithmeticExpression>(
+      data.files,
+      [&](const std::filesystem::path& file) { return read_expressions(file, data.task.range()); },
+      [&](TaskSplit split, std::span<const ArithmeticExpression> excluded) {
+        return draw_all(data, seed, split, excluded, stop);
+      },
+      [](const ArithmeticExpression& expression) { return expression.text(); });
+}
+
+/// @throws InvalidArgument  if a sequence is longer than the model allows.
+std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> expressions,
+                                        const ArithmeticVocabulary& vocabulary, LossOn loss_on,
+                                        std::int64_t longest) {
+  std::vector<TokenSequence> sequences;
+  sequences.reserve(expressions.size());
+  for (const ArithmeticExpression& expression : expressions) {
+    TokenSequence sequence;
+    sequence.ids = vocabulary.sequence(expression);
+    if (loss_on == LossOn::kSolution) {
+      sequence.first_target = static_cast<std::int64_t>(vocabulary.prompt(expression).size());
+    }
+    const auto length = static_cast<std::int64_t>(sequence.ids.size());
+    if (length > longest) {
+      throw InvalidArgument(
+          "max_position_embeddings: must be at least the {} tokens of the solution of '{}', got {}",
+          length, expression.text(), longest);
+    }
+    sequences.push_back(std::move(sequence));
+  }
+  return sequences;
+}
+
+/// Checks that the checkpoint to train further has the same ids for the words.
+void require_same_words(const std::filesystem::path& from, const ArithmeticVocabulary& vocabulary,
+                        const IntegerRange& range) {
+  const auto tokenizer = load_tokenizer(from);
+  for (std::int32_t id = ArithmeticVocabulary::kBos; id < vocabulary.size(); ++id) {
+    const std::string word = vocabulary.decode(std::span(&id, 1));
+    const std::optional<std::int32_t> there = tokenizer->token_id(word);
+    if (there == id) continue;
+    throw InvalidArgument(
+        "from: the tokenizer of '{}' must have the words of expressions from {} to {} in their "
+        "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value "
+        "and --max-value",
+        from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");
+  }
+}
+
+/// Returns the tokenizer files, by name.
+std::map<std::string, std::string> files_of(const ArithmeticVocabulary& vocabulary,
+                                            const std::filesystem::path& from) {
+  if (!from.empty()) return tokenizer_files(from);
+  return {{"tokenizer.json", vocabulary.tokenizer_json().dump(2) + "\n"},
+          {"tokenizer_config.json", vocabulary.tokenizer_config_json().dump(2) + "\n"}};
+}
+
+/// Returns the properties that a resumed run must share.
+Json describe_run(const ArithmeticData& data, const Samples& samples, const TrainingSetup& setup) {
+  Json described = {{"expressions", options_to_json(data.task)},
+                    {"train_samples", data.train_samples},
+                    {"test_samples", data.test_samples},
+                    {"loss_on", enum_name(data.loss_on)}};
+  if (!data.files.train_file.empty()) {
+    described["train_samples"] = samples.training.size();
+    described["train_sha256"] = TaskFiles::digest_of(data.files.train_file);
+  }
+  if (!data.files.test_file.empty()) {
+    described["test_samples"] = samples.test.size();
+    described["test_sha256"] = TaskFiles::digest_of(data.files.test_file);
+  }
+  return {
+      {"task", "aet"}, {"data", described}, {"from", setup.from_digest()}, {"seed", setup.seed}};
+}
+
+}  // namespace
+
+void ArithmeticData::describe(OptionList& list) {
+  task.describe(list);
+  list.add("train_samples", train_samples,
+           "training expressions per number of operands, 1 to 1000000");
+  list.add("test_samples", test_samples,
+           "held-out expressions per number of operands, 1 to 1000000");
+  list.add("loss_on", loss_on, "tokens that are trained on: the solution, or also the expression");
+}
+
+void ArithmeticData::validate() const {
+  task.validate();
+  check_drawn_samples("train_samples", train_samples);
+  check_drawn_samples("test_samples", test_samples);
+}
+
+TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
+                                    const ProgressFn& on_progress, std::stop_token stop) {
+  data.validate();
+  setup.validate();
+  const ArithmeticVocabulary vocabulary(data.task.range());
+  if (!setup.from.empty()) require_same_words(setup.from, vocabulary, data.task.range());
+  Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
+                                        ArithmeticVocabulary::kEos);
+  const Samples samples = take_expressions(data, setup.seed, stop);
+  const std::int64_t longest = decoder.config().max_position_embeddings;
+  return train_on_sequences(
+      decoder, setup,
+      {.training = sequences_of(samples.training, vocabulary, data.loss_on, longest),
+       .test = sequences_of(samples.test, vocabulary, data.loss_on, longest),
+       .pad_id = ArithmeticVocabulary::kPad,
+       .description = describe_run(data, samples, setup),
+       .files = files_of(vocabulary, setup.from),
+       .evaluate =
+           [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
+             return accuracy_to_json(
+                 arithmetic_accuracy(decoder, vocabulary, samples.test, progress, evaluation_stop));
+           }},
+      on_progress, stop);
+}
+
+}  // namespace lime

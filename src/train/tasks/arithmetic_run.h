@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+#include "core/options.h"
+#include "core/program/progress.h"
+#include "train/tasks/arithmetic_task.h"
+#include "train/tasks/task_files.h"
+#include "train/training_run.h"
+#include "train/training_setup.h"
+
+namespace lime {
+
+/// Tokens that contribute to the loss.
+enum class LossOn {
+  kSolution,  ///< those after the first `=`
+  kAll,       ///< the expression too, which is random
+};
+
+template <>
+struct EnumNames<LossOn> {
+  static constexpr std::array<std::pair<LossOn, std::string_view>, 2> kNames = {
+      {{LossOn::kSolution, "solution"}, {LossOn::kAll, "all"}}};
+};
+
+/// The expressions of a run on the Arithmetic Expression Task, generated or read from files.
+struct ArithmeticData {
+  ArithmeticTaskOptions task;
+  /// Distinct training expressions per number of operands, in [1, kMostDrawnSamples]; default: the
+  /// paper's number.
+  std::int64_t train_samples = 50000;
+  /// Distinct held-out expressions per number of operands, in the same range.
+  std::int64_t test_samples = 1000;
+  LossOn loss_on = LossOn::kSolution;
+  /// Text files for read_expressions(); not among the fields of describe().
+  TaskFiles files = {};
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  naming the first field out of range.
+  void validate() const;
+};
+
+/// Generates the expressions, or reads them if `data.files` names files, trains a decoder on their
+/// solutions and measures its accuracy on held-out expressions: TrainingOutcome::evaluation has one
+/// object per number of operands, see accuracy_to_json(). A model initialised from a checkpoint
+/// keeps its tokenizer.
+/// @throws InvalidArgument  if the two files share an expression, or the checkpoint's tokenizer
+///         maps the words of the expressions to other ids.
+/// @throws as run_training() and read_expressions().
+TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSetup& setup,
+                                    const ProgressFn& on_progress = {}, std::stop_token stop = {});
+
+}  // namespace lime

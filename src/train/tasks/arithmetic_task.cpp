@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/tasks/arithmetic_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_set>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+constexpr int kLimit = 1000;
+constexpr std::uint64_t kTestShare = 10;
+constexpr int kMaxDrawsInARow = 10000;
+
+constexpr ArithmeticOperation kOperations[] = {
+    ArithmeticOperation::kAdd, ArithmeticOperation::kSubtract, ArithmeticOperation::kMultiply,
+    ArithmeticOperation::kDivide};
+
+/// Computes FNV-1a, then the finaliser of MurmurHash3 so that the low bits depend on every byte.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  }
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdULL;
+  hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return hash ^ (hash >> 33);
+}
+
+bool is_trivial(ArithmeticOperation operation, int left, int right) {
+  if (operation == ArithmeticOperation::kMultiply) return left == 1 || right == 1;
+  return operation == ArithmeticOperation::kDivide && right == 1;
+}
+
+}  // namespace
+
+void ArithmeticTaskOptions::describe(OptionList& list) {
+  list.group("Arithmetic expressions");
+  list.add("operands", operands, "numbers of operands per expression, each from 2 to 10");
+  list.add("min_value", min_value, "smallest operand and intermediate result");
+  list.add("max_value", max_value, "largest operand and intermediate result");
+}
+
+void ArithmeticTaskOptions::validate() const {
+  if (operands.empty()) throw InvalidArgument("operands: must name at least one number, got none");
+  for (const int count : operands) {
+    if (count < kMinOperands || count > kMaxOperands) {
+      throw InvalidArgument("operands: must be from {} to {}, got {}", kMinOperands, kMaxOperands,
+                            count);
+    }
+    if (std::count(operands.begin(), operands.end(), count) > 1) {
+      throw InvalidArgument("operands: must be distinct, got {} twice", count);
+    }
+  }
+  if (min_value < -kLimit || min_value > 0) {
+    throw InvalidArgument("min_value: must be from {} to 0, got {}", -kLimit, min_value);
+  }
+  if (max_value < 10 || max_value > kLimit) {
+    throw InvalidArgument("max_value: must be from 10 to {}, got {}", kLimit, max_value);
+  }
+}
+
+TaskSplit split_of(const ArithmeticExpression& expression) {
+  return hash_of(expression.text()) % kTestShare == 0 ? TaskSplit::kTest : TaskSplit::kTraining;
+}
+
+ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, std::uint64_t seed)
+    : options_(options), seed_(seed) {
+  options_.validate();
+  const auto num_values = static_cast<std::size_t>(options_.max_value - options_.min_value + 1);
+  operations_.resize(num_values);
+  for (const ArithmeticOperation operation : kOperations) {
+    auto& of_operation = splits_.emplace_back();
+    for (std::size_t i = 0; i < num_values; ++i) {
+      of_operation.push_back(splits_of(operation, options_.min_value + static_cast<int>(i)));
+      const auto& pairs = of_operation.back();
+      const bool has_proper = std::any_of(pairs.begin(), pairs.end(), [&](const Split& pair) {
+        return !is_trivial(operation, pair.left, pair.right);
+      });
+      if (has_proper) operations_[i].push_back(operation);
+    }
+  }
+}
+
+std::vector<ArithmeticGenerator::Split> ArithmeticGenerator::splits_of(
+    ArithmeticOperation operation, int value) const {
+  const IntegerRange range = options_.range();
+  std::vector<Split> pairs;
+  for (int known = range.min; known <= range.max; ++known) {
+    // `known` is the left operand of a sum or product, the right one of their inverses.
+    switch (operation) {
+      case ArithmeticOperation::kAdd:
+        if (range.contains(value - known)) pairs.push_back({known, value - known});
+        break;
+      case ArithmeticOperation::kSubtract:
+        if (range.contains(value + known)) pairs.push_back({value + known, known});
+        break;
+      case ArithmeticOperation::kMultiply:
+        if (known == 0) {
+          for (int right = range.min; value == 0 && right <= range.max; ++right) {
+            pairs.push_back({0, right});
+          }
+        } else if (value % known == 0 && range.contains(value / known)) {
+          pairs.push_back({known, value / known});
+        }
+        break;
+      case ArithmeticOperation::kDivide:
+        if (known != 0 && range.contains(std::int64_t{value} * known)) {
+          pairs.push_back({value * known, known});
+        }
+        break;
+    }
+  }
+  return pairs;
+}
+
+ArithmeticExpression ArithmeticGenerator::expand(int num_operands, int value,
+                                                 Random& random) const {
+  if (num_operands == 1) return ArithmeticExpression(value);
+  const auto index = static_cast<std::size_t>(value - options_.min_value);
+  const auto& operations = operations_[index];
+  const ArithmeticOperation operation = operations[random.below(operations.size())];
+  const auto& pairs = splits_[static_cast<std::size_t>(operation)][index];
+  const Split pair = pairs[random.below(pairs.size())];
+  // Replacing uniformly selected operands one by one makes all sizes equally likely.
+  const int left_size =
+      1 + static_cast<int>(random.below(static_cast<std::uint64_t>(num_operands - 1)));
+  const ArithmeticExpression left = expand(left_size, pair.left, random);
+  return {operation, left, expand(num_operands - left_size, pair.right, random)};
+}
+
+ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split,
+                                               std::int64_t index) const {
+  const auto kind = static_cast<std::uint64_t>(2 * num_operands + static_cast<int>(split));
+  Random random = Random(seed_).fork(kind).fork(static_cast<std::uint64_t>(index));
+  const IntegerRange range = options_.range();
+  const auto num_values = static_cast<std::uint64_t>(range.max - range.min + 1);
+  while (true) {
+    const int value = range.min + static_cast<int>(random.below(num_values));
+    const ArithmeticExpression drawn = expand(num_operands, value, random);
+    // Without redundant brackets it may group differently.
+    const ArithmeticExpression expression = ArithmeticExpression::parse(drawn.text());
+    if (expression.is_exact_within(range) && split_of(expression) == split) return expression;
+  }
+}
+
+/// An upper bound of the number of expressions, or `wanted` if there are more ways to build them.
+///
+///   ways(1, value) = 1,  ways(n, value) = sum over operations, pairs (a, b) of operands that give
+///   the value, and k from 1 to n - 1 of ways(k, a) ways(n - k, b)
+///
+/// Several ways may give one text. The hash of split_of() gives each split its share of the texts,
+/// within five standard deviations of the binomial distribution.
+std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit split,
+                                                   std::int64_t wanted) const {
+  constexpr double kShareOfTests = 1.0 / static_cast<double>(kTestShare);
+  const double share = split == TaskSplit::kTest ? kShareOfTests : 1.0 - kShareOfTests;
+  const std::size_t num_values = operations_.size();
+  std::vector<std::vector<double>> ways = {{}, std::vector<double>(num_values, 1.0)};
+  double most = 0.0;
+  while (std::ssize(ways) <= num_operands) {
+    const std::size_t operands = ways.size();
+    std::vector<double> of_value(num_values, 0.0);
+    for (std::size_t value = 0; value < num_values; ++value) {
+      for (const ArithmeticOperation operation : operations_[value]) {
+        for (const Split& pair : splits_[static_cast<std::size_t>(operation)][value]) {
+          const auto left = static_cast<std::size_t>(pair.left - options_.min_value);
+          const auto right = static_cast<std::size_t>(pair.right - options_.min_value);
+          for (std::size_t k = 1; k < operands; ++k) {
+            of_value[value] += ways[k][left] * ways[operands - k][right];
+          }
+        }
+      }
+    }
+    const double all = std::accumulate(of_value.begin(), of_value.end(), 0.0);
+    most = all * share + 5.0 * std::sqrt(all * share * (1.0 - share));
+    // Longer expressions are more: every value has a sum.
+    if (most >= static_cast<double>(wanted)) return wanted;
+    ways.push_back(std::move(of_value));
+  }
+  return static_cast<std::int64_t>(most);
+}
+
+std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
+    int num_operands, TaskSplit split, std::int64_t count,
+    std::span<const ArithmeticExpression> excluded, std::stop_token stop) const {
+  const auto refuse = [&](const char* there_are, std::int64_t number) {
+    throw InvalidArgument(
+        "arithmetic task: {} different expressions of {} operands are needed for {}, there are {} "
+        "{} from {} to {}; ask for fewer or widen the range",
+        count, num_operands, split == TaskSplit::kTest ? "tests" : "training", there_are, number,
+        options_.min_value, options_.max_value);
+  };
+  const std::int64_t most = most_expressions(num_operands, split, count);
+  if (most < count) refuse("at most", most);
+  std::vector<ArithmeticExpression> expressions;
+  std::unordered_set<std::string> seen;
+  for (const ArithmeticExpression& expression : excluded) seen.insert(expression.text());
+  int draws_in_a_row = 0;
+  for (std::int64_t index = 0; static_cast<std::int64_t>(expressions.size()) < count; ++index) {
+    if (stop.stop_requested()) throw Interrupted("arithmetic task: stopped while drawing samples");
+    ArithmeticExpression expression = draw(num_operands, split, index);
+    if (seen.insert(expression.text()).second) {
+      expressions.push_back(std::move(expression));
+      draws_in_a_row = 0;
+    } else if (++draws_in_a_row == kMaxDrawsInARow) {
+      refuse("about", std::ssize(expressions));
+    }
+  }
+  return expressions;
+}
+
+}  // namespace lime

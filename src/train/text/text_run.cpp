@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/text/text_run.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/errors.h"
+#include "train/text/packed_batches.h"
+#include "train/text/text_documents.h"
+#include "train/text/tokenizer_files.h"
+#include "train/text/tokenizer_training.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns the properties that a resumed run must share: text and tokenizer, wherever stored.
+Json describe_run(const Json& text, const TextData& data, const TrainingSetup& setup) {
+  const auto digests = [&](const char* key) {
+    Json list = Json::array();
+    for (const Json& file : text.at(key)) list.push_back(file.at("sha256"));
+    return list;
+  };
+  return {{"task", "lm"},
+          {"data",
+           {{"text_sha256", digests("files")},
+            {"validation_sha256", digests("validation_files")},
+            {"validation_share", text.at("validation_share")},
+            {"tokenizer_sha256", text.at("tokenizer_sha256")},
+            {"sequence_length", data.sequence_length}}},
+          {"from", setup.from_digest()},
+          {"seed", setup.seed}};
+}
+
+/// Checks that the checkpoint to train further has the same tokenizer; one without a tokenizer
+/// accepts any.
+void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
+  if (tokenizer_files(from).empty()) return;
+  const std::unique_ptr<Tokenizer> known = load_tokenizer(from);
+  if (known->sha256() == tokenizer.sha256()) return;
+  const auto piece_of = [](const Tokenizer& of, std::int32_t id) {
+    try {
+      return of.piece(id);
+    } catch (const InvalidArgument&) {
+      return std::string("nothing");
+    }
+  };
+  for (std::int32_t id = 0; id < std::max(known->vocab_size(), tokenizer.vocab_size()); ++id) {
+    if (piece_of(*known, id) == piece_of(tokenizer, id)) continue;
+    throw InvalidArgument(
+        "from: the text must be tokenised with the tokenizer of '{}', got a different token {}; "
+        "omit --tokenizer and --vocab-size",
+        from.string(), id);
+  }
+}
+
+}  // namespace
+
+void TextData::describe(OptionList& list) {
+  list.group("Text (--task lm)");
+  list.add("text", text,
+           "training text: .jsonl files (\"text\" of each line) or plain text files, or folders of "
+           "them");
+  list.add("validation_text", validation_text, "held-out text; the end of each file if not given");
+  list.add("validation_share", validation_share,
+           "fraction of each file that is held out, from 0 to 0.5");
+  list.add("tokenizer", tokenizer, "folder of the tokenizer to use, e.g. a checkpoint");
+  list.add("vocab_size", vocab_size,
+           "train a SentencePiece tokenizer with this many pieces on the text instead");
+  list.add("sequence_length", sequence_length, "tokens per training sequence, >= 1");
+  list.add("tokens", tokens,
+           "folder that stores the tokenised text for other runs; OUTPUT.tokens if not given");
+}
+
+void TextData::validate() const {
+  require_text(text_files(text));
+  if (!validation_text.empty()) require_text(text_files(validation_text));
+  if (!(validation_share >= 0.0 && validation_share <= 0.5)) {
+    throw InvalidArgument("validation_share: must be from 0 to 0.5, got {}", validation_share);
+  }
+  if (tokenizer.empty() == !vocab_size) {
+    throw InvalidArgument(
+        "tokenizer: exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
+        "be given, got {}",
+        vocab_size ? "both" : "neither");
+  }
+  constexpr std::int64_t kMostPieces = std::numeric_limits<std::int32_t>::max();
+  if (vocab_size && (*vocab_size < 300 || *vocab_size > kMostPieces)) {
+    throw InvalidArgument("vocab_size: must be from 300, as 256 pieces are bytes, to {}, got {}",
+                          kMostPieces, *vocab_size);
+  }
+  if (sequence_length < 1) {
+    throw InvalidArgument("sequence_length: must be >= 1, got {}", sequence_length);
+  }
+  if (tokens.empty()) throw InvalidArgument("tokens: must name a folder, got none");
+}
+
+PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress,
+                          std::stop_token stop) {
+  data.validate();
+  const TextSource source = {
+      .files = text_files(data.text),
+      .validation_files = text_files(data.validation_text),
+      .validation_share = data.validation_text.empty() ? data.validation_share : 0.0};
+  const fs::path folder =
+      data.vocab_size ? trained_tokenizer(source, *data.vocab_size, data.tokens) : data.tokenizer;
+  PreparedText prepared;
+  prepared.tokenizer = load_tokenizer(folder);
+  prepared.files = tokenizer_files(folder);
+  prepared.text =
+      tokenize_text(source, *prepared.tokenizer, data.tokens, on_progress, std::move(stop));
+  return prepared;
+}
+
+TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
+                              const TrainingSetup& setup, const ProgressFn& on_progress,
+                              std::stop_token stop) {
+  setup.validate();
+  const Tokenizer& tokenizer = *prepared.tokenizer;
+  const std::int32_t end = tokenizer.eos_id().value_or(0);
+  Decoder decoder =
+      setup.first_decoder(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
+  if (!setup.from.empty()) require_same_tokens(setup.from, tokenizer);
+  const std::int64_t longest = decoder.config().max_position_embeddings;
+  if (data.sequence_length > longest) {
+    throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",
+                          longest, data.sequence_length);
+  }
+  const PackedBatches::Options order = {.sequence_length = data.sequence_length,
+                                        .batch_size = setup.training.batch_size,
+                                        .seed = setup.seed};
+  PackedBatches batches(prepared.text.training, order, "training text");
+  std::optional<PackedBatches> validation;
+  if (prepared.text.validation.size() > 0) {
+    validation.emplace(prepared.text.validation, order, "held-out text");
+  }
+  const TrainingJob job = {.decoder = decoder,
+                           .data = batches,
+                           .validation = validation ? &*validation : nullptr,
+                           .options = setup.training,
+                           .compute = setup.compute,
+                           .group = setup.group,
+                           .description = describe_run(prepared.text.description, data, setup),
+                           .files = prepared.files,
+                           .evaluate = {}};
+  return run_training(job, setup.run, on_progress, std::move(stop));
+}
+
+}  // namespace lime

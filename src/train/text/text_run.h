@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "checkpoint/tokenizer.h"
+#include "core/options.h"
+#include "core/program/progress.h"
+#include "train/text/tokenized_text.h"
+#include "train/training_run.h"
+#include "train/training_setup.h"
+
+namespace lime {
+
+/// Training text of a language model.
+struct TextData {
+  /// .jsonl files contain a document per line (in "text"), other files are one document each.
+  std::vector<std::filesystem::path> text;
+  /// Held-out text; default: the end of each training file.
+  std::vector<std::filesystem::path> validation_text;
+  /// Fraction of each training file that is held out, in [0, 0.5]; unused with `validation_text`.
+  double validation_share = 0.01;
+  /// Folder of the tokenizer to use, e.g. a checkpoint.
+  std::filesystem::path tokenizer;
+  /// Alternatively: trains a SentencePiece tokenizer with this number of pieces on the text.
+  std::optional<std::int64_t> vocab_size;
+  /// Tokens of a training sequence, >= 1.
+  std::int64_t sequence_length = 256;
+  /// Folder that stores the tokens (and a trained tokenizer) for this and later runs.
+  std::filesystem::path tokens;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument  naming the first field out of range.
+  void validate() const;
+};
+
+/// A tokenised text, ready for training.
+struct PreparedText {
+  TokenizedText text;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::map<std::string, std::string> files;  ///< of the tokenizer, by name
+};
+
+/// Trains the tokenizer if requested, and tokenises the text; reuses both from TextData::tokens if
+/// an earlier run stored them there.
+/// @param on_progress  bytes of text.
+/// @throws InvalidArgument  if there is no text, or too little for the requested tokenizer.
+/// @throws as tokenize_text() and load_tokenizer()
+PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress = {},
+                          std::stop_token stop = {});
+
+/// Trains a decoder to predict the next token of the text, with packed sequences; measures the loss
+/// on the held-out text during training.
+/// @throws InvalidArgument  if a sequence is longer than the decoder allows, or the initial
+///         checkpoint has another tokenizer than the text.
+/// @throws as run_training()
+TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
+                              const TrainingSetup& setup, const ProgressFn& on_progress = {},
+                              std::stop_token stop = {});
+
+}  // namespace lime

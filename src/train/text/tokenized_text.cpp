@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/text/tokenized_text.h"
+
+#include <array>
+#include <string>
+
+#include "core/errors.h"
+#include "core/files/atomic_file.h"
+#include "core/files/folder.h"
+#include "core/files/sha256.h"
+#include "train/text/text_documents.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "lime-tokens/1";
+constexpr const char* kDescriptionFile = "tokens.json";
+
+fs::path shard_path(const fs::path& folder, TextSplit split, std::size_t index) {
+  return folder / fmt::format("{}-{:05}.bin",
+                              split == TextSplit::kTraining ? "training" : "validation", index);
+}
+
+/// Describes the inputs that determine the tokens.
+Json describe_source(const TextSource& source, const Tokenizer& tokenizer) {
+  const auto describe = [](const std::vector<fs::path>& files) {
+    Json list = Json::array();
+    for (const fs::path& file : files) {
+      list.push_back({{"path", file.string()},
+                      {"bytes", fs::file_size(file)},
+                      {"sha256", sha256_of_file(file)}});
+    }
+    return list;
+  };
+  return {{"schema", kSchema},
+          {"tokenizer_sha256", tokenizer.sha256()},
+          {"validation_share", source.validation_share},
+          {"files", describe(source.files)},
+          {"validation_files", describe(source.validation_files)}};
+}
+
+/// Returns true if two descriptions are of the same tokens, wherever the files are.
+bool is_same_text(const Json& stored, const Json& wanted) {
+  const auto digests = [](const Json& description, const char* key) {
+    std::vector<std::string> list;
+    for (const Json& file : description.at(key)) list.push_back(file.at("sha256"));
+    return list;
+  };
+  for (const char* const key : {"schema", "tokenizer_sha256", "validation_share"}) {
+    if (stored.value(key, Json()) != wanted.at(key)) return false;
+  }
+  return digests(stored, "files") == digests(wanted, "files") &&
+         digests(stored, "validation_files") == digests(wanted, "validation_files");
+}
+
+/// The ids of one file of the text.
+struct FileTokens {
+  std::array<std::vector<std::int32_t>, 2> of_split;
+  std::array<std::int64_t, 2> documents = {0, 0};
+};
+
+FileTokens tokenize_file(const fs::path& file, double validation_share, const Tokenizer& tokenizer,
+                         std::stop_token stop) {
+  FileTokens tokens;
+  visit_documents(file, validation_share, [&](TextSplit split, std::string_view text) {
+    if (stop.stop_requested()) throw Interrupted("training: stopped while tokenising the text");
+    std::vector<std::int32_t> ids;
+    try {
+      ids = tokenizer.encode(text, {.add_special_tokens = true, .split_special_tokens = true});
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument("'{}': {}", file.string(), error.what());
+    }
+    auto& all = tokens.of_split[static_cast<std::size_t>(split)];
+    all.insert(all.end(), ids.begin(), ids.end());
+    const std::optional<std::int32_t> end = tokenizer.eos_id();
+    if (end && (ids.empty() || ids.back() != *end)) all.push_back(*end);
+    ++tokens.documents[static_cast<std::size_t>(split)];
+  });
+  return tokens;
+}
+
+/// Validates the description of a token folder before using it.
+void check_description(const fs::path& folder, const Json& description) {
+  const std::size_t files =
+      description.at("files").size() + description.at("validation_files").size();
+  const Json shards = description.value("shards", Json());
+  if (shards != files) {
+    throw FormatError(
+        "'{}': shards must be {}, one for each file of the text, got {}; remove the folder to "
+        "tokenise again",
+        (folder / kDescriptionFile).string(), files, shards.dump());
+  }
+  const Json tokens = description.value("tokens", Json());
+  const bool is_pair = tokens.is_array() && tokens.size() == 2 && tokens[0].is_number_integer() &&
+                       tokens[1].is_number_integer();
+  if (!is_pair) {
+    throw FormatError(
+        "'{}': tokens must be two numbers, of the training and the held-out text, got {}; remove "
+        "the folder to tokenise again",
+        (folder / kDescriptionFile).string(), tokens.dump());
+  }
+}
+
+/// @throws FormatError  if the folder does not match its description.
+TokenizedText open_tokens(const fs::path& folder, const Json& description,
+                          const Tokenizer& tokenizer) {
+  check_description(folder, description);
+  const auto files_of = [&](TextSplit split) {
+    std::vector<fs::path> files;
+    for (std::size_t i = 0; i < description.at("shards").get<std::size_t>(); ++i) {
+      files.push_back(shard_path(folder, split, i));
+    }
+    return files;
+  };
+  const int width = TokenShards::bytes_per_token(tokenizer.vocab_size());
+  TokenizedText text = {.training = TokenShards(files_of(TextSplit::kTraining), width),
+                        .validation = TokenShards(files_of(TextSplit::kValidation), width),
+                        .description = description};
+  const Json& expected = description.at("tokens");
+  if (text.training.size() != expected.at(0) || text.validation.size() != expected.at(1)) {
+    throw FormatError(
+        "'{}': must contain {} and {} tokens, got {} and {}; remove it to tokenise again",
+        folder.string(), expected.at(0).get<std::int64_t>(), expected.at(1).get<std::int64_t>(),
+        text.training.size(), text.validation.size());
+  }
+  return text;
+}
+
+}  // namespace
+
+TokenizedText tokenize_text(const TextSource& source, const Tokenizer& tokenizer,
+                            const fs::path& folder, const ProgressFn& on_progress,
+                            std::stop_token stop) {
+  Json description = describe_source(source, tokenizer);
+  const fs::path description_path = folder / kDescriptionFile;
+  if (fs::exists(description_path)) {
+    const Json stored = read_json_file(description_path);
+    if (is_same_text(stored, description)) return open_tokens(folder, stored, tokenizer);
+    fs::remove(description_path);
+  }
+  make_folder(folder);
+  std::vector<fs::path> files = source.files;
+  files.insert(files.end(), source.validation_files.begin(), source.validation_files.end());
+  std::int64_t total_bytes = 0;
+  for (const fs::path& file : files) total_bytes += static_cast<std::int64_t>(fs::file_size(file));
+  const int width = TokenShards::bytes_per_token(tokenizer.vocab_size());
+  std::array<std::int64_t, 2> documents = {0, 0};
+  std::array<std::int64_t, 2> num_tokens = {0, 0};
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const double share = i < source.files.size() ? source.validation_share : 1.0;
+    const FileTokens tokens = tokenize_file(files[i], share, tokenizer, stop);
+    for (const TextSplit split : {TextSplit::kTraining, TextSplit::kValidation}) {
+      const auto index = static_cast<std::size_t>(split);
+      write_token_shard(shard_path(folder, split, i), tokens.of_split[index], width);
+      documents[index] += tokens.documents[index];
+      num_tokens[index] += static_cast<std::int64_t>(tokens.of_split[index].size());
+    }
+    bytes += static_cast<std::int64_t>(fs::file_size(files[i]));
+    if (on_progress) on_progress({.done = bytes, .total = total_bytes, .note = "tokenising"});
+  }
+  description["shards"] = files.size();
+  description["documents"] = documents;
+  description["tokens"] = num_tokens;
+  write_file_atomically(description_path, description.dump(2) + "\n");
+  return open_tokens(folder, description, tokenizer);
+}
+
+}  // namespace lime

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "train/text/tokenized_text.h"
+
+namespace lime {
+
+/// Returns the folder of a SentencePiece tokenizer (tokenizer.model, tokenizer_config.json) trained
+/// on the training part of the text, see train_sentencepiece_model(). Reuses `folder` if it
+/// contains one for the same text and size, otherwise trains into it.
+/// @throws InvalidArgument  if the text is blank, or too short for `vocab_size` pieces.
+/// @throws IoError, FormatError  as visit_documents().
+std::filesystem::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
+                                        const std::filesystem::path& folder);
+
+}  // namespace lime

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/plots/panel_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "viz/plots/cloud_plottable.h"
+#include "viz/plots/dots_plottable.h"
+#include "viz/plots/text_elements.h"
+
+namespace lime {
+namespace {
+
+QVector<double> to_qvector(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+constexpr std::size_t kManyDots = 500;  // from this number on, dots are drawn together
+constexpr double kMarkerSize = 3.4;     // to be passed to units()
+
+/// Returns true if a curve consists of many discs only.
+bool is_many_dots(const Curve& curve) {
+  return curve.look.pattern == LinePattern::kNone && curve.look.marker == MarkerShape::kDisc &&
+         curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
+}
+
+void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour) {
+  auto* const dots = new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize));
+  dots->set_colour(colour);
+}
+
+QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
+  if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
+  const double size = units(kMarkerSize);
+  // Custom paths, because QCustomPlot's own shapes have outlines of fixed width.
+  QPainterPath path;
+  switch (shape) {
+    case MarkerShape::kSquare:
+      path.addRect(-0.45 * size, -0.45 * size, 0.9 * size, 0.9 * size);
+      break;
+    case MarkerShape::kTriangle:
+      path.addPolygon(QPolygonF{{0, -0.58 * size},
+                                {0.55 * size, 0.42 * size},
+                                {-0.55 * size, 0.42 * size},
+                                {0, -0.58 * size}});
+      break;
+    case MarkerShape::kDiamond:
+      path.addPolygon(QPolygonF{{0, -0.65 * size},
+                                {0.65 * size, 0},
+                                {0, 0.65 * size},
+                                {-0.65 * size, 0},
+                                {0, -0.65 * size}});
+      break;
+    default:
+      path.addEllipse(QPointF(0, 0), size / 2.0, size / 2.0);
+  }
+  // QCustomPlot scales custom shapes by size / 6.
+  return QCPScatterStyle(path, QPen(Qt::NoPen), QBrush(colour), 6.0);
+}
+
+void add_band(const PanelPlace& place, const Curve& curve, const QColor& colour) {
+  const auto bound = [&](const std::vector<double>& values) {
+    QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
+    graph->setLayer("background");
+    graph->setData(to_qvector(curve.x), to_qvector(values), true);
+    graph->setPen(Qt::NoPen);
+    return graph;
+  };
+  QCPGraph* const low = bound(curve.low);
+  QCPGraph* const high = bound(curve.high);
+  QColor fill = colour;
+  fill.setAlphaF(0.18F);
+  high->setBrush(fill);
+  high->setChannelFillGraph(low);
+}
+
+/// Adds error bars at all points, or at the isolated points of a curve with a band.
+void add_error_bars(const PanelPlace& place, const Curve& curve, QCPGraph* graph,
+                    const QColor& colour) {
+  const std::vector<std::size_t> lone = lone_points(curve);
+  const bool is_band = curve.spread == Curve::Spread::kBand;
+  if (curve.spread == Curve::Spread::kNone || (is_band && lone.empty())) return;
+  auto* const bars = new QCPErrorBars(place.x(), place.y());
+  bars->setDataPlottable(graph);
+  bars->setPen(QPen(colour, units(0.7)));
+  bars->setWhiskerWidth(units(3));
+  bars->setSymbolGap(0);
+  QVector<double> minus;
+  QVector<double> plus;
+  for (std::size_t i = 0; i < curve.y.size(); ++i) {
+    const bool is_shown = !is_band || std::find(lone.begin(), lone.end(), i) != lone.end();
+    minus.push_back(is_shown ? curve.y[i] - curve.low[i] : qQNaN());
+    plus.push_back(is_shown ? curve.high[i] - curve.y[i] : qQNaN());
+  }
+  bars->setData(minus, plus);
+}
+
+void add_stars(const PanelPlace& place, const Curve& curve) {
+  for (std::size_t i = 0; i < curve.stars.size(); ++i) {
+    if (curve.stars[i].empty() || !std::isfinite(curve.y[i])) continue;
+    auto* const text = new QCPItemText(place.plot);
+    text->setText(QString::fromStdString(curve.stars[i]));
+    text->setFont(place.theme->label_font());
+    text->setColor(place.theme->ink());
+    text->setBrush(place.theme->ground());  // covers grid and zero line
+    text->setPadding(QMargins(0, 0, 0, units(1.5)));
+    text->setPositionAlignment(Qt::AlignHCenter | Qt::AlignBottom);
+    text->setClipToAxisRect(false);
+    text->position->setAxes(place.x(), place.y());
+    text->position->setAxisRect(place.rect);
+    text->position->setCoords(curve.x[i], curve.high.empty() ? curve.y[i] : curve.high[i]);
+  }
+}
+
+/// Adds stars to the right of a bar that ends at `value`.
+void add_bar_stars(const PanelPlace& place, const std::string& stars, double value, double key) {
+  if (stars.empty()) return;
+  auto* const text = new QCPItemText(place.plot);
+  text->setText(QString::fromStdString(stars));
+  text->setFont(place.theme->tick_font());
+  text->setColor(place.theme->ink());
+  text->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  text->setPadding(QMargins(units(1.5), 0, 0, 0));
+  text->setClipToAxisRect(false);
+  text->position->setAxes(place.x(), place.y());
+  text->position->setAxisRect(place.rect);
+  text->position->setCoords(value, key);
+}
+
+/// Adds a reference line: horizontal, or vertical if the value axis is horizontal.
+void add_reference(const PanelPlace& place, const ReferenceLine& reference,
+                   Qt::Orientation direction = Qt::Horizontal) {
+  auto* const line = new QCPItemLine(place.plot);
+  line->setPen(reference.is_zero
+                   ? QPen(place.theme->muted(), units(0.5), Qt::SolidLine, Qt::FlatCap)
+                   : QPen(place.theme->muted(), units(0.7), Qt::DashLine, Qt::FlatCap));
+  line->setClipAxisRect(place.rect);
+  const auto fix = [&](QCPItemPosition* position, double share) {
+    position->setAxisRect(place.rect);
+    position->setAxes(place.x(), place.y());
+    if (direction == Qt::Horizontal) {
+      position->setTypeX(QCPItemPosition::ptAxisRectRatio);
+      position->setTypeY(QCPItemPosition::ptPlotCoords);
+      position->setCoords(share, reference.y);
+    } else {
+      position->setTypeX(QCPItemPosition::ptPlotCoords);
+      position->setTypeY(QCPItemPosition::ptAxisRectRatio);
+      position->setCoords(reference.y, 1.0 - share);
+    }
+  };
+  fix(line->start, 0.0);
+  fix(line->end, 1.0);
+  if (reference.label.empty() || reference.in_legend) return;
+  auto* const text = new QCPItemText(place.plot);
+  text->setText(QString::fromStdString(reference.label));
+  text->setFont(place.theme->tick_font());
+  text->setColor(place.theme->muted());
+  text->setPositionAlignment(direction == Qt::Horizontal ? Qt::AlignRight | Qt::AlignBottom
+                                                         : Qt::AlignHCenter | Qt::AlignBottom);
+  text->setPadding(QMargins(0, 0, 0, units(1.0)));
+  text->setClipToAxisRect(false);
+  fix(text->position, 1.0);
+}
+
+}  // namespace
+
+void add_curves(const PanelPlace& place, const CurvePanel& panel) {
+  for (const ReferenceLine& reference : panel.references) add_reference(place, reference);
+  for (const Curve& curve : panel.curves) {
+    const QColor colour = place.theme->class_colour(curve.look.colour, place.num_classes);
+    if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
+    add_stars(place, curve);  // before the points, which their background must not cover
+    if (is_many_dots(curve)) {
+      add_dots(place, curve, colour);
+      continue;
+    }
+    QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
+    graph->setData(to_qvector(curve.x), to_qvector(curve.y), true);
+    graph->setPen(place.theme->curve_pen(curve.look, place.num_classes));
+    graph->setScatterStyle(scatter_style(curve.look.marker, colour));
+    graph->setAdaptiveSampling(false);
+    add_error_bars(place, curve, graph, colour);
+  }
+}
+
+void add_map(const PanelPlace& place, const MapPanel& panel) {
+  auto* const map = new MapPlottable(place.x(), place.y(), panel.values, place.scale);
+  if (panel.shows_numbers) map->show_numbers(place.theme->tick_font(), panel.decimals);
+  map->show_marks(panel.marks);
+  const auto border = [&](double x1, double y1, double x2, double y2) {
+    auto* const line = new QCPItemLine(place.plot);
+    line->setPen(QPen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap));
+    line->setClipAxisRect(place.rect);
+    for (QCPItemPosition* const end : {line->start, line->end}) {
+      end->setAxisRect(place.rect);
+      end->setAxes(place.x(), place.y());
+    }
+    line->start->setCoords(x1, y1);
+    line->end->setCoords(x2, y2);
+  };
+  const double right = static_cast<double>(panel.values.cols()) - 0.5;
+  const double top = static_cast<double>(panel.values.rows()) - 0.5;
+  for (const int row : panel.row_borders) border(-0.5, row - 0.5, right, row - 0.5);
+  for (const int col : panel.col_borders) border(col - 0.5, -0.5, col - 0.5, top);
+  place.x()->grid()->setVisible(false);
+  place.y()->grid()->setVisible(false);
+}
+
+void add_cloud(const PanelPlace& place, const CloudPanel& panel) {
+  CloudLook look;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, panel.class_names.size()); ++i) {
+    QColor colour = place.theme->class_colour(i, place.num_classes);
+    colour.setAlphaF(0.75F);
+    look.colours.push_back(colour);
+  }
+  // Few points are large, many are small, so that both remain visible.
+  const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
+  look.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
+  look.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
+  new CloudPlottable(place.x(), place.y(), panel, std::move(look));
+  place.x()->grid()->setVisible(false);
+  place.y()->grid()->setVisible(false);
+}
+
+void add_bars(const PanelPlace& place, const BarPanel& panel) {
+  // Groups are stacked vertically, so that long names are horizontal.
+  const auto count = static_cast<double>(panel.series.size());
+  const auto groups = static_cast<double>(panel.groups.size());
+  const double width = 0.8 / count;
+  if (panel.reference) add_reference(place, *panel.reference, Qt::Vertical);
+  for (std::size_t s = 0; s < panel.series.size(); ++s) {
+    const BarPanel::Series& series = panel.series[s];
+    auto* const bars = new QCPBars(place.y(), place.x());
+    bars->setWidth(0.9 * width);
+    bars->setPen(Qt::NoPen);
+    bars->setBrush(place.theme->class_colour(series.look.colour, place.num_classes));
+    QVector<double> keys;
+    QVector<double> minus;
+    QVector<double> plus;
+    for (std::size_t g = 0; g < series.values.size(); ++g) {
+      keys.push_front(groups - 1.0 - static_cast<double>(g) +
+                      ((count - 1) / 2 - static_cast<double>(s)) * width);
+      if (series.low.empty()) continue;
+      minus.push_front(series.values[g] - series.low[g]);
+      plus.push_front(series.high[g] - series.values[g]);
+    }
+    bars->setData(keys, QVector<double>(series.values.rbegin(), series.values.rend()), true);
+    for (std::size_t g = 0; g < series.stars.size(); ++g) {
+      const double end = series.high.empty() ? series.values[g] : series.high[g];
+      add_bar_stars(place, series.stars[g], end,
+                    keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)]);
+    }
+    if (series.low.empty()) continue;
+    auto* const errors = new QCPErrorBars(place.y(), place.x());
+    errors->setDataPlottable(bars);
+    errors->setErrorType(QCPErrorBars::etValueError);
+    errors->setPen(QPen(place.theme->ink(), units(0.6)));
+    errors->setWhiskerWidth(units(2.5));
+    errors->setSymbolGap(0);
+    errors->setData(minus, plus);
+  }
+  place.y()->grid()->setVisible(false);
+}
+
+}  // namespace lime

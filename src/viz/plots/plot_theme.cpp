@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/plots/plot_theme.h"
+
+#include <QFontDatabase>
+#include <QFontMetricsF>
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+void check_family(const QString& family) {
+  const QStringList families = QFontDatabase::families();
+  if (families.contains(family, Qt::CaseInsensitive)) return;
+  QStringList known = families;
+  known.removeDuplicates();
+  throw InvalidArgument(
+      "font: '{}' is not installed (the default font is in Debian's fonts-liberation); available: "
+      "{}",
+      family.toStdString(), known.isEmpty() ? "none" : known.join(", ").toStdString());
+}
+
+Qt::PenStyle pen_style(LinePattern pattern) {
+  switch (pattern) {
+    case LinePattern::kSolid:
+      return Qt::SolidLine;
+    case LinePattern::kDashed:
+      return Qt::DashLine;
+    case LinePattern::kDotted:
+      return Qt::DotLine;
+    case LinePattern::kDashDotted:
+      return Qt::DashDotLine;
+    case LinePattern::kNone:
+      break;
+  }
+  return Qt::NoPen;
+}
+
+}  // namespace
+
+int units(double points) { return static_cast<int>(std::lround(points * kUnitsPerPoint)); }
+
+QColor to_qcolor(Colour colour) { return {colour.red, colour.green, colour.blue}; }
+
+PlotTheme::PlotTheme(const FigureStyle& style) : style_(style) {
+  check_family(QString::fromStdString(style_.font));
+}
+
+QFont PlotTheme::font(double points) const {
+  QFont font(QString::fromStdString(style_.font));
+  font.setPixelSize(std::max(1, units(points)));
+  font.setHintingPreference(QFont::PreferNoHinting);
+  return font;
+}
+
+QFont PlotTheme::title_font() const {
+  QFont title = font(style_.font_size + 0.5);
+  title.setBold(true);
+  return title;
+}
+
+int PlotTheme::line_height() const {
+  return static_cast<int>(std::ceil(QFontMetricsF(tick_font()).height()));
+}
+
+QColor PlotTheme::ground() const {
+  return style_.theme == FigureTheme::kLight ? QColor(255, 255, 255) : QColor(24, 26, 30);
+}
+
+QColor PlotTheme::ink() const {
+  return style_.theme == FigureTheme::kLight ? QColor(30, 30, 30) : QColor(228, 228, 228);
+}
+
+QColor PlotTheme::muted() const {
+  return style_.theme == FigureTheme::kLight ? QColor(120, 120, 120) : QColor(150, 150, 150);
+}
+
+QColor PlotTheme::grid() const {
+  return style_.theme == FigureTheme::kLight ? QColor(230, 230, 230) : QColor(52, 56, 62);
+}
+
+QPen PlotTheme::axis_pen() const {
+  return {ink(), static_cast<qreal>(units(0.6)), Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin};
+}
+
+QPen PlotTheme::grid_pen() const {
+  return {grid(), static_cast<qreal>(units(0.5)), Qt::SolidLine, Qt::FlatCap};
+}
+
+QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
+  if (index == kMutedColour) return muted();
+  const Colour colour = lime::class_colour(style_.palette, index, count);
+  // Lighten dark colours on a dark background.
+  const bool is_dim = style_.theme == FigureTheme::kDark && luma(colour) < 0.45;
+  return to_qcolor(is_dim ? blend(colour, {255, 255, 255}, 0.65) : colour);
+}
+
+QPen PlotTheme::curve_pen(const SeriesLook& look, std::size_t num_classes) const {
+  QColor colour = class_colour(look.colour, num_classes);
+  if (look.is_faint) colour.setAlphaF(0.55F);
+  return {colour, static_cast<qreal>(units(look.width * (look.is_faint ? 0.7 : 1.2))),
+          pen_style(look.pattern), Qt::FlatCap, Qt::RoundJoin};
+}
+
+MapPalette PlotTheme::map_palette(bool is_signed) const {
+  if (!style_.map_palette) return is_signed ? MapPalette::kBlueRed : MapPalette::kViridis;
+  if (is_signed && !is_diverging(*style_.map_palette)) {
+    throw InvalidArgument("map_palette: signed values need blue-red or purple-orange, got '{}'",
+                          enum_name(*style_.map_palette));
+  }
+  return *style_.map_palette;
+}
+
+}  // namespace lime

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/plots/tick_room.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+
+#include "viz/plots/plot_theme.h"
+
+namespace lime {
+namespace {
+
+constexpr double kGap = 2.5;         // between adjacent labels, points
+constexpr double kTightLine = 0.85;  // relative height of a tightly spaced text line
+constexpr int kMostNumbers = 10;     // ticks of a crowded axis
+constexpr int kFewestTicks = 2;
+
+bool is_below(const QCPAxis& axis) { return axis.orientation() == Qt::Horizontal; }
+
+double width_of(const QFontMetricsF& metrics, const std::string& text) {
+  return metrics.horizontalAdvance(QString::fromStdString(text));
+}
+
+/// Returns the distance between the first two of `ticks`, which are evenly spaced, in units.
+double spacing_of(const QCPAxis& axis, const std::vector<AxisTick>& ticks) {
+  return std::abs(axis.coordToPixel(ticks[1].at) - axis.coordToPixel(ticks[0].at));
+}
+
+double longest_of(const QFontMetricsF& metrics, const std::vector<AxisTick>& ticks) {
+  double longest = 0.0;
+  for (const AxisTick& tick : ticks) longest = std::max(longest, width_of(metrics, tick.label));
+  return longest;
+}
+
+/// Returns true if each label, centred at its tick, ends before the next begins.
+bool fit_side_by_side(const QFontMetricsF& metrics, const std::vector<AxisTick>& ticks,
+                      double spacing) {
+  for (std::size_t i = 1; i < ticks.size(); ++i) {
+    const double both = width_of(metrics, ticks[i - 1].label) + width_of(metrics, ticks[i].label);
+    if (0.5 * both + units(kGap) > spacing) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TickForm fitting_form(const QCPAxis& axis, const FigureAxis& wanted) {
+  if (!wanted.if_crowded || wanted.ticks.size() < 2) return TickForm::kLevel;
+  const QFontMetricsF metrics(axis.tickLabelFont());
+  const QRect panel = axis.axisRect()->rect();
+  const double spacing = spacing_of(axis, wanted.ticks);
+  if (is_below(axis) && fit_side_by_side(metrics, wanted.ticks, spacing)) return TickForm::kLevel;
+  const bool has_lines = spacing >= kTightLine * metrics.height();
+  const double most = is_below(axis) ? panel.height() : panel.width();
+  if (!has_lines || longest_of(metrics, wanted.ticks) > most) return TickForm::kCrowded;
+  return is_below(axis) ? TickForm::kTurned : TickForm::kLevel;
+}
+
+int crowded_step(const QCPAxis& axis, const FigureAxis& wanted) {
+  if (!wanted.if_crowded || wanted.if_crowded->ticks.size() < 2) return 1;
+  const std::vector<AxisTick>& ticks = wanted.if_crowded->ticks;
+  const QFontMetricsF metrics(axis.tickLabelFont());
+  const double needed =
+      is_below(axis) ? width_of(metrics, ticks.back().label) + 2.0 * units(kGap) : metrics.height();
+  const auto count = static_cast<int>(ticks.size());
+  const auto most = static_cast<int>(count * spacing_of(axis, ticks) / needed);
+  return round_step(count, std::clamp(most, 1, kMostNumbers));
+}
+
+void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step) {
+  if (!wanted.if_crowded) return;
+  const bool is_crowded = form == TickForm::kCrowded;
+  const std::vector<AxisTick>& ticks = is_crowded ? wanted.if_crowded->ticks : wanted.ticks;
+  std::string label = wanted.label;
+  if (is_crowded && !label.empty()) label += wanted.if_crowded->addition;
+  axis.setLabel(QString::fromStdString(label));
+  axis.setTickLabelRotation(form == TickForm::kTurned ? -90.0 : 0.0);
+  const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  const auto stride = static_cast<std::size_t>(is_crowded ? step : 1);
+  for (std::size_t i = 0; i < ticks.size(); i += stride) {
+    ticker->addTick(ticks[i].at, QString::fromStdString(ticks[i].label));
+  }
+  axis.setTicker(ticker);
+}
+
+void thin_out_numbers(QCPAxis& axis) {
+  const QSharedPointer<QCPAxisTicker> ticker = axis.ticker();
+  if (qSharedPointerDynamicCast<QCPAxisTickerText>(ticker) || !axis.tickLabels()) return;
+  const QFontMetricsF metrics(axis.tickLabelFont());
+  const auto overlap = [&] {
+    QVector<double> places;
+    QVector<QString> labels;
+    ticker->generate(axis.range(), QLocale::c(), QLatin1Char('g'), axis.numberPrecision(), places,
+                     nullptr, &labels);
+    for (qsizetype i = 1; i < places.size(); ++i) {
+      const double both =
+          metrics.horizontalAdvance(labels[i - 1]) + metrics.horizontalAdvance(labels[i]);
+      const double spacing = axis.coordToPixel(places[i]) - axis.coordToPixel(places[i - 1]);
+      if (0.5 * both + units(kGap) > spacing) return true;
+    }
+    return false;
+  };
+  for (int count = ticker->tickCount() - 1; count >= kFewestTicks && overlap(); --count) {
+    ticker->setTickCount(count);
+  }
+}
+
+}  // namespace lime
