@@ -28,7 +28,8 @@ void check_site_name(const std::string& site) {
                       return letter > ' ' && letter < 127 && letter != '/';
                     });
   if (!good) {
-    throw InvalidArgument("store: a site must be a non-empty name without slashes, got '{}'", site);
+    throw InvalidArgument(
+        "store: a site must be 1 to 100 visible ASCII characters without slashes, got '{}'", site);
   }
 }
 

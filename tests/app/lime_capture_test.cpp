@@ -243,7 +243,11 @@ TEST_F(LimeCaptureTest, StoresThePackingAndComparesIt) {
           "'<s>' before and an end-of-sequence token after each document (--packing lime-code)"));
   EXPECT_THAT(run("info capture.h5").output, HasSubstr("packing           lime-code\n"));
   EXPECT_EQ(run(command + " --resume").status, 0);
-  expect_refusal("--checkpoint model --text text.txt --seq-len 20 --resume", 1, "packing");
+  const ProgramRun other = run("--checkpoint model --text text.txt --seq-len 20 --resume");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.errors, MatchesRegex("lime-capture: [^\n]*packing[^\n]*\n"));
+  fs::remove(folder_ / "capture.h5");
+  fs::remove_all(folder_ / "capture.shards");
   expect_refusal("--checkpoint model --lines text.txt --packing lime-code", 2,
                  "packing: applies to --text only; omit --packing");
   expect_refusal(command + " --bos never", 2, "bos: must be auto with --packing lime-code");
