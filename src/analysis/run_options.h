@@ -11,14 +11,13 @@
 
 namespace lime {
 
-/// What every command takes: how to run, never what to compute.
+/// Options of every command that control execution and never the results.
 struct RunOptions {
-  /// Threads to compute with, >= 0; 0 takes all processors. Results do not depend on it.
+  /// Threads to compute with, >= 0; 0 uses all CPUs. Results do not depend on it.
   int threads = 0;
-  /// Seed of every random choice.
+  /// Seed of all random numbers.
   std::uint64_t seed = 0;
-  /// Memory that the work may take; unset: what is free on the machine. Results do not depend on
-  /// it.
+  /// Memory limit; unset: the free memory. Results do not depend on it.
   std::optional<ByteSize> memory_limit = std::nullopt;
 
   int num_threads() const { return threads > 0 ? threads : available_threads(); }

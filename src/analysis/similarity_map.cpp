@@ -69,7 +69,7 @@ struct PairSimilarity {
   std::vector<RowSimilarity> without;
 };
 
-/// Nothing without a jackknife, and where a measure is not defined.
+/// Empty without a jackknife, or if a measure is undefined.
 std::optional<Jackknife> leave_out_blocks(const PairSimilarity& pair, std::size_t measure,
                                           double confidence) {
   const double all = measures_of(pair.all)[measure].second;
@@ -153,7 +153,7 @@ void add_samples(const SimilarityTask& shared, const MapPlan& plan,
   }
 }
 
-/// What is known of every pair of layers of a map, [layers * other_layers].
+/// Results of every pair of layers of a map, [layers * other_layers].
 using SimilarityMap = std::vector<PairSimilarity>;
 
 /// Rows of the layers of a map, as they are compared.
