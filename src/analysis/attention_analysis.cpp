@@ -21,7 +21,7 @@ namespace {
 constexpr auto kNumMeasures = static_cast<std::int64_t>(kAttentionMeasures.size());
 /// A JSON file of as many weights has 130 MB.
 constexpr std::int64_t kMostWeights = 1'000'000;
-/// Of a row in memory, while the results are made: 919,296 weights took 1.75 GB in all.
+/// Bytes of a row in memory while the results are made: 919,296 weights needed 1.75 GB.
 constexpr std::int64_t kBytesPerWeight = 2000;
 
 /// State shared by the units of one analysis.

@@ -49,7 +49,8 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
   return sites;
 }
 
-/// What to do about a wrong number of labels: --label takes all that follows, and cuts at commas.
+/// Returns the remedy for a wrong number of labels: --label reads all following arguments and
+/// splits at commas.
 std::string remedy_for_labels(const CaptureSetOptions& options) {
   for (const std::string& label : options.label) {
     std::error_code ignored;

@@ -122,7 +122,7 @@ std::optional<LabelledSamples> mean_over_layers(const std::vector<const Labelled
   return mean;
 }
 
-/// The same measurement of two captures.
+/// The same quantity in two captures.
 struct Match {
   const LabelledSamples* baseline;
   const LabelledSamples* other;
