@@ -66,9 +66,9 @@ TEST_F(FigureSourceTest, NamesTheLineOfALogWhoseValuesAreOfOtherTypes) {
     return refusal(folder_ / "training_log.jsonl");
   };
   for (const auto& [line, reason] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"event":5})", "'event' must be a text, got 5"},
+           {R"({"event":5})", "'event' must be a string, got 5"},
            {R"({"event":"start","parameters":"x"})", "'parameters' must be a number, got \"x\""},
-           {R"({"event":"start","tool":5})", "'tool' must be a text, got 5"},
+           {R"({"event":"start","tool":5})", "'tool' must be a string, got 5"},
            {R"({"event":"start","run":[]})", "'run' must be an object, got []"},
            {R"({"event":"step","step":"x"})", "'step' must be a number, got \"x\""},
            {R"({"event":"resume"})", "'step' must be a number, got none"}}) {
