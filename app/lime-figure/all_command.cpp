@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files that are drawn together, and what tells their figures from those of their like.
+/// Files drawn together, and the suffix that distinguishes their figures from others of the same
+/// metric.
 struct SourceGroup {
   std::vector<FigureSource> sources;
   std::string suffix;
@@ -46,7 +47,7 @@ std::vector<SourceGroup> grouped(std::vector<FigureSource> sources) {
   return groups;
 }
 
-/// Refuses results whose figures would take each other's place.
+/// Throws if figures of different results would have the same path.
 void check_names(const std::vector<SourceGroup>& groups) {
   std::map<std::pair<std::string, std::string>, fs::path> paths;  // by metric and suffix
   for (const SourceGroup& group : groups) {
@@ -69,7 +70,7 @@ void make_folder(const fs::path& folder) {
   }
 }
 
-/// The figure, or nothing where the results hold nothing of what it shows.
+/// Returns the figure, or nothing if the results contain none of its data.
 std::optional<Figure> figure_if_any(const FigureJob& job) {
   try {
     return make_figure(job.sources, job.figure);
@@ -78,7 +79,7 @@ std::optional<Figure> figure_if_any(const FigureJob& job) {
   }
 }
 
-/// Draws the figures of one group. @return how many
+/// Draws the figures of one group. @return number of figures
 int draw_group(const SourceGroup& group, const AllCommand& command) {
   int drawn = 0;
   FigureJob job{group.sources, command.figure, command.style};
@@ -102,7 +103,7 @@ int draw_group(const SourceGroup& group, const AllCommand& command) {
   return drawn;
 }
 
-/// Every option must be read by a figure of these results.
+/// Throws if no figure of these results reads an option.
 void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& options) {
   for (const std::string& option : options_unread_by({}, options)) {
     const auto reads = [&](const Recipe* recipe) {

@@ -25,7 +25,7 @@ struct EnumNames<FigureFormat> {
        {FigureFormat::kTex, "tex"}}};
 };
 
-/// `lime-figure all`: every figure that some files can feed.
+/// Options of `lime-figure all`, which draws every figure that the given files support.
 struct AllCommand {
   std::vector<std::filesystem::path> results;
   std::filesystem::path output = "figures";
@@ -39,8 +39,8 @@ struct AllCommand {
   void validate() const;
 };
 
-/// Draws and says where the figures lie. Logs of training share one figure; every other file has
-/// its own, one per kind that shows its metric. @return exit status
+/// Draws the figures and prints their paths. Training logs share one figure; every other file gets
+/// one figure per kind that shows its metric. @return exit status
 int run_all(const AllCommand& command);
 
 }  // namespace lime

@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// A value as the command line takes it.
+/// Returns a value as a command-line argument.
 std::string argument(const Json& value) {
   const std::vector<std::string> texts = option_texts(value);
   if (!value.is_array()) return texts.front();
@@ -25,7 +25,7 @@ std::string argument(const Json& value) {
   return list;
 }
 
-/// The options of `given` that differ from those of a new struct.
+/// Returns the options of `given` that differ from their defaults.
 template <typename Options>
 std::string changed_options(const Options& given) {
   const Json values = options_to_json(given);

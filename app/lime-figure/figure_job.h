@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// One figure to be drawn: of what, what of it, and how it looks.
+/// A figure to draw: sources, options and style.
 struct FigureJob {
   std::vector<FigureSource> sources;
   FigureOptions figure;
@@ -23,12 +23,12 @@ struct FigureJob {
 /// @throws what figure_files() and read_figure_source() throw
 std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem::path>& paths);
 
-/// The command that draws the job's figure, without the files to write: "lime-figure a.json --kind
-/// router-heads". Options that are as by default are left out.
+/// Returns the command that draws the job's figure, without output files: "lime-figure a.json
+/// --kind router-heads". Default values are omitted.
 std::string command_of(const FigureJob& job);
 
-/// Where the figure comes from: the command, its options and, file by file, what the results say of
-/// theirs. Its time is the latest of the results', so that the same results make the same bytes.
+/// Returns the provenance of the figure: command, options and the provenance of each results file.
+/// Its time is the latest of the results, so that equal results give equal bytes.
 Json provenance_of(const FigureJob& job);
 
 }  // namespace lime

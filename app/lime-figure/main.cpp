@@ -80,9 +80,9 @@ int run_figure(const FigureCommand& command) {
 int main(int argc, char** argv) {
   // Figures need no display.
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  // Qt's remarks on the session (no runtime folder, ...) do not concern a figure.
+  // Qt's session warnings (no runtime folder, ...) are irrelevant for figures.
   qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
-  // Qt's tables are otherwise in an order that differs from run to run, and so would PDFs.
+  // Without a fixed seed, Qt's hash tables and so the PDFs differ between runs.
   QHashSeed::setDeterministicGlobalSeed();
   int qt_argc = 1;
   QApplication application(qt_argc, argv);

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How a command runs beside what it computes.
+/// Options of a run that do not affect the results.
 struct HowToRun {
   OutputOptions output;
   bool resume = false;
-  std::optional<WorkShare> shard;  ///< given by hand
+  std::optional<WorkShare> shard;  ///< given with --shard
 
-  /// What this process measures: `shard`, or what its launcher says.
+  /// Returns the part that this process computes: `shard`, or that of its launcher.
   WorkShare share() const {
     if (shard) return *shard;
     const std::optional<LaunchedShare> launched = launched_share();
@@ -34,7 +34,7 @@ struct HowToRun {
   }
 };
 
-/// Whether all outputs of an earlier run are there and no journal is.
+/// Returns whether all outputs of an earlier run exist and its journal does not.
 bool looks_finished(const OutputOptions& output) {
   std::error_code ignored;
   const bool all_there =
@@ -44,7 +44,7 @@ bool looks_finished(const OutputOptions& output) {
   return all_there && first.extension() == ".json" && journals_at(journal_path(first)).empty();
 }
 
-/// In what the finished result is another run's; empty if in nothing.
+/// Returns the first difference of the finished result from this run; empty if none.
 std::string difference_to_finished(const fs::path& path, Analysis& analysis,
                                    const RunOptions& run) {
   const Results finished = read_results(path);
@@ -54,8 +54,8 @@ std::string difference_to_finished(const fs::path& path, Analysis& analysis,
   return difference_to_result(finished, analysis, run);
 }
 
-/// Whether nothing is left to do. @throws InvalidArgument  if `--resume` was given, and the outputs
-/// are those of another run.
+/// Returns whether the run is finished. @throws InvalidArgument  if `--resume` was given, and the
+/// outputs are those of another run.
 bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run) {
   if (!looks_finished(how.output)) return false;
   const fs::path& path = how.output.output.front();
@@ -77,7 +77,7 @@ void check_output(const HowToRun& how, const WorkShare& share) {
   if (outputs.empty() && how.resume) {
     throw InvalidArgument("resume: needs the output file of the interrupted run; add it with -o");
   }
-  // From it a process that comes late sees that the others are done.
+  // A late process detects from it that the others are finished.
   const bool can_share = !outputs.empty() && outputs.front().extension() == ".json";
   if (share.is_whole() || can_share) return;
   throw InvalidArgument(
@@ -123,7 +123,7 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   return kExitDone;
 }
 
-/// How a run is gone on with or shared; not options of what is computed.
+/// Options to resume and split a run; they do not affect the results.
 std::vector<OptionField> running_fields(HowToRun& how) {
   OptionList list;
   list.group("Running");

@@ -15,36 +15,37 @@
 
 namespace lime {
 
-/// A measurement as a command of lime-metrics.
+/// A metric as a command of lime-metrics.
 ///
 /// `Options` is the analysis's options struct: `describe_inputs()` gives the positional arguments,
 /// `describe()` the options, `validate()` refuses what does not fit together.
 template <typename Options>
 struct MetricSpec {
   std::string name;           ///< also Analysis::metric: "entropy"
-  std::string description;    ///< the first line stands in the list of commands
-  std::string progress_unit;  ///< what the units' work counts: "sequences"
+  std::string description;    ///< the first line is shown in the list of commands
+  std::string progress_unit;  ///< unit of the progress count: "sequences"
   std::string examples;       ///< one command per line
   std::function<Analysis(const Options&, const RunOptions&)> prepare;
-  /// Whether its units give samples, so that captures can be compared and layers summed up.
+  /// Whether its units return samples, so that captures can be compared and layers averaged.
   bool has_samples = true;
 };
 
-/// A measurement with its options, whatever their type.
+/// A metric with its options of any type.
 struct MetricCommand {
   std::string name;
   std::string progress_unit;
   bool has_samples = true;
   RunOptions run;
   CompareOptions compare;
-  /// Everything that decides the numbers, the positional arguments first; refers to the options.
+  /// Returns all options that determine the results, the positional arguments first. Refers to the
+  /// options.
   std::vector<OptionField> fields;
   std::function<void()> validate;
   std::function<Analysis(const RunOptions&)> prepare;
 };
 
-/// The measurements of lime-metrics: adds each as a command, with the options that all have in
-/// common, and finds them by name.
+/// Registry of the metrics of lime-metrics. Adds each as a command with the common options, and
+/// finds them by name.
 class MetricCommands {
  public:
   explicit MetricCommands(CommandLine& line) : line_(line) {}
@@ -66,9 +67,9 @@ class MetricCommands {
                 {std::move(spec.description), std::move(spec.examples)});
   }
 
-  /// The command of that name; null if there is none.
+  /// Returns the command of that name; null if unknown.
   std::shared_ptr<MetricCommand> find(std::string_view name) const;
-  /// The names of all, in the order in which they were added.
+  /// Returns all names in the order of registration.
   std::vector<std::string> names() const;
 
  private:

@@ -44,7 +44,7 @@ struct RerunOptions {
   }
 };
 
-/// Where an input is now: as it was given, or beside the results.
+/// Returns the current path of an input: the stored one, or the same file next to the results.
 std::string find_input(const std::string& path, const fs::path& results) {
   std::error_code ignored;
   if (fs::exists(path, ignored)) return path;
@@ -65,8 +65,8 @@ void restore(const OptionField& field, const Json& value, const fs::path& result
   field.assign(texts);
 }
 
-/// Puts the options of `before` back into the command. Labels that were made of paths are set as
-/// they were: the paths may be others today.
+/// Restores the options of `before` in the command. Labels derived from paths are set explicitly,
+/// because the paths may have changed.
 void restore_options(MetricCommand& command, const Results& before, const fs::path& results) {
   std::vector<OptionField> fields = command.fields;
   for (OptionField& field : option_fields(command.compare)) fields.push_back(std::move(field));
@@ -91,7 +91,7 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
   }
 }
 
-/// Has the command compute on `device`.
+/// Sets the device of the command.
 void move_to_device(MetricCommand& command, const std::string& device) {
   for (const OptionField& field : command.fields) {
     if (field.name == "device") return field.assign({device});

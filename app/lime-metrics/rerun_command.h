@@ -6,7 +6,8 @@
 
 namespace lime {
 
-/// `rerun RESULTS.json`: repeats a result with one of `commands`, which must outlive `line`.
+/// Adds `rerun RESULTS.json`, which reruns a result with one of `commands`. They must outlive
+/// `line`.
 void add_rerun_command(CommandLine& line, const MetricCommands& commands);
 
 }  // namespace lime

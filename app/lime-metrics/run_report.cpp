@@ -21,7 +21,7 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Whether the locale, as the C library would choose it, writes UTF-8.
+/// Returns whether the locale selected by the C library uses UTF-8.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = environment(name);
@@ -34,7 +34,7 @@ bool locale_is_utf8() {
   return false;
 }
 
-/// As wide as the terminal; COLUMNS narrows what goes elsewhere.
+/// Returns the width of the terminal, or COLUMNS for other outputs.
 TextStyle style_of_output() {
   TextStyle style;
   style.unicode = locale_is_utf8();

@@ -14,19 +14,19 @@
 
 namespace lime {
 
-/// What the commands have in common around their analysis.
+/// A command's analysis with its inputs and progress texts.
 struct ReportJob {
   OutputOptions output;
   std::vector<std::filesystem::path> inputs;  ///< never overwritten
   std::string progress_label;                 ///< e.g. "entropy"
   std::string progress_unit;                  ///< e.g. "sequences"
-  WorkShare share;                            ///< what this process does of it
-  /// Gives nothing if other processes have to do the rest.
+  WorkShare share;                            ///< part that this process computes
+  /// Returns nothing if other processes have to finish the rest.
   std::function<std::optional<Report>(const ProgressFn&, const std::stop_token&)> analyze;
 };
 
 /// Opens the output files, computes with a progress line, writes the files and prints.
-/// @return false if other processes have to do the rest.
+/// @return false if other processes have to finish the rest.
 bool run_report(const ReportJob& job);
 
 }  // namespace lime

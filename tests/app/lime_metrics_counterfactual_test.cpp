@@ -342,7 +342,7 @@ TEST_F(CounterfactualCommandTest, RefusesRoutersThatDependOnTheTokenAndMeansOfDi
   capture.config["lime"] = {{"router", "full"}, {"per_dimension", true}};
   write_routed_capture(folder_ / "wide.h5", capture);
   EXPECT_EQ(refusal("counterfactual wide.h5", 1),
-            "lime-metrics: 'wide.h5': holds only the means of routers that have a weight per "
+            "lime-metrics: 'wide.h5': contains only the means of routers that have a weight per "
             "dimension of a head; capture again\n");
   capture.config["lime"] = {{"router", "full"}, {"dynamic", true}};
   capture.routers.clear();

@@ -21,10 +21,10 @@ namespace {
 constexpr auto kNumMeasures = static_cast<std::int64_t>(kAttentionMeasures.size());
 /// A JSON file of as many weights has 130 MB.
 constexpr std::int64_t kMostWeights = 1'000'000;
-/// Of a row in memory, while the results are made: 919,296 weights took 1.75 GB in all.
+/// Bytes of a row in memory while the results are made: 919,296 weights needed 1.75 GB.
 constexpr std::int64_t kBytesPerWeight = 2000;
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct AttentionShared {
   AttentionOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
@@ -45,7 +45,7 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
 std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {
-    static_cast<void>(PatternReader(capture.reader));  // refuses what has none
+    static_cast<void>(PatternReader(capture.reader));  // throws if there are none
     const std::string where = quoted_path(capture.reader) + ": " + kPatternSite;
     capture.parts = {
         {kPatternSite, options.layer.choose_from(capture.reader.layers(kPatternSite), where)}};
@@ -113,7 +113,7 @@ void check_num_weights(const AttentionShared& shared) {
       *shared.options.sequence, weights, kMostWeights);
 }
 
-/// What the tokens of the sequence are, once per capture.
+/// Adds the tokens of the sequence, once per capture.
 std::vector<Json> token_rows(const AttentionShared& shared) {
   std::vector<Json> rows;
   const std::int64_t sequence = *shared.options.sequence;

@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// Which attention of which captures.
+/// Options of the attention analysis.
 struct AttentionOptions {
   /// Its sites are not described: patterns are in one.
   CaptureSetOptions captures;
@@ -27,8 +27,8 @@ struct AttentionOptions {
   std::filesystem::path checkpoint = {};
   /// Only the first sequences of each capture, > 0.
   std::optional<std::int64_t> max_sequences = std::nullopt;
-  /// Queries at the beginning of each sequence that summaries leave out, >= 0: the first one has
-  /// nothing but itself to attend to.
+  /// Queries at the start of each sequence that summaries omit, >= 0. The first query can attend
+  /// only to itself.
   std::int64_t skip_queries = 1;
   SummaryOptions summary;
 
@@ -37,9 +37,9 @@ struct AttentionOptions {
   void validate() const;
 };
 
-/// Prepares what the tokens attend to in each layer and head.
+/// Prepares the attention analysis of each layer and head.
 ///
-/// One unit per capture and layer. Rows are told apart by `kind`:
+/// One unit per capture and layer. Rows are distinguished by `kind`:
 ///
 ///   head, layer  a row per measure of attention_profile(), of a head and of the mean over the
 ///                chosen heads: the mean over queries of each sequence, then over the sequences

@@ -10,10 +10,10 @@
 
 namespace lime {
 
-/// The site that holds attention patterns (docs/capture_format.md).
+/// Site of the attention patterns (docs/capture_format.md).
 inline constexpr const char* kPatternSite = "attn.hook_pattern";
 
-/// What the tokens of one sequence attend to in one layer.
+/// Attention patterns of one sequence in one layer.
 struct AttentionExploration {
   int layer = 0;
   std::int64_t sequence = 0;
@@ -21,7 +21,7 @@ struct AttentionExploration {
   std::vector<MatrixF> patterns;  ///< of each head, [queries, keys], rows sum to 1
 
   std::int64_t num_heads() const { return static_cast<std::int64_t>(patterns.size()); }
-  /// The key-value head, and so the routed head, that a head reads.
+  /// Returns the key-value head, and so the routed head, that a head reads.
   std::int64_t routed_head(std::int64_t head) const {
     return head * num_key_value_heads / num_heads();
   }
@@ -37,12 +37,12 @@ class PatternReader {
 
   const CaptureReader& capture() const { return *capture_; }
   std::int64_t num_heads() const { return num_heads_; }
-  /// The patterns of one sequence in one layer.
+  /// Reads the patterns of one sequence in one layer.
   /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence: says which
   ///                          there are.
   /// @throws IoError, FormatError  as CaptureReader.
   AttentionExploration read(int layer, std::int64_t sequence) const;
-  /// What read() refuses, without reading. @throws InvalidArgument
+  /// Checks the arguments of read() without reading. @throws InvalidArgument
   void check_sequence(std::int64_t sequence) const;
 
  private:
@@ -55,7 +55,7 @@ class PatternReader {
 AttentionExploration explore_attention(const CaptureReader& capture, int layer,
                                        std::int64_t sequence);
 
-/// Where one head of a sequence looks: the means of attention_profile() over its queries.
+/// Mean of attention_profile() over the queries of one head.
 struct HeadSummary {
   double entropy = 0.0;  ///< nats
   double effective_keys = 1.0;
@@ -65,11 +65,12 @@ struct HeadSummary {
   double own_share = 0.0;
 };
 
-/// Over the queries from the second on, since the first has only itself; of one token, over it.
+/// Averages over the queries from the second on, because the first attends only to itself. A single
+/// token is averaged alone.
 /// @throws InvalidArgument  if the head does not exist, or as attention_profile().
 HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head);
 
-/// From which buffered layers the keys come that one query attends to.
+/// Attention of one query by buffered layer and key.
 struct RoutedAttention {
   MatrixD shares;          ///< [layer + 1, keys], sums to 1
   bool of_values = false;  ///< of the tokens' own values; else of their scales over the text

@@ -26,7 +26,7 @@ constexpr double kPercent = 100.0;
 
 bool is_kind(const Json& row, const std::string& kind) { return row.value("kind", "") == kind; }
 
-/// What a measure is called above its column, with its unit and digits.
+/// Column heading of a measure, with its scale and digits.
 struct MeasureColumn {
   const char* header;
   double scale;

@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// Adds to the rows of prepare_attention() what people need to read them: a line per layer and
-/// head, and the patterns of a sequence as maps where there are few of them.
+/// Makes the report of prepare_attention(): a line per layer and head, and the patterns of a
+/// sequence as heatmaps if there are few.
 Report make_attention_report(Results results, const AttentionOptions& options);
 
 }  // namespace lime

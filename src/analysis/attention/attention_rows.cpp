@@ -76,7 +76,7 @@ void add_summaries(const MeasuredItems& items, const std::vector<int>& heads, Su
   }
 }
 
-/// attention_profile() that says of which sequence and head it refuses the attention.
+/// Calls attention_profile() and adds sequence and head to its errors.
 MatrixD profile_of(const AttentionExploration& attention, int head) {
   try {
     return attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
@@ -85,7 +85,7 @@ MatrixD profile_of(const AttentionExploration& attention, int head) {
   }
 }
 
-/// The mean over the queries that count, [measures].
+/// Returns the mean over the queries used, [measures].
 Eigen::RowVectorXd mean_over_queries(const MatrixD& profile, std::int64_t skipped) {
   return profile.bottomRows(profile.rows() - skipped).colwise().mean();
 }
@@ -132,7 +132,7 @@ std::vector<Json> query_summaries(const AttentionExploration& attention,
     }
   }
   items.even = even_attention_profile(tokens).bottomRows(tokens - skipped);
-  // The queries of one sequence are no sample of anything: their spread, but no interval.
+  // The queries of one sequence are not independent samples: spread, but no interval.
   SummaryRows rows("queries", {.resamples = 0});
   add_summaries(items, heads, rows);
   std::vector<Json> all = rows.take();

@@ -15,7 +15,7 @@
 namespace lime {
 namespace {
 
-/// Opens a capture's pairs and finds out how they are to be judged.
+/// Opens the pairs of a capture and determines how they are scored.
 BlimpShared::Input open_input(ChosenCapture capture, const BlimpOptions& options) {
   std::vector<PairTask> tasks = read_pair_tasks(capture.reader, options.task);
   BlimpShared::Input input{
@@ -27,7 +27,7 @@ BlimpShared::Input open_input(ChosenCapture capture, const BlimpOptions& options
   return input;
 }
 
-/// Accuracies of different ways of counting must not stand side by side unawares.
+/// Refuses to mix accuracies of different presets in one table.
 void check_presets(const std::vector<BlimpShared::Input>& inputs) {
   for (const BlimpShared::Input& input : inputs) {
     if (input.preset == inputs.front().preset) continue;
@@ -101,7 +101,7 @@ Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run) {
     }
     for (Unit& unit : probe_units(shared, i)) analysis.units.push_back(std::move(unit));
   }
-  // Opened now, so that a wrong path does not cost the whole run.
+  // Opened now, so that a wrong path fails before the run.
   std::shared_ptr<AtomicFile> file;
   if (!options.judgements.empty()) file = std::make_shared<AtomicFile>(options.judgements);
   std::vector<Json> keys;

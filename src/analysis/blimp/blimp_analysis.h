@@ -17,7 +17,7 @@
 
 namespace lime {
 
-/// What the terminal's table and LaTeX break accuracies down by.
+/// Grouping of accuracies in the printed table and in LaTeX.
 enum class BlimpBreakdown { kTerm, kField, kTask };
 
 template <>
@@ -43,7 +43,7 @@ struct BlimpOptions {
   /// Also fits probes to labels of which every pair has its two at random: what is left is chance.
   bool control = false;
   SummaryOptions summary;
-  /// Where every single judgement goes, as JSON lines; empty: nowhere.
+  /// File for every single prediction (JSON Lines); empty: none.
   std::filesystem::path judgements = {};
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }

@@ -5,7 +5,7 @@
 
 namespace lime {
 
-/// Adds to the rows of the BLiMP analysis what people need to read them.
+/// Makes the report of the BLiMP analysis.
 ///
 /// Terminal: probes get per site a line per layer with the captures side by side, mean and spread
 /// over tasks, then per capture and site the breakdown with a column per layer; zero-shot a line

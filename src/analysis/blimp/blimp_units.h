@@ -17,7 +17,7 @@
 
 namespace lime {
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct BlimpShared {
   /// One capture with its pairs.
   struct Input {
@@ -25,41 +25,41 @@ struct BlimpShared {
     std::vector<PairTask> tasks;
     std::string identity;            ///< of the pairs
     TieRule ties = TieRule::kRight;  ///< zero-shot
-    std::string preset = {};         ///< zero-shot: how sentences were put before the model
+    std::string preset = {};         ///< zero-shot: how sentences were presented to the model
   };
   BlimpOptions options;  ///< with the seed of folds and intervals
   std::vector<Input> inputs;
 };
 
-/// What a task came to, for the rows of the groups that it is in.
+/// Result of a task, used by the rows of its groups.
 struct TaskOutcome {
   double accuracy = 0.0;
   std::int64_t pairs = 0;
-  std::optional<double> control = std::nullopt;  ///< accuracy on labels at random
+  std::optional<double> control = std::nullopt;  ///< accuracy on random labels
   /// Interval of the accuracy over the task's pairs, low and high, where it has one.
   std::optional<std::pair<double, double>> interval = std::nullopt;
 };
 
-/// Rows of all tasks together and of each linguistics_term and field: unweighted means over tasks,
-/// standard deviation (ddof 0) and bootstrap interval over tasks; a group of one task has the
-/// interval of that task.
+/// Returns rows of all tasks together and of each linguistics_term and field: unweighted means over
+/// tasks, standard deviation (ddof 0) and bootstrap interval over tasks; a group of one task has
+/// the interval of that task.
 std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
                              const std::vector<TaskOutcome>& outcomes,
                              const SummaryOptions& summary);
 
-/// First columns of the row of a task.
+/// Returns the first columns of the row of a task.
 Json task_row(const PairTask& task);
 
-/// The values of all pairs as one sample whose mean is the unweighted mean over tasks, also where
-/// tasks differ in size.
+/// Returns the values of all pairs as one sample. Its mean is the unweighted mean over tasks, even
+/// if tasks differ in size.
 /// @param values  [task][pair]
 Samples pair_samples(const std::vector<std::vector<double>>& values, const std::string& identity);
 
-/// Pairs of all tasks.
+/// Returns the number of pairs of all tasks.
 std::int64_t count_pairs(const std::vector<PairTask>& tasks);
 
-/// Units of the probes, one per site and layer of input `index`. Refuses rows that are not pooled
-/// and tasks with fewer pairs than folds.
+/// Returns the probe units, one per site and layer of input `index`. Refuses rows that are not
+/// pooled and tasks with fewer pairs than folds.
 std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, std::size_t index);
 
 /// Probes one task in one layer as the units do: rows 2 i and 2 i + 1 are the good and the bad
@@ -75,18 +75,18 @@ void require_pooled_rows(const CaptureReader& capture);
 void require_pairs_per_fold(const CaptureReader& capture, const std::vector<PairTask>& tasks,
                             int folds);
 
-/// Name of the matrix in which a unit of probes keeps what it judged right, [pairs, 2]: 1 where the
-/// good, the bad sentence was told right.
+/// Name of the matrix in which a unit of probes stores its correct predictions, [pairs, 2]: 1 if
+/// the good (bad) sentence was classified correctly.
 inline constexpr const char* kJudgementsMatrix = "judgements";
 
-/// The unit of the model's own judgement of input `index`. Refuses captures without scores.
+/// Returns the zero-shot unit of input `index`. Refuses captures without scores.
 Unit zero_shot_unit(const std::shared_ptr<const BlimpShared>& shared, std::size_t index);
 
-/// How ties count in a capture, and the name of its preset.
+/// Returns the tie rule of a capture and the name of its preset.
 /// @throws InvalidArgument  if it has no scores of pairs.
 std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture);
 
-/// Log-likelihoods of the good and of the bad sentences of a task.
+/// Returns the log-likelihoods of the good and the bad sentences of a task.
 struct PairScores {
   std::vector<double> good;
   std::vector<double> bad;

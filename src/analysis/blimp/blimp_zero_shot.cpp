@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// Columns of an accuracy: what lm-evaluation-harness prints, and an interval.
+/// Adds the columns of an accuracy: those of lm-evaluation-harness, and an interval.
 void set_accuracy(Json& row, const PairAccuracy& accuracy) {
   row["mean"] = accuracy.accuracy;
   row["std"] = std::sqrt(accuracy.accuracy * (1.0 - accuracy.accuracy));

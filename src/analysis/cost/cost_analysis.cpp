@@ -32,7 +32,7 @@ std::int64_t bytes_of(CostDtype dtype) {
   return 2;
 }
 
-/// The folder's name for `FOLDER` and `FOLDER/config.json`, the file's name for other files.
+/// Returns the folder name for `FOLDER` and `FOLDER/config.json`, the file name for other files.
 std::string label_of(const fs::path& path) {
   std::error_code ignored;
   const fs::path whole = fs::weakly_canonical(path, ignored);
@@ -68,7 +68,7 @@ CostDtype dtype_of(const CostAnalysisOptions& options, const std::string& config
   return CostDtype::kFloat32;
 }
 
-/// The columns behind the unit's key.
+/// Adds the columns after the unit's key.
 Json row_of(const DecoderShape& shape, std::int64_t num_tokens, CostDtype dtype) {
   const DecoderCost cost = decoder_cost(shape, num_tokens);
   const std::int64_t bytes = bytes_of(dtype);
@@ -90,7 +90,7 @@ Json row_of(const DecoderShape& shape, std::int64_t num_tokens, CostDtype dtype)
   return row;
 }
 
-/// Every combination of what the options ask of one config.
+/// Returns every combination of the options for one config.
 void add_units(const CostAnalysisOptions& options, const std::string& label,
                const std::string& path, const ConfiguredDecoder& config, std::vector<Unit>& units) {
   const std::vector<CostedDecoder> decoders =
@@ -151,7 +151,7 @@ std::string per_token_cell(const Json& row) {
   return operations_cell(row, "per_token", large ? 1e9 : 1e6, large ? "G" : "M");
 }
 
-/// Whether the rows differ in a column; one that they share stands above the table.
+/// Returns whether the rows differ in a column; a common value is printed above the table instead.
 bool differ_in(const std::vector<Json>& rows, const char* key) {
   return std::any_of(rows.begin(), rows.end(),
                      [&](const Json& row) { return row.at(key) != rows.front().at(key); });
@@ -177,7 +177,7 @@ std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
   return columns;
 }
 
-/// How papers write the decoders' names.
+/// Returns the decoder's name as written in papers.
 std::string printed_name(const Json& row) {
   std::string name = row.at("decoder").get<std::string>();
   switch (enum_value<CostedDecoder>(name, "decoder")) {
@@ -197,7 +197,8 @@ std::string printed_name(const Json& row) {
   return name;
 }
 
-/// The efficiency table: model, key-value heads, parameters in billions, operations in 10^12.
+/// Returns the columns of the efficiency table: model, key-value heads, parameters in billions,
+/// operations in 10^12.
 std::vector<TableColumn> latex_columns(const std::vector<Json>& rows) {
   std::vector<TableColumn> columns;
   if (differ_in(rows, "label")) columns.push_back({"Config", text_cell("label"), false});

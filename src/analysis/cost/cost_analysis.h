@@ -29,21 +29,21 @@ struct EnumNames<CostDtype> {
        {CostDtype::kFloat16, "float16"}}};
 };
 
-/// What which decoders cost.
+/// Options of the cost analysis.
 struct CostAnalysisOptions {
-  /// Files like config.json, or checkpoint folders.
+  /// config.json files or checkpoint folders.
   std::vector<std::filesystem::path> configs;
   std::vector<std::string> label;  ///< one per config; empty: from the paths
-  /// Decoders to count each config as, instead of the one that it names.
+  /// Decoder types to count for each config, instead of its own.
   std::vector<CostedDecoder> decoder;
   /// Key-value heads to count each config with, instead of its own; each divides
   /// num_attention_heads.
   std::vector<std::int64_t> num_key_value_heads;
   std::vector<std::int64_t> sequence_length = {2048};  ///< each >= 1
-  /// Of weights and cache; unset: what the config says, else float32.
+  /// Number type of weights and cache; unset: that of the config, else float32.
   std::optional<CostDtype> dtype;
 
-  /// What the command takes as positional arguments.
+  /// Describes the positional arguments.
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   /// @throws InvalidArgument  if nothing is named, labels do not fit, a size is below 1 or anything
@@ -51,7 +51,7 @@ struct CostAnalysisOptions {
   void validate() const;
 };
 
-/// Prepares the count of what decoders cost: parameters, operations, key-value cache.
+/// Prepares the cost of decoders: parameters, operations, key-value cache.
 ///
 /// One row per config, decoder, number of key-value heads and length of the sequence: label,
 /// decoder, num_key_value_heads, sequence_length, dtype, parameters, router_parameters,

@@ -81,7 +81,7 @@ ConfiguredDecoder read_configured_decoder(const fs::path& path) {
     const ModelConfig config = read_model_config(path);
     return {shape_of(config), config.torch_dtype, path, {}};
   }
-  // The tensors tell an official LIMe, whose config.json says llama.
+  // An official LIMe is detected from its tensors, because its config.json declares llama.
   const fs::path folder = is_folder ? path : path.parent_path();
   const CheckpointFiles files = find_checkpoint(folder.empty() ? "." : folder);
   const fs::path file = is_folder ? files.config : path;

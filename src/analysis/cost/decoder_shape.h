@@ -17,12 +17,12 @@ struct ConfiguredDecoder {
   std::vector<std::string> warnings;  ///< of the checkpoint
 };
 
-/// Reads the sizes that decide what a decoder costs.
+/// Reads the sizes that determine the cost of a decoder.
 ///
-/// Where weights lie beside config.json, the tensors' names tell an official LIMe, whose config
-/// says llama.
+/// If weights are stored next to config.json, an official LIMe is detected from the tensor names,
+/// because its config declares llama.
 ///
-/// @param path  a file like config.json, or a checkpoint folder.
+/// @param path  a config.json or a checkpoint folder.
 /// @throws IoError      if it is missing, and as Checkpoint::open().
 /// @throws FormatError  as Checkpoint::open(), or if it is no config of a decoder that this build
 /// knows.

@@ -17,20 +17,20 @@
 
 namespace lime {
 
-/// Which routers take the place of the trained one, and what is measured of what they route.
+/// Options of the counterfactual analysis: replacement routers and measures of the routed values.
 struct CounterfactualAnalysisOptions {
   std::filesystem::path capture = "capture.h5";  ///< of a routed decoder, all layers of `site`
   /// Capture of the same text by a plain transformer, to split the gap to it.
   std::optional<std::filesystem::path> against;
   std::vector<std::string> label;  ///< of the capture, then of `against`; empty: from the paths
   LayerSelection layer;            ///< layers whose routers are replaced
-  std::string site = "values";     ///< what is routed: values or keys
+  std::string site = "values";     ///< routed site: values or keys
   /// Names as Counterfactual::parse() reads them; `cut` alone is every source in turn. Empty: the
   /// default ones. The trained router is always among them.
   std::vector<std::string> router;
   /// Rescales each target head to the norm of its trained weights.
   bool keep_norm = false;
-  /// Chooses and norms by bare weights instead of what the heads contribute.
+  /// Selects and normalises by weights alone, ignoring the scale of the heads.
   bool bare_weights = false;
   std::int64_t draws = 1;  ///< of each random router, in [1, 10000]; values are averaged over them
   /// lime-code (dimensions standardised over the data set of the routed values) or raw.
@@ -46,15 +46,16 @@ struct CounterfactualAnalysisOptions {
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   void validate() const;
-  /// What `router` asks for, for a decoder of `num_layers` layers; the trained one first.
+  /// Returns the routers that `router` requests for a decoder of `num_layers` layers, the trained
+  /// one first.
   std::vector<Counterfactual> routers(std::int64_t num_layers) const;
 };
 
-/// Prepares the measurement of routed values under routers that the model does not have.
+/// Prepares the measurement of routed values under counterfactual routers.
 ///
 /// Routing is linear and each layer's is one matrix: from a capture of the values of all layers,
-/// the routed values under any router follow without the model. Each layer's router is replaced by
-/// itself; what comes before stays as it was captured.
+/// the routed values under any router follow without the model. Routers are replaced one layer at a
+/// time; earlier layers keep their captured values.
 ///
 /// One row per layer, router and quantity (entropy, effective_rank; separability where the capture
 /// has classes): label, site, layer, router, quantity, alpha, mean, std, ci_low, ci_high, n,
@@ -65,7 +66,7 @@ struct CounterfactualAnalysisOptions {
 ///
 /// and rows of both kinds for the mean over layers, whose `layer` is null. docs/counterfactual.md.
 ///
-/// Streams: a block of sequences of one layer's sources lies in memory.
+/// Streams: only a block of sequences of one layer's sources is in memory.
 /// @throws InvalidArgument  if a capture holds pooled rows, lacks layers or routers, or the two
 ///                          hold different tokens.
 /// @throws IoError, FormatError  as CaptureReader.

@@ -26,7 +26,7 @@ LayerRouters LayerRouters::make(const LayerRouter& trained, const HeadScales& sc
           counterfactual.kind == CounterfactualKind::kTrained
               ? trained
               : counterfactual_router(trained, scales, layer, counterfactual, drawn);
-      if (router.is_zero()) break;  // nothing is left to measure
+      if (router.is_zero()) break;  // nothing to measure
       const auto found = std::find(result.distinct.begin(), result.distinct.end(), router);
       variant.routers.push_back(static_cast<std::size_t>(found - result.distinct.begin()));
       if (found == result.distinct.end()) result.distinct.push_back(std::move(router));

@@ -15,8 +15,8 @@
 
 namespace lime {
 
-/// The routers that take turns in one layer. Several names may stand for the same matrix (all that
-/// keep at least as many layers as there are): it is measured once.
+/// Routers to measure in one layer. Several names may denote the same matrix, which is measured
+/// once, e.g. all that keep at least as many layers as there are.
 struct LayerRouters {
   struct Variant {
     std::string name;
@@ -33,7 +33,7 @@ struct LayerRouters {
                            const CounterfactualOptions& options, std::int64_t draws);
 };
 
-/// One quantity under one router, item by item.
+/// Values of one quantity under one router, one per item.
 struct RoutedQuantity {
   std::string router;
   std::string quantity;         ///< entropy, effective_rank, separability
@@ -43,7 +43,7 @@ struct RoutedQuantity {
   std::vector<double> values;   ///< [items]
 };
 
-/// Entropies and effective ranks of the routed values of each sequence.
+/// Computes entropies and effective ranks of the routed values of each sequence.
 struct SpectraRequest {
   const CaptureReader& capture;
   std::string site;
@@ -55,20 +55,20 @@ struct SpectraRequest {
 struct SpectraResult {
   std::vector<RoutedQuantity> quantities;
   /// Largest difference of the trained router's routed values from those captured, over the largest
-  /// captured one; none where the capture has no routed values of this layer.
+  /// captured one; empty if the capture has no routed values of this layer.
   std::optional<double> deviation;
 };
 
 /// @throws InvalidArgument  if values are not finite; names the sequence.
 SpectraResult measure_spectra(const SpectraRequest& request, const LayerRouters& routers,
                               const UnitContext& context);
-/// Bytes that it takes, and beside that per thread.
+/// Returns the bytes that it needs, in total and per thread.
 std::int64_t spectra_bytes(const SpectraRequest& request, std::int64_t layer,
                            std::int64_t num_key_value_heads, std::int64_t num_routers);
 std::int64_t spectra_bytes_per_thread(const SpectraRequest& request, std::int64_t layer,
                                       std::int64_t num_key_value_heads);
 
-/// How well a linear probe tells the classes of routed rows.
+/// Measures the accuracy of a linear probe on the classes of routed rows.
 struct SeparabilityRequest {
   const CaptureReader& capture;
   std::string site;
@@ -77,7 +77,7 @@ struct SeparabilityRequest {
   std::uint64_t seed = 0;
 };
 
-/// One quantity per router: the accuracy of each fold, over folds that are the same for all.
+/// Returns one quantity per router: the accuracy of each fold, with the same folds for all routers.
 /// @throws InvalidArgument  if a class has fewer rows than folds.
 std::vector<RoutedQuantity> measure_separability(const SeparabilityRequest& request,
                                                  const LayerRouters& routers,

@@ -8,16 +8,16 @@
 
 namespace lime {
 
-/// What the report says beside the rows.
+/// Facts that the report prints in addition to the rows.
 struct CounterfactualNotes {
   std::string label;
   std::string against;             ///< label; empty without one
-  std::vector<std::string> lines;  ///< what was measured of what
+  std::vector<std::string> lines;  ///< notes on inputs and measures
   double confidence = 0.95;
 };
 
-/// Adds to the rows of prepare_counterfactual() what people need to read them: the gap and what the
-/// mixing adds as sentences, a table of routers over all layers, and one per quantity by layer.
+/// Makes the report of prepare_counterfactual(): the gap and the contribution of mixing as
+/// sentences, a table of routers over all layers, and one per quantity by layer.
 Report make_counterfactual_report(Results results, const CounterfactualNotes& notes);
 
 }  // namespace lime

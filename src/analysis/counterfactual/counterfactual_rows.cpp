@@ -15,14 +15,14 @@ namespace {
 constexpr const char* kTrained = "trained";
 constexpr const char* kIdentity = "identity";
 
-/// What quantity, the same for all routers.
+/// Identifies a quantity, the same for all routers.
 Json quantity_key(const Json& sample_key, const std::string& quantity) {
   Json key = {{"quantity", quantity}};
   if (sample_key.contains("alpha")) key["alpha"] = sample_key.at("alpha");
   return key;
 }
 
-/// The values of one router and quantity in one layer.
+/// Values of one router and quantity in one layer.
 struct Series {
   std::string label;
   std::int64_t layer = 0;
@@ -61,7 +61,7 @@ void add_distinct(std::vector<T>& values, const T& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }
 
-/// What of `all` is there, in the order in which it first appears.
+/// Returns the distinct values in `all`, in order of first appearance.
 struct Axes {
   std::vector<std::string> routers;
   std::vector<Json> quantities;
@@ -80,7 +80,7 @@ Axes axes_of(const std::vector<Series>& all, const std::string& label) {
   return axes;
 }
 
-/// Item-wise mean of several series of equal length.
+/// Returns the item-wise mean of several series of equal length.
 std::vector<double> mean_of(const std::vector<const Series*>& several) {
   std::vector<double> mean(several.front()->values.size(), 0.0);
   for (const Series* series : several) {
@@ -91,7 +91,7 @@ std::vector<double> mean_of(const std::vector<const Series*>& several) {
   return mean;
 }
 
-/// `{"label", "site", "layer": null}`, for means over layers.
+/// Returns `{"label", "site", "layer": null}`, the key of means over layers.
 Json mean_row(const std::string& label, const std::string& site) {
   return {{"label", label}, {"site", site}, {"layer", nullptr}};
 }

@@ -17,7 +17,7 @@ namespace lime {
 UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                                  const SummaryOptions& summary, const std::string& identity);
 
-/// What is needed to compare the layers and models of one analysis.
+/// Inputs of the comparison of layers and models of one analysis.
 struct CounterfactualComparison {
   std::string label;    ///< of the routed decoder
   std::string against;  ///< label of the plain transformer; empty without one

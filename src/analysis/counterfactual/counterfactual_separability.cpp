@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// Memory for the rows of several routers, which are routed in one pass over the capture.
+/// Memory limit for the rows of several routers, which are routed in one pass over the capture.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
 
 std::int64_t bytes_of_rows(const SeparabilityRequest& request, std::int64_t layer) {
@@ -20,7 +20,7 @@ std::int64_t bytes_of_rows(const SeparabilityRequest& request, std::int64_t laye
          static_cast<std::int64_t>(sizeof(float));
 }
 
-/// The routed rows of the whole capture under some of the routers.
+/// Routed rows of the whole capture under some of the routers.
 std::vector<MatrixF> route_all(const SeparabilityRequest& request,
                                std::span<const LayerRouter> routers, std::int64_t layer,
                                const UnitContext& context) {
@@ -89,7 +89,7 @@ std::vector<RoutedQuantity> measure_separability(const SeparabilityRequest& requ
 
 std::int64_t separability_bytes(const SeparabilityRequest& request, std::int64_t layer) {
   const std::int64_t rows = bytes_of_rows(request, layer);
-  // The routed rows of a group, and about as much again twice over for the probe.
+  // The routed rows of a group, and about twice as much again for the probe.
   return std::max(rows, std::min(kGroupBytes, rows * 64)) + 4 * rows + (std::int64_t{64} << 20);
 }
 

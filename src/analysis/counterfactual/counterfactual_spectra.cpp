@@ -33,7 +33,7 @@ std::int64_t dims_per_pass(std::int64_t num_sources, std::int64_t head_dim) {
                                   head_dim);
 }
 
-/// What one thread works with.
+/// Buffers of one thread.
 struct Workspace {
   ValueRouter router;
   SpectrumCalculator spectrum;
@@ -72,14 +72,15 @@ struct Counter {
   }
 };
 
-/// Puts statistics of some dimensions of the heads to their place among all features.
+/// Copies statistics of some dimensions of the heads to their positions among all features.
 void insert(RunningStatistics& all, const RunningStatistics& part, Index first) {
   all.count = part.count;
   all.mean.segment(first, part.mean.size()) = part.mean;
   all.m2.segment(first, part.m2.size()) = part.m2;
 }
 
-/// One standardization per router, from the statistics of what it routes over the whole capture.
+/// Returns one standardization per router, from the statistics of its routed values over the whole
+/// capture.
 std::vector<Standardization> standardizations(const ValueBlocks& blocks,
                                               const LayerRouters& routers, ValueBuffer& buffer,
                                               Counter& counter) {
@@ -111,7 +112,8 @@ std::vector<Standardization> standardizations(const ValueBlocks& blocks,
   return result;
 }
 
-/// How far `features` (feature-major, before standardising) are from captured rows.
+/// Returns the largest difference of `features` (feature-major, before standardising) from captured
+/// rows.
 struct Deviation {
   double largest_difference = 0.0;
   double largest_value = 0.0;
@@ -208,7 +210,7 @@ Spectra spectra_of_sequences(const SpectraRequest& request, const ValueBlocks& b
   return spectra;
 }
 
-/// The mean over the draws of a variant; nothing where a sequence has no value.
+/// Returns the mean over the draws of a variant; empty if a sequence has no value.
 std::optional<std::vector<double>> values_of(const Spectra& spectra,
                                              const LayerRouters::Variant& variant, Index column) {
   VectorD sum = VectorD::Zero(spectra.tables.front().rows());
@@ -218,7 +220,7 @@ std::optional<std::vector<double>> values_of(const Spectra& spectra,
   return std::vector<double>(sum.begin(), sum.end());
 }
 
-/// Mean over sequences of the smaller of tokens and dimensions, or of its logarithm.
+/// Returns the mean over sequences of min(tokens, dimensions), or of its logarithm.
 double mean_ceiling(const SpectraRequest& request, std::int64_t dim, bool is_rank) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < request.num_sequences; ++i) {

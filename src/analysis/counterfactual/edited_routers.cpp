@@ -49,7 +49,7 @@ EditedRouters::EditedRouters(std::shared_ptr<const RouterExploration> trained)
 void EditedRouters::set_edits(std::vector<RouterEdit> edits) {
   std::swap(edits_, edits);
   edit_scales_ = RouteScales(edits_);
-  // What both lists begin and end with makes no difference: the order of edits does not count.
+  // Common prefixes and suffixes cancel, because the order of edits does not matter.
   const auto [before, after] =
       std::mismatch(edits.begin(), edits.end(), edits_.begin(), edits_.end());
   const auto [before_end, after_end] = std::mismatch(edits.rbegin(), std::reverse_iterator(before),

@@ -11,33 +11,33 @@
 
 namespace lime {
 
-/// Routers with every route scaled as the edits say: those that the edited model computes with.
-/// Routes that the routers do not have are passed over; check_router_edits() finds them.
+/// Returns the routers that the edited model uses: every route scaled by its edits. Unknown routes
+/// are ignored; check_router_edits() reports them.
 Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits);
 
-/// The scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads]: 1 where no edit
-/// names it.
+/// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads]; 1 without an
+/// edit.
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t num_key_value_heads);
 
-/// Weights that an edit names in routers of this shape. Layer 0 has none.
+/// Returns the number of weights that an edit selects in routers of this shape. Layer 0 has none.
 std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
                                 std::int64_t num_key_value_heads);
 
-/// What edits do to a set of routes.
+/// State of a set of routes under the edits.
 enum class RouteState {
   kAsTrained,  ///< all have scale 1
-  kScaled,     ///< some have another one
-  kOff,        ///< all have 0
+  kScaled,     ///< some have a different scale
+  kOff,        ///< all have scale 0
 };
 
-/// Routers for somebody who edits them step by step: of each change only the blocks of weights that
-/// it names are looked at again, and no copy of the weights is made. For one thread at a time.
+/// Routers with interactive edits. Each change recomputes only the blocks of weights that it
+/// selects, without copying the weights. Not thread-safe.
 class EditedRouters {
  public:
-  /// Without edits. @param trained  must not be null.
+  /// Constructs without edits. @param trained  must not be null.
   explicit EditedRouters(std::shared_ptr<const RouterExploration> trained);
 
-  /// Takes the place of all edits before.
+  /// Replaces all previous edits.
   void set_edits(std::vector<RouterEdit> edits);
 
   const std::vector<RouterEdit>& edits() const { return edits_; }
@@ -45,17 +45,18 @@ class EditedRouters {
 
   /// router_layer_values() of edited_routers(), kSigned.
   const MatrixD& layer_values() const { return layer_values_; }
-  /// Of all routes from the heads of `source` to those of `layer`, source <= layer.
+  /// Returns the state of all routes from the heads of `source` to those of `layer`, source <=
+  /// layer.
   RouteState state(std::int64_t layer, std::int64_t source) const;
 
   /// edit_scales() of one layer.
   MatrixD scales(std::int64_t layer) const;
-  /// A weight as it is after the edits.
+  /// Returns a weight after the edits.
   double weight(std::int64_t layer, std::int64_t head, std::int64_t source,
                 std::int64_t source_head) const;
 
  private:
-  /// Blocks that `edit` names, as `is_stale` by layer and source.
+  /// Marks the blocks that `edit` selects in `is_stale`, by layer and source.
   void mark_stale(const RouterEdit& edit);
   void refresh_block(std::int64_t layer, std::int64_t source);
   std::size_t place(std::int64_t layer, std::int64_t source) const {

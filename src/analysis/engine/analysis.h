@@ -27,7 +27,7 @@ struct NamedMatrix {
   MatrixD values;
 };
 
-/// What one unit found out.
+/// Result of one unit.
 struct UnitResult {
   /// Flat objects of the metric's own columns. The unit's key is put in front of each.
   std::vector<Json> rows;
@@ -35,7 +35,7 @@ struct UnitResult {
   std::vector<NamedMatrix> matrices;
 };
 
-/// What a unit is given to run with.
+/// Execution context of a unit.
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
   ProgressFn on_progress;  ///< counts up to the unit's `work`
@@ -45,7 +45,7 @@ struct UnitContext {
 /// A piece of an analysis that is computed on its own: most often one layer of one site of one
 /// capture. It must depend on nothing but the inputs and options, and on no other unit.
 struct Unit {
-  /// What it is about, e.g. {"label": "LIMe", "site": "values", "layer": 3}; the first columns of
+  /// Key of the unit, e.g. {"label": "LIMe", "site": "values", "layer": 3}; the first columns of
   /// its rows. No two units have the same.
   Json key = Json::object();
   std::string where;  ///< names it in errors: "'lime.h5': site 'values', layer 3"
@@ -59,7 +59,7 @@ struct Unit {
   std::function<UnitResult(const UnitContext&)> measure;
 };
 
-/// Whether units run side by side, one thread each, or one after another with all threads inside.
+/// Whether units run in parallel, one thread each, or in sequence with all threads inside.
 enum class UnitThreads { kAcross, kInside };
 
 /// A measurement that is ready to run: what a metric's prepare function makes of its options, after

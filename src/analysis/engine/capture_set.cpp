@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a hash, enough to tell it from another.
+/// Number of hash digits to print.
 constexpr std::size_t kHashDigits = 12;
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
@@ -36,8 +36,8 @@ CaptureReader open_capture(const fs::path& path) {
   return CaptureReader(path);
 }
 
-/// What a metric of representations looks at by default: all but attention patterns, whose numbers
-/// are not dimensions; attention itself names them.
+/// Returns the default sites of a metric of representations: all but attention patterns, whose
+/// numbers are not dimensions; attention itself names them.
 std::vector<std::string> representation_sites(const CaptureReader& reader) {
   std::vector<std::string> sites = reader.sites();
   if (std::erase(sites, kPatternSite) > 0 && sites.empty()) {
@@ -49,7 +49,8 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
   return sites;
 }
 
-/// What to do about a wrong number of labels: --label takes all that follows, and cuts at commas.
+/// Returns the remedy for a wrong number of labels: --label reads all following arguments and
+/// splits at commas.
 std::string remedy_for_labels(const CaptureSetOptions& options) {
   for (const std::string& label : options.label) {
     std::error_code ignored;

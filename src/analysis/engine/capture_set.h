@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// Which parts of which captures a metric looks at.
+/// Selects captures, sites and layers for a metric.
 struct CaptureSetOptions {
   /// Files as lime-capture wrote them.
   std::vector<std::filesystem::path> captures = {"capture.h5"};
@@ -24,10 +24,10 @@ struct CaptureSetOptions {
   LayerSelection layer;           ///< all by default
   std::vector<std::string> site;  ///< empty: all but attention patterns
 
-  /// What commands take as positional arguments.
+  /// Describes the positional arguments.
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
-  /// @throws InvalidArgument  if labels and captures differ in number, or a label comes twice.
+  /// @throws InvalidArgument  if labels and captures differ in number, or a label is duplicated.
   void validate() const;
 };
 
@@ -39,9 +39,9 @@ inline constexpr const char* kPaperSite = "paper";
 /// Whether attention reads other values than the output of W_V, as in a LIMe.
 bool reads_other_values(const CaptureReader& capture);
 
-/// One opened capture, with what was chosen of it.
+/// An open capture with its selected sites and layers.
 struct ChosenCapture {
-  /// One site and the layers chosen of it.
+  /// A site and its selected layers.
   struct Part {
     std::string site;  ///< as in results; the reader knows it by this name, kPaperSite too
     std::vector<int> layers;
@@ -51,12 +51,12 @@ struct ChosenCapture {
   std::vector<Part> parts;  ///< in the order of the options, else of the capture
 };
 
-/// Opens the captures and chooses their sites and layers.
+/// Opens the captures and selects their sites and layers.
 /// @throws InvalidArgument  if a capture lacks a site or layer; says which and what there is.
 /// @throws IoError, FormatError  as CaptureReader.
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 
-/// The same without any parts, for whoever chooses them otherwise.
+/// Opens the captures without selecting any parts.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
 /// "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)", which site stands for
@@ -72,11 +72,11 @@ std::string describe_sequences(const ChosenCapture& capture,
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
                                         std::span<const ChosenCapture> captures);
 
-/// True where no name comes twice.
+/// Returns true if all names are distinct.
 bool all_distinct(const std::vector<std::string>& names);
 
-/// Labels for captures that were given none: the file's name, or its folder's where all files are
-/// called `capture.h5`; the path where that is not unique.
+/// Returns default labels of captures: the file name, or the folder name if all files are called
+/// `capture.h5`; the path if that is not unique.
 std::vector<std::string> default_labels(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace lime

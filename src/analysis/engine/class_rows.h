@@ -11,14 +11,14 @@
 
 namespace lime {
 
-/// Which rows of a capture are looked at.
+/// Selects the rows of a capture to use.
 struct ClassRowsOptions {
-  /// Names of classes as `lime-capture --only` took them, with or without the space in front;
-  /// empty: all rows.
+  /// Class names as given to `lime-capture --only`, with or without the leading space. Empty: all
+  /// rows.
   std::vector<std::string> classes = {};
-  /// Only the first rows of each class, > 0; unset: all.
+  /// Maximum number of rows per class (the first ones), > 0; unset: all.
   std::optional<std::int64_t> max_per_class = std::nullopt;
-  /// If more rows than this remain, so many of them chosen by `seed`, > 0; unset: all.
+  /// Maximum number of rows, a random sample drawn with `seed`, > 0; unset: all.
   std::optional<std::int64_t> max_rows = std::nullopt;
   std::uint64_t seed = 0;
 
@@ -26,7 +26,7 @@ struct ClassRowsOptions {
   void validate() const;
 };
 
-/// Chosen rows of a capture, ascending, with the class of each.
+/// Selected rows of a capture, ascending, with the class of each.
 struct ClassRows {
   std::vector<std::int64_t> row;
   std::vector<std::int16_t> class_id;    ///< index into class_names; -1: none
@@ -34,16 +34,16 @@ struct ClassRows {
   std::int64_t available = 0;            ///< rows before max_rows
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
-  /// Rows of one class.
+  /// Returns the number of rows of one class.
   std::int64_t count(std::int16_t id) const;
 };
 
-/// Chooses rows by class. Classes are those of the tokens; where the rows are sentences of minimal
-/// pairs, "bad" and "good"; else there are none.
+/// Selects rows by class. Rows of tokens have the captured classes, sentences of minimal pairs
+/// "bad" and "good", and other rows none.
 /// @throws InvalidArgument  if a class is unknown (lists those there are), or has no rows.
 ClassRows choose_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
 
-/// Keeps the rows that `keeps(position in rows)` chooses.
+/// Keeps the rows for which `keeps(position in rows)` is true.
 template <typename Keeps>
 void keep_rows(ClassRows& rows, const Keeps& keeps) {
   std::size_t kept = 0;
@@ -56,10 +56,10 @@ void keep_rows(ClassRows& rows, const Keeps& keeps) {
   rows.class_id.resize(kept);
 }
 
-/// Rows that read_class_rows() holds beside those that it returns.
+/// Returns how many rows read_class_rows() buffers in addition to those that it returns.
 inline constexpr std::int64_t kClassReadRows = 4096;
 
-/// The chosen rows of one site and layer, [rows.size(), dim].
+/// Reads the selected rows of one site and layer, [rows.size(), dim].
 MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
                         const ClassRows& rows);
 

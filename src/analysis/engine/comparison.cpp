@@ -26,7 +26,7 @@ std::string label_of(const Json& key) {
   return found != key.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// The key but for some of its columns.
+/// Returns the key without some of its columns.
 Json without(Json key, std::initializer_list<const char*> columns) {
   for (const char* column : columns) key.erase(column);
   return key;
@@ -62,7 +62,7 @@ InvalidArgument nothing_in_common() {
   return InvalidArgument("compare: the captures have no site and layer in common");
 }
 
-/// What a unit measures, equal for two captures; with or without its layer.
+/// Returns the subject of a unit, equal for two captures; with or without its layer.
 std::string subject_of_unit(Json key, bool with_layer) {
   const std::string label = label_of(key);
   for (const char* const column : {"label", "other_label"}) {
@@ -73,7 +73,7 @@ std::string subject_of_unit(Json key, bool with_layer) {
   return key.dump();
 }
 
-/// What is measured of which capture, as one text.
+/// Returns subject and capture as one string.
 std::string subject_of(const LabelledSamples& entry, const std::string& label) {
   Json subject = entry.key;
   subject["label"] = label;
@@ -81,7 +81,7 @@ std::string subject_of(const LabelledSamples& entry, const std::string& label) {
   return subject.dump();
 }
 
-/// Groups entries by `name_of`, groups in the order in which they first appear.
+/// Groups entries by `name_of`, in order of first appearance.
 template <typename NameOf>
 std::vector<std::vector<const LabelledSamples*>> grouped(std::span<const LabelledSamples> all,
                                                          const NameOf& name_of) {
@@ -106,7 +106,7 @@ double mean_of(const std::vector<double>& values) {
   return summarize(values, {.resamples = 0}).mean;
 }
 
-/// The mean over layers, item by item; none where the layers' items differ.
+/// Returns the item-wise mean over layers; empty if the layers' items differ.
 std::optional<LabelledSamples> mean_over_layers(const std::vector<const LabelledSamples*>& layers) {
   LabelledSamples mean = *layers.front();
   mean.key.erase("layer");
@@ -122,7 +122,7 @@ std::optional<LabelledSamples> mean_over_layers(const std::vector<const Labelled
   return mean;
 }
 
-/// The same measurement of two captures.
+/// The same quantity in two captures.
 struct Match {
   const LabelledSamples* baseline;
   const LabelledSamples* other;

@@ -17,7 +17,7 @@ namespace lime {
 
 class ThreadPool;
 
-/// Which captures are compared.
+/// Pairs of captures to compare.
 enum class ComparePairs { kNone, kFirst, kAll };
 
 template <>
@@ -28,7 +28,7 @@ struct EnumNames<ComparePairs> {
        {ComparePairs::kAll, "all"}}};
 };
 
-/// Over what rows are summed up.
+/// Dimension that rows are averaged over.
 enum class SummaryOver { kNone, kLayers };
 
 template <>
@@ -37,15 +37,15 @@ struct EnumNames<SummaryOver> {
       {{SummaryOver::kNone, "none"}, {SummaryOver::kLayers, "layers"}}};
 };
 
-/// What is made of the samples of all units, whatever the metric. Every command has these options.
+/// Options that summarise and compare the samples of all units. Every metric has them.
 struct CompareOptions {
-  /// The captures whose differences are wanted: each against the first, or all pairs.
+  /// Pairs of captures to compare: each against the first, or all pairs.
   ComparePairs compare = ComparePairs::kNone;
-  /// Whether the mean over layers is wanted of each capture.
+  /// Whether to compute each capture's mean over layers.
   SummaryOver summary = SummaryOver::kNone;
   /// Bootstrap resamples and random sign flips, in [100, 10^7].
   std::int64_t resamples = 10000;
-  /// Probability that the intervals are meant to cover, in (0, 1).
+  /// Confidence level of the intervals, in (0, 1).
   double confidence = 0.95;
 
   void describe(OptionList& list);
@@ -53,19 +53,18 @@ struct CompareOptions {
   void validate() const;
 };
 
-/// Bytes of the resamples that comparison_rows() and layer_mean_rows() hold at once on `threads`
-/// threads; 0 where neither is asked for.
+/// Returns the bytes of the resamples that comparison_rows() and layer_mean_rows() keep at once on
+/// `threads` threads; 0 if neither is requested.
 std::int64_t comparison_bytes(const CompareOptions& options, int threads);
 
-/// Samples of one unit, with what they are of.
+/// Samples of one unit and their key.
 struct LabelledSamples {
   Json key;  ///< of the unit, then of the samples: label, site, layer, alpha, ...
   Samples samples;
 };
 
-/// Refuses, before anything is computed, what cannot be compared: less than two captures, captures
-/// with other items, or captures that have nothing in common. @param keys, identities  of all
-/// units; identities may be empty.
+/// Checks before any computation that captures can be compared: at least two, with equal items and
+/// something in common. @param keys, identities  of all units; identities may be empty.
 void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
                       const CompareOptions& options);
 
@@ -78,8 +77,7 @@ std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
 /// Rows of kind "comparison": the difference of two captures per site, layer and quantity, with a
 /// paired bootstrap interval, the p-value of the sign-flip test, and the same corrected after Holm
 /// over the layers (compare_paired(), holm_adjusted()). With the summary over layers also that of
-/// the layers' means, in rows without a layer.
-/// Rows are computed side by side on `pool`.
+/// the layers' means, in rows without a layer. Rows are computed in parallel on `pool`.
 /// @throws InvalidArgument  if two captures' samples are not of the same items, if there are none,
 ///                          or no layer is in both.
 std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/files/sha256.h"
-#include "core/threads/threads.h"
 #include "core/threads/stop.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 #include "store/capture_tools.h"
 
 namespace lime {
@@ -21,13 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How often progress is shown.
+/// Interval between progress updates.
 constexpr std::chrono::milliseconds kTick{50};
 
 std::int64_t total_size(std::span<const fs::path> files) {
   std::int64_t bytes = 0;
   for (const fs::path& file : files) {
-    std::error_code unreadable;  // said by whoever reads it
+    std::error_code unreadable;  // reported by the reader
     const std::uintmax_t size = fs::file_size(file, unreadable);
     if (!unreadable) bytes += static_cast<std::int64_t>(size);
   }
@@ -42,7 +42,7 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
     bytes_read += bytes;
     throw_if_stopped(stop);
   };
-  // Beside this thread, which shows how far it has come.
+  // In parallel to this thread, which shows progress.
   const auto hash_all = [&] {
     ThreadPool(num_threads)
         .parallel_for(

@@ -13,26 +13,27 @@
 
 namespace lime {
 
-/// A file, or several that are one, that numbers are computed from.
+/// An input of the computation: one file, or several that belong together.
 struct AnalysisInput {
   std::string path;                          ///< as it was given
   std::string label;                         ///< as in the rows
-  std::vector<std::filesystem::path> files;  ///< all that is read of it
-  /// Hash of what is read where that is not whole files; then `files` are not hashed.
+  std::vector<std::filesystem::path> files;  ///< all files that are read
+  /// Hash of the parts read, if not whole files; then `files` are not hashed.
   std::string sha256 = {};
-  std::string text_sha256 = {};  ///< of a capture: that of what it was made of
-  /// Of a capture: what stays the same when a damaged file is restored or captured again.
+  std::string text_sha256 = {};  ///< of a capture: hash of its text
+  /// Identity of a capture, unchanged when a damaged file is restored or captured again.
   std::string identity = {};
 };
 
-/// The input of an analysis of one capture, shards included.
+/// Returns the input of an analysis of one capture, shards included.
 AnalysisInput capture_input(const CaptureReader& capture, const std::string& label);
 
-/// The inputs of an analysis of these captures, shards included.
+/// Returns the inputs of an analysis of these captures, shards included.
 std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> captures);
 
-/// Path, content hash and label of each input. The hash of an input of several files is that of the
-/// list of their hashes (docs/results_format.md); files are hashed on `num_threads` threads.
+/// Returns path, content hash and label of each input. The hash of an input of several files is
+/// that of the list of their hashes (docs/results_format.md); files are hashed on `num_threads`
+/// threads.
 /// @param on_progress  counts bytes.
 /// @throws IoError, Interrupted
 std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int num_threads,

@@ -30,7 +30,7 @@ std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
   throw IoError("{}: cannot be {}: {}", quoted(path), what, describe_errno(errno));
 }
 
-/// Nothing where the file is gone: another process has finished the results.
+/// Empty if the file no longer exists because another process has finished the results.
 std::string read_whole(const fs::path& path) {
   try {
     InputFile file(path);
@@ -49,7 +49,7 @@ std::string dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// What a journal holds.
+/// Contents of a journal.
 struct JournalLines {
   Json header;                    ///< null in an empty one
   Json damaged = Json::object();  ///< identities of the inputs where a unit found one damaged
@@ -86,7 +86,7 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
 }
 
 /// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version's
-///                      journal, whose lines may say something else.
+///                      journal, whose lines may have another meaning.
 Json read_header(Json line, const fs::path& path) {
   const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
   if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", quoted(path));
@@ -110,8 +110,7 @@ void read_line(const std::string& text, const std::string& where, const fs::path
   }
 }
 
-/// Reads a journal. A last line that is damaged counts as one that was cut short: its unit is
-/// computed again.
+/// Reads a journal. A damaged last line counts as truncated: its unit is recomputed.
 JournalLines read_lines(const fs::path& path) {
   const std::string text = read_whole(path);
   JournalLines lines;

@@ -13,10 +13,10 @@
 
 namespace lime {
 
-/// What a journal's header says under "journal"; those of other schemas are not gone on with.
+/// Schema in a journal's header. Journals of other schemas are not resumed.
 inline constexpr const char* kJournalSchema = "lime-journal/1";
 
-/// Keeps the finished units of an analysis on disk, so that an interrupted run can be gone on with.
+/// Stores the finished units of an analysis on disk, so that an interrupted run can be resumed.
 ///
 /// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
 /// versions), then one line per finished unit, each on disk before the next is written. It exists
@@ -25,10 +25,10 @@ inline constexpr const char* kJournalSchema = "lime-journal/1";
 /// and read those of the others. Not thread-safe.
 class Journal {
  public:
-  /// An object that keeps nothing.
+  /// Constructs a journal that stores nothing.
   Journal() = default;
   /// @param path    file of the journal: journal_path() of the output
-  /// @param resume  whether units of an earlier run are taken over
+  /// @param resume  whether units of an earlier run are reused
   /// @param share   units of this process
   /// @throws InvalidArgument  if they are not, and there are some
   Journal(const std::filesystem::path& path, bool resume, const WorkShare& share = {});
@@ -54,14 +54,14 @@ class Journal {
   /// Appends a finished unit. @throws IoError
   void add(const Json& key, const UnitResult& result);
 
-  /// Notes that a unit met a damaged input, so that the run can be gone on with once the input is
-  /// restored. @return false if nothing is kept, because nothing is finished. @throws IoError
+  /// Notes that a unit met a damaged input, so that the run can be resumed once the input is
+  /// restored. @return false if nothing is stored, because nothing is finished. @throws IoError
   bool note_damage();
 
   /// Reads what all processes have finished so far, as open().
   std::map<std::string, UnitResult> finished() const;
 
-  /// Deletes the file: nobody can go on from here.
+  /// Deletes the file; the run can no longer be resumed.
   void remove();
   /// Deletes those of the other processes too: the results are safe elsewhere.
   void remove_all();
@@ -84,10 +84,10 @@ class Journal {
 /// `NAME.part` beside an output file.
 std::filesystem::path journal_path(const std::filesystem::path& output);
 
-/// The journals that there are: `path` itself and `path.I-of-N`.
+/// Returns the existing journals: `path` itself and `path.I-of-N`.
 std::vector<std::filesystem::path> journals_at(const std::filesystem::path& path);
 
-/// The result as one JSON value and back; numbers come back bit for bit.
+/// Converts a result to one JSON value and back; numbers stay bitwise equal.
 Json unit_result_to_json(const UnitResult& result);
 UnitResult unit_result_from_json(const Json& value);
 

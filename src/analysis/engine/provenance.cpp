@@ -14,13 +14,13 @@
 namespace lime {
 namespace {
 
-/// Milliseconds are as much as a wall clock is good for.
+/// Wall-clock times are rounded to milliseconds.
 double seconds_between(std::chrono::steady_clock::time_point from,
                        std::chrono::steady_clock::time_point to) {
   return std::round(std::chrono::duration<double>(to - from).count() * 1e3) / 1e3;
 }
 
-/// The name of the processor's model, as Linux has it; empty where it has none.
+/// Returns the CPU model name reported by Linux; empty if it has none.
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;

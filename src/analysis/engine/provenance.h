@@ -7,7 +7,7 @@
 
 namespace lime {
 
-/// What a result's `provenance` says beside the options: how it came about.
+/// Collects the `provenance` of a result, except its options.
 class Provenance {
  public:
   /// Starts the clock. @param num_threads  that the work runs on

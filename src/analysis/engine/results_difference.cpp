@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// "LIMe, values, layer 3": what a row is about.
+/// Returns the name of a row, e.g. "LIMe, values, layer 3".
 std::string describe_row(const Json& row, std::size_t index) {
   std::string text;
   for (const char* column : {"kind", "label", "site", "layer", "task"}) {
@@ -25,7 +25,7 @@ std::string describe_row(const Json& row, std::size_t index) {
   return text.empty() ? fmt::format("row {}", index) : text;
 }
 
-/// |after - before|; infinite where they differ in kind.
+/// Returns |after - before|, or infinity if their types differ.
 double distance(const Json& before, const Json& after) {
   if (before == after) return 0.0;
   if (!before.is_number() || !after.is_number()) return std::numeric_limits<double>::infinity();

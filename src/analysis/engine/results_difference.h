@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// How far one column of two results agrees.
+/// Difference of one column of two results.
 struct ColumnDifference {
   std::string column;
   std::int64_t values = 0;
@@ -21,7 +21,7 @@ struct ColumnDifference {
   Json after;
 };
 
-/// How far the rows of two results agree, value by value.
+/// Value-by-value difference of the rows of two results.
 struct ResultsDifference {
   /// Why the rows cannot be set against each other (number, columns); empty: they can.
   std::string mismatch;

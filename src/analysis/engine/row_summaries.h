@@ -24,7 +24,7 @@ class RowSummaries {
   /// Adds the columns mean, std, ci_low, ci_high and n to `row`, which will be rows[place] of
   /// fill().
   void add_mean(Json& row, std::size_t place, std::vector<double> values);
-  /// Adds difference, difference_low and difference_high: of `values` minus `reference`, in pairs.
+  /// Adds difference, difference_low and difference_high of the paired values minus `reference`.
   void add_difference(Json& row, std::size_t place, const std::vector<double>& values,
                       const std::vector<double>& reference);
   /// @throws InvalidArgument  as summarize().

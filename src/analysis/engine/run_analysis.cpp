@@ -24,7 +24,7 @@
 namespace lime {
 namespace {
 
-/// What two runs agree in where they give the same rows.
+/// Returns the facts that determine the rows of a run.
 Json identity_of(const Results& results, const Json& tool) {
   Json identity = Json::object();
   identity["metric"] = results.metric;
@@ -35,7 +35,7 @@ Json identity_of(const Results& results, const Json& tool) {
   return identity;
 }
 
-/// What an interrupted run and the one that goes on must agree in.
+/// Returns the facts in which an interrupted run and the resumed one must agree.
 Json journal_header(const Analysis& analysis, const Results& results) {
   Json header = Json::object();
   header["journal"] = kJournalSchema;
@@ -45,7 +45,7 @@ Json journal_header(const Analysis& analysis, const Results& results) {
   return header;
 }
 
-/// What stays the same of the inputs when a damaged one is restored, by label.
+/// Returns the identities of the inputs by label, unchanged when a damaged input is restored.
 Json identities_of(const std::vector<AnalysisInput>& inputs) {
   Json identities = Json::object();
   for (const AnalysisInput& input : inputs) {
@@ -197,7 +197,7 @@ std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<Uni
   return rows;
 }
 
-/// What the items of the results are for people: what their captures may differ in.
+/// Returns the name of the items of the results for messages.
 std::string items_of(const std::vector<UnitResult>& results) {
   for (const UnitResult& result : results) {
     if (result.samples.empty()) continue;

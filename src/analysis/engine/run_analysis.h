@@ -28,15 +28,15 @@ namespace lime {
 Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// The same for one of several processes that share the units: computes those of journal.share()
-/// and makes the report if the journals of the others hold the rest.
+/// Runs the part of one of several processes that split the units: computes those of
+/// journal.share() and makes the report if the journals of the others hold the rest.
 /// @return nothing if others have units to do; whoever ends last gets the report, and if several
 ///         end at once, all of them the same.
 std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
                                 const ProgressFn& on_progress = {},
                                 const std::stop_token& stop = {});
 
-/// The same without a journal.
+/// Runs the analysis without a journal.
 Report run_analysis(const Analysis& analysis, const RunOptions& run,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 

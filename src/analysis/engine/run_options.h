@@ -6,20 +6,18 @@
 
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/threads/threads.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 
-/// What every command takes: how to run, never what to compute.
+/// Options of every command that control execution and never the results.
 struct RunOptions {
-  /// Threads to compute with, in [0, kMaxThreads]; 0 uses all CPUs. Results do not depend on
-  /// it.
+  /// Number of threads, in [0, kMaxThreads]; 0 uses all CPUs. Results do not depend on it.
   int threads = 0;
-  /// Seed of every random choice.
+  /// Seed of all random numbers.
   std::uint64_t seed = 0;
-  /// Memory that the work may take; unset: what is free on the machine. Results do not depend on
-  /// it.
+  /// Memory limit; unset: the free memory. Results do not depend on it.
   std::optional<ByteSize> memory_limit = std::nullopt;
 
   int num_threads() const { return threads > 0 ? threads : available_threads(); }

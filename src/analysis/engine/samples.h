@@ -8,17 +8,17 @@
 
 namespace lime {
 
-/// One quantity item by item (per sequence, fold, pair), so that captures can be compared in it.
+/// Values of one quantity per item (sequence, fold, pair), for paired comparisons of captures.
 struct Samples {
-  /// What tells it from the other samples of its unit, e.g. {"alpha": 0.5}; columns of the rows of
-  /// the comparison.
+  /// Key that distinguishes these samples from others of the unit, e.g. {"alpha": 0.5}. Its fields
+  /// become columns of the comparison rows.
   Json key = Json::object();
-  std::string quantity;  ///< what is compared, e.g. "entropy", "accuracy"
-  std::string items;     ///< what the values belong to, in the plural: "sequences", "folds"
-  /// Tells what the items are, in their order, e.g. sequences_identity(): captures are compared
-  /// where it is the same text in both. Empty: that of the unit.
+  std::string quantity;  ///< compared quantity, e.g. "entropy", "accuracy"
+  std::string items;     ///< name of the items in the plural: "sequences", "folds"
+  /// Identifies the items and their order, e.g. sequences_identity(). Captures are compared only if
+  /// it is equal in both. Empty: that of the unit.
   std::string identity = {};
-  std::vector<double> values = {};  ///< finite, one per item; their mean is what is compared
+  std::vector<double> values = {};  ///< finite, one per item; the comparison is of their means
 };
 
 }  // namespace lime

@@ -11,17 +11,17 @@
 
 namespace lime {
 
-/// The path of `capture` in quotes, as messages name it.
+/// Returns the path of `capture` in quotes for messages.
 std::string quoted_path(const CaptureReader& capture);
 
-/// Tokens of one sequence.
+/// Returns the number of tokens of one sequence.
 std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence);
 
-/// How many sequences of `capture` are used: all, or the first `max_sequences`.
+/// Returns the number of sequences of `capture` to use: all, or the first `max_sequences`.
 std::int64_t num_sequences_used(const CaptureReader& capture,
                                 std::optional<std::int64_t> max_sequences);
 
-/// Refuses captures whose rows are not whole sequences of tokens, or that hold none.
+/// Throws if the rows of a capture are not whole sequences of tokens, or if it has none.
 /// @param metric  names the command in the message, e.g. "geometry".
 /// @throws InvalidArgument
 void check_whole_sequences(const CaptureReader& capture, std::string_view metric);
@@ -36,11 +36,11 @@ void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::
 void check_token_sequences(const CaptureReader& capture, std::int64_t count,
                            std::string_view metric);
 
-/// The first `count` sequences of one layer, read when their turn comes. Refers to `capture`.
+/// Returns the first `count` sequences of one layer, read on demand. Refers to `capture`.
 SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,
                                std::int64_t count);
 
-/// Tokens of the longest of the first `count` sequences.
+/// Returns the number of tokens of the longest of the first `count` sequences.
 std::int64_t longest_sequence(const CaptureReader& capture, std::int64_t count);
 
 }  // namespace lime

@@ -23,7 +23,7 @@
 namespace lime {
 namespace {
 
-/// How often progress is shown.
+/// Interval between progress updates.
 constexpr std::chrono::milliseconds kTick{50};
 constexpr double kMebibyte = 1048576.0;
 
@@ -31,7 +31,7 @@ std::int64_t bytes_of(const Unit& unit, int threads) {
   return unit.bytes + unit.bytes_per_thread * threads;
 }
 
-/// "values, layer 3": what the unit's key says but for the label.
+/// Returns the unit's key without the label, e.g. "values, layer 3".
 std::string note_of(const Unit& unit) {
   std::string note;
   for (const auto& [name, value] : unit.key.items()) {
@@ -55,7 +55,7 @@ void check_finite(const UnitResult& result) {
   }
 }
 
-/// What the threads of one run share.
+/// State shared by the threads of one run.
 class Run {
  public:
   Run(std::span<const Unit* const> units, const UnitPlan& plan)
@@ -104,7 +104,7 @@ class Run {
   }
 
  private:
-  /// Leaves out or stops the units from `index` on; the ones before are wanted still.
+  /// Skips or stops the units from `index` on; earlier units still run.
   void stop_from(std::size_t index) {
     end_ = std::min(end_, index);
     for (std::size_t i = index; i < stops_.size(); ++i) stops_[i].request_stop();
@@ -159,7 +159,7 @@ class Run {
       finished_.emplace_back(index, std::move(result));
       changed_.notify_all();
     } catch (const Interrupted&) {
-      // Whoever asked for it knows.
+      // The caller requested the stop and needs no error.
     } catch (const InvalidArgument& error) {
       fail(index, std::make_exception_ptr(InvalidArgument("{}: {}", unit.where, error.what())));
     } catch (const NumericalError& error) {

@@ -12,16 +12,15 @@
 
 namespace lime {
 
-/// How many units run at once, with how many threads each.
+/// Number of units that run at once, and threads of each.
 struct UnitPlan {
   int workers = 1;
   int threads_inside = 1;
-  /// Bytes that the units under way may need together.
+  /// Memory limit of all running units together.
   std::int64_t memory = 0;
 };
 
-/// Plans the units for `threads` threads and for what the memory limit leaves beside what the
-/// process holds already.
+/// Plans the units for `threads` threads and the memory limit minus the memory already in use.
 /// @throws InvalidArgument  if a unit alone needs more; says how many do, which needs most, and how
 ///                          much.
 UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,

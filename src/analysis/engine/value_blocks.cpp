@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-/// Size of a block's buffer, unless one sequence alone takes more.
+/// Size of a block's buffer, unless one sequence alone needs more.
 constexpr std::int64_t kBlockBytes = std::int64_t{48} << 20;
 
 std::int64_t head_dim_of(const CaptureReader& capture, const std::string& site, int layer,

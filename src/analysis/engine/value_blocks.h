@@ -31,9 +31,9 @@ class ValueBlocks {
               std::int64_t num_key_value_heads, std::int64_t num_sequences);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  /// A buffer for these blocks, empty.
+  /// Returns an empty buffer for these blocks.
   ValueBuffer make_buffer() const;
-  /// Bytes that the buffer takes at most, and what reading takes per thread.
+  /// Returns the maximum bytes of the buffer, and of reading per thread.
   std::int64_t bytes() const;
   std::int64_t bytes_per_thread() const;
 
@@ -42,7 +42,7 @@ class ValueBlocks {
   /// @throws IoError, FormatError, Interrupted
   void read(const Block& block, ValueBuffer& buffer, ThreadPool& pool,
             const std::stop_token& stop) const;
-  /// Tokens of one sequence of `block` in its buffer.
+  /// Returns the tokens of one sequence of `block` in its buffer.
   TokenRange tokens_of(const Block& block, std::int64_t sequence) const;
 
  private:

@@ -14,7 +14,7 @@
 namespace lime {
 namespace {
 
-/// For what is small beside the sequences: chunks of the file, spectra, tables.
+/// Reserve for data smaller than the sequences: chunks of the file, spectra, tables.
 constexpr std::int64_t kOtherBytes = std::int64_t{16} << 20;
 constexpr double kMebibyte = 1048576.0;
 
@@ -37,8 +37,8 @@ SequenceExtent extent_of(std::span<const ChosenCapture> captures,
   return extent;
 }
 
-/// Pinned memory that the batches may have: a quarter of what is left. Whether the system counts it
-/// as resident is up to CUDA, so half must stay in either case.
+/// Pinned memory that the batches may have: a quarter of the remaining memory. Whether the system
+/// counts it as resident is up to CUDA, so half must stay in either case.
 std::int64_t staging_bytes(const SequenceExtent& extent, const RunOptions& run) {
   const std::int64_t held = resident_memory();
   const std::int64_t left = run.memory_limit ? run.memory_limit->bytes - held : available_memory();

@@ -21,7 +21,8 @@ struct EntropyGpu {
   std::unique_ptr<GpuEntropies> entropies;
 };
 
-/// Opens the GPU `device` and takes the memory that the largest layer of `captures` needs there.
+/// Opens the GPU `device` and allocates the memory that the largest layer of `captures` needs
+/// there.
 /// @param max_sequences  of each capture; unset: all.
 /// @throws InvalidArgument  if there is no such GPU, the options have no form for it, or
 ///                          `--memory-limit` is too small.
@@ -30,7 +31,7 @@ EntropyGpu open_entropy_gpu(const DeviceName& device, const EntropyOptions& opti
                             std::span<const ChosenCapture> captures,
                             std::optional<std::int64_t> max_sequences, const RunOptions& run);
 
-/// The entropies of the first `count` sequences of one layer.
+/// Returns the entropies of the first `count` sequences of one layer.
 SequenceEntropies measure_layer_on_gpu(const EntropyGpu& gpu, const CaptureReader& capture,
                                        const std::string& site, int layer, std::int64_t count,
                                        const std::optional<Standardization>& standardization,

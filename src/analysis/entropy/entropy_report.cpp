@@ -29,7 +29,7 @@ std::string_view preprocessing(EntropyPreset preset) {
   return "";
 }
 
-/// What the values are divided by; empty where they are in nats.
+/// Returns the divisor of the values; empty if they are in nats.
 std::string_view divisor(const EntropyOptions& options) {
   if (options.preset == EntropyPreset::kMatrixEntropy) return "ln dim";
   if (options.preset != EntropyPreset::kLayerByLayer) return "";
@@ -73,7 +73,7 @@ std::string what_cells_are(const EntropyAnalysisOptions& options) {
   return text;
 }
 
-/// One number, or mean and smallest where the sequences differ.
+/// Returns one number, or mean and minimum if the sequences differ.
 std::string mean_and_min(const Json& row, const std::string& name, int digits) {
   const double mean = results_number(row, name);
   const double min = results_number(row, name + "_min");
@@ -87,7 +87,7 @@ std::string describe_size(const Json& row) {
                      mean_and_min(row, "ceiling", 3));
 }
 
-/// "values (dim 32, tokens 64, ceiling 3.466)"; per capture where they differ.
+/// Returns "values (dim 32, tokens 64, ceiling 3.466)", with one entry per capture if they differ.
 std::string block_heading(const std::vector<const Json*>& rows, bool names_order) {
   std::vector<std::pair<std::string, std::string>> sizes;
   for (const Json* row : rows) {
@@ -111,8 +111,8 @@ std::string block_heading(const std::vector<const Json*>& rows, bool names_order
   return fmt::format("{} ({})", text, list);
 }
 
-/// Says of a LIMe's `values` beside another decoder's that the LIMe code measures others; empty
-/// where nothing needs saying.
+/// Returns a remark if a LIMe's `values` are compared with another decoder's, because the LIMe code
+/// measures other values; else empty.
 std::string remark_on_values(const std::vector<ChosenCapture>& captures,
                              const EntropyOptions& options) {
   if (options.preset != EntropyPreset::kLimeCode) return "";

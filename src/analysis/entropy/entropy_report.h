@@ -7,8 +7,8 @@
 
 namespace lime {
 
-/// Adds to the rows of prepare_entropy() what people need to read them: what was computed of what,
-/// in which unit, what the interval is, and the ceiling of every block.
+/// Makes the report of prepare_entropy(): definition and unit of the entropy, inputs, type of the
+/// interval, and the ceiling of every block.
 Report make_entropy_report(Results results, const std::vector<ChosenCapture>& captures,
                            const EntropyAnalysisOptions& options);
 

@@ -19,12 +19,12 @@
 namespace lime {
 namespace {
 
-/// For what is small beside a sequence: chunks of the file, spectra, tables.
+/// Reserve for data smaller than a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{8} << 20;
-/// Measures that a layer has of every sequence, at most; of geometry_rows.cpp.
+/// Maximum number of per-sequence measures of a layer in geometry_rows.cpp.
 constexpr std::int64_t kMostSequenceMeasures = 16;
 
-/// One capture with what all its layers share.
+/// A capture and the state shared by its layers.
 struct PreparedCapture {
   std::int64_t num_sequences = 0;
   std::int64_t num_rows = 0;
@@ -32,7 +32,7 @@ struct PreparedCapture {
   RowsToKeep keep;
 };
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct Shared {
   GeometryAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
@@ -55,7 +55,7 @@ LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options, const
   return layer;
 }
 
-/// The mean of the rows used: what the capture stores, if that is of these rows.
+/// Returns the mean of the rows used; the stored one if it covers exactly these rows.
 VectorD centre_of(const CaptureReader& capture, const std::string& site, int layer,
                   const PreparedCapture& prepared, const SequenceSource& sequences,
                   const UnitContext& context) {
@@ -68,7 +68,7 @@ VectorD centre_of(const CaptureReader& capture, const std::string& site, int lay
   return mean_of_rows(sequences, context.pool, context.stop);
 }
 
-/// All sequences but those of `left_out`, and the rows to keep of these.
+/// Returns all sequences except those of `left_out`, and the rows to keep of them.
 struct RemainingRows {
   SequenceSource sequences;
   std::vector<std::int64_t> offsets;
@@ -99,7 +99,7 @@ RemainingRows leave_out(const SequenceSource& sequences, const std::vector<std::
   return rest;
 }
 
-/// The same layer without each block of sequences in turn: what is measured of all rows.
+/// Measures all rows of a layer without each block of sequences in turn.
 std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequences,
                                                   const std::vector<std::int64_t>& offsets,
                                                   const PreparedCapture& prepared,
@@ -164,8 +164,8 @@ UnitResult measure_layer(const CaptureReader& capture, const std::string& site, 
       measured, measure_without_blocks(sequences, offsets, prepared, options, context), options);
 }
 
-/// Bytes of a unit: the Gram matrices of the groups and of the spectrum, and the rows kept, with
-/// what the neighbour search packs of them.
+/// Bytes of a unit: the Gram matrices of the groups and of the spectrum, and the rows kept, and
+/// their packed copy for the neighbour search.
 void set_bytes(Unit& unit, const CaptureReader& capture, std::int64_t dim,
                const PreparedCapture& prepared, const GeometryAnalysisOptions& options) {
   const LayerGeometryOptions layer = layer_options(options, prepared.keep);

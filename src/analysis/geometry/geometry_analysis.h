@@ -7,13 +7,12 @@
 
 namespace lime {
 
-/// Prepares the geometry of some layers: how many directions their rows take up, how alike they
-/// are, how the path of the tokens bends, which activations stick out, and the dimension of the set
-/// that they lie on. docs/geometry.md has the definitions and sources.
+/// Prepares the geometry of some layers: ranks, similarity, curvature, massive activations and
+/// intrinsic dimension. docs/geometry.md has the definitions and sources.
 ///
 /// One unit per capture, site and layer; in it one row per measure (geometry_rows.h). One pass over
-/// the layer, sequence by sequence; where the capture's statistics are of other rows than those
-/// used, a first pass finds the mean.
+/// the layer, sequence by sequence; if the capture's statistics cover other rows than those used, a
+/// first pass computes the mean.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
 /// @throws IoError, FormatError  as CaptureReader.

@@ -22,7 +22,7 @@ enum class GeometryGroup {
   kRank,        ///< effective rank, RankMe, participation ratio, stable and numerical rank
   kSimilarity,  ///< anisotropy, similarity within sequences, rank-one residual
   kCurvature,
-  kMassive,    ///< share of massive activations
+  kMassive,    ///< fraction of massive activations
   kDimension,  ///< TwoNN and maximum likelihood
   kLidar,      ///< LiDAR with tokens as classes; only where it is named
 };
@@ -38,7 +38,7 @@ struct EnumNames<GeometryGroup> {
        {GeometryGroup::kLidar, "lidar"}}};
 };
 
-/// Of which matrices ranks are measured.
+/// Matrices whose ranks are measured.
 enum class RankScope { kRows, kSequences, kBoth };
 
 template <>
@@ -49,7 +49,7 @@ struct EnumNames<RankScope> {
        {RankScope::kBoth, "both"}}};
 };
 
-/// Whose epsilon RankMe takes.
+/// Source of RankMe's epsilon.
 enum class RankMePreset { kPaper, kStablePretraining, kTensorflowGnn, kNone };
 
 template <>
@@ -61,7 +61,7 @@ struct EnumNames<RankMePreset> {
        {RankMePreset::kNone, "none"}}};
 };
 
-/// 1e-7, 1e-5, 1e-12 and 0.
+/// Returns 1e-7, 1e-5, 1e-12 or 0.
 double rankme_epsilon(RankMePreset preset);
 
 /// Classes of LiDAR: occurrences of one token.
@@ -71,7 +71,7 @@ struct TokenClassOptions {
   LidarOptions lidar;
 };
 
-/// The geometry of which layers of which captures.
+/// Options of the geometry analysis.
 struct GeometryAnalysisOptions {
   CaptureSetOptions captures;
   /// Only the first sequences of each capture, > 0; unset: all.
@@ -83,7 +83,7 @@ struct GeometryAnalysisOptions {
   std::optional<double> rank_tolerance;
   MassiveActivationOptions massive;
   IntrinsicDimensionOptions dimension;
-  /// Rows, drawn from all, whose neighbours are searched for, >= 3.
+  /// Rows drawn at random for the neighbour search, >= 3.
   std::int64_t neighbor_rows = 10000;
   TokenClassOptions token_classes;
   SummaryOptions summary;
@@ -92,7 +92,7 @@ struct GeometryAnalysisOptions {
   std::int64_t jackknife = 0;
 
   bool wants(GeometryGroup group) const;
-  /// Whether anything is measured of every sequence, or of blocks of them.
+  /// Returns whether any measure is per sequence or per block of sequences.
   bool measures_items() const;
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);

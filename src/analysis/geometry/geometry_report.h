@@ -8,9 +8,8 @@
 
 namespace lime {
 
-/// Adds to the rows of prepare_geometry() what people need to read them. One capture gets a table
-/// per group of measures, layers down and measures across; several stand side by side, a table per
-/// measure.
+/// Makes the report of prepare_geometry(). A single capture gets one table per group of measures
+/// (rows: layers, columns: measures); several captures get one table per measure.
 Report make_geometry_report(Results results, const std::vector<ChosenCapture>& captures,
                             const GeometryAnalysisOptions& options);
 

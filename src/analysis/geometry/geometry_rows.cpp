@@ -45,7 +45,7 @@ class RowCollector {
                const GeometryAnalysisOptions& options)
       : layer_(layer), without_(without), options_(options), summaries_(options.summary) {}
 
-  /// A number of `n` rows together. @return the row, for further columns.
+  /// Adds a value of `n` rows together. @return the row, for further columns.
   Json& add_of_rows(const std::string& group, const std::string& measure,
                     const ValueOfLayer& value_of, std::int64_t n) {
     Json& row = start(group, measure, "rows");
@@ -64,7 +64,7 @@ class RowCollector {
     return row;
   }
 
-  /// A number of each sequence, summed up over those that have one.
+  /// Adds a value per sequence, averaged over the sequences that have one.
   Json& add_of_sequences(const std::string& group, const std::string& measure,
                          const ValueOf& value_of) {
     std::vector<double> values;
@@ -90,7 +90,7 @@ class RowCollector {
   }
 
  private:
-  /// Nothing without a jackknife, and where some block leaves no value.
+  /// Empty without a jackknife, or if a block leaves no value.
   std::optional<Jackknife> leave_out_blocks(const ValueOfLayer& value_of) const {
     std::vector<double> values;
     for (const MeasuredLayer& layer : without_) {

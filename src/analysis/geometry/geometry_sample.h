@@ -10,8 +10,8 @@
 
 namespace lime {
 
-/// `count` of the numbers below `total`, drawn without replacement, ascending; all where there are
-/// no more. Depends on total, count and seed only, so that captures of one text get the same rows.
+/// Draws `count` of the numbers below `total` without replacement, ascending; all if there are no
+/// more. Depends on total, count and seed only, so that captures of one text get the same rows.
 std::vector<std::int64_t> draw_rows(std::int64_t total, std::int64_t count, std::uint64_t seed);
 
 /// Rows of tokens that occur often: `size` occurrences of each, one token after the other.
@@ -25,13 +25,13 @@ struct TokenClasses {
 TokenClasses draw_token_classes(const CaptureReader& capture, std::int64_t num_rows,
                                 const TokenClassOptions& options, std::uint64_t seed);
 
-/// The rows that one pass has to keep for everything that is not summed up on the way.
+/// Rows that one pass keeps for measures that cannot be accumulated.
 struct RowsToKeep {
   std::vector<std::int64_t> neighbors;  ///< ascending; empty if not asked for
   TokenClasses classes;                 ///< likewise
   std::vector<std::int64_t> all;        ///< both, ascending, without repetition
 
-  /// Of `kept`, the rows `all` in their order, those called `wanted`.
+  /// Returns the rows `wanted` of `kept`, which contains the rows `all` in order.
   MatrixF pick(const MatrixF& kept, const std::vector<std::int64_t>& wanted) const;
 };
 

@@ -23,7 +23,7 @@ bool is_present(const Json& row, const std::string& key) {
   return found != row.end() && !found->is_null();
 }
 
-/// The cells of a table, header first, and how wide its columns are.
+/// Cells of a table, header first, and the widths of its columns.
 struct CellGrid {
   std::vector<std::vector<std::string>> lines;
   std::vector<std::size_t> widths;
@@ -46,8 +46,8 @@ CellGrid make_grid(const std::vector<const Json*>& rows, const std::vector<Table
   return grid;
 }
 
-/// The fewest first columns that tell the lines apart; the first one where none do, or where they
-/// leave less than half of `width` to the others.
+/// Returns the smallest number of leading columns that identify each line. Returns 1 if none do, or
+/// if they leave less than half of `width` to the others.
 std::size_t num_key_columns(const CellGrid& grid, std::size_t width) {
   std::size_t used = 0;
   for (std::size_t count = 1; count < grid.num_columns(); ++count) {
@@ -63,8 +63,8 @@ std::size_t num_key_columns(const CellGrid& grid, std::size_t width) {
   return 1;
 }
 
-/// Deals the columns out to blocks that fit into `width`, each with the key columns in front; a
-/// column that fits nowhere has a block of its own.
+/// Distributes the columns over blocks that fit into `width`, each starting with the key columns. A
+/// column that fits nowhere gets its own block.
 std::vector<std::vector<std::size_t>> blocks_of(const CellGrid& grid, std::size_t width) {
   const std::size_t keys = num_key_columns(grid, width);
   std::vector<std::size_t> key_columns(std::min(keys, grid.num_columns()));

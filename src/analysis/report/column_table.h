@@ -10,13 +10,13 @@
 
 namespace lime {
 
-/// One column of a table whose lines are rows of a result.
+/// A column of a table whose lines are rows of a result.
 struct TableColumn {
   std::string header;
-  /// The cell of a row; an empty text where the row has nothing to say.
+  /// Returns the cell of a row; empty if the row has no value.
   std::function<std::string(const Json& row)> cell;
-  bool to_the_right = true;  ///< numbers stand to the right, names to the left
-  /// Heading in LaTeX, as it stands there; empty: `header`.
+  bool to_the_right = true;  ///< numbers are right-aligned, names left-aligned
+  /// Heading in LaTeX, unescaped; empty: `header`.
   std::string latex_header = {};
 };
 
@@ -25,15 +25,15 @@ std::function<std::string(const Json&)> text_cell(std::string key);
 std::function<std::string(const Json&)> number_cell(std::string key, int digits,
                                                     double scale = 1.0);
 
-/// All of `rows`, as tables take them.
+/// Returns pointers to all `rows`, as used by tables.
 std::vector<const Json*> pointers_to(const std::vector<Json>& rows);
 
-/// Lines of aligned columns under their headers. Where they are wider than the style allows, the
-/// columns that do not fit follow in further blocks below, behind those that tell the lines apart.
+/// Formats aligned columns under their headers. Columns that do not fit the style's width follow in
+/// further blocks, after the columns that identify the lines.
 std::string columns_to_text(const std::vector<const Json*>& rows,
                             const std::vector<TableColumn>& columns, const TextStyle& style = {});
 
-/// The same as a booktabs table with `notes` as comments above it.
+/// Formats the same as a booktabs table with `notes` as comments above it.
 /// @param starts_group  true for a row that a rule separates from the row before it; may be empty.
 std::string columns_to_latex(
     const std::vector<const Json*>& rows, const std::vector<TableColumn>& columns,

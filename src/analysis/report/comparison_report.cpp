@@ -26,7 +26,7 @@ std::string name_of(const Json& row, std::string_view first_value) {
   std::string name;
   for (const auto& [column, value] : row.items()) {
     if (column == first_value) break;
-    // Metrics of many quantities have one more column that says the same.
+    // Metrics of many quantities have one more column with the same content.
     const bool says_quantity = column != "quantity" && value == row.at("quantity");
     if (says_quantity || is_one_of(kElsewhere, column)) continue;
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -45,7 +45,7 @@ TableColumn interval_column(std::string header, std::string low, std::string hig
   return {.header = std::move(header), .cell = cell};
 }
 
-/// A p-value with two digits that count; "<" where resampling cannot tell.
+/// Returns a column of p-values with two significant digits.
 TableColumn p_column(std::string header, std::string key) {
   const auto cell = [key](const Json& row) -> std::string {
     const double p = results_number(row, key);
@@ -54,7 +54,8 @@ TableColumn p_column(std::string header, std::string key) {
   return {.header = std::move(header), .cell = cell};
 }
 
-/// Says of few items how small p can be: all signs equal, of 2^n ways to flip them.
+/// Returns a note on the smallest possible p-value of few items: all signs equal, of 2^n sign
+/// flips.
 std::string smallest_p(std::int64_t n) {
   const double smallest = std::exp2(1.0 - static_cast<double>(n));
   return smallest < 0.01 ? "" : fmt::format(": smallest possible p-value {:.3f}", smallest);

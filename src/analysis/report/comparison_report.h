@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// Adds to a report the tables of what `options` asked for: differences of captures, and means over
-/// layers, which then stand in place of the table per layer.
+/// Adds the tables that `options` requests to a report: differences of captures, and means over
+/// layers, which replace the table per layer.
 void add_sample_sections(Report& report, const CompareOptions& options);
 
 }  // namespace lime

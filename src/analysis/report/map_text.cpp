@@ -20,7 +20,7 @@ std::string shade(double value, double largest, const TextStyle& style) {
   std::size_t level = 0;
   if (value > 0.0 && largest > 0.0) {
     level = static_cast<std::size_t>(std::clamp(std::ceil(value / largest * 4.0), 1.0, 4.0));
-    // Less than a fiftieth of the largest is as good as nothing.
+    // Values below a fiftieth of the largest are not shown.
     if (value < 0.02 * largest) level = 0;
   }
   return style.unicode ? kBlocks[level] : kAscii[level];
@@ -34,7 +34,7 @@ double largest_of(const MatrixD& map) {
   return largest;
 }
 
-/// Sums of `group` neighbouring columns; NaN where none of them has a cell.
+/// Returns the sums of `group` neighbouring columns; NaN if none of them has a cell.
 MatrixD grouped_columns(const MatrixD& map, Index group) {
   const Index columns = (map.cols() + group - 1) / group;
   MatrixD sums(map.rows(), columns);

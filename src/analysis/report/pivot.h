@@ -21,7 +21,7 @@ struct TableLayout {
   std::string high = "ci_high";     ///< as low
   std::string ceiling = "ceiling";  ///< largest possible value, for the bars; empty: no bars
   int digits = 3;                   ///< after the decimal point
-  /// What stands above a block, made of its rows; the name alone where it is empty.
+  /// Returns the heading of a block from its rows; empty: its name.
   std::function<std::string(const std::string& name, const std::vector<const Json*>& rows)>
       heading = nullptr;
 };

@@ -48,7 +48,7 @@ bool is_in_sections(const Report& report, const Json& row) {
                      [&](const ReportSection& section) { return is_of(section, row); });
 }
 
-/// The rows of the metric itself.
+/// Returns the rows of the metric itself.
 Results main_rows(const Report& report) {
   Results results = report.results;
   std::erase_if(results.rows, [&](const Json& row) { return is_in_sections(report, row); });
@@ -61,7 +61,7 @@ Results section_rows(const Report& report) {
   return results;
 }
 
-/// The rows of a section under their headings, in the order in which those first appear.
+/// Groups the rows of a section by heading, in order of first appearance.
 std::vector<std::pair<std::string, std::vector<const Json*>>> tables_of(
     const Results& results, const ReportSection& section) {
   std::vector<std::pair<std::string, std::vector<const Json*>>> tables;

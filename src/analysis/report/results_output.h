@@ -33,53 +33,53 @@ struct EnumNames<ResultsFormat> {
        {ResultsFormat::kLatex, "latex"}}};
 };
 
-/// A table of its own for rows of one kind (column `kind`), such as comparisons. What is not of the
-/// kind of a section belongs to the report's main table.
+/// A table of its own for rows of one kind (column `kind`), such as comparisons. Rows of other
+/// kinds belong to the report's main table.
 struct ReportSection {
   std::string kind;
-  std::vector<std::string> notes;  ///< lines that stand above
+  std::vector<std::string> notes;  ///< lines printed above
   std::vector<TableColumn> columns;
-  /// Rows of one heading stand together below it.
+  /// Rows with the same heading are printed together below it.
   std::function<std::string(const Json& row)> heading;
 };
 
-/// A file that lies beside the results because it does not fit into them: coordinates, maps.
+/// A file stored next to the results because it does not fit into them, e.g. coordinates or maps.
 struct Companion {
   std::string suffix;                                       ///< as companion_of() takes it
   std::vector<ResultsFormat> beside;                        ///< of output files in these formats
   std::function<void(const std::filesystem::path&)> write;  ///< whole or not at all
 };
 
-/// Results with everything that is needed to print them.
+/// Results with all information needed to print them.
 struct Report {
   Results results;
   TableLayout layout;
-  std::vector<std::string> notes;       ///< lines that stand above the table: what it shows
-  std::string legend;                   ///< what the cells of the terminal's table are
+  std::vector<std::string> notes;       ///< lines printed above the table: what it shows
+  std::string legend;                   ///< meaning of the cells in the terminal's table
   std::vector<ReportSection> sections;  ///< further tables, below
-  std::vector<std::string> remarks;     ///< lines below all tables: what to beware of
+  std::vector<std::string> remarks;     ///< lines below all tables: warnings
   /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
   bool shows_main = true;
-  /// What people see of the main rows in place of the table of `layout`, for results of
-  /// another shape; empty: that table. Neither repeats notes or legend.
+  /// Prints the main rows of results that do not fit `layout`; empty: the table of `layout` is
+  /// used. Neither repeats notes or legend.
   std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
   std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
   std::vector<Companion> companions = {};
 };
 
-/// `report` as one text in `format`.
+/// Returns `report` as text in `format`.
 std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
 
-/// Where results go and in which format.
+/// Destinations and format of results.
 struct OutputOptions {
-  /// Format of standard output, or of all files of `output`; not given: table, or what the name of
-  /// each file says (.json, .csv, .tex, .txt).
+  /// Format of standard output, or of all files of `output`; unset: a table, or from each file's
+  /// extension (.json, .csv, .tex, .txt).
   std::optional<ResultsFormat> format;
   std::vector<std::filesystem::path> output;  ///< empty: standard output only
   bool quiet = false;                         ///< no progress; with files, no table either
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  if the format of a file cannot be told from its name, or a file is
+  /// @throws InvalidArgument  if the extension of a file is unknown, or a file is
   ///                          named twice.
   void validate() const;
 };
@@ -88,7 +88,7 @@ struct OutputOptions {
 /// cost an hour, and under their final names whole or not at all.
 class OutputFiles {
  public:
-  /// @param share  what this process computes of the results.
+  /// @param share  part of the results that this process computes.
   /// @throws IoError          if a file cannot be written.
   /// @throws InvalidArgument  if an output is one of `inputs`, or another process is writing it.
   OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs,

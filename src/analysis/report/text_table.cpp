@@ -18,7 +18,7 @@ constexpr const char* kMiddleDot = "\u00b7";
 constexpr const char* kDash = "\u2013";
 constexpr const char* kPlusMinus = "\u00b1 ";
 
-/// How much of a cell is shown, from all to the value alone.
+/// Parts of a cell that are shown, from all to the value alone.
 enum class Detail { kBar, kInterval, kSpread, kValue };
 
 /// One line of cells; the last cells of a line may be missing.

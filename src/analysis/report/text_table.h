@@ -8,22 +8,22 @@
 
 namespace lime {
 
-/// What the terminal can show.
+/// Capabilities of the terminal.
 struct TextStyle {
-  /// Columns that a line may take; files and pipes have no limit.
+  /// Maximum line width in columns; files and pipes have no limit.
   int width = std::numeric_limits<int>::max();
   bool unicode = true;  ///< false: ASCII only
 };
 
 /// A table for the terminal: per block a heading, then a line per layer with the captures side by
-/// side: value, spread, interval and a bar from 0 to the ceiling. Where that is wider than the
-/// style allows, first the bars go, then the intervals, then the spreads, and a last line says so.
+/// side: value, spread, interval and a bar from 0 to the ceiling. If a line is too wide, bars are
+/// omitted first, then intervals, then spreads; a last line reports it.
 std::string results_to_text(const Results& results, const TableLayout& layout,
                             const TextStyle& style = {});
 
-/// Columns that `text` takes on a terminal: its UTF-8 characters.
+/// Returns the columns that `text` uses on a terminal: its UTF-8 characters.
 std::size_t display_width(const std::string& text);
-/// `text` with spaces before or behind it, as wide as `width` columns or as itself.
+/// Returns `text` padded with spaces before or after it to at least `width` columns.
 std::string padded(const std::string& text, std::size_t width, bool to_the_right);
 std::string without_trailing_spaces(std::string text);
 

@@ -31,7 +31,7 @@ struct Weighted {
   std::vector<RouterHeadSummary> heads;  ///< layers ascending, then heads
 };
 
-/// All that the units share.
+/// State shared by the units.
 struct RouterJob {
   RouterAnalysisOptions options;
   std::string label;
@@ -41,7 +41,7 @@ struct RouterJob {
   std::vector<RouterDrift> drift;
   VectorD distance_initial;  ///< empty without --initial
   std::optional<CaptureReader> capture;
-  std::string cancellation_site;  ///< empty where the capture cannot tell
+  std::string cancellation_site;  ///< empty if the capture lacks the required rows
 };
 
 std::string label_of(const RouterAnalysisOptions& options) {
@@ -85,7 +85,7 @@ void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
   }
 }
 
-/// Columns that rows of layers and of heads share.
+/// Adds the columns common to rows of layers and of heads.
 void add_numbers(Json& row, const RouterHeadSummary& numbers) {
   row["entropy"] = numbers.entropy;
   row["effective_sources"] = numbers.effective_sources;
@@ -213,7 +213,8 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
                              job->routers.num_key_value_heads, num_sequences_of(*job));
     unit.work = std::max<std::int64_t>(num_sequences_of(*job), 1);
     unit.where = fmt::format("'{}': layer {}", job->capture->path().string(), layer);
-    // Routed values and norms of one block in double, beside the buffer and what is being read.
+    // Routed values and norms of one block in double, in addition to the buffer and the block being
+    // read.
     unit.bytes = blocks.bytes() + 4 * blocks.bytes_per_thread();
     unit.bytes_per_thread = blocks.bytes_per_thread();
   }
@@ -227,8 +228,8 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
   return unit;
 }
 
-/// A checkpoint as input: what is read of it is config.json and the routers, not gigabytes of other
-/// weights, and the hash is of these.
+/// Returns a checkpoint as input. Only config.json and the routers are read and hashed, not
+/// gigabytes of other weights.
 AnalysisInput routers_input(const Checkpoint& checkpoint, const std::string& label,
                             const Routers& routers) {
   const fs::path& config = checkpoint.files().config;

@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// How finely a router is described; each includes those before it.
+/// Level of detail of a router's description; each includes the previous ones.
 enum class RouterDetail {
   kLayers,   ///< the mean map, and numbers per layer
   kHeads,    ///< a map and numbers per target head
@@ -30,7 +30,7 @@ struct EnumNames<RouterDetail> {
        {RouterDetail::kWeights, "weights"}}};
 };
 
-/// What the routers of a checkpoint read.
+/// Options of the router analysis.
 struct RouterAnalysisOptions {
   std::filesystem::path checkpoint;  ///< folder
   /// Capture of this checkpoint, for what does not depend on how heads are scaled.

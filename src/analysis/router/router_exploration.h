@@ -21,8 +21,8 @@ struct RouterWeight {
   std::int64_t num_sources = 1;  ///< buffered heads that the target head reads
 };
 
-/// The routers of a checkpoint for somebody who walks through them: every map and flow at once,
-/// without another read of the file. Immutable; any number of threads may read.
+/// Routers of a checkpoint for interactive exploration: all maps and flows without reading the file
+/// again. Immutable and thread-safe.
 class RouterExploration {
  public:
   /// @throws as routers_of()
@@ -32,11 +32,11 @@ class RouterExploration {
   const Routers& routers() const { return routers_; }
   std::int64_t num_layers() const { return routers_.num_layers(); }
   std::int64_t num_heads() const { return routers_.num_key_value_heads; }
-  /// False where every head reads itself, as in a plain transformer.
+  /// Returns false if every head reads itself, as in a plain transformer.
   bool is_routed() const { return is_routed_; }
   bool has_shape_of(const RouterExploration& other) const;
 
-  /// router_layer_values(), computed once: it takes a look at every weight.
+  /// Returns router_layer_values(), computed once because it reads every weight.
   const MatrixD& layer_values(RouterQuantity quantity) const {
     return layer_values_[static_cast<std::size_t>(quantity)];
   }

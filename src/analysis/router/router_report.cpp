@@ -47,7 +47,7 @@ std::string layers_text(std::int64_t first, std::int64_t last) {
   return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
 }
 
-/// Mean of a column over the layers from `first` on, in percent.
+/// Returns the mean of a column over the layers from `first` on, in percent.
 double mean_share(const Results& results, const std::string& weighting, const std::string& column,
                   std::int64_t first) {
   double sum = 0.0;
@@ -60,11 +60,11 @@ double mean_share(const Results& results, const std::string& weighting, const st
   return count == 0 ? 0.0 : 100.0 * sum / count;
 }
 
-/// One claim: what holds which share, and what would hold it if all layers were read alike.
+/// A statement on a fraction of the weight, compared with uniform weights.
 struct Claim {
   const char* subject;
   const char* column;
-  std::int64_t first_layer;  ///< the first one where the share says something
+  std::int64_t first_layer;  ///< the first layer where the fraction is informative
   int num_sources;
 };
 

@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// What the report says beside the rows.
+/// Facts that the report prints in addition to the rows.
 struct RouterNotes {
   std::string checkpoint;
   std::string label;
@@ -16,12 +16,12 @@ struct RouterNotes {
   std::int64_t num_layers = 0;
   std::int64_t num_heads = 0;
   bool is_routed = false;         ///< false: a plain transformer
-  bool has_cancellation = false;  ///< the capture could tell
+  bool has_cancellation = false;  ///< the capture has the required rows
   bool per_dimension = false;     ///< R is the mean over the dimensions of a head
 };
 
-/// Adds to the rows of prepare_router() what people need to read them: the shares of embedding,
-/// first, previous and own layers as sentences, the maps in shades, and tables of numbers.
+/// Makes the report of prepare_router(): the fractions of embedding, first, previous and own layers
+/// as sentences, heatmaps, and tables.
 Report make_router_report(Results results, const RouterNotes& notes);
 
 }  // namespace lime

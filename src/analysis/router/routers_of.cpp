@@ -101,8 +101,8 @@ std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture) {
     if (std::find(layers.begin(), layers.end(), number) == layers.end()) return std::nullopt;
     if (!capture.has_router_dimensions(number)) {
       throw InvalidArgument(
-          "{}: holds only the means of routers that have a weight per dimension of a head; capture "
-          "again",
+          "{}: contains only the means of routers that have a weight per dimension of a head; "
+          "capture again",
           quoted_path(capture));
     }
     MatrixF weights = capture.router_dimensions(number);

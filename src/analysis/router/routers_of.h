@@ -13,31 +13,31 @@ namespace lime {
 
 class Checkpoint;
 
-/// The routers of a checkpoint as full ones (read_full_router()); the identity for a plain
+/// Returns the routers of a checkpoint as full ones (read_full_router()); the identity for a plain
 /// transformer.
 /// @throws InvalidArgument  if they depend on the token.
 /// @throws FormatError      as Checkpoint::read()
 Routers routers_of(const Checkpoint& checkpoint);
 
-/// The routers that a capture holds; the identity for layers without one.
+/// Returns the routers stored in a capture; the identity for layers without one.
 /// @throws FormatError  if a router does not fit the capture's config.
 Routers routers_of(const CaptureReader& capture);
 
-/// The same layer by layer, with the weights of every dimension where routers have such.
+/// Returns the same per layer, with the weights of every dimension if the routers have them.
 /// @throws InvalidArgument  if the capture holds only their means.
 std::vector<LayerRouter> layer_routers_of(const Checkpoint& checkpoint);
 std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture);
 
-/// Root mean square of each buffered head of `site` ("keys" or "values"), [num_layers, kv_heads],
-/// over all tokens that the model computed.
+/// Returns the root mean square of each buffered head of `site` ("keys" or "values"), [num_layers,
+/// kv_heads], over all tokens that the model computed.
 /// @throws FormatError  if the capture lacks the statistics of a layer.
 HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
                           const Routers& routers);
-/// The same of each of its dimensions, [num_layers, kv_heads * head_dim].
+/// Returns the root mean square of each dimension, [num_layers, kv_heads * head_dim].
 HeadScales dimension_scales_of(const CaptureReader& capture, const std::string& site,
                                std::int64_t num_layers);
 
-/// True if `capture` holds activations of `site` of layers 0 to `last_layer`.
+/// Returns true if `capture` contains activations of `site` of layers 0 to `last_layer`.
 bool has_all_layers(const CaptureReader& capture, const std::string& site, std::int64_t last_layer);
 
 }  // namespace lime

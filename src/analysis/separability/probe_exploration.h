@@ -14,12 +14,12 @@
 #include "core/threads/thread_pool.h"
 #include "store/capture_reader.h"
 
-// The probes behind prepare_separability() and prepare_blimp() for somebody who looks at one layer
-// closely: what each row was taken for, by the fold that did not train on it.
+// The probes of prepare_separability() and prepare_blimp() in detail for one layer: the prediction
+// for each row by the fold that did not train on it.
 
 namespace lime {
 
-/// A token of a capture, and the class that a probe put it into.
+/// A token of a capture and its predicted class.
 struct TokenJudgement {
   std::int64_t row = 0;  ///< of the capture
   int truth = 0;         ///< number into SeparabilityExploration::class_names
@@ -30,7 +30,7 @@ struct TokenJudgement {
   bool is_right() const { return truth == predicted; }
 };
 
-/// The probe of one layer in detail.
+/// Detailed probe results of one layer.
 struct SeparabilityExploration {
   std::string site;
   int layer = 0;
@@ -49,7 +49,7 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
                                              int layer, const SeparabilityOptions& options,
                                              ThreadPool& pool, std::stop_token stop = {});
 
-/// A minimal pair, and what a probe took its sentences for.
+/// A minimal pair and the predictions for its sentences.
 struct PairJudgement {
   std::size_t task = 0;  ///< number into BlimpExploration::tasks
   SentencePair pair;
@@ -61,7 +61,7 @@ struct PairJudgement {
   bool is_right() const { return good_right && bad_right; }
 };
 
-/// The probes of one layer in detail.
+/// Detailed probe results of one layer.
 struct BlimpExploration {
   std::string site;
   int layer = 0;
@@ -71,8 +71,8 @@ struct BlimpExploration {
   std::vector<PairJudgement> judgements;
 };
 
-/// Fits the probes of the chosen tasks in one layer as prepare_blimp() does.
-/// @param options  `task` chooses; the seed of the folds is `probe.seed`.
+/// Fits the probes of the selected tasks in one layer as prepare_blimp() does.
+/// @param options  `task` selects; the seed of the folds is `probe.seed`.
 /// @param on_progress  counts tasks.
 /// @throws InvalidArgument  as prepare_blimp().
 /// @throws Interrupted
@@ -80,8 +80,8 @@ BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& 
                                const BlimpOptions& options, ThreadPool& pool,
                                const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
-/// Sets the fields of `options` whose names are in `stored`, as stored_options() wrote it. Names
-/// that are not its own are left alone, and so are `captures` and `label`.
+/// Sets the fields of `options` whose names are in `stored`, as stored_options() wrote it. Unknown
+/// names, `captures` and `label` are ignored.
 /// @throws InvalidArgument  if a value does not fit its field.
 template <DescribedOptions T>
 void assign_stored_options(T& options, const Json& stored);

@@ -17,7 +17,7 @@
 
 namespace lime {
 
-/// How the linear classifier is trained.
+/// Training method of the linear classifier.
 enum class SeparabilityMethod {
   kConverged,  ///< to the optimum of scikit-learn's objective
   kLimeCode,   ///< one epoch of Adam on raw features, as the paper's code
@@ -32,7 +32,7 @@ struct EnumNames<SeparabilityMethod> {
        {SeparabilityMethod::kBoth, "both"}}};
 };
 
-/// What a probe is compared with.
+/// Control that a probe is compared with.
 enum class ProbeControl {
   kShuffled,        ///< labels in random order
   kToken,           ///< a random label for each token id (Hewitt & Liang)
@@ -49,7 +49,7 @@ struct EnumNames<ProbeControl> {
        {ProbeControl::kRandomFeatures, "random-features"}}};
 };
 
-/// What may not be in two folds at once.
+/// Rows that must be in the same fold.
 enum class ProbeGroup { kNone, kSequence };
 
 template <>

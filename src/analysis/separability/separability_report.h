@@ -8,9 +8,9 @@
 
 namespace lime {
 
-/// Adds to the rows of prepare_separability() what people need to read them: the words and their
-/// numbers, what each method is, chance, and how far the fits converged.
-/// @param chosen  rows of each capture.
+/// Makes the report of prepare_separability(): words and their counts, methods, majority baseline,
+/// and convergence of the fits.
+/// @param chosen  selected rows of each capture.
 Report make_separability_report(Results results, const std::vector<ChosenCapture>& captures,
                                 const std::vector<ClassRows>& chosen,
                                 const SeparabilityOptions& options);

@@ -16,7 +16,7 @@
 namespace lime {
 namespace {
 
-/// Streams of Random for the controls.
+/// Streams of Random used by the controls.
 enum Stream : std::uint64_t { kShuffleStream = 1, kTokenStream, kSequenceStream };
 
 void check_classes(const ClassRows& rows) {
@@ -34,7 +34,7 @@ void check_classes(const ClassRows& rows) {
                         printable(rows.class_names[static_cast<std::size_t>(*least)])));
 }
 
-/// Numbers the classes that occur 0, 1, ...
+/// Renumbers the classes that occur as 0, 1, ...
 /// @return their names.
 std::vector<std::string> number_classes(SeparabilityTask& task) {
   std::map<std::int16_t, int> number_of;
@@ -71,7 +71,7 @@ void make_task_folds(SeparabilityTask& task, const SeparabilityOptions& options)
   task.lime_code_folds = make_folds(task.classes, task.sequences, folds);
 }
 
-/// Fills in what follows from the rows; errors do not name the capture.
+/// Derives the remaining fields from the rows. Errors do not name the capture.
 void complete_task(SeparabilityTask& task, const CaptureReader& capture,
                    const SeparabilityOptions& options) {
   keep_rows(task.rows, [&](std::size_t i) { return task.rows.class_id[i] >= 0; });

@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// The rows of one capture that are told apart; the same for all of its layers.
+/// Classification task of one capture, the same for all of its layers.
 struct SeparabilityTask {
   ClassRows rows;              ///< of the capture, those with a class
   std::vector<int> classes;    ///< [rows], numbered without gaps
@@ -21,10 +21,10 @@ struct SeparabilityTask {
   int num_classes = 0;
   Folds folds;            ///< of the converged method: stratified, or grouped by sequence
   Folds lime_code_folds;  ///< scikit-learn's KFold as in the LIMe code, or grouped by sequence
-  std::string identity;   ///< what the samples of all layers are of
+  std::string identity;   ///< identity of the samples of all layers
 };
 
-/// Chooses the rows of a capture and deals them out to folds.
+/// Selects the rows of a capture and assigns them to folds.
 /// @throws InvalidArgument  if there are fewer than two classes, fewer rows of one than folds
 ///                          (names it), fewer sequences than folds where these are grouped, or a
 ///                          control would be the task itself.
@@ -37,8 +37,8 @@ struct Labelling {
   std::vector<int> classes;
 };
 
-/// The words first, then every control of `options` that changes labels.
-/// @param seed  of the controls; none depends on which others are asked for.
+/// Returns the words first, then every control of `options` that changes labels.
+/// @param seed  of the controls; each is independent of the others requested.
 std::vector<Labelling> labellings_of(const SeparabilityTask& task,
                                      const SeparabilityOptions& options, std::uint64_t seed);
 

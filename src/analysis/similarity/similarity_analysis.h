@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// Which layer-by-layer maps are made.
+/// Layer-by-layer maps to compute.
 enum class SimilarityMaps {
   kAll,      ///< of each capture with itself, and of each pair of captures
   kWithin,   ///< of each capture with itself
@@ -28,7 +28,7 @@ struct EnumNames<SimilarityMaps> {
        {SimilarityMaps::kBetween, "between"}}};
 };
 
-/// What the printed map shows; results hold all three.
+/// Measure of the printed maps; results contain all three.
 enum class SimilarityMeasure { kCka, kCkaDebiased, kProcrustes };
 
 template <>
@@ -39,7 +39,7 @@ struct EnumNames<SimilarityMeasure> {
        {SimilarityMeasure::kProcrustes, "procrustes"}}};
 };
 
-/// Which layers of which captures are compared with which.
+/// Options of the comparison of layers.
 struct SimilarityAnalysisOptions {
   CaptureSetOptions captures;
   SimilarityMaps maps = SimilarityMaps::kAll;
@@ -49,7 +49,7 @@ struct SimilarityAnalysisOptions {
   /// Blocks of sequences left out in turn, for intervals and the comparison of maps; 0: none, else
   /// >= 5.
   std::int64_t jackknife = 0;
-  /// Probability that these intervals are meant to cover, in (0, 1).
+  /// Confidence level of these intervals, in (0, 1).
   double confidence = 0.95;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
@@ -58,16 +58,16 @@ struct SimilarityAnalysisOptions {
   void validate() const;
 };
 
-/// Prepares maps of how alike layers are: linear CKA, biased and debiased, and the Procrustes
+/// Prepares similarity maps of layers: linear CKA, biased and debiased, and the Procrustes
 /// distance, of every layer of a site with every layer of that site in the same capture or in
 /// another one of the same tokens.
 ///
 /// One unit per site and pair of captures, and in it one row per pair of layers: layer,
 /// other_layer, cka, cka_debiased, procrustes, n (rows); with a jackknife also the ends of their
-/// intervals, as cka_low and cka_high. The rows drawn of all layers lie in memory.
+/// intervals, as cka_low and cka_high. The rows drawn of all layers are kept in memory.
 ///
 /// With a jackknife, maps within a capture give samples, one per block, of every pair of different
-/// layers: what is shown of two models is then compared, pair of layers by pair of layers.
+/// layers: two models are then compared per pair of layers.
 /// @throws InvalidArgument  if captures to be compared hold different tokens, or nothing is left to
 ///                          compare.
 /// @throws IoError, FormatError  as CaptureReader.

@@ -69,7 +69,7 @@ struct PairSimilarity {
   std::vector<RowSimilarity> without;
 };
 
-/// Nothing without a jackknife, and where a measure is not defined.
+/// Empty without a jackknife, or if a measure is undefined.
 std::optional<Jackknife> leave_out_blocks(const PairSimilarity& pair, std::size_t measure,
                                           double confidence) {
   const double all = measures_of(pair.all)[measure].second;
@@ -114,7 +114,7 @@ std::vector<ComparableRows> without_block(const std::vector<ComparableRows>& lay
   return rest;
 }
 
-/// Of the rows drawn, by their place, those left without each block of sequences in turn.
+/// Returns the positions of the drawn rows that remain without each block of sequences in turn.
 std::vector<std::vector<std::int64_t>> rows_without_blocks(const SimilarityTask& shared,
                                                            const MapPlan& plan) {
   std::vector<std::vector<std::int64_t>> kept;
@@ -133,8 +133,8 @@ std::vector<std::vector<std::int64_t>> rows_without_blocks(const SimilarityTask&
   return kept;
 }
 
-/// What is shown of every pair of different layers of a capture, one value per block, under a key
-/// that another capture's has too.
+/// Returns samples of every pair of different layers of a capture, one value per block, with keys
+/// common to all captures.
 void add_samples(const SimilarityTask& shared, const MapPlan& plan,
                  const std::vector<PairSimilarity>& map, UnitResult& result) {
   const auto shown = static_cast<std::size_t>(shared.options.show);
@@ -153,7 +153,7 @@ void add_samples(const SimilarityTask& shared, const MapPlan& plan,
   }
 }
 
-/// What is known of every pair of layers of a map, [layers * other_layers].
+/// Results of every pair of layers of a map, [layers * other_layers].
 using SimilarityMap = std::vector<PairSimilarity>;
 
 /// Rows of the layers of a map, as they are compared.

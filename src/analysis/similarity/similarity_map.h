@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct SimilarityTask {
   SimilarityAnalysisOptions options;
   std::vector<ChosenCapture> captures;

@@ -8,8 +8,7 @@
 
 namespace lime {
 
-/// Adds to the rows of prepare_similarity() what people need to read them: a map per site and pair
-/// of captures.
+/// Makes the report of prepare_similarity(): a heatmap per site and pair of captures.
 Report make_similarity_report(Results results, const std::vector<ChosenCapture>& captures,
                               const SimilarityAnalysisOptions& options);
 

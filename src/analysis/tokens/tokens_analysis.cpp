@@ -17,7 +17,7 @@
 namespace lime {
 namespace {
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct TokensShared {
   TokensOptions options;
   std::vector<ChosenCapture> captures;

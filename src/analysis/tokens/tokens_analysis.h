@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// One sequence, token by token.
+/// Options of the token analysis of one sequence.
 struct TokensOptions {
   CaptureSetOptions captures;
   /// Number of the sequence in the capture, >= 0.
@@ -25,11 +25,11 @@ struct TokensOptions {
   void validate() const;
 };
 
-/// Prepares what each token of one sequence is like in each layer.
+/// Prepares statistics of each token of one sequence per layer.
 ///
 /// One unit per capture, site and layer, and in it a row per token: `position`, `token`, `text`
 /// where a tokenizer is given, `norm`, `relative_norm`, `next_cosine` (null at the last token) and
-/// `entropy_contribution`, the fall of the sequence's entropy where the token is left out, with
+/// `entropy_contribution`, the decrease of the sequence's entropy if the token is omitted, with
 /// dimensions standardised over all rows of the capture as the preset lime-code does.
 ///
 /// @throws InvalidArgument  unless the captures hold every token of the sequence, at least two.

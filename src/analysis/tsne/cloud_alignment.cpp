@@ -19,12 +19,12 @@ MatrixD centred(const MatrixF& points) {
   return values.rowwise() - values.colwise().mean();
 }
 
-/// The rotation or reflection Q that makes `points` Q nearest to `target`, both centred:
-/// of 2 x 2 matrices in closed form.
+/// Returns the rotation or reflection Q that minimises the distance of `points` Q to `target`, both
+/// centred. 2 x 2 matrices have a closed form.
 Eigen::Matrix2d nearest_turn(const MatrixD& points, const MatrixD& target) {
   const Eigen::Matrix2d m = points.transpose() * target;
-  // Of all rotations (a, b) -> a I + b J that with the largest inner product, and likewise of all
-  // reflections; then the better one.
+  // The best rotation (a, b) -> a I + b J and the best reflection by inner product; then the better
+  // of both.
   const double rotation_a = m(0, 0) + m(1, 1);
   const double rotation_b = m(0, 1) - m(1, 0);
   const double mirror_a = m(0, 0) - m(1, 1);

@@ -5,9 +5,9 @@
 
 namespace lime {
 
-/// Turns, mirrors and moves each layer of a site onto the one before it, so that points can be
-/// followed from layer to layer: t-SNE is free in all three. Distances stay as they are, up to one
-/// factor per layer, which gives all layers the first one's size.
+/// Aligns each layer of a site with the previous one by rotation, reflection and translation, to
+/// follow points across layers. t-SNE is invariant to all three. Distances are preserved up to one
+/// factor per layer, which gives all layers the size of the first.
 void align_layers(CaptureEmbeddings& capture);
 
 }  // namespace lime

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kBlockRows = 4096;
 
-/// Row `row` of length 1, in double.
+/// Returns row `row` normalised to length 1, in double precision.
 VectorD unit_row(const CaptureReader& capture, const std::string& site, int layer,
                  std::int64_t row) {
   VectorD values = capture.read_rows(site, layer, row, 1).row(0).cast<double>();

@@ -12,17 +12,17 @@
 
 namespace lime {
 
-/// A row of a capture, and how far it is from another.
+/// A row of a capture and its distance from another.
 struct NearRow {
   std::int64_t row = 0;
   double distance = 0.0;  ///< Euclidean, of rows of length 1: in [0, 2]
 };
 
-/// The rows of `candidates` that are nearest to `row` in the representations themselves, not in a
-/// drawing of them; nearest first, the lower row first where distances are equal.
+/// Returns the rows of `candidates` nearest to `row` in the representation space, not in an
+/// embedding. The nearest come first; ties are ordered by row.
 ///
-/// @param candidates  rows of the capture, ascending; `row` among them is left out.
-/// @param count       at most so many, >= 1.
+/// @param candidates  rows of the capture, ascending; `row` itself is omitted.
+/// @param count       maximum number of rows, >= 1.
 /// @throws InvalidArgument  if a row is out of range.
 /// @throws IoError, FormatError  as CaptureReader. @throws Interrupted
 /// Reads the candidates once, in blocks. Time candidates * dim.

@@ -22,14 +22,14 @@
 namespace lime {
 namespace {
 
-/// Of trees and tables beside points and affinities.
+/// Bytes of trees and tables in addition to points and affinities.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{64} << 20;
 /// Per point and neighbour: indices, distances, affinities in double and float, while merged.
 constexpr std::int64_t kBytesPerNeighbor = 100;
 /// Per value of a point: the row, and the same packed for products.
 constexpr std::int64_t kBytesPerValue = 12;
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct Shared {
   TsneAnalysisOptions options;  ///< with the seed
   std::vector<ChosenCapture> captures;
@@ -77,7 +77,7 @@ double mean_way(const MatrixD& before, const MatrixD& after) {
   return radius > 0.0 ? (centred - from).rowwise().norm().mean() / radius : 0.0;
 }
 
-/// How many rows are different from each other.
+/// Returns the number of distinct rows.
 std::int64_t count_distinct(const MatrixF& points) {
   std::vector<std::span<const float>> rows;
   for (Eigen::Index r = 0; r < points.rows(); ++r) {

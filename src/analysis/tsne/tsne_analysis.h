@@ -16,7 +16,7 @@
 
 namespace lime {
 
-/// What is done to rows before they are embedded.
+/// Normalisation of rows before the embedding.
 enum class RowNormalization {
   kL2,    ///< rows of length 1, as the LIMe code does
   kNone,  ///< rows as they are
@@ -28,18 +28,20 @@ struct EnumNames<RowNormalization> {
       {{RowNormalization::kL2, "l2"}, {RowNormalization::kNone, "none"}}};
 };
 
-/// What is embedded, and how.
+/// Options of the t-SNE analysis.
 struct TsneAnalysisOptions {
   CaptureSetOptions captures;
-  /// Classes to show, by the names that `lime-capture --only` took; empty: all rows.
+  /// Classes to embed, named as for `lime-capture --only`; empty: all rows.
   std::vector<std::string> classes = {};
   std::optional<std::int64_t> max_per_class = std::nullopt;  ///< the first rows of each class, > 0
-  std::optional<std::int64_t> max_points = std::nullopt;  ///< a random choice of so many rows, > 0
+  std::optional<std::int64_t> max_points =
+      std::nullopt;  ///< maximum number of rows, drawn at random, > 0
   RowNormalization normalize = RowNormalization::kL2;
-  /// Starts every layer but the first from the layer before, so that clouds can be followed.
+  /// Initialises every layer but the first with the previous layer's embedding, to follow points
+  /// across layers.
   bool align = false;
   TsneOptions tsne;
-  /// Neighbours that the trustworthiness looks at, >= 1.
+  /// Number of neighbours for the trustworthiness, >= 1.
   std::int64_t trust_neighbors = 12;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
@@ -53,8 +55,8 @@ struct TsneAnalysisOptions {
 /// One row per capture, site and layer: label, site, layer, points, distinct (different rows among
 /// them), classes, dim, perplexity, kl_divergence, trustworthiness, recall of the neighbours,
 /// iterations, end, repulsion, search, learning_rate, seed; with `align` also moved, the mean way
-/// of a point from the layer before in units of the embedding's radius. Coordinates lie in
-/// NAME.embeddings.h5 beside the results, or NAME.embeddings.csv beside a CSV
+/// of a point from the layer before in units of the embedding's radius. Coordinates are stored in
+/// NAME.embeddings.h5 next to the results, or NAME.embeddings.csv next to a CSV
 /// (docs/results_format.md).
 /// @throws InvalidArgument  if a class is unknown, or the perplexity does not fit the rows.
 /// @throws IoError, FormatError  as CaptureReader.

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// What the points of `rows` are, as the capture's table tells; their layers are still to come.
+/// Returns the metadata of the points of `rows` from the capture's table, without layers.
 CaptureEmbeddings points_of(const std::string& label, const CaptureReader& capture,
                             const ClassRows& rows);
 

@@ -15,7 +15,7 @@
 namespace lime {
 namespace {
 
-/// The embeddings of all units, which stand in the order of captures, sites and layers.
+/// Collects the embeddings of all units, in the order of captures, sites and layers.
 std::vector<const MatrixD*> embeddings_of(std::span<const UnitResult> units) {
   std::vector<const MatrixD*> embeddings;
   for (const UnitResult& unit : units) {
