@@ -7,8 +7,9 @@
 
 namespace lime {
 
-/// Bytes of memory that the control groups of this process leave it, by the strictest of its group
-/// and those above; no value where none sets a limit. Pages of files count as free: the kernel
+/// Returns the bytes of memory that the control groups of this process leave it, by the strictest
+/// limit of its group and its ancestors; no value if none sets a limit. Pages of files count as
+/// free: the kernel
 /// drops them when memory runs short. Reads version 1 and 2 of the kernel's interface
 /// (docs.kernel.org/admin-guide/cgroup-v1/memory.html, .../cgroup-v2.html).
 /// @param membership  which groups the process is in, as in /proc/self/cgroup.

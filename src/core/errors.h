@@ -29,7 +29,7 @@ class InvalidArgument : public Error {
   using Error::Error;
 };
 
-/// A file was read, but what it holds is not what its format promises.
+/// A file was read, but its contents do not match its format.
 class FormatError : public Error {
  public:
   using Error::Error;

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// @throws FormatError  if it is not JSON; names the path, line and column.
 Json read_json_file(const std::filesystem::path& path);
 
-/// Told of each part of a text while it is parsed; what it answers false to is left out.
+/// Called for each part of a text while it is parsed; a part is omitted if it returns false.
 using JsonFilter = Json::parser_callback_t;
 
 /// Parses `text`; `where` names its origin in errors. Nesting is limited to 512 levels.

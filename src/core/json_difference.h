@@ -8,18 +8,18 @@
 
 namespace lime {
 
-/// Where two JSON values differ.
+/// Describes one difference of two JSON values.
 struct JsonDifference {
   std::string path;            ///< keys down to it: "options.layers"; empty for the whole values
   std::optional<Json> before;  ///< no value where the key is absent
   std::optional<Json> now;
 };
 
-/// Whether objects of equal entries in another order are equal.
+/// Selects whether objects with equal entries in a different order are equal.
 enum class KeyOrder { kIgnored, kCounts };
 
-/// The first difference: entries of `before` in their order, then those that only `now` has. Lists
-/// are one value each. Of objects that differ in the order of their keys only, it gives the keys.
+/// Returns the first difference: entries of `before` in order, then those that only `now` has. A
+/// list counts as one value. For objects that differ only in key order, it contains the keys.
 /// @return no value if there is none.
 std::optional<JsonDifference> first_difference(const Json& before, const Json& now,
                                                KeyOrder order = KeyOrder::kIgnored);

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// Which layers to take, as a user writes it: `all`, or layers and ranges as in `0,3,8-15`.
+/// Selects layers as the user writes them: `all`, or layers and ranges as in `0,3,8-15`.
 /// Layers count from 0.
 class LayerSelection {
  public:
@@ -23,18 +23,20 @@ class LayerSelection {
   bool is_all() const { return ranges_.empty(); }
   bool contains(int layer) const;
 
-  /// The chosen ones of `available` (ascending), in ascending order and without repetition.
+  /// Returns the selected layers of `available` (ascending), in ascending order and without
+  /// duplicates.
   /// @throws InvalidArgument  if a chosen layer is not among them; says which and what there is.
   std::vector<int> choose_from(const std::vector<int>& available, std::string_view where) const;
 
-  /// The text that parse() reads back, e.g. "0,3,8-15".
+  /// Returns the text that parse() reads back, e.g. "0,3,8-15".
   std::string to_string() const;
 
  private:
   std::vector<std::pair<int, int>> ranges_;  // first and last layer, as they were written
 };
 
-/// Shortest text for a list of ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if empty.
+/// Returns the shortest text for a list of ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if
+/// empty.
 std::string layers_to_string(const std::vector<int>& layers);
 
 template <>

@@ -8,14 +8,14 @@
 
 namespace lime {
 
-/// An amount of memory, as `--memory-limit` takes it.
+/// Stores an amount of memory, as in `--memory-limit`.
 struct ByteSize {
   std::int64_t bytes = 0;
 
   /// "2GB" (10^9), "2GiB" or "2G" (2^30), with or without a space, a fraction or the B; from byte
   /// to tera. @throws InvalidArgument  if `text` is not such a size above 0; `where` names it.
   static ByteSize parse(const std::string& text, const std::string& where = "size");
-  /// The shortest text that parse() reads back.
+  /// Returns the shortest text that parse() reads back.
   std::string to_string() const;
 
   friend bool operator==(const ByteSize&, const ByteSize&) = default;
@@ -30,12 +30,12 @@ struct OptionCodec<ByteSize> {
   static Json to_json(const ByteSize& value) { return value.to_string(); }
 };
 
-/// Bytes of memory that this process holds now, the programs and libraries in it included.
+/// Returns the resident memory of this process in bytes, including program and library code.
 std::int64_t resident_memory();
-/// The most that it ever held.
+/// Returns the peak resident memory of this process in bytes.
 std::int64_t peak_resident_memory();
-/// Bytes that it may still take: what the machine has free, or less where a control group, as
-/// container and batch system set it, says so.
+/// Returns the bytes that the process may still allocate: the machine's free memory, or less if a
+/// control group of a container or batch system limits it.
 std::int64_t available_memory();
 
 }  // namespace lime

@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// Count, mean and sum of squared deviations of every dimension, gathered in one pass.
+/// Accumulates count, mean and sum of squared deviations of every dimension in one pass.
 ///
 ///   merge:  delta = mean_b - mean_a,  n = n_a + n_b
 ///           mean = mean_a + delta n_b / n,   m2 = m2_a + m2_b + delta^2 n_a n_b / n
@@ -22,9 +22,9 @@ struct RunningStatistics {
 
   /// Adds `rows`, [num_rows, dim]. @throws InvalidArgument  if dim differs from before.
   void add(const ConstMatrixRef& rows);
-  /// Adds what `other` has seen. @throws InvalidArgument  if the dimensions differ.
+  /// Merges the statistics of `other`. @throws InvalidArgument if the dimensions differ.
   void merge(const RunningStatistics& other);
-  /// The same for statistics that lie elsewhere.
+  /// Merges statistics that are stored elsewhere.
   void merge(std::int64_t other_count, std::span<const double> other_mean,
              std::span<const double> other_m2);
 

@@ -9,11 +9,12 @@
 
 namespace lime {
 
-/// Byte offset of the first byte that is not part of well-formed UTF-8 (RFC 3629: no surrogates,
+/// Returns the offset of the first byte that is not part of well-formed UTF-8 (RFC 3629: no
+/// surrogates,
 /// no overlong forms, nothing above U+10FFFF), or nothing where the whole text is well formed.
 std::optional<std::size_t> first_invalid_utf8(std::string_view text);
 
-/// Refuses what is not UTF-8. @param file  whose content `text` is
+/// Checks that `text` is UTF-8. @param file whose content `text` is
 /// @throws FormatError  that names the file and the byte.
 void require_utf8(const std::filesystem::path& file, std::string_view text);
 

@@ -9,7 +9,7 @@
 
 namespace lime {
 
-/// A file that appears under its final name whole or not at all.
+/// Writes a file that appears under its final name complete or not at all.
 ///
 /// The content is written to `temporary()` in the same folder; commit() syncs it, renames it over
 /// the final name and syncs the folder. Without commit() the destructor removes the temporary.
@@ -29,8 +29,8 @@ class AtomicFile {
 
   /// @throws IoError  if syncing or renaming fails; the final file is then as it was.
   void commit();
-  /// The same where there is no final file yet; of several processes one succeeds.
-  /// @return false if there is one; it stays as it is. @throws IoError
+  /// Commits only if the final file does not exist yet; of several processes one succeeds.
+  /// @return false if it exists; it is left unchanged. @throws IoError
   bool commit_new();
 
  private:
@@ -39,27 +39,28 @@ class AtomicFile {
   bool committed_ = false;
 };
 
-/// Writes `content` to `path` whole or not at all. @throws IoError
+/// Writes `content` to `path` completely or not at all. @throws IoError
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Writes `content` to `path` where there is no file of that name; of several processes that do it
 /// at once one succeeds. @return false if there is one; it stays as it is. @throws IoError
 bool write_new_file(const std::filesystem::path& path, std::string_view content);
 
-/// Calls `write` with a stream whose content then becomes `path`, whole or not at all.
+/// Calls `write` with a stream whose content then becomes `path`, completely or not at all.
 /// @throws IoError  also when the stream went bad (no space left).
 void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(std::ostream&)>& write);
 
-/// Removes what killed runs left behind: `.NAME.part-HOST-*` of this machine's processes that
-/// no longer exist. Those of other machines stay: their processes cannot be seen from here, and a
-/// lock (OutputLock) may hold on this machine only.
+/// Removes the files of killed runs: `.NAME.part-HOST-*` of processes of this machine that no
+/// longer exist. Files of other machines stay because their processes are not visible from here,
+/// and a lock (OutputLock) may work on one machine only.
 void remove_stale_temporaries(const std::filesystem::path& final_path);
 
-/// The name of this machine. Process numbers are unique on one only, but a folder may have several.
+/// Returns the name of this machine. Process ids are unique per machine, but several machines may
+/// share a folder.
 std::string host_name();
 
-/// Text of errno `code`, with a hint for "no space" and "permission denied".
+/// Returns the text of errno `code`, with a hint for "no space" and "permission denied".
 std::string describe_errno(int code);
 
 }  // namespace lime

@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// A cell of a table of RFC 4180: in quotes where it holds a comma, a quote or the end of a line
-/// (a lone carriage return as well, at which many readers end the row).
+/// Returns a CSV cell as in RFC 4180: quoted if it contains a comma, a quote or a line end (also a
+/// lone carriage return, at which many readers end the row).
 std::string csv_cell(std::string_view text);
 
 }  // namespace lime

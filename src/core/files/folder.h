@@ -5,10 +5,10 @@
 
 namespace lime {
 
-/// Whether there is a file or folder at `path`; false where the system does not tell.
+/// Returns true if there is a file or folder at `path`; false if the system does not tell.
 bool path_exists(const std::filesystem::path& path);
 
-/// Makes the folder unless it is there; its parent must exist. @throws IoError
+/// Creates the folder unless it exists; its parent must exist. @throws IoError
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace lime

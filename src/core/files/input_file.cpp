@@ -21,7 +21,7 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-  // Without O_NONBLOCK, a FIFO would keep us here until somebody opens it to write.
+  // Without O_NONBLOCK, opening a FIFO would block until a writer opens it.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const int code = errno;
   struct stat status {};

@@ -7,10 +7,10 @@
 
 namespace lime {
 
-/// A regular file that is open for reading.
+/// Reads a regular file.
 ///
-/// Whatever reads a file that the user names opens it here or as a MappedFile: a FIFO, a device or
-/// a socket is refused at once, where the system's open() waits for somebody who writes. Movable,
+/// All code that reads a user's file opens it here or as a MappedFile. A FIFO, a device or a socket
+/// is refused at once, whereas the system's open() would wait for a writer. Movable,
 /// not copyable. Not thread-safe.
 class InputFile {
  public:
@@ -21,10 +21,10 @@ class InputFile {
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
 
-  /// In bytes, when the file was opened.
+  /// Returns the size in bytes when the file was opened.
   std::size_t size() const { return size_; }
   int descriptor() const { return descriptor_; }
-  /// Reads the next bytes, fewer than `buffer` has only at the end of the file.
+  /// Reads the next bytes; fills `buffer` except at the end of the file.
   /// @return their number. @throws IoError
   std::size_t read(std::span<char> buffer);
 

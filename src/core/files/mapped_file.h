@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// A file mapped read-only into memory; pages are read when first touched.
+/// Maps a file read-only into memory; pages are read when first touched.
 /// Movable, not copyable; views into it end with it. Reading is thread-safe.
 class MappedFile {
  public:
@@ -27,9 +27,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Lets the whole pages inside `bytes`, a part of a mapped file, leave this process's resident
-/// memory. They are read again when touched: a large file read in parts need never be resident as
-/// a whole.
+/// Evicts the full pages inside `bytes`, a part of a mapped file, from this process's resident
+/// memory. They are read again when touched, so a large file read in parts never needs to be fully
+/// resident.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace lime

@@ -42,7 +42,7 @@ std::string holder_of(int descriptor) {
   return end == std::string_view::npos ? "another process" : std::string(line.substr(0, end));
 }
 
-/// Only a courtesy to whoever comes second.
+/// Names the holder for the error message of the second process.
 void write_holder(int descriptor, const fs::path& user) {
   const std::string why =
       user.empty() ? "" : fmt::format(" (for '{}')", printable(user.filename().string()));

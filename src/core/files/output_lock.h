@@ -8,13 +8,13 @@
 
 namespace lime {
 
-/// Keeps a second process off an output while this one writes it.
+/// Prevents a second process from writing an output at the same time.
 ///
-/// Takes a lock (flock) on `.NAME.lock` beside the output, which names its holder, and removes that
-/// file in the end. The system drops the lock of a process that dies, so that there are no stale
-/// ones; a lock file that it left behind is taken over. A forked child does not hold it. Processes
-/// that share the work lock it together, each its share alone. Where the file system has no locks,
-/// or the folder takes no files, nothing is locked: whoever writes finds out.
+/// Acquires a lock (flock) on `.NAME.lock` next to the output, which names its holder, and removes
+/// that file in the end. The system releases the lock of a process that dies, so there are no stale
+/// locks; a lock file that was left behind is reused. A forked child does not hold the lock.
+/// Processes that share the work lock it together, each its own share. If the file system has no
+/// locks, or the folder is not writable, nothing is locked and the write itself reports the error.
 class OutputLock {
  public:
   /// Locks at once or not at all.

@@ -13,8 +13,8 @@
 
 namespace lime {
 
-/// The number behind `key` in a file of lines as /proc has them; of the first line without a key.
-/// No value where there is none, or a word such as "max".
+/// Returns the number after `key` in a file with lines as in /proc; without a key, that of the
+/// first line. No value if there is none, or a word such as "max".
 inline std::optional<std::int64_t> number_in_file(const std::filesystem::path& path,
                                                   std::string_view key = "") {
   std::ifstream file(path);

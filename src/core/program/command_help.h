@@ -9,13 +9,13 @@
 
 namespace lime {
 
-/// A positional argument as the help shows it.
+/// Describes a positional argument in the help.
 struct PositionalHelp {
   OptionField field;
   bool required = false;
 };
 
-/// What the help of one command is made of.
+/// Contains everything that the help of one command shows.
 struct CommandHelp {
   std::string name;         ///< as typed, e.g. "lime-metrics entropy"
   std::string description;  ///< its first line stands for it in the list of commands
@@ -27,17 +27,17 @@ struct CommandHelp {
   bool has_version = false;  ///< offers --version
 };
 
-/// `--max-per-class` for the field max_per_class.
+/// Returns the option's name: `--max-per-class` for the field max_per_class.
 std::string option_name(const OptionField& field);
 
-/// The field's help with its default behind it, where it has one.
+/// Returns the field's help, followed by its default if it has one.
 std::string described_with_default(const OptionField& field);
 
-/// Headings of the options, in their order; the first is empty.
+/// Returns the headings of the options in order; the first is empty.
 std::vector<std::string> option_groups(const CommandHelp& help);
 
-/// Usage, arguments, grouped options with their defaults, commands and examples, wrapped at 100
-/// columns.
+/// Returns usage, arguments, grouped options with their defaults, commands and examples, wrapped at
+/// 100 columns.
 std::string format_help(const CommandHelp& help);
 
 }  // namespace lime

@@ -83,7 +83,7 @@ void assign(const BoundField& bound) {
   }
 }
 
-/// CLI11's complaints in our words.
+/// Returns CLI11's errors in our wording.
 std::string describe(const CLI::ParseError& error) {
   std::string text = error.what();
   const std::string name = text.substr(0, text.find(": "));
@@ -97,7 +97,8 @@ std::string describe(const CLI::ParseError& error) {
   return text;
 }
 
-/// A name that other programs have for the same option: taken too, but not in the help.
+/// Returns the name that other programs use for the same option, which is also accepted but not in
+/// the help.
 std::string other_spelling(const std::string& name) {
   if (name == "site" || name == "layer") return name + "s";
   if (name == "sites" || name == "layers") return name.substr(0, name.size() - 1);
@@ -180,7 +181,7 @@ void CommandLine::Impl::refuse_unknown(const std::string& text) const {
 void CommandLine::Impl::refuse_leftovers() const {
   std::vector<std::string> left = app->remaining();
   std::erase(left, "--");
-  // An unknown option explains the stray value behind it, not the other way round.
+  // An unknown option explains the stray value behind it, not conversely.
   std::stable_partition(left.begin(), left.end(),
                         [](const std::string& text) { return text.starts_with('-'); });
   if (!left.empty()) refuse_unknown(left.front());

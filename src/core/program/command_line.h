@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// The command line of one program, built from options structs.
+/// Parses the command line of one program, built from options structs.
 ///
 ///   CommandLine line("lime-metrics", "Turns captures into numbers.");
 ///   CommandLine& entropy = line.add_command("entropy", "Entropy per layer.");
@@ -39,12 +39,12 @@ class CommandLine {
   CommandLine(CommandLine&&) noexcept;
   CommandLine& operator=(CommandLine&&) noexcept;
 
-  /// A command of its own below this one, as `info` in `lime-capture info`. Stays owned here.
-  /// The first line of the description stands in the list of commands.
+  /// Adds a subcommand, such as `info` in `lime-capture info`, which this object owns. The first
+  /// line of the description appears in the list of commands.
   CommandLine& add_command(std::string name, std::string description);
 
-  /// Every field as `--name-with-dashes`. Where the struct has a `validate()` without arguments,
-  /// what that refuses (InvalidArgument) counts as wrong usage.
+  /// Adds every field as `--name-with-dashes`. If the struct has a `validate()` without arguments,
+  /// an InvalidArgument that it throws counts as wrong usage.
   template <DescribedOptions T>
   void add_options(T& options) {
     for (OptionField& field : option_fields(options)) add_field(std::move(field));
@@ -63,16 +63,16 @@ class CommandLine {
 
   void add_positional_field(OptionField field, bool required = false);
 
-  /// Called after the values are assigned, if this command was chosen; an InvalidArgument that it
-  /// throws counts as wrong usage.
+  /// Adds a check that runs after the values are assigned, if this command was selected; an
+  /// InvalidArgument that it throws counts as wrong usage.
   void add_check(std::function<void()> check);
 
-  /// Shown at the end of `--help`, one command per line.
+  /// Sets the examples at the end of `--help`, one command per line.
   void set_examples(std::string examples);
-  /// What to do with an argument that is no command, behind "; there are info, verify", as in
-  /// "text is given with --text".
+  /// Sets the remedy for an argument that is not a command, which the error shows after the
+  /// available commands, e.g. "pass text with --text".
   void set_stray_remedy(std::string remedy);
-  /// Called by run() if this command was chosen; returns the exit status.
+  /// Sets the action that run() calls if this command was selected; it returns the exit status.
   void on_run(std::function<int()> action);
 
   /// Parses, then calls the action of the chosen command.

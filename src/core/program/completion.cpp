@@ -32,8 +32,8 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return fmt::format("{}", fmt::join(words, between));
 }
 
-/// The words that an option takes, joined: its choices, or what its type lists where it may be left
-/// out, "desktop|light|dark". Empty where it takes anything.
+/// Returns the words that an option accepts, joined: its choices, or those that an optional type
+/// lists, "desktop|light|dark". Empty if it accepts anything.
 std::string words_of(const OptionField& field) {
   if (!field.choices.empty()) return joined(field.choices, " ");
   if (field.type.find('|') == std::string::npos) return "";
@@ -50,7 +50,7 @@ std::vector<std::string> command_names(const CommandTree& program) {
   return names;
 }
 
-/// What can stand as an option, `-o` and `--help` included.
+/// Returns all options, including `-o` and `--help`.
 std::vector<std::string> option_names(const CommandHelp& help) {
   std::vector<std::string> names;
   for (const OptionField& field : help.options) {

@@ -9,18 +9,18 @@
 
 namespace lime {
 
-/// The value of an environment variable; nothing where it is not set.
+/// Returns the value of an environment variable; nothing if it is not set.
 using EnvironmentFn = std::function<std::optional<std::string>(const char* name)>;
 
-/// That of this process.
+/// Returns a variable of this process's environment.
 std::optional<std::string> environment_variable(const char* name);
 
-/// The whole number in a variable, `least` to `most`. @throws InvalidArgument  that names it.
+/// Parses the integer in a variable, from `least` to `most`. @throws InvalidArgument that names it.
 int environment_number(const char* name, const std::string& text, int least, int most);
 
 enum class Launcher { kTorchrun, kOpenMpi, kMvapich, kPmi, kSlurm };
 
-/// Where a process stands among those that a launcher started with it.
+/// Describes a process's place among those that a launcher started.
 struct LaunchPlace {
   Launcher launcher = Launcher::kTorchrun;
   int rank = 0;        ///< from 0
@@ -29,7 +29,7 @@ struct LaunchPlace {
   int local_size = 0;  ///< number of those of this machine; 0 where unknown
 };
 
-/// Reads the place from what the launcher left in the environment. The first that is there counts:
+/// Reads the place from the launcher's environment variables. The first set that exists counts:
 ///
 ///   torchrun             RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 ///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
@@ -50,18 +50,18 @@ struct LaunchedShare {
   std::string source;  ///< e.g. "SLURM_PROCID"
 };
 
-/// The share of this process and the variable that says so, for work whose processes do not talk
-/// to each other: as launch_place(), and of a job array of Slurm each task has the share
-/// (SLURM_ARRAY_TASK_ID - _MIN) / _STEP of SLURM_ARRAY_TASK_COUNT; where a task starts several
-/// processes, they share the task's share.
+/// Returns the share of this process and the variable that determines it, for work whose processes
+/// do not communicate. It follows launch_place(); in a Slurm job array each task has the share
+/// (SLURM_ARRAY_TASK_ID - _MIN) / _STEP of SLURM_ARRAY_TASK_COUNT. If a task starts several
+/// processes, they split the task's share.
 /// @return nothing where there is one process only
 /// @throws InvalidArgument  as launch_place(); if the numbers of an array have gaps.
 std::optional<LaunchedShare> launched_share(const EnvironmentFn& variable = environment_variable);
 
-/// Threads for a process that was not told how many: all processors that it may run on, or where
-/// its neighbours on this machine may run on the same ones, its part of them. In a job of Slurm no
-/// more than SLURM_CPUS_PER_TASK, nor than its part of SLURM_CPUS_ON_NODE: many clusters bind
-/// nobody.
+/// Returns the default number of threads of a process: all CPUs that it may run on, or its part of
+/// them if other processes of the job on this machine may use the same ones. In a Slurm job at most
+/// SLURM_CPUS_PER_TASK and its part of SLURM_CPUS_ON_NODE, because many clusters do not bind
+/// processes.
 int threads_beside_neighbours(const EnvironmentFn& variable = environment_variable);
 
 }  // namespace lime

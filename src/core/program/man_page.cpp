@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-/// Text that troff takes as it is.
+/// Escapes text for troff.
 std::string plain(std::string_view text) {
   std::string escaped;
   bool is_line_start = true;
@@ -106,7 +106,7 @@ std::string examples(const CommandHelp& help) {
   return text.empty() ? text : ".PP\n.nf\n" + text + ".fi\n";
 }
 
-/// Everything of a command but its name.
+/// Appends everything about a command except its name.
 void describe(const CommandTree& tree, std::string& text) {
   for (const CommandTree& command : tree.commands) {
     const CommandHelp& help = command.help;

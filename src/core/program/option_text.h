@@ -9,11 +9,11 @@
 
 namespace lime {
 
-/// "--layer-base" of the field "layer_base".
+/// Returns "--layer-base" for the field "layer_base".
 std::string option_name(std::string_view field);
 
-/// A value of OptionField::value as OptionField::assign takes it: the items of a list, nothing for
-/// null, else one text.
+/// Converts a value of OptionField::value for OptionField::assign: the items of a list, nothing for
+/// null, else one string.
 std::vector<std::string> option_texts(const Json& value);
 
 }  // namespace lime

@@ -6,7 +6,7 @@
 
 namespace lime {
 
-/// Where a library lies that is loaded while the program runs: `../lib/lime/FILE` seen from the
+/// Returns the path of a library that is loaded at run time: `../lib/lime/FILE` relative to the
 /// running program, in the build folder and when installed. It need not exist.
 std::filesystem::path plugin_path(const std::string& file);
 

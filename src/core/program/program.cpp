@@ -69,7 +69,7 @@ void watch_signals() {
   start_thread([&] { return std::thread(watch); }).detach();
 }
 
-/// Other libraries' texts may run on: LibTorch's end in a stack trace.
+/// Texts of other libraries may have more lines: LibTorch's end in a stack trace.
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 int report(std::string_view program, std::string_view text, int status) {

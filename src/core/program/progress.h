@@ -8,14 +8,15 @@
 
 namespace lime {
 
-/// How far a long call has come.
+/// Reports the progress of a long call.
 struct Progress {
   std::int64_t done = 0;
   std::int64_t total = 0;  ///< 0 where it is not known
   std::string note;        ///< what is under way, e.g. "layer 7"; may be empty
 };
 
-/// Called now and then, by any thread and by several at once unless said otherwise; must be quick.
+/// Called periodically, by any thread and by several at once unless documented otherwise; must be
+/// fast.
 using ProgressFn = std::function<void(const Progress&)>;
 
 /// Shows progress on standard error: one line that is redrawn on a terminal (count, rate, time

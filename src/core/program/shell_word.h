@@ -6,10 +6,10 @@
 
 namespace lime {
 
-/// `text` in single quotes: one word of any of the shells.
+/// Returns `text` in single quotes: one word in any of the shells.
 std::string single_quoted(std::string_view text);
 
-/// `text` as a POSIX shell takes it for one word: as it is where no letter means more, else quoted.
+/// Returns `text` as one word of a POSIX shell: unchanged if no character is special, else quoted.
 std::string shell_word(std::string_view text);
 
 }  // namespace lime

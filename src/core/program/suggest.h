@@ -7,15 +7,15 @@
 
 namespace lime {
 
-/// Number of single-character insertions, deletions, substitutions and swaps of neighbours that
-/// turn one word into the other (optimal string alignment distance).
+/// Returns the number of single-character insertions, deletions, substitutions and swaps of
+/// neighbours that turn one word into the other (optimal string alignment distance).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate closest to `word` if it is close enough to be a slip of the finger (at most one
-/// edit in three letters), else an empty string.
+/// Returns the candidate closest to `word` if it is close enough to be a typo (at most one edit per
+/// three letters), else an empty string.
 std::string closest_word(std::string_view word, std::span<const std::string> candidates);
 
-/// "a, b, c"; "none" where there is nothing to list.
+/// Returns "a, b, c", or "none" for an empty list.
 std::string join_words(std::span<const std::string> words);
 
 }  // namespace lime

@@ -10,19 +10,19 @@
 
 namespace lime {
 
-// Texts of files may contain escape sequences, which a terminal would obey, and line breaks, which
-// would make two lines of one. Whatever is shown to the user goes through one of these functions;
-// printable() (core/utf8.h) says what is escaped.
+// Texts of files may contain escape sequences, which a terminal would execute, and line breaks,
+// which would split a line. All output to the user goes through one of these functions; printable()
+// (core/utf8.h) documents what is escaped.
 
-/// `text` on one line, whole.
+/// Returns all of `text` on one line.
 std::string escaped(std::string_view text);
 
-/// `text` line by line; line breaks and tabs are kept.
+/// Returns `text` line by line; line breaks and tabs are kept.
 std::string escaped_lines(std::string_view text);
 
-/// `text` as one line of a message. A word of more than 240 bytes and a text of more than 1000 lose
-/// their middle, so that the place in front and the remedy at the end stay readable whatever is
-/// quoted between them.
+/// Returns `text` as one line of a message. Words of more than 240 bytes and texts of more than
+/// 1000 are shortened in the middle, so the location at the start and the remedy at the end stay
+/// readable.
 std::string message_line(std::string_view text);
 
 /// escaped_lines(text) where standard output is a terminal, else `text` as it is, for programs that

@@ -11,17 +11,17 @@
 
 namespace lime {
 
-/// Hands items from one thread to another, holding back the giver while more than `max_bytes`
-/// wait: what lies in it is bounded however different the speeds of the two sides.
+/// Passes items from one thread to another and blocks the producer while more than `max_bytes` are
+/// queued. The queue stays bounded whatever the speeds of the two sides.
 ///
-/// Thread-safe. Both sides count how long they waited, which tells the slower one.
+/// Thread-safe. Both sides count how long they waited, which identifies the slower one.
 template <typename T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Adds an item that counts as `bytes`, waiting while there is no room; an item larger than the
-  /// bound is let in when the queue is empty.
+  /// Adds an item that counts as `bytes`, waiting until there is room; an item larger than the
+  /// bound is accepted when the queue is empty.
   /// @return false if the queue was closed; the item is then dropped.
   bool push(T item, std::size_t bytes) {
     std::unique_lock lock(mutex_);
@@ -35,7 +35,8 @@ class BoundedQueue {
     return true;
   }
 
-  /// Takes the oldest item, waiting for one. @return nothing once the queue is closed and empty.
+  /// Removes and returns the oldest item, waiting for one. @return nothing once the queue is closed
+  /// and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     const auto start = std::chrono::steady_clock::now();
@@ -49,7 +50,7 @@ class BoundedQueue {
     return item;
   }
 
-  /// Lets no further item in; those inside can still be taken.
+  /// Accepts no further items; queued ones can still be popped.
   void close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -57,7 +58,7 @@ class BoundedQueue {
     filled_.notify_all();
   }
 
-  /// Closes and drops what is inside.
+  /// Closes the queue and drops its items.
   void close_and_clear() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -67,12 +68,12 @@ class BoundedQueue {
     filled_.notify_all();
   }
 
-  /// Seconds that push() waited for room: the taker is too slow.
+  /// Returns the seconds that push() waited for room: the consumer is too slow.
   double push_wait_seconds() const {
     const std::scoped_lock lock(mutex_);
     return push_wait_.count();
   }
-  /// Seconds that pop() waited for items: the giver is too slow.
+  /// Returns the seconds that pop() waited for items: the producer is too slow.
   double pop_wait_seconds() const {
     const std::scoped_lock lock(mutex_);
     return pop_wait_.count();

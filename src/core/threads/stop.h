@@ -7,7 +7,7 @@
 
 namespace lime {
 
-/// For long calls that have nothing more to say than that they were stopped.
+/// Throws if a stop was requested, for long calls without a message of their own.
 /// @throws Interrupted  if `stop` was requested.
 inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted("stopped on request");

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// Number of threads that `--threads 0` stands for: the processors this process may run on.
+/// Returns the number of threads that `--threads 0` selects: the CPUs that this process may run on.
 int available_threads();
 
 /// Sets how many threads OpenMP libraries (BLAS, FAISS) start for calls from this thread, where

@@ -9,14 +9,14 @@
 
 namespace lime {
 
-/// What one of several processes does of a piece of work; written `I/N`, I from 0.
+/// Selects the part of the work of one of several processes; written `I/N`, I from 0.
 struct WorkShare {
   int index = 0;
   int count = 1;
 
   bool is_whole() const { return count == 1; }
-  /// Items go round the processes one by one, so that neighbours, which often take equally long,
-  /// fall to different ones.
+  /// Items are assigned to the processes in turn, so neighbouring items, which often have similar
+  /// cost, go to different processes.
   template <typename Integer>
   bool holds(Integer item) const {
     return item % static_cast<Integer>(count) == static_cast<Integer>(index);
