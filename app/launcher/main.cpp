@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bin/NAME of a package: becomes ../lib/lime/LEVEL/bin/NAME, built for the highest level of x86-64
-// that this processor has. LIME_PROCESSOR_LEVEL=baseline (or x86-64-v3, x86-64-v4) in the
-// environment chooses another. Compiled for any processor.
+// Replaces itself, bin/NAME of a package, by ../lib/lime/LEVEL/bin/NAME, built for the highest
+// x86-64 level of this CPU. The environment variable LIME_PROCESSOR_LEVEL=baseline (or x86-64-v3,
+// x86-64-v4) selects another level. Compiled for any CPU.
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -34,7 +34,8 @@ std::array<Level, 3> levels() {
 #endif
 }
 
-/// The file that was started. Where /proc is not mounted, by the name under which it was found.
+/// Returns the path of the running program; if /proc is not mounted, from its name in the auxiliary
+/// vector.
 fs::path own_path() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);

@@ -28,7 +28,7 @@ std::string first_ids(const CaptureOutlook& outlook) {
   return text;
 }
 
-/// What the beginning-of-sequence token is put before.
+/// Returns the unit that the beginning-of-sequence token is prepended to.
 const char* unit_of_input(const CaptureOptions& options) {
   if (!options.text.empty()) return "document";
   if (!options.lines.empty()) return "line";
@@ -74,7 +74,7 @@ void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
   }
 }
 
-/// Who computes what, where several devices share the layers.
+/// Prints the layers of each device if several devices split the model.
 void print_stages(const CaptureOutlook& outlook) {
   if (outlook.stages.size() < 2) return;
   std::string text;
@@ -134,8 +134,8 @@ void print_result(const CaptureOptions& options, const CaptureResult& result) {
   }
 }
 
-/// Takes over what srun, mpirun, torchrun or a job array say about this process.
-/// @return whether it is the first of those whose output goes to one place.
+/// Applies the place of this process under srun, mpirun, torchrun or a job array.
+/// @return true if it is the first of the processes that share one standard output.
 bool join_processes(CaptureOptions& options, CaptureTuning& tuning) {
   const std::optional<LaunchPlace> place = launch_place();
   if (place) tuning.neighbour = place->local_rank;

@@ -36,7 +36,7 @@ struct PackOptions {
   }
 };
 
-/// Texts are shown whole: a command is there to be copied.
+/// Prints a field completely, since a command should be copyable.
 void print_fact(const std::string& name, const std::string& value) {
   if (!value.empty()) fmt::print("{:<18}{}\n", escaped(name), escaped(value));
 }
@@ -78,7 +78,7 @@ std::string files_of(const CaptureSummary& summary) {
   return fmt::format("{} shard{}", count, count == 1 ? "" : "s");
 }
 
-/// The text under `key`, or "none".
+/// Returns the string under `key`, or "none".
 std::string option_text(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : "none";
@@ -89,7 +89,7 @@ bool is_set(const Json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// Says of a capture that was only begun how to finish it: the file itself is not there yet.
+/// Throws the remedy if the capture was started but not finished: its file does not exist yet.
 void refuse_unfinished(const std::filesystem::path& capture) {
   const std::string begun = unfinished_run(capture);
   if (begun.empty()) return;

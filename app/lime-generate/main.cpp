@@ -81,7 +81,8 @@ void print_now(const std::string& text) {
   flush_output();
 }
 
-/// Beyond the positions of its training a model's text falls apart, which is no error.
+/// Warns about a text longer than max_position_embeddings, which degrades the output but is not an
+/// error.
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
   const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
   if (max_new_tokens <= left) return;
@@ -92,7 +93,8 @@ void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const Mo
   print_warnings(warning);
 }
 
-/// Tokens as JSON: an embedding may have more rows than the tokenizer has tokens, whose text is "".
+/// Returns tokens as JSON. An embedding may have more rows than the tokenizer has tokens; their
+/// text is "".
 class TokenJson {
  public:
   explicit TokenJson(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
@@ -123,7 +125,7 @@ class TokenJson {
   const Tokenizer& tokenizer_;
 };
 
-/// The likeliest tokens behind the prompt, and how undecided the model is.
+/// Prints the most likely tokens after the prompt and the entropy of the distribution.
 void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
                        const Tokenizer& tokenizer) {
   const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
@@ -169,7 +171,7 @@ int run_generate(GenerateCommand command) {
   command.generation.stop_tokens = stop_token_ids(checkpoint);
   const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
   StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
-  // Only when the model has read the prompt: what it refuses is said before.
+  // Runs after the forward pass over the prompt, so errors are reported first.
   bool has_begun = false;
   const auto begin = [&] {
     if (std::exchange(has_begun, true)) return;

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// What can be trained.
+/// Lists the tasks to train on.
 enum class TrainingTask { kArithmeticExpressions, kText, kProsQa };
 
 template <>
@@ -21,7 +21,7 @@ struct EnumNames<TrainingTask> {
        {TrainingTask::kProsQa, "prosqa"}}};
 };
 
-/// What can be generated.
+/// Lists the tasks to generate samples of.
 enum class GeneratedTask { kArithmeticExpressions, kProsQa };
 
 template <>

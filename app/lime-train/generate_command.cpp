@@ -15,7 +15,7 @@
 namespace lime {
 namespace {
 
-/// What is written of each expression.
+/// Selects the part of each expression that is written.
 enum class ExpressionForm { kSolution, kExpression };
 
 }  // namespace
@@ -28,7 +28,7 @@ struct EnumNames<ExpressionForm> {
 
 namespace {
 
-/// Questions for files come from a stream that no run draws from with the same seed.
+/// Questions for files come from a random stream that no run with the same seed uses.
 constexpr std::uint64_t kProsQaFileSeed = 0xd1b54a32d192ed03ULL;
 
 struct GenerateCommand {

@@ -25,7 +25,7 @@
 namespace lime {
 namespace {
 
-/// Refuses options of `owner` where another task is trained.
+/// Refuses options of the task `owner` if another task is trained.
 template <DescribedOptions T>
 void require_task(T options, TrainingTask owner, TrainingTask task,
                   const std::set<std::string>& given) {
@@ -37,7 +37,7 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
   }
 }
 
-/// Refuses a number of samples to be drawn beside the file that holds them.
+/// Refuses a number of generated samples if a file provides the samples.
 void require_drawn(const std::string& file_option, const std::filesystem::path& file,
                    const std::string& number_option, const std::set<std::string>& given) {
   if (file.empty() || !given.contains(number_option)) return;
@@ -55,7 +55,7 @@ struct TrainCommand {
   int threads = 1;
   std::int64_t meeting_timeout = ProcessGroup::kMeetingTimeout.count();
   bool quiet = false;
-  /// Names of the options that the command line has.
+  /// Names of the options given on the command line.
   std::set<std::string> given;
 
   void describe(OptionList& list) {
@@ -105,7 +105,7 @@ struct TrainCommand {
     model_options().require_used(given);
   }
 
-  /// Those of the model to be trained, which a checkpoint decides where there is one.
+  /// Returns the options of the model to train, which a checkpoint of --from determines.
   /// @throws InvalidArgument  if an option asks for another model than the checkpoint's.
   ModelOptions model_options() const {
     if (setup.from.empty()) return setup.model;
@@ -145,8 +145,8 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
   }
 }
 
-/// Meets the processes that torchrun, srun or mpirun started with this one; null where there are
-/// none. Each computes `--batch-size` sequences per step, and its own threads are its own.
+/// Joins the processes that torchrun, srun or mpirun started; null if there are none. Each computes
+/// `--batch-size` sequences per step and uses its own threads.
 std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
   const std::optional<ProcessPlace> place = process_place();
   if (!place) return nullptr;
@@ -161,12 +161,12 @@ std::unique_ptr<ProcessGroup> join_processes(TrainCommand& command) {
   return group;
 }
 
-/// The text in tokens, which lie beside the output unless the options say where.
+/// Tokenises the text; the tokens are stored next to the output unless the options set a folder.
 PreparedText prepare(const TrainCommand& command, TextData& data) {
   if (data.tokenizer.empty() && !data.vocab_size) data.tokenizer = command.setup.from;
   if (data.tokens.empty()) data.tokens = command.setup.run.output.string() + ".tokens";
   ProgressLine progress({.label = "tokenise", .unit = "bytes", .quiet = command.quiet});
-  // Of several processes the first writes the tokens, and the others find them there.
+  // The first of several processes writes the tokens, which the others then read.
   ProcessGroup* const group = command.setup.group;
   if (group != nullptr && group->rank() > 0) group->wait_for_all();
   PreparedText prepared = prepare_text(data, progress.callback(), interrupt_token());

@@ -20,14 +20,13 @@ struct CheckpointOptions {
   bool allow_nan = false;
 };
 
-/// A checkpoint folder: config.json and the weights under their Hugging Face names, where
+/// Reads a checkpoint folder: config.json and the weights under their Hugging Face names, where
 /// find_checkpoint() finds them.
 ///
 /// open() reads config.json and the headers of the weight files, checks every name and shape
 /// against the config and touches no weights, so that it is quick for a checkpoint of any size.
 /// Weights are mapped; read() converts one tensor into the caller's memory and looks for NaN and
-/// infinity in the same pass, so that no weight is read twice and a tensor nobody asks for is not
-/// read at all.
+/// infinity in the same pass, so no weight is read twice and unused tensors are not read at all.
 ///
 /// - Name prefixes `module.` and components `_orig_mod.` are dropped. `rotary_emb` buffers are
 ///   ignored. Any other unexpected or missing tensor is an error that names it.
@@ -51,14 +50,14 @@ class Checkpoint {
                          const CheckpointOptions& options = {});
 
   const ModelConfig& config() const { return config_; }
-  /// The folder as it was given to open().
+  /// Returns the folder that was passed to open().
   const std::filesystem::path& path() const { return folder_; }
   const CheckpointFiles& files() const { return files_; }
-  /// What is read otherwise than the files may mean, a line for the user each; most often empty.
+  /// Returns warnings where the files are ambiguous, one line each; usually empty.
   const std::vector<std::string>& warnings() const { return sources_.warnings; }
   WeightLayout weight_layout() const { return sources_.layout; }
 
-  /// Canonical names in the order of parameter_specs().
+  /// Returns the canonical names in the order of parameter_specs().
   const std::vector<std::string>& tensor_names() const { return sources_.names; }
   bool has(std::string_view name) const { return sources_.by_name.contains(name); }
   /// @throws InvalidArgument  if there is no tensor `name`.
@@ -71,7 +70,7 @@ class Checkpoint {
   void read(std::string_view name, std::span<float> to) const;
   void read(std::string_view name, std::span<double> to) const;
 
-  /// The same for a tensor with two dimensions, e.g. a router. @throws as read()
+  /// Reads a tensor with two dimensions, e.g. a router. @throws as read()
   MatrixF read_matrix(std::string_view name) const;
 
   /// SHA-256 that names the checkpoint: of the lines `HEX  FILE\n` for config.json, the index if

@@ -26,7 +26,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// The names in a folder, sorted; none where it cannot be read.
+/// Returns the names in a folder, sorted; none if it cannot be read.
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
@@ -50,7 +50,8 @@ void refuse_adapter(const fs::path& folder) {
       is_beside ? ", or remove adapter_config.json to use the weights without it" : "");
 }
 
-/// What train.py of the released LIMe code saves: SAVE/config/config.json and SAVE/final.
+/// Returns the files that train.py of the released LIMe code saves: SAVE/config/config.json and
+/// SAVE/final.
 std::optional<CheckpointFiles> released_files(const fs::path& folder) {
   const fs::path config = fs::path("config") / kConfigFile;
   if (path_exists(folder / config) && is_folder(folder / "final")) {
@@ -65,7 +66,7 @@ std::optional<CheckpointFiles> released_files(const fs::path& folder) {
   return CheckpointFiles{save / config, save / "final"};
 }
 
-/// The folders of the commits in a root of Hugging Face's cache.
+/// Returns the folders of the commits in a root of Hugging Face's cache.
 std::vector<fs::path> snapshots_in(const fs::path& root) {
   std::vector<fs::path> folders;
   for (const std::string& name : names_in(root / "snapshots")) {
@@ -84,7 +85,7 @@ std::vector<fs::path> snapshots_in(const fs::path& root) {
                 root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
 }
 
-/// The checkpoint in an existing folder, if there is one.
+/// Returns the checkpoint in an existing folder, if there is one.
 std::optional<CheckpointFiles> locate(const fs::path& folder) {
   if (path_exists(folder / kConfigFile) && has_weights(folder)) {
     return CheckpointFiles{folder / kConfigFile, folder};

@@ -6,7 +6,7 @@
 
 namespace lime {
 
-/// The places of a checkpoint's files.
+/// Contains the paths of a checkpoint's files.
 struct CheckpointFiles {
   std::filesystem::path config;   ///< config.json
   std::filesystem::path weights;  ///< folder of model.safetensors or its shards
@@ -27,11 +27,11 @@ struct CheckpointFiles {
 /// @throws FormatError  if it contains a LoRA adapter, which transformers would load.
 CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 
-/// Whether find_checkpoint() finds a checkpoint in `folder`, or something that it can name, such as
-/// an adapter or GGUF.
+/// Returns true if find_checkpoint() finds a checkpoint in `folder`, or something that it can name,
+/// such as an adapter or GGUF.
 bool seems_checkpoint(const std::filesystem::path& folder);
 
-/// The places of a tokenizer's files.
+/// Contains the paths of a tokenizer's files.
 struct TokenizerFiles {
   std::filesystem::path folder;  ///< of tokenizer.json, tokenizer_config.json, ...
   std::filesystem::path config;  ///< config.json of the checkpoint; it need not exist
@@ -42,12 +42,12 @@ struct TokenizerFiles {
 /// SAVE/tokenizer or SAVE. Its folder is `folder` if none of them has one. Opens no file.
 TokenizerFiles find_tokenizer(const std::filesystem::path& folder);
 
-/// For the error that a folder lacks what is read: "; it contains X: what to do" for weights in a
-/// format that is not read, or for weights without config.json; else an empty text.
+/// Returns the remedy for a folder without readable files: "; it contains X: what to do" for
+/// weights in an unsupported format, or for weights without config.json; else an empty string.
 std::string other_weights_hint(const std::filesystem::path& folder);
 
-/// For the error that `path` does not exist: how to download it, where it may be an id of the
-/// Hugging Face Hub, ORG/NAME; else an empty text.
+/// Returns the remedy for a missing `path`: how to download it, if it may be an id of the Hugging
+/// Face Hub, ORG/NAME; else an empty string.
 std::string hub_hint(const std::filesystem::path& path);
 
 }  // namespace lime

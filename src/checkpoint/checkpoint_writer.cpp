@@ -34,7 +34,7 @@ void check_tensors(const ModelConfig& config, std::span<const TensorView> tensor
   }
 }
 
-/// A config of another model must not stand beside the new weights, not even for a moment.
+/// Removes a config of another model, which must never accompany the new weights.
 void remove_other_config(const fs::path& file, const std::string& config) {
   std::error_code error;
   if (!fs::exists(file, error)) return;

@@ -13,10 +13,10 @@ namespace lime {
 /// Writes a checkpoint folder that Checkpoint::open() and transformers read: config.json,
 /// model.safetensors and copies of `extra_files` (tokenizer.json, ...).
 ///
-/// Each file appears whole or not at all, config.json last: a folder with a config.json is a whole
-/// checkpoint. Into a folder that exists, other files are left alone; a config.json that says
-/// something else is removed before the weights are replaced, so that it never stands beside
-/// weights of another model.
+/// Each file appears completely or not at all, config.json last: a folder with a config.json is a
+/// complete checkpoint. Other files of an existing folder are left unchanged. A different
+/// config.json is removed before the weights are replaced, so it never accompanies weights of
+/// another model.
 ///
 /// @param folder   made if it does not exist; its parent must exist.
 /// @param tensors  those of parameter_specs(config), by name, in any order and weight dtype.

@@ -8,8 +8,8 @@
 
 namespace lime {
 
-/// Ids after any of which generation ends: `eos_token_id` of generation_config.json, one id or a
-/// list, as transformers takes it; of config.json where that file or its key is missing.
+/// Returns the ids that end generation: `eos_token_id` of generation_config.json, one id or a list,
+/// as in transformers; of config.json if that file or its key is missing.
 /// @throws FormatError  if generation_config.json is broken, or an id is outside the vocabulary.
 std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint);
 

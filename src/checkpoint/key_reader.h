@@ -20,9 +20,9 @@ class KeyReader {
   /// @throws FormatError  if `object` is no JSON object.
   KeyReader(const Json& object, std::string where);
 
-  /// The value of `key`, or null where it is absent or null.
+  /// Returns the value of `key`, or null if it is absent or null.
   const Json* find(const char* key) const;
-  /// True also where the value is null.
+  /// Returns true even if the value is null.
   bool contains(const char* key) const { return object_.contains(key); }
   const std::string& where() const { return where_; }
 
@@ -32,7 +32,7 @@ class KeyReader {
   double required_number(const char* key) const;
   bool boolean(const char* key, bool otherwise) const;
   std::optional<std::string> text(const char* key) const;
-  /// A list of whole numbers, which may be given as one number; empty where absent.
+  /// Returns a list of integers, which may be given as one number; empty if absent.
   std::vector<std::int64_t> integers(const char* key) const;
 
   /// Throws FormatError: `key` must be `expected`, got `got`.

@@ -5,8 +5,8 @@
 
 namespace lime {
 
-/// Throws FormatError if `text`, what the file `path` contains, is the pointer that Git LFS puts in
-/// the place of a large file that was not downloaded.
+/// Throws FormatError if `text`, the contents of the file `path`, is the pointer of Git LFS for a
+/// large file that was not downloaded.
 void refuse_lfs_pointer(std::string_view text, std::string_view path);
 
 }  // namespace lime

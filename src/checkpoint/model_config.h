@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// The decoders that this build knows, by `model_type` of config.json.
+/// Lists the supported decoders by `model_type` of config.json.
 enum class DecoderKind {
   kLlama,
   kMistral,
@@ -39,7 +39,7 @@ struct EnumNames<DecoderKind> {
   }};
 };
 
-/// How the rotary frequencies are stretched beyond the context of pre-training.
+/// Selects how the rotary frequencies are scaled beyond the pre-training context.
 enum class RopeScalingKind { kNone, kLinear, kLlama3 };
 
 template <>
@@ -51,7 +51,7 @@ struct EnumNames<RopeScalingKind> {
   }};
 };
 
-/// Rotary scaling, with the keys and the meaning of `rope_scaling` in transformers.
+/// Stores the rotary scaling with the keys and the meaning of `rope_scaling` in transformers.
 ///
 /// linear: every inverse frequency f becomes f / factor.
 /// llama3: with the wavelength w = 2 pi / f and the context c = original_max_position_embeddings,
@@ -66,7 +66,7 @@ struct RopeScaling {
   std::int64_t original_max_position_embeddings = 0;
 };
 
-/// Which layers' keys and values a LIMe router of layer l reads; see router_sources().
+/// Selects the layers whose keys and values a LIMe router of layer l reads; see router_sources().
 enum class RouterKind {
   kFull,              ///< all layers up to l
   kAverage,           ///< all up to l, each head the mean of itself over the layers; no parameters
@@ -90,7 +90,7 @@ struct EnumNames<RouterKind> {
   }};
 };
 
-/// The object `lime` of config.json.
+/// Stores the object `lime` of config.json.
 struct LimeConfig {
   RouterKind router = RouterKind::kFull;
   /// Number of layers (last, first) or step (dilated), in [1, layers]; else not used.
@@ -98,27 +98,29 @@ struct LimeConfig {
   bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
   bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
   bool dynamic = false;        ///< weights computed from the token
-  /// Random start of a static router, as a share of the paper's, see initialize_router(); 0: every
-  /// layer starts with what it would read in a LLaMA.
+  /// Scale of the random initialization of a static router relative to the paper, see
+  /// initialize_router(); 0: every layer starts as in a LLaMA.
   double initializer_scale = 1.0;
 };
 
-/// The object `denseformer` of config.json. Source: Pagliardini et al. (2024), arXiv:2402.02622.
+/// Stores the object `denseformer` of config.json. Source: Pagliardini et al. (2024),
+/// arXiv:2402.02622.
 struct DenseFormerConfig {
   std::int64_t dilation = 1;  ///< an average reads every dilation-th output; in [1, layers]
   std::int64_t period = 1;    ///< every period-th layer averages; in [1, layers]
 };
 
-/// The object `hyper_connections` of config.json. Source: Zhu et al. (2024), arXiv:2409.19606.
+/// Stores the object `hyper_connections` of config.json. Source: Zhu et al. (2024),
+/// arXiv:2409.19606.
 struct HyperConnectionsConfig {
   bool dynamic = true;    ///< weights depend on the token
   std::int64_t rate = 4;  ///< number of residual streams, in [1, 1024]
 };
 
-/// What config.json says of a decoder, under Hugging Face's key names.
+/// Stores the configuration of a decoder from config.json, under Hugging Face's key names.
 ///
-/// The defaults here are no decoder; parse_model_config() fills in the defaults that transformers
-/// has for each `model_type`.
+/// The defaults here are not a valid decoder; parse_model_config() fills in the defaults of
+/// transformers for each `model_type`.
 struct ModelConfig {
   DecoderKind decoder = DecoderKind::kLlama;
 
@@ -158,10 +160,11 @@ struct ModelConfig {
   bool first_layer_values_only = false;
   Json raw;  ///< the file as it was read, for provenance; null if not from a file
 
-  /// The window of layer `layer` (from 0), or nothing where it attends to all earlier positions.
+  /// Returns the window of layer `layer` (from 0), or nothing if it attends to all earlier
+  /// positions.
   std::optional<std::int64_t> window_of_layer(std::int64_t layer) const;
 
-  /// Checks that sizes are positive, heads divide, and the features are ones this build has.
+  /// Checks that sizes are positive, heads divide, and all features are supported.
   /// @param where  named first in the error, e.g. the path of config.json.
   /// @throws FormatError  that names the first key at fault.
   void validate(std::string_view where) const;

@@ -64,7 +64,7 @@ void add_hyper_connection(const ModelConfig& config, const std::string& name, Sp
   specs.add(name + "dynamic_beta_scale", {1});
 }
 
-/// What stands before attention or feed-forward: a norm's gain, or a hyper-connection.
+/// Appends the parameters before attention or feed-forward: a norm's gain, or a hyper-connection.
 void add_branch_start(const ModelConfig& config, std::int64_t layer, std::string_view hyper,
                       std::string_view norm, SpecList& specs) {
   if (config.decoder == DecoderKind::kHyperConnections) {

@@ -11,13 +11,14 @@
 
 namespace lime {
 
-/// A parameter under its Hugging Face name.
+/// Describes a parameter under its Hugging Face name.
 struct ParameterSpec {
   std::string name;
   Shape shape;
 };
 
-/// All parameters of a decoder in the order of the forward pass: `model.embed_tokens.weight`, then
+/// Lists all parameters of a decoder in the order of the forward pass: `model.embed_tokens.weight`,
+/// then
 /// `model.layers.{l}.` with `input_layernorm.weight`, `self_attn.{q,k,v}_proj.weight|bias`,
 /// `self_attn.o_proj.weight|bias`, `post_attention_layernorm.weight`,
 /// `mlp.{gate,up,down}_proj.weight|bias`, then `model.norm.weight` and, unless tied,
@@ -38,11 +39,11 @@ struct ParameterSpec {
 ///   resformer          no `v_proj` for l >= 1 if first_layer_values_only
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config);
 
-/// False for the layers of an SVFormer that read the values of layer 0.
+/// Returns false for the layers of an SVFormer that read the values of layer 0.
 bool has_own_values(const ModelConfig& config, std::int64_t layer);
 
-/// Outputs that DenseFormer's average after `layer` reads, this layer's included and every
-/// dilation-th before it, down to the embedding; 0 where there is none.
+/// Returns the number of outputs that DenseFormer's average after `layer` reads: this layer's and
+/// every dilation-th before it, down to the embedding; 0 if there is no average.
 std::int64_t num_averaged_outputs(const ModelConfig& config, std::int64_t layer);
 
 /// `model.dwa_modules.alphas.{layer}.weight`.
@@ -51,7 +52,7 @@ std::string depth_average_parameter(std::int64_t layer);
 /// `model.layers.{layer}.{name}`.
 std::string layer_parameter(std::int64_t layer, std::string_view name);
 
-/// Number of scalars in parameter_specs(); a tied embedding counts once.
+/// Returns the number of scalars in parameter_specs(); a tied embedding counts once.
 std::int64_t parameter_count(const ModelConfig& config);
 
 }  // namespace lime

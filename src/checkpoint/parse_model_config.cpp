@@ -14,7 +14,8 @@
 namespace lime {
 namespace {
 
-/// What transformers fills in where config.json is silent, from its configuration_*.py.
+/// Contains the defaults of transformers for absent keys of config.json, from its
+/// configuration_*.py.
 struct DecoderDefaults {
   std::int64_t num_key_value_heads;  ///< 0: as many as num_attention_heads
   std::int64_t max_position_embeddings;

@@ -52,7 +52,8 @@ RouterEdit parse_edit(const Json& json, const std::string& where) {
   return edit;
 }
 
-/// What of an edit a model lacks, or nothing: `edit {place}` is said before it.
+/// Returns the part of an edit that the model lacks, or nothing; the caller prepends `edit
+/// {place}`.
 std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
   const std::int64_t heads = config.num_key_value_heads;
   const std::int64_t layers = config.num_hidden_layers;

@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// Scales routes of LIMe: those whose ends are named; what is not named stands for all.
+/// Scales the routes of LIMe that match all given fields; an absent field matches all values.
 struct RouterEdit {
   std::optional<std::int64_t> layer;        ///< whose router it is, >= 1
   std::optional<std::int64_t> head;         ///< routed head
@@ -23,7 +23,7 @@ struct RouterEdit {
   std::optional<std::int64_t> source_head;  ///< buffered head
   double scale = 0.0;                       ///< of the weight; 0 switches the route off
 
-  /// Whether both name the same routes, whatever their scales.
+  /// Returns true if both select the same routes, regardless of their scales.
   bool names_same_as(const RouterEdit& other) const;
 
   bool operator==(const RouterEdit&) const = default;
@@ -35,7 +35,7 @@ struct RouterEdit {
 std::vector<RouterEdit> read_router_edits(const std::filesystem::path& path);
 std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where);
 
-/// What parse_router_edits() reads. @param edits  at least one, or it reads it as a fault.
+/// Returns the JSON that parse_router_edits() reads. @param edits  at least one
 Json router_edits_to_json(const std::vector<RouterEdit>& edits);
 
 /// Checks that every edit names a route that this model has.
@@ -43,8 +43,8 @@ Json router_edits_to_json(const std::vector<RouterEdit>& edits);
 ///                          the model has no routers, or routers without weights of their own.
 void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig& config);
 
-/// The scales of routes: for each route the product of the scales of all edits that name it. The
-/// time of a look-up does not depend on the number of edits. Thread-safe.
+/// Provides the scales of routes: for each route the product of the scales of all edits that select
+/// it. The time of a look-up does not depend on the number of edits. Thread-safe.
 class RouteScales {
  public:
   explicit RouteScales(const std::vector<RouterEdit>& edits);
@@ -52,7 +52,8 @@ class RouteScales {
   double at(std::int64_t layer, std::int64_t head, std::int64_t source,
             std::int64_t source_head) const;
 
-  /// Of all routes from the heads of the buffered layer `source` to those of `layer`,
+  /// Returns the scales of all routes from the heads of the buffered layer `source` to those of
+  /// `layer`,
   /// [head, source_head].
   MatrixD block(std::int64_t layer, std::int64_t source, std::int64_t num_key_value_heads) const;
 

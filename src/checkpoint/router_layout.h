@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// The layers whose keys and values the router of `layer` reads, oldest first.
+/// Returns the layers whose keys and values the router of `layer` reads, oldest first.
 ///
 ///   full, average        0 ... l
 ///   last j               max(0, l - j + 1) ... l
@@ -23,28 +23,30 @@ namespace lime {
 /// Source: Gerasimov et al. (2025), arXiv:2502.09245; docs/numerics.md has our readings of it.
 std::vector<std::int64_t> router_sources(const LimeConfig& config, std::int64_t layer);
 
-/// True if the router of `layer` has weights that are parameters and do not depend on the token:
+/// Returns true if the router of `layer` has weights that are parameters and do not depend on the
+/// token:
 /// `self_attn.lime_router.static_weights`.
 bool has_static_router(const ModelConfig& config, std::int64_t layer);
 
-/// True if its weights are computed from the token.
+/// Returns true if the router's weights are computed from the token.
 bool has_dynamic_router(const ModelConfig& config, std::int64_t layer);
 
-/// Shape of static_weights, with S sources:
+/// Returns the shape of static_weights, with S sources:
 ///
 ///   [kv_heads, S * kv_heads]              column = source * kv_heads + buffered head
 ///   [kv_heads, S * kv_heads * head_dim]   per dimension, which runs fastest
 ///   [kv_heads, S], [kv_heads, S * head_dim]   the same without head mixing
 Shape static_router_shape(const ModelConfig& config, std::int64_t layer);
 
-/// What a router does, as the full router that does the same: [kv_heads, (l + 1) * kv_heads], row =
-/// routed head, column = buffered layer * kv_heads + buffered head, 0 where it does not read. Of a
-/// router per dimension, the mean over the dimensions.
+/// Returns a router as an equivalent full router: [kv_heads, (l + 1) * kv_heads], row = routed
+/// head, column = buffered layer * kv_heads + buffered head, 0 where it does not read. For a per-
+/// dimension router, returns the mean over the dimensions.
 /// @return nothing for layer 0, where there is no router, and where it depends on the token.
 /// @throws as Checkpoint::read()
 std::optional<MatrixF> read_full_router(const Checkpoint& checkpoint, std::int64_t layer);
 
-/// The same with the weights of every dimension: [kv_heads, (l + 1) * kv_heads * head_dim], column
+/// Returns the equivalent full router with the weights of every dimension: [kv_heads, (l + 1) *
+/// kv_heads * head_dim], column
 /// = (buffered layer * kv_heads + buffered head) * head_dim + dimension.
 /// @return nothing as read_full_router(), and where routers are not per dimension.
 std::optional<MatrixF> read_router_dimensions(const Checkpoint& checkpoint, std::int64_t layer);

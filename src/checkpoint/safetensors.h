@@ -15,7 +15,7 @@
 
 namespace lime {
 
-/// Element types of a safetensors file. Only the first four hold weights that we use.
+/// Lists the element types of a safetensors file. Weights use only the first four.
 enum class Dtype {
   kF64,
   kF32,
@@ -34,13 +34,13 @@ enum class Dtype {
   kF8E5M2,
 };
 
-/// The name in the file, e.g. "BF16".
+/// Returns the name in the file, e.g. "BF16".
 std::string_view dtype_name(Dtype dtype);
-/// The dtype that a file calls `name`, or nothing.
+/// Returns the dtype with this name in files, or nothing.
 std::optional<Dtype> find_dtype(std::string_view name);
 /// Bytes per element.
 std::size_t dtype_size(Dtype dtype);
-/// True for F64, F32, F16 and BF16.
+/// Returns true for F64, F32, F16 and BF16.
 bool is_weight_dtype(Dtype dtype);
 
 /// Sizes of a tensor, outermost first; empty for a scalar.
@@ -48,10 +48,11 @@ using Shape = std::vector<std::int64_t>;
 
 /// "[97, 48]".
 std::string shape_text(const Shape& shape);
-/// Number of elements. The sizes are known to be non-negative and their product to fit.
+/// Returns the number of elements. The sizes must be non-negative and their product must not
+/// overflow.
 std::int64_t element_count(const Shape& shape);
 
-/// A named tensor that lies in memory owned by something else, little-endian and row-major.
+/// Refers to a named tensor in memory owned by another object, little-endian and row-major.
 /// The bytes need not be aligned.
 struct TensorView {
   std::string name;
@@ -60,7 +61,7 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-/// A safetensors file, mapped into memory.
+/// Maps a safetensors file into memory.
 ///
 /// Opening reads the header alone; the pages of a tensor are read when its bytes are first
 /// touched. Every promise of the header is checked before: its length, JSON without duplicate
@@ -74,14 +75,14 @@ class SafetensorsFile {
   /// @throws FormatError  if it is not a whole and honest safetensors file; names the tensor.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  /// All tensors by increasing offset in the file.
+  /// Returns all tensors by increasing offset in the file.
   const std::vector<TensorView>& tensors() const { return tensors_; }
-  /// The tensor called `name`, or null.
+  /// Returns the tensor `name`, or null.
   const TensorView* find(std::string_view name) const;
-  /// The header's `__metadata__`.
+  /// Returns the header's `__metadata__`.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::filesystem::path& path() const { return path_; }
-  /// The whole file, header included.
+  /// Returns the whole file, including the header.
   std::span<const std::byte> bytes() const { return file_.bytes(); }
 
  private:
@@ -92,7 +93,7 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes a safetensors file whole or not at all, streaming each tensor from where it lies.
+/// Writes a safetensors file completely or not at all, streaming each tensor from its memory.
 /// Wide element types come first, then by name, as Hugging Face's writer does, so that the data
 /// is aligned.
 /// @throws InvalidArgument  if a name appears twice or bytes do not fit dtype and shape.

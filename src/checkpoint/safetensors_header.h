@@ -12,7 +12,7 @@
 
 namespace lime {
 
-/// What the header of a safetensors file says, checked against the file.
+/// Contains the header of a safetensors file, checked against the file.
 struct SafetensorsHeader {
   std::vector<TensorView> tensors;  ///< by increasing offset; they view the file's bytes
   std::map<std::string, std::string> metadata;

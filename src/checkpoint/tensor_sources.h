@@ -17,8 +17,8 @@
 
 namespace lime {
 
-/// How the tensors lie in the files; the names and shapes that a Checkpoint shows do not depend on
-/// it.
+/// Selects the layout of the tensors in the files; names and shapes of a Checkpoint do not depend
+/// on it.
 enum class WeightLayout {
   kHuggingFace,   ///< separate k_proj and v_proj, as transformers and we write
   kLimeOfficial,  ///< fused, interleaved kv_proj_weight of the paper's released code
@@ -32,7 +32,7 @@ struct EnumNames<WeightLayout> {
   }};
 };
 
-/// What is known of a tensor without reading it.
+/// Describes a tensor without reading it.
 struct TensorInfo {
   std::string name;         ///< canonical, as in parameter_specs()
   std::string stored_name;  ///< in the file, with prefixes; the fused tensor for its keys or values
@@ -40,7 +40,7 @@ struct TensorInfo {
   Shape shape;
 };
 
-/// Where the elements of a tensor lie.
+/// Locates the elements of a tensor.
 struct TensorSource {
   TensorInfo info;
   std::span<const std::byte> bytes;
@@ -49,7 +49,7 @@ struct TensorSource {
   std::int64_t interleaved_heads = 1;
 };
 
-/// The tensors of a decoder, found among those of its files.
+/// Contains the tensors of a decoder, located among those of its files.
 struct TensorSources {
   WeightLayout layout = WeightLayout::kHuggingFace;
   std::vector<std::string> names;  ///< canonical, in the order of parameter_specs()
@@ -57,8 +57,8 @@ struct TensorSources {
   std::vector<std::string> warnings;  ///< for the user, see Checkpoint::warnings()
 };
 
-/// The Hugging Face name of a tensor: prefixes `module.` and components `_orig_mod.`, which
-/// DistributedDataParallel and torch.compile leave behind, are dropped.
+/// Returns the Hugging Face name of a tensor: drops the prefixes `module.` and components
+/// `_orig_mod.` of DistributedDataParallel and torch.compile.
 std::string canonical_tensor_name(std::string_view stored_name);
 
 /// Finds every tensor of the config among `stored`, as Checkpoint describes: drops prefixes and

@@ -27,14 +27,14 @@ struct EncodeOptions {
 };
 
 struct DecodeOptions {
-  /// Leaves out BOS, EOS and the other special tokens.
+  /// Omits BOS, EOS and the other special tokens.
   bool skip_special_tokens = true;
   /// The ids begin a text: tokenizers that put a space in front of every text take it away again.
   /// False for ids that go on from earlier ones, whose leading space then stays.
   bool at_text_start = true;
 };
 
-/// Turns text into token ids and back, as the files of a checkpoint folder say.
+/// Converts text to token ids and back, as defined by the files of a checkpoint folder.
 ///
 /// Ids are those of Hugging Face's `tokenizers` (or of libsentencepiece for tokenizer.model).
 /// All methods are const and thread-safe; encoding takes time linear in the text (times the
@@ -45,21 +45,23 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// Ids of `text`, each in [0, vocab_size()); empty for an empty text without special tokens.
+  /// Returns the ids of `text`, each in [0, vocab_size()); empty for an empty text without special
+  /// tokens.
   /// @throws InvalidArgument  if `text` is not UTF-8; names the byte offset.
   virtual std::vector<std::int32_t> encode(std::string_view text,
                                            const EncodeOptions& options = {}) const = 0;
 
-  /// The text of `ids`. Bytes that form no character become U+FFFD.
+  /// Returns the text of `ids`. Bytes that form no character become U+FFFD.
   /// @throws InvalidArgument  if an id is unknown; names it and its place.
   std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
 
-  /// The bytes that `id` adds to a text, which may be part of a character.
+  /// Returns the bytes that `id` adds to a text, which may be part of a character.
   /// @param at_text_start  whether the token is the first: see DecodeOptions::at_text_start.
   /// @throws InvalidArgument  if the id is unknown.
   virtual std::string piece(std::int32_t id, bool at_text_start = false) const = 0;
 
-  /// The token for people to read: one line, control characters and broken characters escaped.
+  /// Returns the token in readable form: one line, control characters and broken characters
+  /// escaped.
   /// @throws InvalidArgument  if the id is unknown.
   std::string token_text(std::int32_t id) const;
 
@@ -67,10 +69,10 @@ class Tokenizer {
   /// look up text, encode() it).
   virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;
 
-  /// Whether `id` is a special (control) token, which decode() leaves out.
+  /// Returns true if `id` is a special (control) token, which decode() can omit.
   virtual bool is_special(std::int32_t id) const = 0;
 
-  /// One more than the largest id. The model's embedding may have more rows.
+  /// Returns the largest id plus one. The model's embedding may have more rows.
   virtual std::int32_t vocab_size() const = 0;
 
   /// "byte-level-bpe", "bpe" (tokenizer.json in the SentencePiece style), "word-level" or
@@ -82,7 +84,7 @@ class Tokenizer {
   std::optional<std::int32_t> bos_id() const { return bos_id_; }
   /// End-of-text token, from the same places. The first one where config.json lists several.
   std::optional<std::int32_t> eos_id() const { return eos_id_; }
-  /// What EncodeOptions::add_special_tokens puts before and after a text.
+  /// Returns the ids that EncodeOptions::add_special_tokens puts before and after a text.
   std::span<const std::int32_t> prefix_ids() const { return prefix_ids_; }
   std::span<const std::int32_t> suffix_ids() const { return suffix_ids_; }
 
@@ -111,10 +113,10 @@ class StreamingDecoder {
  public:
   explicit StreamingDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {});
 
-  /// The text that `id` completes; empty while a character is unfinished.
+  /// Returns the text that `id` completes; empty while a character is unfinished.
   /// @throws InvalidArgument  if the id is unknown.
   std::string push(std::int32_t id);
-  /// What is left: U+FFFD for an unfinished character. Ready for a new text afterwards.
+  /// Returns the rest: U+FFFD for an unfinished character. Ready for a new text afterwards.
   std::string finish();
 
  private:

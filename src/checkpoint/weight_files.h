@@ -9,14 +9,14 @@
 
 namespace lime {
 
-/// The weight files of a checkpoint folder, mapped.
+/// Contains the mapped weight files of a checkpoint folder.
 struct WeightFiles {
   std::vector<SafetensorsFile> files;  ///< by name
   std::vector<TensorView> tensors;     ///< what they hold, under the names in the files
   std::optional<std::filesystem::path> index;
 };
 
-/// Whether `folder` contains what open_weight_files() opens.
+/// Returns true if `folder` contains files that open_weight_files() opens.
 bool has_weights(const std::filesystem::path& folder);
 
 /// Opens `model.safetensors` if there is one, else the shards of `model.safetensors.index.json`;

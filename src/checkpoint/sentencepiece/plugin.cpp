@@ -97,7 +97,7 @@ class Lines : public sentencepiece::SentenceIterator {
   }
 
  private:
-  /// What the library is told to take as one line.
+  /// The longest line that the library accepts, as configured.
   static constexpr std::size_t kMaxBytes = 4000;
 
   /// The last end of a character within kMaxBytes.
@@ -113,8 +113,8 @@ class Lines : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
-/// What the library says to people: behind "FILE(LINE) [CONDITION] ", and without the advice to use
-/// an option that we have not.
+/// Returns the readable part of an error message of the library: the text after "FILE(LINE)
+/// [CONDITION] ", without the advice to use an option that lime-train does not have.
 std::string_view readable_part(std::string_view message) {
   const std::size_t condition_end = message.find("] ");
   if (condition_end != std::string_view::npos) message.remove_prefix(condition_end + 2);

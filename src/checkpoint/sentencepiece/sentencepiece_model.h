@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// What we use of a SentencePiece model; no type of libsentencepiece shows.
+/// Wraps a SentencePiece model without exposing types of libsentencepiece.
 ///
 /// libsentencepiece carries a copy of protobuf whose symbols it exports, and LibTorch loads another
 /// protobuf: linked into one program, each calls into the other and the program dies before main().
@@ -33,7 +33,7 @@ class SentencePieceModel {
   virtual std::int32_t num_pieces() const = 0;
   /// @param id  in [0, num_pieces()).
   virtual const std::string& piece(std::int32_t id) const = 0;
-  /// The id of `piece`, or that of the unknown token.
+  /// Returns the id of `piece`, or that of the unknown token.
   virtual std::int32_t id_of(std::string_view piece) const = 0;
   virtual bool is_control(std::int32_t id) const = 0;
   virtual bool is_unknown(std::int32_t id) const = 0;

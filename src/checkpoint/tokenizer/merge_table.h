@@ -8,7 +8,7 @@
 
 namespace lime {
 
-/// What two neighbouring tokens merge into, and how early (lower rank first).
+/// Describes the token that two neighbouring tokens merge into, and its rank (lower merges first).
 struct Merge {
   static constexpr std::int32_t kNone = -1;
   std::int32_t rank = kNone;

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// What happens to a text before it is cut: the `normalizer` of tokenizer.json.
+/// Normalizes a text before it is split: the `normalizer` of tokenizer.json.
 ///
 /// Supports NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip and Sequence of these.
 /// Immutable and thread-safe.

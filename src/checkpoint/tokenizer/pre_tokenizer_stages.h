@@ -37,7 +37,7 @@ class PreTokenizer::Stage {
   std::string name_;
 };
 
-/// What becomes of the text that a splitting pattern matches (Hugging Face's
+/// Selects the treatment of text that a splitting pattern matches (Hugging Face's
 /// SplitDelimiterBehavior).
 enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
 

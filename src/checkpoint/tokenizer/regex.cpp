@@ -25,7 +25,7 @@ constexpr std::size_t kJitStackMaximum = 4 * 1024 * 1024;
 /// patterns and texts enough, and few for one that takes as many everywhere.
 constexpr std::size_t kStartsPerCall = 64;
 constexpr std::uint32_t kFreeSteps = 1000;
-/// Of the interpreter's memory, in KiB.
+/// Limit of the interpreter's memory in KiB.
 constexpr std::uint32_t kHeapLimit = 512 * 1024;
 
 template <auto kFree>

@@ -21,7 +21,7 @@ namespace lime {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
-/// What libsentencepiece writes for an unknown token.
+/// The text that libsentencepiece writes for an unknown token.
 constexpr std::string_view kUnknownText = " \u2047 ";
 
 /// The byte that a token such as `<0xE2>` stands for.

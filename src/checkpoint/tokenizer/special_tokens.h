@@ -13,7 +13,7 @@
 
 namespace lime {
 
-/// What the files beside the tokenizer's own say about special tokens: tokenizer_config.json,
+/// Collects the special tokens from the files next to the tokenizer's own: tokenizer_config.json,
 /// special_tokens_map.json, added_tokens.json and config.json. Any of them may be missing.
 struct SpecialTokens {
   std::optional<std::string> bos;  ///< the first file in the order above that names it

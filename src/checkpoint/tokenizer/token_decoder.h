@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// Turns the spelling of a token into the bytes that it adds to a text: the `decoder` of
+/// Converts the spelling of a token into the bytes that it adds to a text: the `decoder` of
 /// tokenizer.json.
 ///
 /// Supports ByteLevel, Metaspace, Replace (of strings), ByteFallback, Fuse, Strip of one character

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// The tokens of a tokenizer as its file spells them, and their ids 0 to size() - 1.
+/// Stores the tokens of a tokenizer as its file spells them, and their ids 0 to size() - 1.
 /// Movable, not copyable (the index refers to the strings). Thread-safe once filled.
 class Vocabulary {
  public:

@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// Follows the parser through the file and takes the vocabulary's members out.
+/// Follows the parser through the file and extracts the vocabulary's members.
 class VocabularyFilter {
  public:
   VocabularyFilter(const std::vector<std::string_view>& member_path, std::string where,

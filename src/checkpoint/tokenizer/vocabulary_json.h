@@ -12,8 +12,8 @@
 
 namespace lime {
 
-/// A JSON file with its vocabulary, an object of token to id, taken out of the tree: hundreds of
-/// thousands of members would be slow there, and duplicates would go unseen.
+/// Contains a JSON file whose vocabulary, an object of token to id, is stored separately: hundreds
+/// of thousands of members would be slow in the tree, and duplicates would go unnoticed.
 struct VocabularyJson {
   Json rest;  ///< the file with an empty object in the vocabulary's place
   std::vector<std::pair<std::string, std::int32_t>> entries;

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// Remembers the ids of words seen before: a table of one megabyte in which a new word takes the
+/// Caches the ids of words seen before: a table of one megabyte in which a new word takes the
 /// place of the one with the same hash. Not thread-safe: one per thread.
 class WordCache {
  public:
@@ -27,7 +27,7 @@ class WordCache {
     Key key{};
   };
 
-  /// Where `word` is kept or belongs.
+  /// Returns the place where `word` is stored or belongs.
   /// @param word  not empty, at most kLongestWord bytes.
   static Place place_of(std::string_view word) {
     Place place;
