@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes minimal pairs of subject-verb agreement in the manner of BLiMP from word lists of our own: a
-# sentence with is, are, was or were, and the same with the verb in the wrong number. Five
-# constructions with COUNT pairs each, the four verbs equally often.
+# Generates minimal pairs of subject-verb agreement in BLiMP format from its own word lists: a
+# sentence with is, are, was or were, and the same sentence with the verb in the wrong number. Each
+# of five constructions has COUNT pairs; the four verbs are equally frequent.
 # Usage: agreement_pairs.sh [COUNT] [pairs|sentences]   (sentences: only the good ones, one per line)
 set -euo pipefail
 
 awk -v count="${1:-60}" -v form="${2:-pairs}" '
-# Lehmer 1951, with the constants of Park and Miller 1988: the same numbers in every awk.
+# Lehmer 1951, with the constants of Park and Miller 1988: gives the same numbers in every awk.
 function draw(n) { state = (state * 16807) % 2147483647; return state % n + 1 }
 function noun(plural,   word) {
   word = nouns[draw(num_nouns)]
@@ -49,7 +49,7 @@ BEGIN {
     for (i = 0; i < count; ++i) {
       plural = i % 2
       past = int(i / 2) % 2
-      do {  # no sentence twice
+      do {  # no duplicate sentences
         when = times[past * num_times + draw(num_times)]
         start = construction == "existential" ? "There" : subject(construction, plural)
         rest = predicate(construction, plural)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes minimal pairs in the manner of BLiMP from solved expressions (lime-train generate): the last
-# step as it is, and with one number or operator wrong. Usage: arithmetic_pairs.sh FILE [COUNT]
+# Generates minimal pairs in BLiMP format from solved expressions (lime-train generate): the last
+# step unchanged, and with one number or operator wrong. Usage: arithmetic_pairs.sh FILE [COUNT]
 set -euo pipefail
 
 awk -v most="${2:-300}" '

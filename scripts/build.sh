@@ -11,7 +11,7 @@ log=$build/build.log
 
 fail() {
   grep -nE 'error|Error|FAILED' "$log" | head -n 10 >&2 || true
-  echo "build: $1; the whole log is in $log" >&2
+  echo "build: $1; the full log is in $log" >&2
   exit 1
 }
 
@@ -19,13 +19,13 @@ options=(-DLIME_WERROR=${LIME_WERROR:-OFF})
 [ -n "${LIME_TEST_DATA:-}" ] && options+=("-DLIME_TEST_DATA=$LIME_TEST_DATA")
 cmake --preset release "${options[@]}" >"$log" 2>&1 || fail "CMake could not configure"
 
-# One compiler takes up to 1.5 GB on LibTorch's headers.
+# One compiler process needs up to 1.5 GB on LibTorch's headers.
 memory_jobs=$(awk '/MemAvailable/ { jobs = int($2 / 1500000); print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 cores=$(nproc)
 jobs=$((memory_jobs < cores ? memory_jobs : cores))
 
 if [ -t 1 ]; then
-  # A redrawn line on a terminal: ninja's own status.
+  # Show the status of ninja in one line that is redrawn.
   NINJA_STATUS='Building [%f/%t] ' ninja -C "$build" -j "$jobs" "$@" 2>&1 |
     tee -a "$log" | awk '/^Building \[/ { printf "\r%.70s\033[K", $0; fflush() } END { printf "\r\033[K" }' \
     || fail "the build failed"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the dependencies, builds, and does the main job on the four checkpoints of data/: fresh
-# expressions -> captures -> the entropy of values and hidden states per layer, side by side, and the
-# figures of the paper that they feed; then English sentences -> how separable words are, and minimal
-# pairs. Writes to out/. Run again, it takes seconds.
+# Installs the dependencies, builds, and analyses the four checkpoints in data/. Generates arithmetic
+# expressions, captures activations, compares the entropy of values and hidden states per layer, and
+# plots the figures of the paper. Then measures separability and minimal pairs on English sentences.
+# Writes to out/. A second run takes seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,12 +15,12 @@ out=out
 mkdir -p "$out"
 rm -rf "$out"/*.h5 "$out"/*.shards
 
-echo "1. Fresh arithmetic expressions that neither model was trained on: $out/expressions.txt"
+echo "1. Generate arithmetic expressions that are not in the training data of either model: $out/expressions.txt"
 "$bin/lime-train" generate --task aet --operands 3,4 --count 2000 --seed 2026 -o "$out/expressions.txt"
 head -n 2 "$out/expressions.txt" | sed 's/^/   /'
 
 echo
-echo "2. What the two models think of them, layer by layer"
+echo "2. Capture the activations of both models, layer by layer"
 for model in aet-llama aet-lime; do
   echo "   data/$model -> $out/$model.h5"
   "$bin/lime-capture" --checkpoint "data/$model" --lines "$out/expressions.txt" \
@@ -28,14 +28,14 @@ for model in aet-llama aet-lime; do
 done
 
 echo
-echo "3. Do their representations collapse, and where?"
+echo "3. Compare the entropy of the representations (representation collapse)"
 echo
 "$bin/lime-metrics" entropy "$out/aet-llama.h5" "$out/aet-lime.h5" --label LLaMA,LIMe \
   --layer all --site values,hidden \
   -o "$out/entropy.json" -o "$out/entropy.csv" -o "$out/entropy.tex"
 
 echo
-echo "4. The figures that these two checkpoints feed"
+echo "4. Plot the figures of these two checkpoints"
 words=' 1, 2, 3, 4, 100, 101, 102, 103'
 scripts/arithmetic_pairs.sh "$out/expressions.txt" 300 >"$out/pairs.jsonl"
 for model in llama lime; do
@@ -44,7 +44,7 @@ for model in llama lime; do
   "$bin/lime-capture" --checkpoint "data/aet-$model" --pairs "$out/pairs.jsonl" \
     --log-likelihood -o "$out/pairs-$model.h5" --quiet
 done
-measure() {  # METRIC FILE OPTION...: a result that only the figures need
+measure() {  # METRIC FILE OPTION...: compute a result for the figures only
   "$bin/lime-metrics" "$1" "${@:3}" -o "$out/$2" --quiet
 }
 both=(--label LLaMA LIMe)
@@ -66,8 +66,8 @@ rm -rf "$out/figures"
   --layer-base 1 --format pdf,png -o "$out/figures" --quiet
 
 echo
-echo "5. A LLaMA and a LIMe trained on English: data/lm-llama, data/lm-lime"
-echo "   sentences and minimal pairs of our own: $out/sentences.txt, $out/agreement.jsonl"
+echo "5. Analyse a LLaMA and a LIMe trained on English: data/lm-llama, data/lm-lime"
+echo "   generated sentences and minimal pairs: $out/sentences.txt, $out/agreement.jsonl"
 scripts/agreement_pairs.sh 200 sentences >"$out/sentences.txt"
 scripts/agreement_pairs.sh 200 >"$out/agreement.jsonl"
 for model in llama lime; do
@@ -86,7 +86,7 @@ measure blimp agreement-probes.json "${agreement[@]}"
 measure tsne word-clouds.json "${words[@]}" --max-per-class 100
 "$bin/lime-figure" all "$out"/{words,agreement,agreement-probes,word-clouds}.json \
   --layer-base 1 --format pdf,png -o "$out/figures/english" --quiet
-for kind in pdf png; do  # these pairs are all of one field, which is what is drawn otherwise
+for kind in pdf png; do  # the default groups by field, and these pairs have only one
   "$bin/lime-figure" "$out/agreement.json" --by task \
     -o "$out/figures/english/blimp-agreement.$kind"
 done
@@ -95,11 +95,11 @@ printf '   %s\n' "$out"/figures/*.pdf "$out"/figures/english/*.pdf
 
 cat <<EOF
 
-The numbers of the table lie in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures
-in $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" says how one was made.
-The same in a window:
+The table is stored in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures in
+$out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" prints how a figure was made.
+The same in LIMe Explorer:
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
-Your own checkpoint, in two commands:
+Your own checkpoint in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5
   $bin/lime-metrics entropy capture.h5
 EOF

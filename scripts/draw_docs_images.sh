@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Redraws the pictures of docs/images that show the checkpoints of data/, with the commands of
-# docs/figures.md at 150 dpi, from the results that scripts/demo.sh left in out/. Measures what only
-# these pictures need. Given names, as in "entropy geometry", draws only those.
-# Pictures of the window and of the reproduction runs are not drawn here.
+# Redraws the figures in docs/images that show the checkpoints in data/, with the commands of
+# docs/figures.md at 150 dpi, from the results of scripts/demo.sh in out/. Computes the results that
+# only these figures need. Names as arguments, such as "entropy geometry", select figures.
+# Screenshots of the explorer and figures of the reproduction runs are not drawn here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ for needed in aet-llama.h5 aet-lime.h5 expressions.txt \
   fi
 done
 
-wanted() {  # PICTURE...: whether one of them is to be drawn
+wanted() {  # FIGURE...: true if one of them is selected
   local name
   [[ ${#pictures[@]} -eq 0 ]] && return 0
   for name in "$@"; do
@@ -29,7 +29,7 @@ wanted() {  # PICTURE...: whether one of them is to be drawn
   done
   return 1
 }
-draw() {  # PICTURE RESULTS OPTION...
+draw() {  # FIGURE RESULTS OPTION...
   wanted "$1" || return 0
   "$bin/lime-figure" "${@:2}" --dpi 150 -o "$images/$1.png"
   echo "   $images/$1.png"
@@ -74,6 +74,6 @@ draw loss data/aet-llama data/aet-lime --log-y
 draw cost "$out/cost.json"
 
 if ((drawn < ${#pictures[@]})); then
-  echo "draw_docs_images: drew $drawn of '${pictures[*]}'; the names are those in $0" >&2
+  echo "draw_docs_images: drew $drawn of '${pictures[*]}'; see $0 for the names" >&2
   exit 1
 fi

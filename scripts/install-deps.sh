@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the build needs from Debian's packages (12 or newer); says nothing if all is there.
+# Installs the build dependencies from Debian packages (12 or newer). Prints nothing if all are present.
 set -euo pipefail
 
 packages=(
@@ -12,13 +12,13 @@ packages=(
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-liberation
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-# For the checks alone: the linters, h5py as a second reader of our files, a display without a screen,
-# and mpirun, which starts several processes.
+# Needed by the checks only: the linters, h5py as a second reader of the files, a virtual display, and
+# mpirun, which starts several processes.
 test_packages=(clang-format clang-tidy python3 python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin)
 if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "install-deps: this is not Debian; install these packages' equivalents by hand and run again:" >&2
+  echo "install-deps: this is not Debian; install the equivalents of these packages manually and run again:" >&2
   echo "  ${packages[*]}" >&2
   exit 1
 fi
@@ -44,7 +44,7 @@ log=$(mktemp)
 if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
-  echo "install-deps: apt-get failed; the last lines are above, all of them in $log" >&2
+  echo "install-deps: apt-get failed; the last lines are above, the full log is in $log" >&2
   exit 1
 fi
 rm -f "$log"

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the layout of every source (clang-format) and the habits of some of them (clang-tidy):
-#   scripts/lint.sh                  of what changed since the last commit, or else in it
-#   scripts/lint.sh --since COMMIT   of what changed since COMMIT
-#   scripts/lint.sh PATH...          of what lies there
-#   scripts/lint.sh --all            of src and app, but for what needs LibTorch's headers
+# Checks the format of all sources (clang-format) and lints a selection of them (clang-tidy):
+#   scripts/lint.sh                  files changed since the last commit, or else in it
+#   scripts/lint.sh --since COMMIT   files changed since COMMIT
+#   scripts/lint.sh PATH...          files under PATH
+#   scripts/lint.sh --all            src and app, except files that need LibTorch's headers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t sources < <(git ls-files '*.h' '*.cpp')
 clang-format --dry-run -Werror "${sources[@]}"
 
-# Sources that changed, and those of headers that changed.
+# Prints the changed sources, and the sources of changed headers.
 changed() {
   git diff --name-only --diff-filter=d "$1" -- '*.h' '*.cpp' | sed 's/\.h$/.cpp/' | sort -u |
     while read -r file; do [ -f "$file" ] && echo "$file"; done
 }
 
-# configure FOLDER [OPTION...]: commands without precompiled headers, which clang cannot read from GCC
+# configure FOLDER [OPTION...]: configures without precompiled headers, which clang cannot read
 configure() {
   mkdir -p "$1"
   cmake --preset release -B "$1" -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
@@ -27,11 +27,11 @@ configure() {
   }
 }
 
-# Clang knows _Float16 (core/half.cpp) on x86 only with AVX512-FP16; nothing is run here.
+# Clang supports _Float16 (core/half.cpp) on x86 only with AVX512-FP16; nothing is executed here.
 tidy_options=(--quiet)
 [ "$(uname -m)" = x86_64 ] && tidy_options+=(--extra-arg=-mavx512fp16)
 
-# tidy_files FILE...: each by itself
+# tidy_files FILE...: checks each file separately
 tidy_files() {
   [ $# -gt 0 ] || return 0
   configure build/lint
@@ -39,11 +39,11 @@ tidy_files() {
     xargs -P "$(nproc)" -n 1 clang-tidy -p build/lint "${tidy_options[@]}" 2>/dev/null
 }
 
-# A dozen sources at a time, which read the headers they share once. Sources that do not go together
-# (two may have a helper of one name) are checked by themselves afterwards.
+# Checks a dozen sources at a time, so shared headers are read once. Sources that do not compile
+# together (two may define a helper of the same name) are checked separately afterwards.
 tidy_all() {
   local build=build/lint-all
-  rm -rf "$build"  # else batches of earlier trees would be checked too
+  rm -rf "$build"  # removes batches of earlier trees
   configure "$build" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
   mkdir "$build/tidy"
   mapfile -t batches < <(cd "$build" && find src app -path '*/Unity/*.cxx' |
@@ -69,7 +69,7 @@ tidy_all() {
 case "${1:-}" in
   --all)
     tidy_all
-    echo "lint: the layout of ${#sources[@]} files is right, clang-tidy finds nothing in src and app"
+    echo "lint: the format of ${#sources[@]} files is correct, clang-tidy reports nothing in src and app"
     exit
     ;;
   [!-]*) mapfile -t files < <(git ls-files "$@" | grep '\.cpp$') ;;
@@ -82,4 +82,4 @@ case "${1:-}" in
     ;;
 esac
 tidy_files "${files[@]}"
-echo "lint: the layout of ${#sources[@]} files is right, clang-tidy finds nothing in ${#files[@]}"
+echo "lint: the format of ${#sources[@]} files is correct, clang-tidy reports nothing in ${#files[@]}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian packages lime and lime-dev in build/package: the programs are built for any x86-64
-# processor and again for two higher levels, among which launchers in /usr/bin choose at run time.
-#   scripts/package.sh [LEVEL...]      # x86-64-v3 x86-64-v4; none: only for any processor
+# Builds the Debian packages lime and lime-dev in build/package. The programs are built for any
+# x86-64 CPU and for two higher levels; launchers in /usr/bin select one at run time.
+#   scripts/package.sh [LEVEL...]      # x86-64-v3 x86-64-v4; none: baseline only
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests under a tool that finds errors of memory and threads:
+# Runs the tests under a tool that detects memory and threading errors:
 #   scripts/sanitize.sh asan [OPTION]       address and undefined-behaviour sanitizers, build/asan
 #   scripts/sanitize.sh tsan [OPTION]       thread sanitizer, build/tsan
-#   scripts/sanitize.sh valgrind [OPTION]   memcheck over what needs no LibTorch, build/valgrind
+#   scripts/sanitize.sh valgrind [OPTION]   memcheck on the tests without LibTorch, build/valgrind
 #   scripts/sanitize.sh fuzz [SECONDS [NAME...]]
 #                                           the harnesses of tests/fuzz, all if none is named, under
 #                                           libFuzzer, 1800 s each; needs Clang; build/fuzz
-# --readers builds and tests only what reads files (core, checkpoint, store, and tests/fuzz over its
+# --readers builds and tests only the file readers (core, checkpoint, store, and tests/fuzz on its
 # corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter, for CI;
-# --window the window, whose child programs of interventions are built likewise; --only NAME[,NAME...]
-# these test programs (GTEST_FILTER narrows them): each in one process, as under memcheck all are, where
-# ctest would start one for each test. --programs runs every command of lime-metrics and lime-figure
-# once, and every view of lime-explorer, on what LIME_CAPTURE of another build (build/release) captures.
-# Other options go to ctest where it runs the tests, else to the programs. Suppressions, each with its
-# reason, lie in tests/sanitizers. LIME_JOBS sets how many compilers and tests run at once.
+# --window the explorer and the programs that it starts; --only NAME[,NAME...] these test programs
+# (GTEST_FILTER narrows them), each in one process, as always under memcheck; ctest would start one
+# process per test. --programs runs every command of lime-metrics and lime-figure once, and every view
+# of lime-explorer, on captures of the LIME_CAPTURE program of another build (build/release).
+# Other options go to ctest if it runs the tests, else to the programs. Suppressions and their reasons
+# are in tests/sanitizers. LIME_JOBS sets the number of parallel compilers and tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() { sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
-# Where the system spreads addresses over more bits than the sanitizers of GCC 12 allow for, their
-# programs do not start, some of the time: they run without that.
+# If the system randomizes more address bits than the sanitizers of GCC 12 support, their programs
+# sometimes fail to start. Runs them without address randomization.
 if [[ ${1:-} =~ ^[at]san$ ]] && [ -z "${LIME_FIXED_ADDRESSES:-}" ]; then
   export LIME_FIXED_ADDRESSES=1
   if setarch "$(uname -m)" --addr-no-randomize true 2>/dev/null; then
@@ -36,10 +36,10 @@ build=build/$tool
 suppressions=$PWD/tests/sanitizers
 fuzzers=(capture config merges npy pairs results safetensors sentencepiece shards tokenizer_json)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
-# The tests of interventions depend on the programs that are its children.
+# The intervention tests depend on the programs that they start.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
   lime_explorer_interventions_tests lime_exploration_tests)
-# What memcheck runs: it knows neither LibTorch's processors nor enough of its tricks.
+# Tests for memcheck, which does not support LibTorch's instructions.
 torch_free=("${readers[@]}" lime_metrics_tests lime_metrics_golden_tests lime_neighbors_tests
   lime_tsne_tests lime_probes_tests lime_router_tests lime_geometry_tests lime_geometry_golden_tests
   lime_gpu_tests lime_framework_tests lime_analysis_tests lime_blimp_tests lime_separability_tests
@@ -54,7 +54,7 @@ configure() {
   }
 }
 
-# compile TARGET...: all of them where none is named
+# compile TARGET...: builds the targets, or all if none is named
 compile() {
   ninja -C "$build" -j "$jobs" "$@" >"$build/build.log" 2>&1 || {
     grep -nE 'error|FAILED' "$build/build.log" | head -n 10 >&2
@@ -63,7 +63,7 @@ compile() {
   }
 }
 
-# run_process NAME ARGUMENT...: the test program or harness NAME
+# run_process NAME ARGUMENT...: runs the test program or harness NAME
 run_process() {
   local name=$1 status=0
   shift
@@ -78,7 +78,7 @@ run_process() {
   return "$status"
 }
 
-# run_processes ARGUMENT...: those of `only`
+# run_processes ARGUMENT...: runs the programs in `only`
 run_processes() {
   export -f run_process
   export build checker corpora=$PWD/tests/fuzz/corpus
@@ -86,23 +86,23 @@ run_processes() {
     xargs -0 -P "$jobs" -I{} bash -c 'run_process "$@" || exit 1' bash {} "$@"
 }
 
-# run_tests CTEST_ARGUMENT...: of the programs that were built, but for the one that compiles
+# run_tests CTEST_ARGUMENT...: runs the tests of the built programs, except the one that compiles
 run_tests() {
   ctest --test-dir "$build" --output-on-failure -j "$jobs" -E 'NOT_BUILT$|^HeadersCompileAlone$' "$@"
 }
 
-# run_every_command: with `checker` before each
+# run_every_command: runs every command under `checker`
 run_every_command() {
   tests/sanitizers/every_command.sh "$build/bin" "${LIME_CAPTURE:-build/release/bin/lime-capture}" \
     "$build/every_command" ${checker:+"$checker"}
 }
 
-# find_leaks: leaves LeakSanitizer off where the process may not trace its own threads, as in some
-# containers: every program would fail at its end. Before the build, which asks tests for their names.
+# find_leaks: disables LeakSanitizer if the process may not trace its own threads, as in some
+# containers, because every program would fail at exit. Runs before the build, which lists the tests.
 find_leaks() {
   if ! echo 'int main(void) { return 0; }' | cc -x c -fsanitize=address -o "$build/leaks" - ||
     ! "$build/leaks" 2>"$build/leaks.log"; then
-    echo "sanitize: leaks are not looked for; see $build/leaks.log"
+    echo "sanitize: leak detection is disabled; see $build/leaks.log"
     export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
   fi
 }
@@ -154,13 +154,13 @@ case "$tool" in
     "$run" "$@"
     ;;
   tsan)
-    # GNU's OpenMP runtime is not instrumented, so its barriers look like none; the threads under
-    # test are those of our own pools.
+    # GNU's OpenMP runtime is not instrumented, so its barriers are not recognised; the
+    # tests cover the threads of the project's own pools.
     export OMP_NUM_THREADS=1
     export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:ignore_noninstrumented_modules=1
-    # Else a child process of the window's tests that starts a thread ends them.
+    # Otherwise a child process of the explorer tests that starts a thread aborts them.
     TSAN_OPTIONS+=:die_after_fork=0
-    # Else it forgets where an earlier access came from, and cannot tell that a suppression names it.
+    # Otherwise it forgets the stack of an earlier access and cannot match suppressions.
     TSAN_OPTIONS+=:history_size=7
     configure
     compile "${only[@]}"
@@ -184,7 +184,7 @@ case "$tool" in
     compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece
     for name in "${fuzzers[@]}"; do
       mkdir -p "$build/found/$name"
-      # Files of HDF5 are read by children first, which share the processors with whatever else runs.
+      # HDF5 files are first read by child processes, which share the CPUs with other programs.
       [[ $name =~ ^(capture|shards)$ ]] && timeout=300 || timeout=5
       echo "$name"
       (cd "$build/found/$name" && mkdir -p corpus && "../../bin/lime_fuzz_$name" \

@@ -9,6 +9,6 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh --tests
 scripts/build.sh
 export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
-# Tests run side by side, so two threads each will do, which sleep while they wait.
+# Tests run in parallel, so each uses two threads, which sleep while they wait.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 ctest --test-dir build/release --output-on-failure --progress -j "$(nproc)" "$@"

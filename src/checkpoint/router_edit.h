@@ -53,8 +53,7 @@ class RouteScales {
             std::int64_t source_head) const;
 
   /// Returns the scales of all routes from the heads of the buffered layer `source` to those of
-  /// `layer`,
-  /// [head, source_head].
+  /// `layer`, [head, source_head].
   MatrixD block(std::int64_t layer, std::int64_t source, std::int64_t num_key_value_heads) const;
 
  private:
