@@ -85,7 +85,7 @@ TEST_F(Hdf5FileTest, NamesWhatThereIsWhenADatasetIsMissing) {
   EXPECT_EQ(message_of([&] { file.read<float>("deep/other"); }),
             "store: '" + path + "' has no 'deep/other'; 'deep' contains er, texts");
   EXPECT_EQ(message_of([&] { file.read<float>("other/deep"); }),
-            "store: '" + path + "' has no 'other/deep'; the file holds deep, empty, ids");
+            "store: '" + path + "' has no 'other/deep'; the file contains deep, empty, ids");
   EXPECT_EQ(message_of([&] { file.read<float>("deep"); }),
             "store: '" + path + "': 'deep' is a group, expected a dataset");
   EXPECT_EQ(message_of([&] { file.read<float>("deep/texts"); }),

@@ -378,11 +378,11 @@ TEST(TrainingRunTest, RefusesModelsThatCannotBe) {
   options.setup.model.router_initializer_scale = -1.0;
   EXPECT_THAT(
       [&] { testing::train(options); },
-      ThrowsMessage<InvalidArgument>("model: router_initializer_scale must be at least 0, got -1"));
+      ThrowsMessage<InvalidArgument>("model: router_initializer_scale must be >= 0, got -1"));
   options.setup.model.router_initializer_scale = 0.0;
   options.setup.model.initializer_range = 0.0;
   EXPECT_THAT([&] { testing::train(options); },
-              ThrowsMessage<InvalidArgument>("model: initializer_range must be above 0, got 0"));
+              ThrowsMessage<InvalidArgument>("model: initializer_range must be > 0, got 0"));
   options.setup.model.initializer_range = 0.02;
   options.setup.model.max_position_embeddings = 6;
   EXPECT_THAT(
