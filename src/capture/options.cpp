@@ -6,8 +6,8 @@
 
 #include "capture/sites.h"
 #include "core/errors.h"
-#include "core/threads/threads.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 

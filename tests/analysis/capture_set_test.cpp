@@ -74,7 +74,7 @@ TEST(OpenCapturesTest, SaysHowToFinishACaptureThatWasBegun) {
   CaptureSetOptions options;
   options.captures = {folder / "k.h5"};
   EXPECT_EQ(refusal(options),
-            "'" + (folder / "k.h5").string() + "': there is no such file yet; '" +
+            "'" + (folder / "k.h5").string() + "': does not exist yet; '" +
                 (folder / "k.shards").string() +
                 "' contains an unfinished run (1 of 1 shards); use --resume to continue");
 }

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "core/threads/threads.h"
 #include "core/threads/stop.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 namespace {

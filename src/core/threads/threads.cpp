@@ -7,8 +7,8 @@ namespace lime {
 
 void check_threads(int num_threads) {
   if (num_threads >= 0 && num_threads <= kMaxThreads) return;
-  throw InvalidArgument("threads: must be from 0 to {} (0 uses all CPUs), got {}",
-                        kMaxThreads, num_threads);
+  throw InvalidArgument("threads: must be from 0 to {} (0 uses all CPUs), got {}", kMaxThreads,
+                        num_threads);
 }
 
 void throw_thread_error(const std::system_error& error) {

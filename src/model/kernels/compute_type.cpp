@@ -12,8 +12,8 @@
 #include <set>
 
 #include "core/errors.h"
-#include "core/threads/threads.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 

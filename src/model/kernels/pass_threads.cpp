@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/threads/threads.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 
 namespace lime {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/threads/threads.h"
 #include "core/threads/thread_pool.h"
+#include "core/threads/threads.h"
 #include "model/kernels/pass_threads.h"
 #include "model/passes/forward_pass.h"
 
