@@ -106,9 +106,12 @@ void use_threads(int num_threads) {
   check_threads(num_threads);
   const int wanted = num_threads == 0 ? available_threads() : num_threads;
   // On trial: OpenMP ends the process where it cannot start a thread, and LibTorch waits for it
-  // forever. It makes a pool of the wanted threads beside one of a thread per CPU.
+  // forever. LibTorch makes a pool with a thread per CPU first, then, for each thread that
+  // computes, another one of the wanted threads beside the last; PassThreads and ChunkQueue have as
+  // many.
   const auto num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
-  ThreadPool{std::min(kMaxThreads, wanted + std::max(0, num_cpus - 1))};
+  const int most = std::max(1, num_cpus) + 4 * (wanted - 1);
+  ThreadPool{std::min(kMaxThreads, 1 + most)};
   at::set_num_threads(wanted);
 }
 
