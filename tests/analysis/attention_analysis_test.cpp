@@ -181,7 +181,7 @@ TEST_F(AttentionAnalysisTest, AnotherCheckpointsTokenizerGivesNoTexts) {
   options_.captures.layer = LayerSelection::parse("2");
   options_.checkpoint = testing::source_file("data/lm-llama");
   EXPECT_THAT(testing::refusal_of<InvalidArgument>([&] { analyze(); }),
-              HasSubstr("has another tokenizer"));
+              HasSubstr("the tokenizer of"));
 }
 
 TEST_F(AttentionAnalysisTest, RoutedAttentionSaysWhatItGoesBy) {

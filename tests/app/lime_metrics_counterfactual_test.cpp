@@ -253,7 +253,7 @@ TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
   EXPECT_THAT(text,
               HasSubstr("routed values of lime under counterfactual routers, one layer at a time"));
   EXPECT_THAT(text, HasSubstr("the trained router reproduces the captured routed values to "));
-  EXPECT_THAT(text, HasSubstr("entropy: routing "));
+  EXPECT_THAT(text, HasSubstr("entropy: difference of routed and own-layer values "));
   EXPECT_THAT(text, HasSubstr("entropy, mean over layers from 1 on"));
   EXPECT_THAT(text, HasSubstr("difference to trained"));
   EXPECT_THAT(text, HasSubstr("effective rank of lime, by layer"));

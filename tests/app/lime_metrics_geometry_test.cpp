@@ -335,7 +335,7 @@ TEST_F(LimeMetricsGeometryTest, ComparesWhatIsMeasuredOfAllRowsBlockByBlock) {
     }
   }
   EXPECT_EQ(compared, 2 * 7);
-  EXPECT_THAT(run("geometry a.h5 --measure rank").output, HasSubstr("with --jackknife 10"));
+  EXPECT_THAT(run("geometry a.h5 --measure rank").output, HasSubstr("add --jackknife 10"));
   EXPECT_EQ(refusal("geometry a.h5 --jackknife 8", 1),
             "lime-metrics: 'a.h5': jackknife must be <= 7, the number of sequences, got 8\n");
   EXPECT_EQ(

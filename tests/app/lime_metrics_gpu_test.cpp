@@ -133,7 +133,7 @@ TEST_F(LimeMetricsGpuTest, WhatCannotBeComputedThereIsOneLine) {
             "lime-metrics: device: must be one of the 1 GPU visible to CUDA, cuda:0, got cuda:3\n");
   use_module((folder_ / "none.so").string());
   EXPECT_THAT(refusal("entropy --device cuda", 1),
-              HasSubstr("lime-metrics: device: this build has no CUDA, '"));
+              HasSubstr("lime-metrics: device: this build has no CUDA support, '"));
   EXPECT_EQ(run("entropy").status, 0);
 }
 

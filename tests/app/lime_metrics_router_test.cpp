@@ -329,8 +329,9 @@ TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   wide["num_key_value_heads"] = 4;
   write_model("wide", random_model(wide));
   EXPECT_THAT(refusal("router lime --initial wide", 1),
-              HasSubstr("both must have 3 layers and 2 heads, got 3 and 4"));
-  EXPECT_THAT(refusal("router lime --max-sequences 3", 2), HasSubstr("none is given"));
+              HasSubstr("both routers must have 3 layers and 2 heads, got 3 and 4"));
+  EXPECT_THAT(refusal("router lime --max-sequences 3", 2),
+              HasSubstr("requires a capture, got none"));
   Json dynamic = small_config("lime");
   dynamic["lime"] = {{"router", "full"}, {"dynamic", true}};
   write_model("dynamic", random_model(dynamic));

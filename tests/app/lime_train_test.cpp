@@ -187,7 +187,7 @@ TEST_F(LimeTrainTest, TwoProcessesTrainAsOneWithTheDoubledBatch) {
     GTEST_SKIP() << both.errors;
   }
   ASSERT_EQ(both.status, 0) << both.errors << testing::read_text(folder_ / "second.txt");
-  EXPECT_THAT(both.output, HasSubstr("2 processes, batches of 16 sequences together"));
+  EXPECT_THAT(both.output, HasSubstr("2 processes, batches of 16 sequences in total"));
   EXPECT_EQ(testing::read_text(folder_ / "second.txt"), "");
 
   ASSERT_EQ(train(tiny_run({{"steps", "20"}}) + " --quiet -o one").status, 0);

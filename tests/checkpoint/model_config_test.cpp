@@ -285,8 +285,9 @@ TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
             "'config.json': unknown decoder 'gpt2' in model_type (supported: llama, mistral, "
             "qwen2, lime, denseformer, hyper_connections, resformer)");
   EXPECT_THAT(error_of(small_config("lllama")),
-              ::testing::EndsWith(", resformer; did you mean 'llama'?"));
-  EXPECT_THAT(error_of(small_config("qwen3")), ::testing::EndsWith("hyper_connections, resformer"));
+              ::testing::EndsWith(", resformer); did you mean 'llama'?"));
+  EXPECT_THAT(error_of(small_config("qwen3")),
+              ::testing::EndsWith("hyper_connections, resformer)"));
   Json json = small_config("llama");
   json.erase("model_type");
   EXPECT_EQ(error_of(json),

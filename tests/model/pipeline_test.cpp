@@ -341,7 +341,7 @@ TEST(ParseDevicesTest, RefusesOthersInOneLine) {
                     unknown, unknown));
   }
   EXPECT_THAT(refusal("cuda:98,cuda:99"), HasSubstr("device: 'cuda:98' does not exist, LibTorch"));
-  EXPECT_THAT(refusal("cuda:x,cuda:1"), HasSubstr("device: the GPU index"));
+  EXPECT_THAT(refusal("cuda:x,cuda:1"), HasSubstr("device: the number of the GPU"));
 }
 
 }  // namespace

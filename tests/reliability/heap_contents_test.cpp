@@ -127,8 +127,8 @@ class HeapContentsTest : public ReliabilityTest {
     const bool results = command.program == "lime-metrics";
     const std::string file = captures ? "out.h5" : "out.json";
     ProgramRun found =
-        run(fmt::format("rm -rf {0} out.shards; MALLOC_PERTURB_={1} {2} {3} {4} {5} {6}", file,
-                        byte, command.program, command.name, command.base, options,
+        run(fmt::format("rm -rf {0} {0}.part out.shards; MALLOC_PERTURB_={1} {2} {3} {4} {5} {6}",
+                        file, byte, command.program, command.name, command.base, options,
                         captures || results ? "--threads 1 --quiet -o " + file : ""));
     std::string text = fmt::format("status {}\n{}{}", found.status, found.output, found.errors);
     if (found.status != 0) return text;

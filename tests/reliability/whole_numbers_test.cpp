@@ -51,7 +51,7 @@ const std::vector<Base>& bases() {
   static const std::vector<Base> kBases = {
       {"Entropy",
        "lime-metrics entropy",
-       "all.h5 words.h5",
+       "all.h5 again.h5",
        {{"site", "hidden"}, {"compare", "first"}, {"compare-resamples", "100"}, {"threads", "2"}}},
       {"Separability", "lime-metrics separability", "words.h5", {{"folds", "2"}}},
       {"Blimp", "lime-metrics blimp", "pairs.h5", {{"folds", "2"}, {"bootstrap", "100"}}},
@@ -156,6 +156,7 @@ class WholeNumbersTest : public testing::ReliabilityTest,
     prepare(capture +
             "--text text.txt --seq-len 16 --max-sequences 12 --sites "
             "values,routed_values,hidden,attn.hook_pattern -o all.h5");
+    prepare("cp all.h5 again.h5");
     prepare(capture +
             "--text text.txt --seq-len 64 --only ' is, are' --max-per-class 60 "
             "--sites hidden -o words.h5");

@@ -333,7 +333,8 @@ TEST_F(CaptureResumeTest, RefusesPlansAtOddsWithThemselves) {
   EXPECT_THAT(refusal(plan, {}), HasSubstr("is duplicated"));
   plan = sample_.plan();
   plan.activations.front().site = "../values";
-  EXPECT_THAT(refusal(plan, {}), HasSubstr("a site must be a non-empty name without slashes"));
+  EXPECT_THAT(refusal(plan, {}),
+              HasSubstr("a site must be 1 to 100 visible ASCII characters without slashes"));
   EXPECT_THAT(refusal(sample_.plan(), {.process = 2, .num_processes = 2}),
               HasSubstr("process must be in [0, num_processes), got 2 of 2"));
 }

@@ -111,7 +111,7 @@ TEST_F(TextRunTest, TokensThatAreNotAsDescribedAreNamed) {
   expect_broken("shards", "many", "got \"many\"");
   expect_broken("tokens", 7,
                 "tokens must be two numbers, of the training and the held-out text, got 7");
-  expect_broken("tokens", {1, 2}, "must hold 1 and 2 tokens, got ");
+  expect_broken("tokens", {1, 2}, "must contain 1 and 2 tokens, got ");
 }
 
 TEST_F(TextRunTest, TheSameTextGivesTheSameTokenizer) {

@@ -80,7 +80,7 @@ TEST(CounterfactualFiguresTest, CounterfactualEntropyHasAPanelPerPresetAndOrder)
     EXPECT_EQ(both.panels[3].title, "raw, \xCE\xB1 = 2");
     EXPECT_EQ(both.panels[5].title, "raw") << "an effective rank has no order";
     EXPECT_THAT(figure_refusal({source, source}, {.kind = kind}), HasSubstr(" of LIMe"));
-    EXPECT_THAT(figure_refusal({source, source}, {.kind = kind}), HasSubstr(" comes twice"));
+    EXPECT_THAT(figure_refusal({source, source}, {.kind = kind}), HasSubstr(" is duplicated"));
   }
 }
 

@@ -25,9 +25,9 @@ TEST(FigureOptionsTest, RefusesOptionsThatTheFigureDoesNotRead) {
               ::testing::StartsWith("figure: entropy does not accept --head, --router (supported: "
                                     "--kind, --site, --label, --layer-base"));
   EXPECT_THAT(figure_refusal({sample_router()}, {.kind = "router-mean", .layer = {1}}),
-              HasSubstr("router-mean has no --layer; it has --weighting, "));
+              HasSubstr("router-mean does not accept --layer (supported: --weighting, "));
   EXPECT_THAT(figure_refusal({testing::sample_separability()}, {.over = TrainingAxis::kFlops}),
-              HasSubstr("separability has no --over"));
+              HasSubstr("separability does not accept --over"));
   EXPECT_THAT(figure_refusal({testing::sample_cost()}, {.x_limits = {0.0, 1.0}}),
               HasSubstr("x_limits: cost is a table"));
   EXPECT_THAT(

@@ -66,7 +66,7 @@ TEST(FigureRowTest, RefusesAMapThatItsRowsCannotFill) {
   FigureSource few = sample_router(4);
   for (Json& row : few.results.rows) row["layer"] = 9999;
   EXPECT_THAT(format_refusal(few, "router-mean"),
-              HasSubstr("a map of 9999 x 10000 cells has more than 9 rows"));
+              HasSubstr("a map of 9999 x 10000 cells is too large for 9 rows"));
 }
 
 }  // namespace

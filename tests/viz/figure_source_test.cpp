@@ -85,7 +85,7 @@ TEST_F(FigureSourceTest, RefusesAFifoAtOnce) {
 
 TEST_F(FigureSourceTest, SaysWhatAFolderLacks) {
   std::filesystem::create_directories(folder_ / "empty");
-  EXPECT_THAT(refusal(folder_ / "empty"), HasSubstr("holds no training_log.jsonl"));
+  EXPECT_THAT(refusal(folder_ / "empty"), HasSubstr("contains no training_log.jsonl"));
 }
 
 TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {

@@ -125,7 +125,7 @@ TEST(LayerFiguresTest, EntropiesOfDifferentPresetsShareNoPanel) {
   by_tokens.results.options["normalization"] = "logN";
   EXPECT_EQ(make_figure(std::vector<FigureSource>{sources[2], by_tokens}, {}).panels.at(2).title,
             "values, layer-by-layer logN");
-  EXPECT_THAT(figure_refusal({sources[1], sources[1]}), HasSubstr("layer 0 of LIMe comes twice"));
+  EXPECT_THAT(figure_refusal({sources[1], sources[1]}), HasSubstr("layer 0 of LIMe is duplicated"));
 }
 
 TEST(LayerFiguresTest, TheNoteOfEntropySaysPresetOrderAndSequences) {

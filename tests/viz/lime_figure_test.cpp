@@ -116,7 +116,7 @@ TEST_F(LimeFigureTest, ListsTheFigures) {
 
 TEST_F(LimeFigureTest, RefusesResultsThatDoNotFit) {
   EXPECT_THAT(refusal("router.json --kind entropy -o f.pdf", 1),
-              HasSubstr("does not show results of router; fitting: router-mean, router-heads"));
+              HasSubstr("does not show results of router (supported: router-mean, router-heads"));
   EXPECT_THAT(refusal("entropy.json router.json -o f.pdf", 1), HasSubstr("of the same metric"));
   EXPECT_THAT(refusal("empty.json -o f.pdf", 1), HasSubstr("'empty.json' contains no rows"));
   EXPECT_THAT(refusal("missing.json -o f.pdf", 1), HasSubstr("missing.json"));

@@ -94,7 +94,7 @@ TEST(RoutedAttentionTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal(2, random_values(2)), HasSubstr("head must be in [0, 2), got 2"));
   EXPECT_THAT(refusal(0, random_values(3)), HasSubstr("reads 2 layers, got values of 3"));
   EXPECT_THAT(refusal(0, std::vector<MatrixF>(2, MatrixF::Zero(2, 8))),
-              HasSubstr("values of layer 0 must be [3,"));
+              HasSubstr("values of layer 0 must have the shape [3,"));
 }
 
 }  // namespace
