@@ -403,7 +403,7 @@ TEST_F(ProbesViewTest, APairCaptureWithARowPerTokenIsNamed) {
   lime::testing::write_pairs(folder_ / "tokens.h5", tokens);
   open({toQString(folder_ / "tokens.h5")});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  EXPECT_TRUE(labels().contains("need one per sentence")) << labels().toStdString();
+  EXPECT_TRUE(labels().contains("need one row per sentence")) << labels().toStdString();
 }
 
 TEST_F(ProbesViewTest, WhatIsShownIsExportedOrTheReasonIsGiven) {
