@@ -138,8 +138,7 @@ const std::vector<Base>& bases() {
 /// These say how much work there is: the run lasts as long, and Ctrl-C ends it.
 const std::set<std::string> kWork = {"steps", "epochs", "max-new-tokens", "iterations"};
 
-class WholeNumbersTest : public testing::ReliabilityTest,
-                         public ::testing::WithParamInterface<Base> {
+class WholeNumbersTest : public testing::ReliabilityTest {
  protected:
   void SetUp() override {
     if (testing::kIsSanitized) GTEST_SKIP() << "needs programs that fit into little memory";
@@ -187,8 +186,7 @@ class WholeNumbersTest : public testing::ReliabilityTest,
     return options;
   }
 
-  ProgramRun run_with(const std::string& option, const std::string& value) const {
-    Base base = GetParam();
+  ProgramRun run_with(Base base, const std::string& option, const std::string& value) const {
     base.options[option] = value;
     return limited(text_of(base), kWork.contains(option) ? 3 : 60);
   }
@@ -202,9 +200,7 @@ bool is_one_line(const std::string& text) {
   return !text.empty() && text.find('\n') == text.size() - 1;
 }
 
-TEST_P(WholeNumbersTest, RunAreRefusedOrAreInterrupted) {
-  const ProgramRun usual = limited(text_of(GetParam()));
-  ASSERT_EQ(usual.status, 0) << usual.errors;
+TEST_F(WholeNumbersTest, RunAreRefusedOrAreInterrupted) {
   const std::vector<std::string> values = {"0",
                                            "-1",
                                            "1024",
@@ -213,38 +209,45 @@ TEST_P(WholeNumbersTest, RunAreRefusedOrAreInterrupted) {
                                            "4294967296",
                                            "9223372036854775807",
                                            "18446744073709551616"};
-  const int count = testing::count_from_environment("LIME_WHOLE_NUMBERS", 1);
-  std::size_t turn = std::string_view(GetParam().name).size();
-  for (const std::string& option : options_of(GetParam().command, "INT|LAYERS|I/N|SIZE")) {
-    ++turn;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      const std::string& value = values[(turn + i) % values.size()];
-      const ProgramRun done = run_with(option, value);
-      if (done.status == 0 || (done.status == 130 && kWork.contains(option))) continue;
-      EXPECT_TRUE(done.status == 1 || done.status == 2) << said(done, option, value);
-      EXPECT_TRUE(is_one_line(done.errors)) << said(done, option, value);
-      EXPECT_EQ(done.errors.find("out of memory"), std::string::npos) << said(done, option, value);
+  const auto count =
+      static_cast<std::size_t>(testing::count_from_environment("LIME_WHOLE_NUMBERS", 1));
+  std::size_t turn = 0;
+  for (const Base& base : bases()) {
+    SCOPED_TRACE(text_of(base));
+    const ProgramRun usual = limited(text_of(base));
+    EXPECT_EQ(usual.status, 0) << usual.errors;
+    for (const std::string& option : options_of(base.command, "INT|LAYERS|I/N|SIZE")) {
+      ++turn;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::string& value = values[(turn + i) % values.size()];
+        const ProgramRun done = run_with(base, option, value);
+        if (done.status == 0 || (done.status == 130 && kWork.contains(option))) continue;
+        EXPECT_TRUE(done.status == 1 || done.status == 2) << said(done, option, value);
+        EXPECT_TRUE(is_one_line(done.errors)) << said(done, option, value);
+        EXPECT_EQ(done.errors.find("out of memory"), std::string::npos)
+            << said(done, option, value);
+      }
     }
   }
 }
 
-TEST_P(WholeNumbersTest, HaveNoBlanksAround) {
-  // All go through one reader of numbers: the first two options of a command will do.
-  const char* value = "' 1'";
-  std::vector<std::string> options = options_of(GetParam().command, "INT|NUMBER|LAYERS|I/N|SIZE");
-  if (testing::count_from_environment("LIME_WHOLE_NUMBERS", 1) == 1 && options.size() > 2) {
-    options.resize(2);
-  }
-  for (const std::string& option : options) {
-    const ProgramRun done = run_with(option, value);
-    EXPECT_EQ(done.status, 2) << said(done, option, value);
-    EXPECT_TRUE(is_one_line(done.errors)) << said(done, option, value);
-    value = "'1 '";
+TEST_F(WholeNumbersTest, HaveNoBlanksAround) {
+  for (const Base& base : bases()) {
+    SCOPED_TRACE(text_of(base));
+    // All options of a type go through one reader: by default the first two of a command will do.
+    std::vector<std::string> options = options_of(base.command, "INT|NUMBER|LAYERS|I/N|SIZE");
+    if (testing::count_from_environment("LIME_WHOLE_NUMBERS", 1) == 1 && options.size() > 2) {
+      options.resize(2);
+    }
+    const char* value = "' 1'";
+    for (const std::string& option : options) {
+      const ProgramRun done = run_with(base, option, value);
+      EXPECT_EQ(done.status, 2) << said(done, option, value);
+      EXPECT_TRUE(is_one_line(done.errors)) << said(done, option, value);
+      value = "'1 '";
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(Commands, WholeNumbersTest, ::testing::ValuesIn(bases()),
-                         [](const auto& test) { return std::string(test.param.name); });
 
 using WholeNumbersListTest = testing::ReliabilityTest;
 
