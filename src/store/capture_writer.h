@@ -126,8 +126,8 @@ class CaptureWriter {
 };
 
 /// Describes an unfinished run if the capture file does not exist but its shards do: "'run.shards'
-/// holds an unfinished run (3 of 11 shards); go on with --resume". Empty if there are no shards, or
-/// if `path` exists. @throws FormatError  if they cannot be read.
+/// contains an unfinished run (3 of 11 shards); use --resume to continue". Empty if there are no
+/// shards, or if `path` exists. @throws FormatError  if they cannot be read.
 std::string unfinished_run(const std::filesystem::path& path);
 
 /// Returns the metadata written by the run that started the shards of `path`; nothing without

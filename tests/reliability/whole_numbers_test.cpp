@@ -265,7 +265,7 @@ TEST_F(WholeNumbersListTest, NamesEveryCommand) {
     std::getline(lines, line);
     std::getline(lines, line);
     while (std::getline(lines, line) && !line.empty()) {
-      if (line.starts_with("   ")) continue;  // the description goes on
+      if (line.starts_with("   ")) continue;  // a wrapped description
       const std::string command =
           fmt::format("{} {}", program, line.substr(2, line.find(' ', 2) - 2));
       EXPECT_TRUE(tested.contains(command)) << command;

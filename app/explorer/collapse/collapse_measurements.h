@@ -57,7 +57,7 @@ class CollapseMeasurements : public QObject {
   void layerChanged();
 
  private:
-  /// A capture that is read anew after a reload has another reader.
+  /// A reloaded capture has a new reader.
   using Capture = std::shared_ptr<const CaptureReader>;
   struct CurveKey {
     Capture capture;

@@ -117,13 +117,13 @@ std::string quantityLabel(RouterQuantity quantity, bool is_difference) {
   const char* text = "";
   switch (quantity) {
     case RouterQuantity::kShare:
-      text = "share of |R|";
+      text = "fraction of |R|";
       break;
     case RouterQuantity::kMagnitude:
       text = "|R|";
       break;
     case RouterQuantity::kSignedShare:
-      text = "R as share of |R|";
+      text = "R as a fraction of |R|";
       break;
     case RouterQuantity::kSigned:
       text = "R";
