@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// Selects the normalisation; eps is added to the mean square or the variance.
+enum class NormKind {
+  kRms,         ///< weight * x / rms(x)
+  kRmsPlusOne,  ///< (1 + weight) * x / rms(x), as Gemma stores it
+  kLayerNorm    ///< weight * (x - mean(x)) / std(x) + bias
+};
+
+struct NormSpec {
+  NormKind kind = NormKind::kRms;
+  bool has_bias = false;   ///< LayerNorm only
+  bool has_weight = true;  ///< false: no parameters (OPT without elementwise affine)
+  double eps = 1e-6;       ///< >= 0
+  /// Multiply by the weight before rounding to a 16-bit compute type (Gemma, OLMo 2), not after.
+  bool rounds_after_weight = false;
+
+  bool operator==(const NormSpec&) const = default;
+};
+
+/// Selects where the norms of attention and MLP are, f being one of the two.
+enum class NormPlacement {
+  kBefore,   ///< x + f(norm(x)): LLaMA, GPT-2
+  kAfter,    ///< x + norm(f(x)): OLMo 2
+  kBoth,     ///< x + norm(f(norm(x))): Gemma 2
+  kAfterSum  ///< norm(x + f(x)): OPT 350M, post-LN
+};
+
+/// Selects the norm of queries and keys, which precedes the rotation.
+enum class QkNorm {
+  kNone,
+  kPerHead,         ///< weight [head_dim]: Qwen3, Gemma 3
+  kWholeProjection  ///< weight [heads * head_dim]: OLMo 2
+};
+
+/// Selects how a file stores the projections of queries, keys and values.
+enum class QkvLayout {
+  kSeparate,      ///< three tensors
+  kConcatenated,  ///< one tensor, rows of q, then k, then v: Phi-3, GPT-2
+  kPerHead        ///< one tensor, per head its rows of q, k and v: GPT-NeoX
+};
+
+enum class Activation { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
+
+template <>
+struct EnumNames<Activation> {
+  static constexpr std::array<std::pair<Activation, std::string_view>, 5> kNames = {{
+      {Activation::kSilu, "silu"},
+      {Activation::kGelu, "gelu"},
+      {Activation::kGeluTanh, "gelu_pytorch_tanh"},
+      {Activation::kRelu, "relu"},
+      {Activation::kReluSquared, "relu2"},
+  }};
+};
+
+/// Selects how the rotary frequencies are scaled beyond the pre-training context.
+enum class RopeKind { kDefault, kLinear, kDynamic, kLlama3, kYarn, kLongRope };
+
+template <>
+struct EnumNames<RopeKind> {
+  static constexpr std::array<std::pair<RopeKind, std::string_view>, 6> kNames = {{
+      {RopeKind::kDefault, "default"},
+      {RopeKind::kLinear, "linear"},
+      {RopeKind::kDynamic, "dynamic"},
+      {RopeKind::kLlama3, "llama3"},
+      {RopeKind::kYarn, "yarn"},
+      {RopeKind::kLongRope, "longrope"},
+  }};
+};
+
+/// Stores a rotary embedding with the keys and the meaning of transformers. Values that depend on
+/// other keys (`attention_factor`, a `factor` derived from two lengths) are resolved by the reader.
+///
+/// linear: every inverse frequency f becomes f / factor.
+/// dynamic: beyond original_max_position_embeddings, theta grows with the length of the sequence.
+/// llama3: with the wavelength w = 2 pi / f and the context c = original_max_position_embeddings,
+///   f where w < c / high_freq_factor, f / factor where w > c / low_freq_factor, between them
+///   (1 - s) f / factor + s f with s = (c / w - low_freq_factor) / (high_freq_factor -
+///   low_freq_factor).
+/// yarn: f / factor for slow dimensions, f for fast ones, a linear ramp between beta_slow and
+///   beta_fast rotations per context.
+/// longrope: f divided by short_factor, or by long_factor for sequences beyond
+///   original_max_position_embeddings.
+/// Source: modeling_rope_utils.py of transformers; rotary_frequencies() computes them.
+struct RopeSpec {
+  RopeKind kind = RopeKind::kDefault;
+  double theta = 10000.0;         ///< > 0
+  double factor = 1.0;            ///< > 0; linear, dynamic, llama3, yarn
+  double attention_factor = 1.0;  ///< multiplies cosine and sine; yarn, longrope
+  double low_freq_factor = 1.0;   ///< > 0; llama3, as is the following
+  double high_freq_factor = 4.0;
+  double beta_fast = 32.0;  ///< yarn, as are the following two
+  double beta_slow = 1.0;
+  bool truncate = true;              ///< round the ends of the ramp to whole dimensions
+  std::vector<double> short_factor;  ///< longrope: [rotary_dim / 2], as is the following
+  std::vector<double> long_factor;
+  /// Pre-training context; dynamic, llama3, yarn, longrope.
+  std::int64_t original_max_position_embeddings = 0;
+
+  bool operator==(const RopeSpec&) const = default;
+};
+
+/// Stores what attention does differently from layer to layer.
+struct LayerSpec {
+  /// Number of latest positions, itself included, that a token attends to; none: all.
+  std::optional<std::int64_t> window = std::nullopt;
+  /// Index into DecoderSpec::ropes; none: no rotation.
+  std::optional<std::size_t> rope = 0;
+  /// Factor of the dot products; none: 1 / sqrt(head_dim).
+  std::optional<double> attention_scale = std::nullopt;
+
+  bool operator==(const LayerSpec&) const = default;
+};
+
+/// Contains the names of a family's tensors, without `.weight` and `.bias`. The defaults are
+/// LLaMA's. A tensor of a layer is `{prefix}{layers}.{layer}.{name}`, another one `{prefix}{name}`,
+/// except `output`, which has no prefix. Parts of a fused tensor are known to us under the names of
+/// the parts; only the file has the fused name.
+struct TensorNames {
+  std::string prefix = "model.";
+  std::string layers = "layers";
+  std::string embedding = "embed_tokens";
+  std::string positions = "embed_positions";   ///< learned positions
+  std::string project_in = "project_in";       ///< OPT 350M
+  std::string project_out = "project_out";     ///< OPT 350M
+  std::string input_norm = "input_layernorm";  ///< before attention
+  std::string attention_norm =
+      "post_attention_layernorm";                     ///< after attention: kAfter, kBoth, kAfterSum
+  std::string mlp_norm = "post_attention_layernorm";  ///< before the MLP: kBefore, kBoth
+  std::string output_norm =
+      "post_feedforward_layernorm";  ///< after the MLP: kAfter, kBoth, kAfterSum
+  std::string q = "self_attn.q_proj";
+  std::string k = "self_attn.k_proj";
+  std::string v = "self_attn.v_proj";
+  std::string qkv = "self_attn.qkv_proj";  ///< in the file, unless QkvLayout::kSeparate
+  std::string q_norm = "self_attn.q_norm";
+  std::string k_norm = "self_attn.k_norm";
+  std::string o = "self_attn.o_proj";
+  std::string gate = "mlp.gate_proj";
+  std::string up = "mlp.up_proj";            ///< the first product of a plain MLP
+  std::string gate_up = "mlp.gate_up_proj";  ///< in the file, if fused_gate_up
+  std::string down = "mlp.down_proj";
+  std::string final_norm = "norm";
+  std::string output = "lm_head";
+  /// Buffers of a layer that follow from the config and are not read: "attn.bias" of GPT-2.
+  std::vector<std::string> ignored;
+
+  bool operator==(const TensorNames&) const = default;
+};
+
+/// Describes a family of decoders: everything in which families differ, as data. The defaults are
+/// LLaMA's. A family's reader (checkpoint/families) fills it in from config.json; parameters,
+/// forward pass, cost and memory read it, and no other file asks for the family.
+struct DecoderSpec {
+  NormSpec norm;
+  NormPlacement norm_placement = NormPlacement::kBefore;
+  bool has_final_norm = true;
+  QkNorm qk_norm = QkNorm::kNone;
+
+  bool qkv_bias = false;
+  bool o_bias = false;
+  /// Soft cap c of the scores: c tanh(score / c), before the mask.
+  std::optional<double> attention_softcap = std::nullopt;
+
+  /// Distinct rotary embeddings, which LayerSpec::rope selects from; empty: none.
+  std::vector<RopeSpec> ropes = {RopeSpec{}};
+  std::int64_t rotary_dim = 0;  ///< leading dimensions of a head that rotate, even; 0: all
+  /// Row of the learned position embedding for position 0 (GPT-2: 0, OPT: 2); none: not learned.
+  std::optional<std::int64_t> learned_position_offset = std::nullopt;
+  /// One entry per layer, or a single one for all layers.
+  std::vector<LayerSpec> layers = {LayerSpec{}};
+
+  bool gated_mlp = true;  ///< down(act(gate(x)) * up(x)); false: down(act(up(x)))
+  Activation activation = Activation::kSilu;
+  bool mlp_bias = false;
+
+  /// x + attention(norm(x)) + mlp(norm'(x)) instead of one after the other (GPT-NeoX).
+  bool parallel_residual = false;
+  double embedding_multiplier = 1.0;  ///< of token embeddings
+  double residual_multiplier = 1.0;   ///< of the outputs of attention and MLP
+  double logits_divisor = 1.0;        ///< Granite's logits_scaling
+  std::optional<double> logits_softcap = std::nullopt;
+  /// Width of the token embedding where it differs from hidden_size (OPT's word_embed_proj_dim).
+  std::optional<std::int64_t> embedding_size = std::nullopt;
+
+  QkvLayout qkv_layout = QkvLayout::kSeparate;
+  bool fused_gate_up = false;       ///< the file has one tensor, rows of gate, then up (Phi-3)
+  bool transposed_linears = false;  ///< layers' matrices are [inputs, outputs] in the file (GPT-2)
+  TensorNames names;
+
+  const LayerSpec& layer(std::int64_t index) const {
+    return layers[layers.size() == 1 ? 0 : static_cast<std::size_t>(index)];
+  }
+
+  bool operator==(const DecoderSpec&) const = default;
+};
+
+}  // namespace lime
