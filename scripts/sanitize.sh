@@ -181,7 +181,7 @@ case "$tool" in
     seconds=${1:-1800}
     [ $# -gt 1 ] && fuzzers=("${@:2}")
     configure
-    compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece
+    compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece lime-trial-read
     for name in "${fuzzers[@]}"; do
       mkdir -p "$build/found/$name"
       # HDF5 files are first read by child processes, which share the CPUs with other programs.

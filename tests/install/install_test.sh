@@ -59,6 +59,7 @@ fi
 
 # Plug-ins are found relative to the installed programs.
 [ -s "$prefix/lib/lime/liblime_sentencepiece.so" ] || fail "there is no SentencePiece plug-in"
+[ -x "$prefix/lib/lime/lime-trial-read" ] || fail "there is no helper that reads files on trial"
 if [ -e "$build/lib/lime/liblime_cuda.so" ]; then
   [ -s "$prefix/lib/lime/liblime_cuda.so" ] || fail "there is no module for GPUs"
 fi

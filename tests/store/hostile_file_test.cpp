@@ -22,7 +22,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::ThrowsMessage;
 
 namespace fs = std::filesystem;
 
@@ -170,17 +169,6 @@ TEST_F(HostileFileTest, RefusedMemoryIsToldByTheCodeNotByTheText) {
     ADD_FAILURE() << "taken for refused memory";
   } catch (const FormatError&) {
   }
-}
-
-TEST_F(HostileFileTest, SlowMachinesMayTakeLongerToTry) {
-  const fs::path path = place("hostile-soft-link");  // which HDF5 itself can read
-  ASSERT_EQ(::setenv("LIME_TRIAL_SECONDS", "soon", 1), 0);
-  EXPECT_THAT([&] { Hdf5File file(path); },
-              ThrowsMessage<InvalidArgument>(
-                  "LIME_TRIAL_SECONDS: must be a whole number from 1 to 3600, got 'soon'"));
-  ASSERT_EQ(::setenv("LIME_TRIAL_SECONDS", "100", 1), 0);
-  EXPECT_EQ(message_about([&] { Hdf5File file(path); }), "no exception");
-  ASSERT_EQ(::unsetenv("LIME_TRIAL_SECONDS"), 0);
 }
 
 TEST_F(HostileFileTest, NothingIsWrittenBesideThem) {

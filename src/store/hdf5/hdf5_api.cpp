@@ -131,8 +131,6 @@ Lock::Lock() : lock_(library_mutex()) {
   (void)quiet;
 }
 
-void Lock::renew_after_fork() { new (&library_mutex()) std::recursive_mutex; }
-
 Id::Id(Id&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
 
 Id& Id::operator=(Id&& other) noexcept {

@@ -28,9 +28,6 @@ inline constexpr std::int64_t kMaxCompression = 1032;
 class Lock {
  public:
   Lock();
-  /// Recreates the lock in a forked child. Required if this thread forked while holding it: in the
-  /// child another thread appears to own it.
-  static void renew_after_fork();
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;

@@ -14,7 +14,7 @@
 
 namespace lime {
 
-/// Whether a file is first read in a child process, so that a crash of HDF5 is harmless.
+/// Whether a helper process first reads a file, so that a crash of HDF5 is harmless.
 enum class Hdf5Trial {
   kFirst,  ///< the file is untrusted
   kDone    ///< this process has written it, or has already opened it

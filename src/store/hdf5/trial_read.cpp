@@ -1,191 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/hdf5/trial_read.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
-#include <fstream>
-#include <functional>
-#include <iterator>
+#include <cstdint>
 #include <map>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/errors.h"
-#include "core/program/launcher.h"
-#include "store/hdf5/chunk_reader.h"
-#include "store/hdf5/hdf5_api.h"
-#include "store/hdf5/hdf5_file.h"
+#include "core/program/plugin.h"
 
 namespace lime {
 namespace {
-
-constexpr int kMaxDepth = 8;
-constexpr int kMaxObjects = 100'000;
-/// Limit of waiting for anything but the CPU: a slow disk, or a lock that another thread held when
-/// the child was forked. Neither is the file's fault, so the file then counts as not tried.
-constexpr unsigned kMostSeconds = 10;
-/// A child that used this much CPU time since the last alarm was waiting for the CPU, and
-/// continues.
-constexpr std::int64_t kComputing = 1'000'000;  // nanoseconds
-constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
-constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes each
-
-constexpr int kOutOfMemory = 3;
-constexpr int kNotListed = 4;
-
-/// Walks through a file in the child. Errors that HDF5 reports are ignored, except in listings: an
-/// object missing there could still be opened by name, untried.
-class TrialWalk {
- public:
-  explicit TrialWalk(const Hdf5File& file) : file_(file) {}
-
-  void visit_group(const std::string& group, int depth) {
-    visit_attributes(group);
-    if (depth == kMaxDepth) return;
-    const std::string prefix = group == "/" ? "" : group + "/";
-    for (const std::string& name : list([&] { return file_.datasets(group); })) {
-      visit_dataset(prefix + name);
-    }
-    for (const std::string& name : list([&] { return file_.groups(group); })) {
-      if (++num_objects_ == kMaxObjects) ::_exit(kNotListed);
-      visit_group(prefix + name, depth + 1);
-    }
-  }
-
- private:
-  /// Exits the child if memory runs out, since the next reader would run out as well.
-  static void attempt(const std::function<void()>& read) {
-    try {
-      read();
-    } catch (const hdf5::OutOfMemory&) {
-      ::_exit(kOutOfMemory);
-    } catch (const Error&) {
-      // The next reader reports the same error.
-    }
-  }
-
-  static std::vector<std::string> list(const std::function<std::vector<std::string>()>& read) {
-    std::optional<std::vector<std::string>> names;
-    attempt([&] { names = read(); });
-    if (!names) ::_exit(kNotListed);
-    return *std::move(names);
-  }
-
-  void visit_attributes(const std::string& object) {
-    for (const std::string& name : list([&] { return file_.attributes(object); })) {
-      attempt([&] { file_.strings_attribute(name, object); });
-      attempt([&] { file_.int_attribute(name, object); });
-    }
-  }
-
-  void visit_dataset(const std::string& name) {
-    visit_attributes(name);
-    attempt([&] { file_.read_strings(name); });
-    attempt([&] {
-      const bool is_ours = name.starts_with("activations/") && ChunkReader(file_, name).is_direct();
-      if (!is_ours) read_numbers(name);
-    });
-  }
-
-  /// Reads a dataset piece by piece along the first dimension.
-  void read_numbers(const std::string& name) {
-    const hdf5::Id dataset = hdf5::open_plain_dataset(file_, name);
-    const std::vector<std::int64_t> shape = hdf5::shape_of(dataset.get());
-    const hdf5::Id space(H5Dget_space(dataset.get()), H5Sclose);
-    std::int64_t row = 1;  // values per entry of the first dimension
-    for (std::size_t i = 1; i < shape.size(); ++i) {
-      if (shape[i] < 0 || shape[i] > kMostValues / row) return;
-      row = std::max<std::int64_t>(row * shape[i], 1);
-    }
-    const std::int64_t num_rows = shape.empty() ? 1 : std::min(shape[0], kMostValues / row);
-    const std::int64_t step = std::max<std::int64_t>(1, kPieceValues / row);
-    std::vector<double> values(static_cast<std::size_t>(std::min(step, num_rows) * row));
-    for (std::int64_t first = 0; first < num_rows; first += step) {
-      std::vector<hsize_t> start(std::max<std::size_t>(shape.size(), 1), 0);
-      std::vector<hsize_t> count(shape.begin(), shape.end());
-      if (!shape.empty()) {
-        start[0] = static_cast<hsize_t>(first);
-        count[0] = static_cast<hsize_t>(std::min(step, num_rows - first));
-        H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
-                            nullptr);
-      }
-      const hsize_t points = count.empty() ? 1 : count[0] * static_cast<hsize_t>(row);
-      const hdf5::Id memory(H5Screate_simple(1, &points, nullptr), H5Sclose);
-      if (H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
-                  values.data()) < 0) {
-        hdf5::fail_reading(file_.path(), name);
-      }
-    }
-  }
-
-  const Hdf5File& file_;
-  int num_objects_ = 0;
-};
-
-/// Returns the bytes of private memory that this process has mapped; 0 if unknown.
-[[maybe_unused]] rlim_t data_size() {
-  std::ifstream status("/proc/self/statm");
-  rlim_t pages = 0;
-  for (int i = 0; i < 6; ++i) status >> pages;
-  return status ? pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
-
-void limit(decltype(RLIMIT_CPU) resource, rlim_t most) {
-  const rlimit value = {most, most + 1};
-  ::setrlimit(resource, &value);
-}
-
-std::int64_t computed_nanoseconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-/// Exits the child unless it has used CPU time since the last alarm.
-void end_if_waiting(int signal) {
-  static std::int64_t before = 0;
-  const std::int64_t now = computed_nanoseconds();
-  if (now - before < kComputing) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-  before = now;
-  ::alarm(kMostSeconds);
-}
-
-/// Returns the CPU time limit for the smallest file; can be raised for slow machines such as
-/// valgrind.
-int least_seconds() {
-  constexpr const char* kVariable = "LIME_TRIAL_SECONDS";
-  const std::optional<std::string> given = environment_variable(kVariable);
-  return given ? environment_number(kVariable, *given, 1, 3600) : 1;
-}
-
-/// Sets limits of CPU time and memory far above the needs of a valid file of this size.
-void limit_resources(const std::filesystem::path& path, int seconds) {
-  std::error_code ignored;
-  const rlim_t size = std::min<rlim_t>(std::filesystem::file_size(path, ignored), rlim_t{1} << 50);
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + (size >> 25U));
-#if !defined(__SANITIZE_THREAD__)  // which maps memory of its own for every access
-  const rlim_t before = data_size();
-  if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
-#endif
-  std::signal(SIGALRM, end_if_waiting);
-  ::alarm(kMostSeconds);
-}
 
 /// State of a file: changing the content changes its ctime.
 using FileState = std::array<std::int64_t, 6>;
@@ -201,85 +35,25 @@ std::optional<FileState> state_of(const std::filesystem::path& path) {
                    status.st_ctim.tv_nsec};
 }
 
-/// Results of the files that this process has tried.
-class TriedFiles {
- public:
-  /// Returns the outcome of the child, empty for success; no value if the file was not tried.
-  std::optional<std::string> find(const FileState& file) {
-    const std::lock_guard guard(mutex_);
-    const auto found = outcomes_.find(file);
-    return found == outcomes_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void insert(const FileState& file, const std::string& outcome) {
-    const std::lock_guard guard(mutex_);
-    outcomes_[file] = outcome;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<FileState, std::string> outcomes_;
-};
-
-TriedFiles& tried_files() {
-  static TriedFiles files;
-  return files;
-}
-
-[[noreturn]] void read_in_child(const std::filesystem::path& path, int seconds) {
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGALRM}) {
-    std::signal(signal, SIG_DFL);
-  }
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  ::dup2(nowhere, STDOUT_FILENO);
-  ::dup2(nowhere, STDERR_FILENO);
-  limit_resources(path, seconds);
-  try {
-    const Hdf5File file(path, Hdf5Trial::kDone);
-    TrialWalk(file).visit_group("/", 0);
-  } catch (const Error&) {
-    // The next reader reports the same error.
-  } catch (const std::exception&) {
-    ::_exit(kOutOfMemory);
-  }
-  ::_exit(0);
-}
-
-/// Returns false if a child could wait forever: the allocators of GCC's address and thread
-/// sanitizers stay locked in a child that is forked while another thread allocates. The system's
-/// allocator does not.
-bool can_fork() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  std::error_code ignored;
-  const std::filesystem::directory_iterator threads("/proc/self/task", ignored);
-  return std::distance(begin(threads), end(threads)) == 1;
-#else
-  return true;
-#endif
-}
-
-/// Returns the outcome of the child that read the file; empty if it finished.
-std::string outcome_in_child(const std::filesystem::path& path) {
-  const int seconds = least_seconds();
+/// Returns what HDF5 did to the helper program when it read the file; empty if it finished.
+std::string outcome_of_trial(const std::filesystem::path& path) {
+  std::string program = plugin_path("lime-trial-read");
+  std::string file = path;
+  char* const arguments[] = {program.data(), file.data(), nullptr};
   pid_t child = 0;
-  {
-    const hdf5::Lock lock;
-    child = ::fork();
-    if (child == 0) {
-      hdf5::Lock::renew_after_fork();
-      read_in_child(path, seconds);
-    }
-  }
-  if (child < 0) return "";
+  if (::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ) != 0) return "";
   int status = 0;
   pid_t ended = 0;
   do {
     ended = ::waitpid(child, &status, 0);
   } while (ended < 0 && errno == EINTR);
   if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return "";
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == trial::kOutOfMemory) {
     return "requests more memory than such a file needs";
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotListed) return "cannot list its contents";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == trial::kNotListed) {
+    return "cannot list its contents";
+  }
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGALRM) return "";
   return signal == SIGXCPU ? "does not terminate" : "would crash";
@@ -288,16 +62,20 @@ std::string outcome_in_child(const std::filesystem::path& path) {
 }  // namespace
 
 void try_reading(const std::filesystem::path& path) {
+  static std::mutex mutex;
+  static std::map<FileState, std::string> outcomes;
   const std::optional<FileState> file = state_of(path);
   if (!file) return;
-  std::optional<std::string> outcome = tried_files().find(*file);
-  if (!outcome) {
-    if (!can_fork()) return;
-    outcome = outcome_in_child(path);
-    tried_files().insert(*file, *outcome);
+  std::unique_lock lock(mutex);
+  auto found = outcomes.find(*file);
+  if (found == outcomes.end()) {
+    lock.unlock();
+    std::string outcome = outcome_of_trial(path);
+    lock.lock();
+    found = outcomes.insert_or_assign(*file, std::move(outcome)).first;
   }
-  if (outcome->empty()) return;
-  throw FormatError("store: '{}' is damaged or malicious: HDF5 {}", path.string(), *outcome);
+  if (found->second.empty()) return;
+  throw FormatError("store: '{}' is damaged or malicious: HDF5 {}", path.string(), found->second);
 }
 
 }  // namespace lime

@@ -7,20 +7,23 @@
 
 namespace lime {
 
-/// Reads in a child process everything that HDF5 itself reads from a file: groups, links,
-/// attributes, texts, and numbers (at most 2^27 per dataset), except activations, whose chunks we
-/// read ourselves.
+/// Has the helper program lime-trial-read (src/store/trial) read everything that HDF5 itself reads
+/// from a file: groups, links, attributes, texts, and numbers (at most 2^27 per dataset), except
+/// activations, whose chunks we read ourselves.
 ///
 /// HDF5 1.10 trusts sizes and addresses in files; malicious ones make it crash, loop, or allocate
-/// all memory. Here this only terminates the child, which is limited to the CPU time and memory
+/// all memory. Here this only terminates the helper, which is limited to the CPU time and memory
 /// that a file of this size can need, and the file is rejected. Errors that HDF5 reports are left
-/// to the next read. If the system does not allow a child process, the file is not tried.
-/// LIME_TRIAL_SECONDS in the environment sets the base of the CPU time limit (default: 1), which
-/// grows with the file size.
-/// @throws FormatError  if the child crashed, or exceeded its time or memory.
-/// @throws InvalidArgument  if LIME_TRIAL_SECONDS is not an integer from 1 to 3600.
-/// Thread-safe. Cost, once per process and file state: a fork, and reading the capture's tables
-/// once more.
+/// to the next read. If the helper cannot be started, the file is not tried.
+/// @throws FormatError  if the helper crashed, or exceeded its time or memory.
+/// Thread-safe. Cost, once per process and file state: starting the helper, and reading the
+/// capture's tables once more.
 void try_reading(const std::filesystem::path& path);
+
+/// Exit statuses of the helper, besides 0.
+namespace trial {
+inline constexpr int kOutOfMemory = 3;
+inline constexpr int kNotListed = 4;
+}  // namespace trial
 
 }  // namespace lime
