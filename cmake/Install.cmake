@@ -14,12 +14,9 @@ if(LIME_PROCESSOR_LEVEL)
   set(LIME_LEVEL_PREFIX lib/lime/${LIME_PROCESSOR_LEVEL}/)
 endif()
 install(TARGETS ${LIME_PROGRAMS} RUNTIME DESTINATION ${LIME_LEVEL_PREFIX}bin COMPONENT programs)
-install(TARGETS lime_sentencepiece lime-trial-read
+install(TARGETS lime_gpu lime_sentencepiece lime-trial-read
   LIBRARY DESTINATION ${LIME_LEVEL_PREFIX}lib/lime COMPONENT programs
   RUNTIME DESTINATION ${LIME_LEVEL_PREFIX}lib/lime COMPONENT programs)
-if(LIME_HAS_CUDA)
-  install(TARGETS lime_cuda LIBRARY DESTINATION ${LIME_LEVEL_PREFIX}lib/lime COMPONENT programs)
-endif()
 
 if(LIME_PROCESSOR_LEVEL)
   foreach(program IN LISTS LIME_PROGRAMS)

@@ -21,7 +21,7 @@ for tool in dpkg-shlibdeps file; do
 done
 
 configure() {
-  cmake --preset release -B "$1" -DLIME_NATIVE=OFF -DLIME_CUDA=OFF -DLIME_PROCESSOR_LEVEL="$2" \
+  cmake --preset release -B "$1" -DLIME_NATIVE=OFF -DLIME_PROCESSOR_LEVEL="$2" \
     -DCMAKE_INSTALL_PREFIX=/usr -DLIME_BUILD_TESTS=OFF -DLIME_BUILD_BENCHMARKS=OFF >"$1.log" 2>&1 ||
     { tail -n 20 "$1.log"; exit 1; }
 }

@@ -15,7 +15,6 @@
 #include "core/errors.h"
 #include "core/files/mapped_file.h"
 #include "core/json.h"
-#include "core/memory.h"
 #include "core/program/command_line.h"
 #include "core/program/program.h"
 #include "core/random.h"
@@ -39,6 +38,7 @@ struct BenchOptions {
   bool stages = false;
   /// A GPU to time alternately with the CPU; empty: CPU only.
   std::string device = {};
+  std::int64_t batch = 64;
 
   void describe(OptionList& list) {
     list.add("rows", rows, "file of float32 [sequences, tokens, dim]; made up if not given");
@@ -50,10 +50,11 @@ struct BenchOptions {
     list.add("repeats", repeats, "timed passes over the batch, of which the median is shown");
     list.add("stages", stages, "time the stages of one sequence on one thread instead");
     list.add("device", device, "cuda or cuda:N: time CPU and GPU in turns instead");
+    list.add("batch", batch, "sequences that the GPU computes together");
   }
   void validate() const {
-    if (sequences < 1 || tokens < 2 || dim < 1 || repeats < 1) {
-      throw InvalidArgument("bench: sequences, dim and repeats must be > 0 and tokens > 1");
+    if (sequences < 1 || tokens < 2 || dim < 1 || repeats < 1 || batch < 1) {
+      throw InvalidArgument("bench: sequences, dim, repeats and batch must be > 0 and tokens > 1");
     }
   }
 };
@@ -120,44 +121,32 @@ int run_batch(const BenchOptions& options) {
   return kExitDone;
 }
 
-SizedSequences sized(const std::vector<MatrixF>& sequences) {
-  SizedSequences result;
-  result.num_tokens.assign(sequences.size(), sequences[0].rows());
-  result.dim = sequences[0].cols();
-  result.read = [&sequences](std::int64_t index, std::span<float> rows) {
-    const MatrixF& sequence = sequences[static_cast<std::size_t>(index)];
-    std::copy_n(sequence.data(), sequence.size(), rows.begin());
-  };
-  return result;
-}
-
 /// Prints one line of JSON: seconds per sequence of CPU and GPU (medians over alternating passes),
 /// the speed-up of the GPU, and the largest difference of the values.
 int run_devices(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
-  const std::vector<ConstMatrixRef> views(sequences.begin(), sequences.end());
+  const SequenceSource source{options.sequences, [&](std::int64_t index, MatrixF& rows) {
+                                rows = sequences[static_cast<std::size_t>(index)];
+                              }};
   const Standardization standardization = standardization_of(sequences);
-  const SizedSequences batch = sized(sequences);
   const EntropyOptions entropy{.alpha = {options.alpha}};
   ThreadPool pool(options.threads);
   const Gpu gpu(DeviceName::parse(options.device));
-  SequenceExtent extent;
-  extent.include(batch.num_tokens, batch.dim);
-  GpuEntropies on_gpu(gpu, entropy, extent, available_memory() / 4);
   SequenceEntropies of_cpu, of_gpu;
   std::vector<double> cpu_seconds, gpu_seconds;
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
     const double cpu =
-        seconds_of([&] { of_cpu = sequence_entropies(views, standardization, entropy, pool); });
-    const double on_device =
-        seconds_of([&] { of_gpu = on_gpu.compute(batch, standardization, pool); });
+        seconds_of([&] { of_cpu = sequence_entropies(source, standardization, entropy, pool); });
+    const double on_device = seconds_of([&] {
+      of_gpu = gpu_entropies(gpu, source, standardization, entropy, options.batch, pool);
+    });
     if (repeat == 0) continue;  // warms up memory and CUDA's kernels
     cpu_seconds.push_back(cpu / static_cast<double>(options.sequences));
     gpu_seconds.push_back(on_device / static_cast<double>(options.sequences));
   }
   Json line = Json::object();
   line["device"] = gpu.name();
-  line["batch"] = on_gpu.batch();
+  line["batch"] = options.batch;
   line["threads"] = pool.num_threads();
   line["cpu_seconds_per_sequence"] = median(cpu_seconds);
   line["gpu_seconds_per_sequence"] = median(gpu_seconds);

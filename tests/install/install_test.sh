@@ -60,9 +60,7 @@ fi
 # Plug-ins are found relative to the installed programs.
 [ -s "$prefix/lib/lime/liblime_sentencepiece.so" ] || fail "there is no SentencePiece plug-in"
 [ -x "$prefix/lib/lime/lime-trial-read" ] || fail "there is no helper that reads files on trial"
-if [ -e "$build/lib/lime/liblime_cuda.so" ]; then
-  [ -s "$prefix/lib/lime/liblime_cuda.so" ] || fail "there is no module for GPUs"
-fi
+[ -s "$prefix/lib/lime/liblime_gpu.so" ] || fail "there is no module for GPUs"
 
 "$cmake" -S "$consumer" -B "$prefix/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_BUILD_TYPE=Release >"$prefix.log" 2>&1 || fail "$(tail -n 20 "$prefix.log")"

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "analysis/engine/token_sequences.h"
-#include "analysis/entropy/entropy_on_gpu.h"
 #include "analysis/entropy/entropy_report.h"
 #include "analysis/entropy/entropy_rows.h"
 #include "core/errors.h"
+#include "core/program/launcher.h"
+#include "metrics/entropy/gpu_entropies.h"
 #include "metrics/entropy/sequence_entropies.h"
 
 namespace lime {
@@ -19,6 +20,9 @@ namespace {
 
 /// For what is small beside a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
+/// A GPU is busy with a batch of this size; more only takes memory.
+constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMostBatchSequences = 256;
 
 /// Diff-eRank compares the same sequences in two models.
 void check_same_sequences(const CaptureReader& a, const CaptureReader& b) {
@@ -41,22 +45,8 @@ struct Shared {
   EntropyAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
   std::vector<std::string> identities;  ///< of the captures' sequences
-  std::optional<EntropyGpu> gpu;
+  std::optional<Gpu> gpu;
 };
-
-/// Entropies of the sequences of one layer, read when their turn comes.
-SequenceEntropies measure_layer(const Shared& shared, const CaptureReader& capture,
-                                const std::string& site, int layer, const UnitContext& context) {
-  const EntropyAnalysisOptions& options = shared.options;
-  const std::optional<Standardization> standardization =
-      standardization_of(capture, site, layer, options.entropy.preset);
-  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
-  if (shared.gpu) {
-    return measure_layer_on_gpu(*shared.gpu, capture, site, layer, count, standardization, context);
-  }
-  return sequence_entropies(token_sequences(capture, site, layer, count), standardization,
-                            options.entropy, context.pool, context.on_progress, context.stop);
-}
 
 /// Bytes for one sequence: the rows as they are read, the same in double, and the work on the
 /// smaller Gram matrix.
@@ -68,6 +58,29 @@ std::int64_t bytes_per_sequence(const CaptureReader& capture, std::int64_t dim,
   return longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
 }
 
+/// Sequences of a batch on the GPU; two batches are in memory.
+std::int64_t gpu_batch(std::int64_t sequence_bytes) {
+  return std::clamp<std::int64_t>(kMostBatchBytes / sequence_bytes, 1, kMostBatchSequences);
+}
+
+/// Entropies of the sequences of one layer, read when their turn comes.
+SequenceEntropies measure_layer(const Shared& shared, const CaptureReader& capture,
+                                const std::string& site, int layer, const UnitContext& context) {
+  const EntropyAnalysisOptions& options = shared.options;
+  const std::optional<Standardization> standardization =
+      standardization_of(capture, site, layer, options.entropy.preset);
+  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
+  const SequenceSource sequences = token_sequences(capture, site, layer, count);
+  if (shared.gpu) {
+    const std::int64_t batch =
+        gpu_batch(bytes_per_sequence(capture, capture.dim(site, layer), options));
+    return gpu_entropies(*shared.gpu, sequences, standardization, options.entropy, batch,
+                         context.pool, context.on_progress, context.stop);
+  }
+  return sequence_entropies(sequences, standardization, options.entropy, context.pool,
+                            context.on_progress, context.stop);
+}
+
 std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
   std::vector<Unit> units;
   for (std::size_t i = 0; i < shared->captures.size(); ++i) {
@@ -77,12 +90,10 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
         Unit unit = layer_unit(capture, site, layer);
         unit.identity = shared->identities[i];
         unit.work = num_sequences_used(capture.reader, shared->options.max_sequences);
-        if (shared->gpu) {
-          unit.bytes = shared->gpu->staging_bytes;
-        } else {
-          unit.bytes_per_thread =
-              bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
-        }
+        const std::int64_t bytes =
+            bytes_per_sequence(capture.reader, capture.reader.dim(site, layer), shared->options);
+        (shared->gpu ? unit.bytes : unit.bytes_per_thread) =
+            shared->gpu ? 2 * gpu_batch(bytes) * bytes : bytes;
         unit.bytes += summary_bytes(1, shared->options.summary);
         unit.measure = [shared, i, site = site, layer](const UnitContext& context) {
           return entropy_result(
@@ -111,12 +122,12 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   }
   const DeviceName device = DeviceName::parse(options.device);
   if (device.is_gpu) {
-    shared->gpu =
-        open_entropy_gpu(device, options.entropy, shared->captures, options.max_sequences, run);
+    const std::optional<LaunchPlace> place = launch_place();
+    shared->gpu.emplace(device, place ? place->local_rank : 0);
   }
   Analysis analysis;
   analysis.metric = "entropy";
-  if (shared->gpu) analysis.device = shared->gpu->name;
+  if (shared->gpu) analysis.device = shared->gpu->name();
   analysis.options = stored_options(options);
   analysis.inputs = capture_inputs(shared->captures);
   analysis.units = make_units(shared);

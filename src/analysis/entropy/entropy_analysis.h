@@ -45,7 +45,7 @@ struct EntropyAnalysisOptions {
 /// them.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
-/// @throws IoError, FormatError  as CaptureReader; as open_entropy_gpu().
+/// @throws IoError, FormatError  as CaptureReader; as Gpu.
 Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

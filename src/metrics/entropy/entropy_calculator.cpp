@@ -124,10 +124,7 @@ std::vector<double> EntropyCalculator::entropies_of(const PendingEntropy& pendin
 
 template <typename Scalar>
 SequenceEntropy EntropyCalculator::compute_leading(const AffineRows<Scalar>& rows) {
-  representations_.resize(rows.num_rows, rows.num_cols);
-  for (std::int64_t r = 0; r < rows.num_rows; ++r) {
-    for (std::int64_t c = 0; c < rows.num_cols; ++c) representations_(r, c) = rows.at(r, c);
-  }
+  rows.copy_to(representations_);
   const double total = representations_.squaredNorm();
   check_trace(rows, total);
   const std::int64_t size = std::min(rows.num_rows, rows.num_cols);

@@ -31,6 +31,14 @@ struct AffineRows {
     if (row_scale != nullptr) z *= row_scale[row];
     return z;
   }
+
+  /// Copies Z to `z`, which is resized.
+  void copy_to(MatrixD& z) const {
+    z.resize(num_rows, num_cols);
+    for (std::int64_t r = 0; r < num_rows; ++r) {
+      for (std::int64_t c = 0; c < num_cols; ++c) z(r, c) = at(r, c);
+    }
+  }
 };
 
 /// Computes Gram matrices of float or double rows in double.
