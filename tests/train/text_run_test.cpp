@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
+#include "core/random.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "train/tiny_run.h"
@@ -120,6 +121,28 @@ TEST_F(TextRunTest, TheSameTextGivesTheSameTokenizer) {
   data_.tokens = folder_ / "again";
   prepare_text(data_);
   EXPECT_EQ(testing::read_text(folder_ / "again/tokenizer.model"), first);
+}
+
+TEST_F(TextRunTest, TokenizerJsonGivesTheIdsOfTheModel) {
+  const PreparedText prepared = prepare_text(data_);
+  fs::create_directory(folder_ / "model");
+  fs::copy_file(folder_ / "tokens/tokenizer.model", folder_ / "model/tokenizer.model");
+  const auto model = load_tokenizer(folder_ / "model");
+  ASSERT_EQ(model->kind(), "sentencepiece");
+  ASSERT_EQ(prepared.tokenizer->kind(), "bpe");
+  constexpr std::string_view kAlphabet[] = {"e",      "v",   "er",     "o",     "d",     "dd",
+                                            " ",      "  ",  "\n",     "\t",    "1",     "\u2581",
+                                            "\u00E9", "<s>", "<0x41>", " even", "number"};
+  Random random(7);
+  for (int i = 0; i < 5000; ++i) {
+    std::string text;
+    for (std::uint64_t left = random.below(30); left > 0; --left) {
+      text += kAlphabet[random.below(std::size(kAlphabet))];
+    }
+    const auto ids = model->encode(text, {.add_special_tokens = true});
+    ASSERT_EQ(prepared.tokenizer->encode(text, {.add_special_tokens = true}), ids) << text;
+    ASSERT_EQ(prepared.tokenizer->decode(ids), model->decode(ids)) << text;
+  }
 }
 
 TEST_F(TextRunTest, GoesOnToTheBit) {

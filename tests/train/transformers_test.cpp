@@ -43,6 +43,21 @@ std::vector<std::string> train_on_questions(TrainingSetup setup) {
   return {"Every yimpus is a rempus . Is Tom a rempus or lempus ?", "### Tom is a lempus ."};
 }
 
+/// Random texts of a small alphabet, in which pieces overlap in many ways.
+std::vector<std::string> overlapping_texts() {
+  constexpr std::string_view kAlphabet[] = {"e",  "v", "er", "o", "d",
+                                            "dd", " ", "  ", "1", "\u2581"};
+  std::vector<std::string> texts;
+  Random random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string& text = texts.emplace_back();
+    for (std::uint64_t left = 1 + random.below(20); left > 0; --left) {
+      text += kAlphabet[random.below(std::size(kAlphabet))];
+    }
+  }
+  return texts;
+}
+
 /// Texts of which many begin with white space.
 std::vector<std::string> train_on_sentences(const TrainingSetup& setup) {
   const std::filesystem::path file = setup.run.output.string() + ".txt";
@@ -58,7 +73,9 @@ std::vector<std::string> train_on_sentences(const TrainingSetup& setup) {
   data.sequence_length = 24;
   data.tokens = setup.run.output.string() + ".tokens";
   train_on_text(prepare_text(data), data, setup);
-  std::vector<std::string> texts = {"Every odd number 77", "a  b", "caf\u00E9 \U0001F34B"};
+  std::vector<std::string> texts = overlapping_texts();
+  texts.insert(texts.end(), {"Every odd number 77", "a  b", "caf\u00E9 \U0001F34B",
+                             "a <s>b</s> <unk>", "<0x41>"});
   for (const char* const start : {" ", "  ", "   ", "\n", "\n\n", "\t", " \n", "\n ", " \t "}) {
     for (const char* const rest : {"Every", "even 12", "x", "\u2581y", ""}) {
       texts.push_back(std::string(start) + rest);

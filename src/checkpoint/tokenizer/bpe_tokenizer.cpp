@@ -86,6 +86,7 @@ BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
       }) {
   if (!model_options_.byte_level && model_.can_cut_before(kMetaspace)) cut_before_ = kMetaspace;
   add_special_flags(parts.added_tokens);
+  split_special_tokens_ = parts.split_special_tokens;
   prepare_finders(std::move(parts.added_tokens));
   bos_id_ = parts.bos_id;
   eos_id_ = parts.eos_id;
@@ -152,7 +153,7 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
   }
   const auto scratch = scratch_.borrow();
   WordEncoder encoder(*this, *scratch, text.size(), options.max_ids);
-  const bool skip_special = options.split_special_tokens;
+  const bool skip_special = options.split_special_tokens || split_special_tokens_;
   for (const auto& raw : raw_tokens_.split(text, skip_special)) {
     if (encoder.is_full()) break;
     if (raw.token != nullptr) {

@@ -31,6 +31,8 @@ struct BpeTokenizerParts {
   TokenDecoder decoder;
   /// Tokens taken from the text as a whole; those that `vocabulary` lacks extend it.
   std::vector<AddedToken> added_tokens;
+  /// Special tokens that are spelled out in a text are ordinary text.
+  bool split_special_tokens = false;
   std::optional<std::int32_t> bos_id = std::nullopt;
   std::optional<std::int32_t> eos_id = std::nullopt;
   std::vector<std::int32_t> prefix_ids;
@@ -83,6 +85,7 @@ class BpeTokenizer : public Tokenizer {
   AddedTokenFinder raw_tokens_;         // looked for in the text as it is
   AddedTokenFinder normalized_tokens_;  // looked for after the normalizer
   std::vector<bool> special_;
+  bool split_special_tokens_ = false;
   std::string cut_before_;  // words may be cut before runs of this character; may be empty
   mutable ScratchPool<Scratch> scratch_;
 };

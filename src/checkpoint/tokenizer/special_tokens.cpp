@@ -73,6 +73,7 @@ void read_tokenizer_config(const fs::path& folder, SpecialTokens& result) {
   if (fields.find("add_prefix_space") != nullptr) {
     result.add_prefix_space = fields.boolean("add_prefix_space", false);
   }
+  result.split_special_tokens = fields.boolean("split_special_tokens", false);
 }
 
 void read_added_tokens(const fs::path& folder, SpecialTokens& result) {

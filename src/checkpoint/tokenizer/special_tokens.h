@@ -21,6 +21,8 @@ struct SpecialTokens {
   std::optional<bool> add_bos;  ///< tokenizer_config.json: add_bos_token
   std::optional<bool> add_eos;
   std::optional<bool> add_prefix_space;
+  /// tokenizer_config.json: EncodeOptions::split_special_tokens holds for every text.
+  bool split_special_tokens = false;
   /// Tokens with ids, from added_tokens_decoder of tokenizer_config.json and added_tokens.json.
   std::vector<AddedToken> added;
   /// Names of special tokens of any role (bos_token, eos_token, pad_token, ...), without ids.

@@ -145,6 +145,7 @@ void add_special_tokens(const SpecialTokens& special, BpeTokenizerParts& parts) 
 }
 
 void resolve_ends(const SpecialTokens& special, BpeTokenizerParts& parts) {
+  parts.split_special_tokens = special.split_special_tokens;
   std::int32_t vocab_size = 0;
   for (const auto& [token, id] : parts.vocabulary) vocab_size = std::max(vocab_size, id + 1);
   for (const AddedToken& token : parts.added_tokens)

@@ -12,6 +12,7 @@
 #include "core/files/folder.h"
 #include "core/files/sha256.h"
 #include "core/json.h"
+#include "train/text/sentencepiece_json.h"
 #include "train/text/text_documents.h"
 
 namespace lime {
@@ -24,7 +25,7 @@ constexpr const char* kTrainingFile = "tokenizer_training.json";
 Json describe_training(const TextSource& source, std::int64_t vocab_size) {
   Json files = Json::array();
   for (const fs::path& file : source.files) files.push_back(sha256_of_file(file));
-  return {{"schema", "lime-tokenizer-training/1"},
+  return {{"schema", "lime-tokenizer-training/2"},
           {"vocab_size", vocab_size},
           {"validation_share", source.validation_share},
           {"text_sha256", files}};
@@ -41,17 +42,17 @@ std::string training_text(const TextSource& source) {
   return all;
 }
 
-/// Returns the configuration with which transformers converts tokenizer.model to LLaMA's
-/// tokenizer. Without `legacy` the fast one of
-/// transformers 4 puts no space before a text that begins with one, which SentencePiece does.
+/// Returns the configuration with which transformers reads tokenizer.json as it is. A special token
+/// that is spelled out in a text is ordinary text, as in SentencePiece.
 Json tokenizer_config() {
-  return {{"tokenizer_class", "LlamaTokenizer"},
+  return {{"tokenizer_class", "PreTrainedTokenizerFast"},
           {"bos_token", "<s>"},
           {"eos_token", "</s>"},
           {"unk_token", "<unk>"},
           {"add_bos_token", true},
           {"add_eos_token", false},
-          {"legacy", true}};
+          {"clean_up_tokenization_spaces", false},
+          {"split_special_tokens", true}};
 }
 
 }  // namespace
@@ -83,6 +84,8 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
   // The description must not outlive the files it describes.
   fs::remove(description_path);
   write_file_atomically(folder / "tokenizer.model", model);
+  const Json json = tokenizer_json_of(*parse_sentencepiece_model(model));
+  write_file_atomically(folder / "tokenizer.json", json.dump() + "\n");
   write_file_atomically(folder / "tokenizer_config.json", tokenizer_config().dump(2) + "\n");
   write_file_atomically(description_path, description.dump(2) + "\n");
   return folder;
