@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer/regex.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -68,6 +69,17 @@ TEST(RegexTest, LineEndsAreRubys) {
   EXPECT_EQ(matches(R"(\u4e2d)", "\u4E2D"), Strings{"\u4E2D"});
 }
 
+TEST(RegexTest, CodePointsMayBeInBraces) {
+  EXPECT_EQ(matches(R"(\x{1F34B}+)", "a\U0001F34B\U0001F34B"), Strings{"\U0001F34B\U0001F34B"});
+  EXPECT_EQ(matches(R"([\x{e9}-\x{EA}]\x41\x{42})", "\u00E9AB"), Strings{"\u00E9AB"});
+  EXPECT_EQ(matches(R"(\x{41}{2})", "AAA"), Strings{"AA"});
+}
+
+TEST(RegexTest, WordBoundariesFollowOnigurumasWords) {
+  EXPECT_EQ(matches(R"(\bfoo\b)", "foo food foo\u0301 _foo \u2460foo"), (Strings{"foo", "foo"}));
+  EXPECT_EQ(matches(R"(\B.)", "ab, c"), (Strings{"b", " "}));
+}
+
 TEST(RegexTest, QuotedTextMatchesItself) {
   const std::string text = R"(a.b*c[d]{2}(e)|^$\f+?-#)";
   EXPECT_EQ(matches(quote_pattern(text), "x" + text + "x"), Strings{text});
@@ -78,7 +90,8 @@ TEST(RegexTest, WhatCannotBeCarriedOverIsNamed) {
     return testing::refusal_of<FormatError>([&] { const Regex regex(pattern); });
   };
   EXPECT_EQ(message("a{1,3}+"), "pattern 'a{1,3}+': {n,m}+ at byte 1 is not supported");
-  EXPECT_EQ(message(R"(a\b)"), R"(pattern 'a\b': \b at byte 1 is not supported)");
+  EXPECT_EQ(message(R"(a\x{41 42})"),
+            R"(pattern 'a\x{41 42}': \x{ without a number at byte 1 is not supported)");
   EXPECT_EQ(message(R"((a)\1)"), R"(pattern '(a)\1': \1 at byte 3 is not supported)");
   EXPECT_EQ(message("[a[bc]]"),
             "pattern '[a[bc]]': a class inside brackets at byte 2 is not "
@@ -136,6 +149,23 @@ TEST(RegexTest, PatternsWithExponentialTimeAreRefused) {
               "the tokenizer file is malicious or broken, or the text is unusual")
         << pattern;
   }
+}
+
+TEST(RegexTest, PatternsThatReadFarAheadGiveTheSameMatches) {
+  for (const std::size_t length : {500, 512, 513, 575, 576, 577, 2048, 5000}) {
+    const std::string word(length, 'a');
+    EXPECT_EQ(matches(R"(a+$|b)", word + "b" + word), (Strings{"b", word})) << length;
+    EXPECT_EQ(matches("[^#]*#", word + "#" + word), Strings{word + "#"}) << length;
+    EXPECT_EQ(matches("é+", "é" + word + "éé"), (Strings{"é", "éé"})) << length;
+  }
+}
+
+TEST(RegexTest, PatternsThatReadFarAheadEverywhereAreRefused) {
+  EXPECT_EQ(matches("[^#]*#|.", std::string(5000, 'a')).size(), 5000U);
+  const std::string text(100'000, 'a');
+  EXPECT_THAT([&] { matches("[^#]*#|.", text); },
+              ::testing::ThrowsMessage<InvalidArgument>(
+                  ::testing::HasSubstr("must match in at most 1100000000 steps")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer/oniguruma_pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -110,6 +111,13 @@ class Translator {
         return put_negated_set(kHexDigit, 2);
       case 'v':
         return put(R"(\x0b)", 2);
+      case 'b':
+        return put(in_class_ ? std::string(R"(\x08)") : word_boundary(true), 2);
+      case 'B':
+        if (in_class_) refuse("\\B inside brackets");
+        return put(word_boundary(false), 2);
+      case 'x':
+        return code_point();
       case 'u':
         return unicode_escape();
       case 'p':
@@ -118,7 +126,7 @@ class Translator {
       default:
         break;
     }
-    constexpr std::string_view kSame = "dDrntfaex0";
+    constexpr std::string_view kSame = "dDrntfae0";
     constexpr std::string_view kSameOutside = "AzZRX";
     const bool shared = kSame.find(c) != std::string_view::npos ||
                         (!in_class_ && kSameOutside.find(c) != std::string_view::npos);
@@ -130,6 +138,25 @@ class Translator {
     const std::string_view digits = pattern_.substr(at_ + 2, 4);
     if (digits.size() < 4) refuse("a short \\u");
     put("\\x{" + std::string(digits) + "}", 6);
+  }
+
+  /// `\x41` and `\x{1F600}`, which hold a brace that is no interval.
+  void code_point() {
+    if (pattern_.substr(at_ + 2, 1) != "{") return copy(2);
+    const std::size_t end = std::min(pattern_.find('}', at_), pattern_.size());
+    const std::string_view digits = pattern_.substr(at_ + 3, end - at_ - 3);
+    const bool is_hex =
+        digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+    if (end == pattern_.size() || digits.empty() || !is_hex) refuse("\\x{ without a number");
+    copy(end + 1 - at_);
+  }
+
+  /// PCRE2's own `\b` has another `\w`.
+  static std::string word_boundary(bool changes) {
+    const std::string word = "[" + std::string(kWord) + "]";
+    const std::string_view after_word = changes ? "(?!" : "(?=";
+    const std::string_view after_other = changes ? "(?=" : "(?!";
+    return fmt::format("(?:(?<={0}){1}{0})|(?<!{0}){2}{0}))", word, after_word, after_other);
   }
 
   /// `\p{Name}`: categories are the same; any other name is a script without its extensions.

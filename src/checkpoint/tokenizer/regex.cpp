@@ -25,6 +25,10 @@ constexpr std::size_t kJitStackMaximum = 4 * 1024 * 1024;
 /// patterns and texts enough, and few for one that takes as many everywhere.
 constexpr std::size_t kStartsPerCall = 64;
 constexpr std::uint32_t kFreeSteps = 1000;
+/// Bytes beyond the places of a call that it sees, and that are not counted.
+constexpr std::size_t kFreeBytes = 512;
+/// Bytes that a pattern passes over in the time of one step.
+constexpr std::size_t kBytesPerStep = 4;
 /// Limit of the interpreter's memory in KiB.
 constexpr std::uint32_t kHeapLimit = 512 * 1024;
 
@@ -45,6 +49,13 @@ std::string message_of(int code) {
   std::array<PCRE2_UCHAR, 256> buffer{};
   pcre2_get_error_message(code, buffer.data(), buffer.size());
   return reinterpret_cast<const char*>(buffer.data());
+}
+
+/// Returns the characters of `text` that end within its first `size` bytes.
+std::string_view start_of(std::string_view text, std::size_t size) {
+  if (size >= text.size()) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  return text.substr(0, size);
 }
 
 PCRE2_SPTR units(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
@@ -77,7 +88,8 @@ Regex::Regex(std::string_view pattern) : code_(std::make_unique<Code>()) {
                       message_of(error));
   }
 #if !defined(LIME_INTERPRETED_PATTERNS)  // for memcheck, which reports what such machine code does
-  code_->compiled_to_machine_code = pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE) == 0;
+  code_->compiled_to_machine_code =
+      pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
 #endif
 }
 
@@ -106,33 +118,38 @@ RegexMatcher::~RegexMatcher() = default;
 RegexMatcher::RegexMatcher(RegexMatcher&&) noexcept = default;
 RegexMatcher& RegexMatcher::operator=(RegexMatcher&&) noexcept = default;
 
-int RegexMatcher::run(std::string_view text, std::size_t offset) {
+int RegexMatcher::run(std::string_view text, std::size_t offset, bool ends_early) {
+  const std::uint32_t options = ends_early ? PCRE2_PARTIAL_HARD : 0;
   const pcre2_code* code = scratch_->regex->code.get();
   pcre2_match_data* data = scratch_->match_data.get();
   pcre2_match_context* context = scratch_->context.get();
   if (scratch_->regex->compiled_to_machine_code) {
-    const int result = pcre2_jit_match(code, units(text), text.size(), offset, 0, data, context);
+    const int result =
+        pcre2_jit_match(code, units(text), text.size(), offset, options, data, context);
     if (result != PCRE2_ERROR_JIT_STACKLIMIT) return result;
   }
-  return pcre2_match(code, units(text), text.size(), offset, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                     data, context);
+  return pcre2_match(code, units(text), text.size(), offset,
+                     options | PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data, context);
 }
 
-// PCRE2 limits the steps from each place where a match may start, but does not count them. A call
-// therefore tries few places with a low limit. Where the limit is too low, the places are tried one
-// by one with limits that double, and these are paid for.
+// PCRE2 counts neither the steps from each place where a match may start nor the bytes that it
+// passes over. A call therefore tries few places with a low limit of steps, on a text that ends a
+// little behind them. Where either is too little, the places are tried one by one with limits that
+// grow, and these are paid for.
 std::optional<RegexMatcher::Match> RegexMatcher::find(std::string_view text, std::size_t offset,
                                                       const StageWork& work) {
   pcre2_match_context* context = scratch_->context.get();
-  std::uint32_t limit = kFreeSteps;
+  std::uint32_t steps = kFreeSteps;
+  std::size_t bytes = kFreeBytes;
   std::size_t one_by_one_until = 0;
   while (true) {
     const bool one_by_one = offset < one_by_one_until;
     const std::size_t last_start = one_by_one ? offset : offset + kStartsPerCall;
-    pcre2_set_offset_limit(context, std::min(last_start, text.size()));
-    pcre2_set_match_limit(context, one_by_one ? limit : kFreeSteps);
-    if (one_by_one) work.take_steps(limit);
-    const int result = run(text, offset);
+    const std::string_view seen = start_of(text, last_start + bytes);
+    pcre2_set_offset_limit(context, std::min(last_start, seen.size()));
+    pcre2_set_match_limit(context, steps);
+    if (one_by_one) work.take_steps(steps + bytes / kBytesPerStep);
+    const int result = run(seen, offset, seen.size() < text.size());
     if (result >= 0) {
       const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(scratch_->match_data.get());
       return Match{.begin = ends[0], .end = ends[1]};
@@ -140,14 +157,17 @@ std::optional<RegexMatcher::Match> RegexMatcher::find(std::string_view text, std
     if (result == PCRE2_ERROR_NOMATCH) {
       if (last_start >= text.size()) return std::nullopt;
       offset = character_end(text, last_start);
-      limit = std::max(kFreeSteps, limit / 2);
-    } else if (result != PCRE2_ERROR_MATCHLIMIT) {
+      const bool goes_on = offset < one_by_one_until;
+      steps = goes_on ? std::max(kFreeSteps, steps / 2) : kFreeSteps;
+      bytes = goes_on ? std::max(kFreeBytes, bytes / 2) : kFreeBytes;
+    } else if (result != PCRE2_ERROR_MATCHLIMIT && result != PCRE2_ERROR_PARTIAL) {
       throw InvalidArgument("{}: the pattern must match in bounded memory, got '{}' at byte {}",
                             work.stage(), message_of(result), offset);
     } else if (one_by_one) {
-      limit *= 2;
+      if (result == PCRE2_ERROR_PARTIAL) bytes *= 4;
+      if (result == PCRE2_ERROR_MATCHLIMIT) steps *= 2;
     } else {
-      work.take_steps(kStartsPerCall * kFreeSteps);
+      work.take_steps(result == PCRE2_ERROR_PARTIAL ? kFreeSteps : kStartsPerCall * kFreeSteps);
       one_by_one_until = last_start + 1;
     }
   }

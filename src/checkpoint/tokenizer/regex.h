@@ -46,13 +46,15 @@ class RegexMatcher {
   /// The first match of `text` at or after the byte `offset`; what lies before it is seen by
   /// look-behind.
   /// @param text  valid UTF-8; not checked again. `offset` is at the start of a character.
-  /// @param work  pays for the steps where the pattern takes many.
+  /// @param work  pays where the pattern takes many steps or reads far ahead.
   /// @throws InvalidArgument  if the pattern needs too many steps or too much memory.
   std::optional<Match> find(std::string_view text, std::size_t offset, const StageWork& work);
 
  private:
   struct Scratch;
-  int run(std::string_view text, std::size_t offset);
+  /// @param ends_early  `text` is the beginning of a longer one; a match that depends on the rest
+  ///                    is PCRE2_ERROR_PARTIAL.
+  int run(std::string_view text, std::size_t offset, bool ends_early);
 
   std::unique_ptr<Scratch> scratch_;
 };
