@@ -112,15 +112,15 @@ const std::string& Checkpoint::sha256() const {
   if (!sha256_.empty()) return sha256_;
   std::string lines = hash_line(sha256_of_file(files_.config), files_.config);
   if (weights_.index) lines += hash_line(sha256_of_file(*weights_.index), *weights_.index);
-  for (const SafetensorsFile& file : weights_.files) {
+  for (const WeightFile& file : weights_.files) {
     Sha256 hash;
-    for (auto rest = file.bytes(); !rest.empty();) {
+    for (auto rest = file.file.bytes(); !rest.empty();) {
       const auto part = rest.first(std::min(rest.size(), kHashedAtOnce));
       hash.update(part);
       release_pages(part);
       rest = rest.subspan(part.size());
     }
-    lines += hash_line(hash.hex_digest(), file.path());
+    lines += hash_line(hash.hex_digest(), file.path);
   }
   sha256_ = sha256_of(lines);
   return sha256_;

@@ -39,7 +39,9 @@ struct CheckpointOptions {
 ///   has a line about it. If only `lm_head.weight` is stored, it is the embedding too. (Only when
 ///   both are stored does open() compare their bytes.)
 /// - `model.safetensors` is read if there is one, else the shards that
-///   `model.safetensors.index.json` names, as transformers does.
+///   `model.safetensors.index.json` names, else `pytorch_model.bin` or its shards, as transformers
+///   does. Of a pickle only tensors are read; nothing in it is executed.
+/// - A base model, saved alone, lacks the prefix of its names (`model.`), which is added.
 ///
 /// Movable, not copyable. Reading is thread-safe, except sha256().
 class Checkpoint {

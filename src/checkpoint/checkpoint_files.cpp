@@ -2,6 +2,8 @@
 #include "checkpoint/checkpoint_files.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -75,14 +77,33 @@ std::vector<fs::path> snapshots_in(const fs::path& root) {
   return folders;
 }
 
+/// Returns the snapshot that a root of Hugging Face's cache means: that of refs/main, else the only
+/// one.
+std::optional<fs::path> snapshot_of(const fs::path& root) {
+  std::string commit;
+  const fs::path ref = root / "refs" / "main";
+  constexpr std::uintmax_t kLongestName = 255;
+  std::error_code ignored;
+  if (fs::is_regular_file(ref, ignored) && fs::file_size(ref, ignored) <= kLongestName) {
+    std::ifstream(ref) >> commit;
+  }
+  const bool is_name = !commit.empty() && commit.find('/') == std::string::npos && commit[0] != '.';
+  if (is_name && is_folder(root / "snapshots" / commit)) return root / "snapshots" / commit;
+  const std::vector<fs::path> snapshots = snapshots_in(root);
+  if (snapshots.size() == 1) return snapshots.front();
+  return std::nullopt;
+}
+
 [[noreturn]] void refuse_snapshots(const fs::path& root, const std::vector<fs::path>& snapshots) {
   constexpr std::size_t kShown = 5;
   std::string list;
   for (std::size_t i = 0; i < std::min(snapshots.size(), kShown); ++i) {
     list += fmt::format("{}'{}'", i == 0 ? "" : ", ", snapshots[i].string());
   }
-  throw IoError("'{}': is a Hugging Face Hub cache with {} snapshots; pass one of them: {}{}",
-                root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
+  throw IoError(
+      "'{}': is a Hugging Face Hub cache with {} snapshots and no refs/main; pass one of them: "
+      "{}{}",
+      root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
 }
 
 /// Returns the checkpoint in an existing folder, if there is one.
@@ -115,8 +136,8 @@ CheckpointFiles find_checkpoint(const fs::path& folder) {
   }
   refuse_adapter(folder);
   if (const auto files = locate(folder)) return *files;
+  if (const auto snapshot = snapshot_of(folder)) return find_checkpoint(*snapshot);
   const std::vector<fs::path> snapshots = snapshots_in(folder);
-  if (snapshots.size() == 1) return find_checkpoint(snapshots.front());
   if (!snapshots.empty()) refuse_snapshots(folder, snapshots);
   throw IoError("'{}': the folder contains no config.json, expected a Hugging Face checkpoint{}",
                 folder.string(), other_weights_hint(folder));
@@ -129,9 +150,7 @@ bool seems_checkpoint(const fs::path& folder) {
 
 TokenizerFiles find_tokenizer(const fs::path& folder) {
   std::optional<CheckpointFiles> files = locate(folder);
-  if (const auto snapshots = snapshots_in(folder); !files && snapshots.size() == 1) {
-    files = locate(snapshots.front());
-  }
+  if (const auto snapshot = snapshot_of(folder); !files && snapshot) files = locate(*snapshot);
   if (!files) return {folder, folder / kConfigFile};
   const fs::path beside = files->config.parent_path();
   std::vector<fs::path> places = {folder, beside};
@@ -150,12 +169,6 @@ std::string other_weights_hint(const fs::path& folder) {
     return fmt::format("; it contains {}: {}", printable(name, 120), remedy);
   };
   for (const std::string& name : names) {
-    if (name == "pytorch_model.bin" || name == "pytorch_model.bin.index.json") {
-      return hint(name, fmt::format("convert it with transformers: "
-                                    "AutoModelForCausalLM.from_pretrained('{0}').save_pretrained('{"
-                                    "0}-safetensors'), and copy the tokenizer files",
-                                    folder.string()));
-    }
     if (name.starts_with("consolidated.")) {
       return hint(
           name,

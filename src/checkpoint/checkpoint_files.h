@@ -19,9 +19,9 @@ struct CheckpointFiles {
 ///   SAVE of the released LIMe code's train.py,       in SAVE/config    in SAVE/final
 ///     or SAVE/final, or SAVE/config
 ///   a root of Hugging Face's cache, models--ORG--NAME,
-///     with one snapshot                              in the snapshot   in the snapshot
+///     with refs/main or with one snapshot            in the snapshot   in the snapshot
 ///
-/// Opens no file.
+/// Opens no file but refs/main.
 /// @throws IoError      if there is no such folder, or it contains no config.json; says what it
 ///                      contains instead, and what to do.
 /// @throws FormatError  if it contains a LoRA adapter, which transformers would load.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <utility>
 
 #include "checkpoint/parameters.h"
 #include "core/errors.h"
@@ -12,13 +13,9 @@
 namespace lime {
 namespace {
 
+constexpr std::string_view kPrefix = "model.";
 constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
 constexpr std::string_view kOutput = "lm_head.weight";
-/// The embedding of a base model, such as transformers' LlamaModel, that was saved alone.
-constexpr std::string_view kBareEmbedding = "embed_tokens.weight";
-constexpr const char* kBareHint =
-    "; names lack the prefix 'model.', as in a base model saved without its lm_head: load the full "
-    "model with AutoModelForCausalLM and save it with save_pretrained()";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -55,6 +52,7 @@ class Locator {
   Locator(ModelConfig& config, std::string_view where) : config_(config), where_(where) {}
 
   void collect(std::span<const TensorView> stored);
+  void complete_prefixes();
   void recognise_lime();
   void recognise_hyper_connections();
   void split_fused();
@@ -93,6 +91,22 @@ void Locator::collect(std::span<const TensorView> stored) {
                   .dtype = tensor.dtype,
                   .shape = tensor.shape},
          .bytes = tensor.bytes});
+  }
+}
+
+/// A base model, such as transformers' LlamaModel, lacks the prefix or its first components if it
+/// was saved alone.
+void Locator::complete_prefixes() {
+  const std::string_view embedding = kEmbedding.substr(kPrefix.size());
+  std::size_t missing = 0;
+  while (!stored_.contains(std::string(kPrefix.substr(missing)).append(embedding))) {
+    if (missing == kPrefix.size()) return;
+    missing = kPrefix.find('.', missing) + 1;
+  }
+  if (missing == 0) return;
+  for (auto& [name, source] : std::exchange(stored_, {})) {
+    if (name != kOutput) source.info.name = std::string(kPrefix.substr(0, missing)).append(name);
+    add(std::move(source));
   }
 }
 
@@ -224,11 +238,10 @@ TensorSources Locator::match() && {
   std::vector<std::string> unexpected;
   for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
   if (missing.empty() && unexpected.empty()) return found;
-  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}{}", where_,
+  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
                     missing.empty() ? "" : " missing " + list_names(missing),
                     missing.empty() || unexpected.empty() ? "" : " and",
-                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected),
-                    stored_.contains(kBareEmbedding) ? kBareHint : "");
+                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
 }
 
 }  // namespace
@@ -251,6 +264,7 @@ TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& co
                              std::string_view where) {
   Locator locator(config, where);
   locator.collect(stored);
+  locator.complete_prefixes();
   locator.recognise_lime();
   locator.recognise_hyper_connections();
   locator.split_fused();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/weight_files.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/safetensors_header.h"
+#include "checkpoint/weights/torch_file.h"
 #include "core/errors.h"
 #include "core/files/folder.h"
 #include "core/json.h"
@@ -15,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSingleFile = "model.safetensors";
-constexpr const char* kIndexFile = "model.safetensors.index.json";
+/// In the order in which transformers looks for them; an index ends in .json.
+constexpr std::array<const char*, 4> kNames = {"model.safetensors", "model.safetensors.index.json",
+                                               "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
 /// Whether what `file` leads to through symbolic links lies in `folder`. Hugging Face's cache links
 /// the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
@@ -52,31 +58,42 @@ ShardMap read_index(const fs::path& path) {
   return shards;
 }
 
-WeightFiles open_shards(const fs::path& folder) {
+WeightFile open_file(const fs::path& path) {
+  WeightFile file = {.path = path, .file = MappedFile(path), .tensors = {}};
+  const auto bytes = file.file.bytes();
+  file.tensors = path.extension() == ".bin"
+                     ? parse_torch_file(bytes, path.string())
+                     : parse_safetensors_header(bytes, path.string()).tensors;
+  return file;
+}
+
+WeightFiles open_shards(const fs::path& folder, const char* index) {
   WeightFiles weights;
-  weights.index = folder / kIndexFile;
+  weights.index = folder / index;
   const ShardMap shards = read_index(*weights.index);
   for (const auto& [name, tensors] : shards) {
     if (!path_exists(folder / name)) {
       throw IoError("'{}': the shard '{}' named by {} is missing; copy it into the folder",
-                    folder.string(), printable(name, 120), kIndexFile);
+                    folder.string(), printable(name, 120), index);
     }
     if (!stays_inside(folder, folder / name)) {
       throw FormatError(
           "'{}': the shard '{}' named by {} is a link to a file outside the folder; copy the file "
           "into it",
-          folder.string(), printable(name, 120), kIndexFile);
+          folder.string(), printable(name, 120), index);
     }
   }
   for (const auto& [name, tensors] : shards) {
-    const SafetensorsFile& shard = weights.files.emplace_back(folder / name);
+    const WeightFile& shard = weights.files.emplace_back(open_file(folder / name));
+    std::map<std::string_view, const TensorView*> views;
+    for (const TensorView& view : shard.tensors) views[view.name] = &view;
     for (const std::string& tensor : tensors) {
-      const TensorView* const found = shard.find(tensor);
-      if (found == nullptr) {
+      const auto found = views.find(tensor);
+      if (found == views.end()) {
         throw FormatError("'{}': must contain tensor '{}' according to {}, but does not",
-                          shard.path().string(), printable(tensor, 120), kIndexFile);
+                          shard.path.string(), printable(tensor, 120), index);
       }
-      weights.tensors.push_back(*found);
+      weights.tensors.push_back(*found->second);
     }
   }
   return weights;
@@ -85,18 +102,20 @@ WeightFiles open_shards(const fs::path& folder) {
 }  // namespace
 
 bool has_weights(const fs::path& folder) {
-  return path_exists(folder / kSingleFile) || path_exists(folder / kIndexFile);
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const char* name) { return path_exists(folder / name); });
 }
 
 WeightFiles open_weight_files(const fs::path& folder) {
-  if (path_exists(folder / kSingleFile)) {
+  for (const char* const name : kNames) {
+    if (!path_exists(folder / name)) continue;
+    if (fs::path(name).extension() == ".json") return open_shards(folder, name);
     WeightFiles weights;
-    weights.tensors = weights.files.emplace_back(folder / kSingleFile).tensors();
+    weights.tensors = weights.files.emplace_back(open_file(folder / name)).tensors;
     return weights;
   }
-  if (path_exists(folder / kIndexFile)) return open_shards(folder);
-  throw IoError("'{}': the folder contains neither {} nor {}{}", folder.string(), kSingleFile,
-                kIndexFile, other_weights_hint(folder));
+  throw IoError("'{}': the folder contains neither {} nor {}{}", folder.string(), kNames[0],
+                kNames[1], other_weights_hint(folder));
 }
 
 }  // namespace lime

@@ -6,21 +6,30 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "core/files/mapped_file.h"
 
 namespace lime {
 
+/// A mapped file of weights. The tensors' bytes are read from disk when they are first touched.
+struct WeightFile {
+  std::filesystem::path path;
+  MappedFile file;
+  std::vector<TensorView> tensors;
+};
+
 /// Contains the mapped weight files of a checkpoint folder.
 struct WeightFiles {
-  std::vector<SafetensorsFile> files;  ///< by name
-  std::vector<TensorView> tensors;     ///< what they hold, under the names in the files
+  std::vector<WeightFile> files;    ///< by name
+  std::vector<TensorView> tensors;  ///< what they contain, under the names in the files
   std::optional<std::filesystem::path> index;
 };
 
 /// Returns true if `folder` contains files that open_weight_files() opens.
 bool has_weights(const std::filesystem::path& folder);
 
-/// Opens `model.safetensors` if there is one, else the shards of `model.safetensors.index.json`;
-/// of a shard only the tensors that the index assigns to it count.
+/// Opens the first of these that exists: `model.safetensors`, the shards of
+/// `model.safetensors.index.json`, `pytorch_model.bin` (see parse_torch_file()), the shards of
+/// `pytorch_model.bin.index.json`. Of a shard only the tensors that the index assigns to it count.
 /// @throws IoError      if there are no weights, or a shard is missing.
 /// @throws FormatError  if a file is broken, a shard's name leads out of the folder, or a shard
 ///                      lacks a tensor that the index promises.

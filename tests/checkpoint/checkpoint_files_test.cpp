@@ -76,17 +76,26 @@ TEST_F(CheckpointFilesTest, FindsTheTokenizerOfTheReleasedTraining) {
               HasSubstr("/final' must contain tokenizer.json, tokenizer.model, or vocab.json"));
 }
 
-TEST_F(CheckpointFilesTest, ReadsTheOnlySnapshotOfACache) {
+TEST_F(CheckpointFilesTest, ReadsTheSnapshotOfACache) {
   const fs::path root = file("models--org--name");
   fs::create_directories(root / "snapshots/abc");
   testing::write_tiny_checkpoint(root / "snapshots/abc");
   EXPECT_EQ(Checkpoint::open(root).config().vocab_size, 280);
   EXPECT_EQ(load_tokenizer(root)->bos_id(), 256);
   fs::create_directories(root / "snapshots/def");
-  EXPECT_EQ(refusal(root.string()),
-            fmt::format("'{0}': is a Hugging Face Hub cache with 2 snapshots; pass one of them: "
-                        "'{0}/snapshots/abc', '{0}/snapshots/def'",
-                        root.string()));
+  EXPECT_EQ(
+      refusal(root.string()),
+      fmt::format("'{0}': is a Hugging Face Hub cache with 2 snapshots and no refs/main; pass "
+                  "one of them: '{0}/snapshots/abc', '{0}/snapshots/def'",
+                  root.string()));
+  fs::create_directories(root / "refs");
+  for (const char* const other : {"def/..", "..", "gone", ""}) {
+    write_text(root / "refs/main", other);
+    EXPECT_THAT(refusal(root.string()), HasSubstr("2 snapshots")) << other;
+  }
+  write_text(root / "refs/main", "abc");
+  EXPECT_EQ(Checkpoint::open(root).config().vocab_size, 280);
+  EXPECT_EQ(load_tokenizer(root)->bos_id(), 256);
 }
 
 TEST_F(CheckpointFilesTest, RefusesAdapters) {
@@ -103,9 +112,6 @@ TEST_F(CheckpointFilesTest, RefusesAdapters) {
 
 TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
   const std::vector<std::pair<std::string, std::string>> remedies = {
-      {"pytorch_model.bin", "convert it with transformers: AutoModelForCausalLM.from_pretrained('" +
-                                path().string() + "').save_pretrained('" + path().string() +
-                                "-safetensors'), and copy the tokenizer files"},
       {"consolidated.safetensors",
        "download config.json and model*.safetensors of the same model in Hugging Face format"},
       {"model-q4.gguf",

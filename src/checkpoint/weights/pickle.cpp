@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/weights/pickle.h"
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr std::size_t kMaxInstructions = 2'000'000;
+
+constexpr std::array<std::pair<std::string_view, Dtype>, 10> kStorages = {{
+    {"DoubleStorage", Dtype::kF64},
+    {"FloatStorage", Dtype::kF32},
+    {"HalfStorage", Dtype::kF16},
+    {"BFloat16Storage", Dtype::kBF16},
+    {"LongStorage", Dtype::kI64},
+    {"IntStorage", Dtype::kI32},
+    {"ShortStorage", Dtype::kI16},
+    {"CharStorage", Dtype::kI8},
+    {"ByteStorage", Dtype::kU8},
+    {"BoolStorage", Dtype::kBool},
+}};
+
+std::optional<Dtype> storage_dtype(const PickleValue& global) {
+  if (global.kind != Kind::kGlobal || global.text != "torch") return std::nullopt;
+  for (const auto& [name, dtype] : kStorages) {
+    if (global.name == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+bool is_global(const PickleValue& value, std::string_view module, std::string_view name) {
+  return value.kind == Kind::kGlobal && value.text == module && value.name == name;
+}
+
+class Unpickler {
+ public:
+  Unpickler(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
+
+  Pickle run() {
+    for (std::size_t count = 0; step(); ++count) {
+      if (count < kMaxInstructions) continue;
+      throw FormatError("'{}': the pickle must have at most {} instructions, got more", where_,
+                        kMaxInstructions);
+    }
+    if (stack_.size() != 1 || !marks_.empty()) refuse("must end with one value");
+    result_.root = stack_.back();
+    result_.size = at_;
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw FormatError("'{}': the pickle {} at byte {}; the file seems to be broken", where_, what,
+                      at_);
+  }
+
+  std::string_view take(std::uint64_t count) {
+    if (count > bytes_.size() - at_) refuse("ends early");
+    const std::string_view part = bytes_.substr(at_, static_cast<std::size_t>(count));
+    at_ += part.size();
+    return part;
+  }
+
+  std::uint64_t take_unsigned(std::size_t width) {
+    const std::string_view part = take(width);
+    std::uint64_t value = 0;
+    for (std::size_t i = width; i-- > 0;) {
+      value = value << 8U | static_cast<unsigned char>(part[i]);
+    }
+    return value;
+  }
+
+  std::int64_t take_signed(std::size_t width) {
+    if (width == 0) return 0;
+    const std::size_t unused = 64 - 8 * width;
+    return static_cast<std::int64_t>(take_unsigned(width) << unused) >> unused;
+  }
+
+  std::string_view take_line() {
+    const std::size_t end = bytes_.find('\n', at_);
+    if (end == std::string_view::npos) refuse("has an open line");
+    const std::string_view line = take(end - at_);
+    ++at_;
+    return line;
+  }
+
+  PickleValue& make(Kind kind) {
+    PickleValue& value = result_.values.emplace_back();
+    value.kind = kind;
+    stack_.push_back(&value);
+    return value;
+  }
+
+  bool make_integer(std::int64_t number, Kind kind = Kind::kInteger) {
+    make(kind).integer = number;
+    return true;
+  }
+
+  bool make_string(std::string_view text) {
+    make(Kind::kString).text = text;
+    return true;
+  }
+
+  PickleValue* pop() {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("takes a missing value");
+    PickleValue* const value = stack_.back();
+    stack_.pop_back();
+    return value;
+  }
+
+  PickleValue& top(Kind kind) {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()) || stack_.back()->kind != kind) {
+      refuse("changes a value of another type");
+    }
+    return *stack_.back();
+  }
+
+  /// Removes the values behind the last mark, or the last `count`.
+  std::vector<const PickleValue*> pop_items() {
+    if (marks_.empty()) refuse("lacks a mark");
+    const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<const PickleValue*> items(begin, stack_.end());
+    stack_.erase(begin, stack_.end());
+    marks_.pop_back();
+    return items;
+  }
+  std::vector<const PickleValue*> pop_items(std::size_t count) {
+    std::vector<const PickleValue*> items(count);
+    while (count > 0) items[--count] = pop();
+    return items;
+  }
+
+  bool make_sequence(std::vector<const PickleValue*> items) {
+    make(Kind::kSequence).items = std::move(items);
+    return true;
+  }
+
+  bool append(Kind kind, std::vector<const PickleValue*> items) {
+    if (kind == Kind::kDictionary && items.size() % 2 != 0) refuse("has a key without a value");
+    PickleValue& container = top(kind);
+    container.items.insert(container.items.end(), items.begin(), items.end());
+    return true;
+  }
+
+  bool put(std::uint64_t index) {
+    if (stack_.empty()) refuse("takes a missing value");
+    memo_[index] = stack_.back();
+    return true;
+  }
+
+  bool get(std::uint64_t index) {
+    const auto found = memo_.find(index);
+    if (found == memo_.end()) refuse("refers to an unknown value");
+    stack_.push_back(found->second);
+    return true;
+  }
+
+  bool make_global(std::string_view module, std::string_view name) {
+    PickleValue& global = make(Kind::kGlobal);
+    global.text = module;
+    global.name = name;
+    const bool known = is_global(global, "collections", "OrderedDict") ||
+                       is_global(global, "torch._utils", "_rebuild_tensor_v2") ||
+                       is_global(global, "torch._utils", "_rebuild_parameter") ||
+                       storage_dtype(global);
+    if (known) return true;
+    throw FormatError(
+        "'{}': the pickle asks for '{}.{}', expected tensors only; nothing in it was executed; if "
+        "you trust the file, load it with torch and save its state_dict() as safetensors",
+        where_, printable(module, 80), printable(name, 80));
+  }
+
+  bool make_global_of_strings() {
+    const auto names = pop_items(2);
+    for (const PickleValue* const part : names) {
+      if (part->kind != Kind::kString) refuse("has a name that is no string");
+    }
+    return make_global(names[0]->text, names[1]->text);
+  }
+
+  /// torch.save's reference to a storage: ('storage', torch.FloatStorage, key, location, elements),
+  /// and in files before PyTorch 1.6 a view, which is None.
+  bool make_storage() {
+    const PickleValue& id = *pop();
+    const auto& items = id.items;
+    const bool is_storage = id.kind == Kind::kSequence &&
+                            (items.size() == 5 || items.size() == 6) &&
+                            items[0]->kind == Kind::kString && items[0]->text == "storage" &&
+                            storage_dtype(*items[1]) && items[2]->kind == Kind::kString &&
+                            items[4]->kind == Kind::kInteger && items[4]->integer >= 0 &&
+                            (items.size() == 5 || items[5]->kind == Kind::kNone);
+    if (!is_storage) refuse("refers to something other than a storage");
+    PickleValue& storage = make(Kind::kStorage);
+    storage.dtype = *storage_dtype(*items[1]);
+    storage.text = items[2]->text;
+    storage.integer = items[4]->integer;
+    result_.storages.push_back(&storage);
+    return true;
+  }
+
+  Shape sizes_of(const PickleValue& value) const {
+    if (value.kind != Kind::kSequence) refuse("has a tensor without a shape");
+    Shape sizes;
+    for (const PickleValue* const item : value.items) {
+      if (item->kind != Kind::kInteger || item->integer < 0)
+        refuse("has a tensor with a bad shape");
+      sizes.push_back(item->integer);
+    }
+    return sizes;
+  }
+
+  /// _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks[, metadata]).
+  void make_tensor(const std::vector<const PickleValue*>& arguments) {
+    const bool is_tensor = arguments.size() >= 4 && arguments[0]->kind == Kind::kStorage &&
+                           arguments[1]->kind == Kind::kInteger && arguments[1]->integer >= 0;
+    if (!is_tensor) refuse("has a tensor without a storage");
+    PickleValue tensor;
+    tensor.kind = Kind::kTensor;
+    tensor.integer = arguments[1]->integer;
+    tensor.items = {arguments[0]};
+    tensor.shape = sizes_of(*arguments[2]);
+    tensor.strides = sizes_of(*arguments[3]);
+    if (tensor.shape.size() != tensor.strides.size()) refuse("has a tensor with a bad shape");
+    make(Kind::kTensor) = std::move(tensor);
+  }
+
+  bool call() {
+    const PickleValue& arguments = *pop();
+    const PickleValue& function = *pop();
+    if (arguments.kind != Kind::kSequence) refuse("calls without arguments");
+    if (is_global(function, "collections", "OrderedDict") && arguments.items.empty()) {
+      make(Kind::kDictionary);
+    } else if (is_global(function, "torch._utils", "_rebuild_tensor_v2")) {
+      make_tensor(arguments.items);
+    } else if (is_global(function, "torch._utils", "_rebuild_parameter") &&
+               !arguments.items.empty() && arguments.items[0]->kind == Kind::kTensor) {
+      make(Kind::kTensor) = *arguments.items[0];
+    } else {
+      refuse("calls something that makes no tensor");
+    }
+    return true;
+  }
+
+  bool set_attributes() {
+    pop();
+    top(Kind::kDictionary);
+    return true;
+  }
+
+  /// Runs one instruction. @return false after the last.
+  bool step() {
+    const auto instruction = static_cast<unsigned char>(take(1).front());
+    switch (instruction) {
+      case 0x80:  // PROTO
+        take(1);
+        return true;
+      case 0x95:  // FRAME
+        take(8);
+        return true;
+      case '.':
+        return false;
+      case '(':
+        marks_.push_back(stack_.size());
+        return true;
+      case '0':
+        pop();
+        return true;
+      case 'N':
+        make(Kind::kNone);
+        return true;
+      case 0x88:
+        return make_integer(1, Kind::kBool);
+      case 0x89:
+        return make_integer(0, Kind::kBool);
+      case 'J':
+        return make_integer(take_signed(4));
+      case 'K':
+        return make_integer(static_cast<std::int64_t>(take_unsigned(1)));
+      case 'M':
+        return make_integer(static_cast<std::int64_t>(take_unsigned(2)));
+      case 0x8A: {  // LONG1
+        const std::uint64_t width = take_unsigned(1);
+        if (width > 8) refuse("has a number of more than 64 bits");
+        return make_integer(take_signed(static_cast<std::size_t>(width)));
+      }
+      case 'G':
+        take(8);
+        make(Kind::kFloat);
+        return true;
+      case 'X':
+        return make_string(take(take_unsigned(4)));
+      case 0x8C:  // SHORT_BINUNICODE
+        return make_string(take(take_unsigned(1)));
+      case ')':
+        return make_sequence({});
+      case ']':
+        return make_sequence({});
+      case '}':
+        make(Kind::kDictionary);
+        return true;
+      case 't':
+        return make_sequence(pop_items());
+      case 0x85:
+        return make_sequence(pop_items(1));
+      case 0x86:
+        return make_sequence(pop_items(2));
+      case 0x87:
+        return make_sequence(pop_items(3));
+      case 'a':
+        return append(Kind::kSequence, pop_items(1));
+      case 'e':
+        return append(Kind::kSequence, pop_items());
+      case 's':
+        return append(Kind::kDictionary, pop_items(2));
+      case 'u':
+        return append(Kind::kDictionary, pop_items());
+      case 'q':
+        return put(take_unsigned(1));
+      case 'r':
+        return put(take_unsigned(4));
+      case 0x94:  // MEMOIZE
+        return put(memo_.size());
+      case 'h':
+        return get(take_unsigned(1));
+      case 'j':
+        return get(take_unsigned(4));
+      case 'c': {
+        const std::string_view module = take_line();
+        return make_global(module, take_line());
+      }
+      case 0x93:  // STACK_GLOBAL
+        return make_global_of_strings();
+      case 'Q':
+        return make_storage();
+      case 'R':
+        return call();
+      case 'b':
+        return set_attributes();
+      default:
+        --at_;
+        refuse(fmt::format("has the instruction 0x{:02X}, which tensors do not need,",
+                           static_cast<unsigned>(instruction)));
+    }
+  }
+
+  std::string_view bytes_;
+  std::string_view where_;
+  std::size_t at_ = 0;
+  Pickle result_;
+  std::vector<PickleValue*> stack_;
+  std::vector<std::size_t> marks_;
+  std::unordered_map<std::uint64_t, PickleValue*> memo_;
+};
+
+}  // namespace
+
+Pickle parse_pickle(std::string_view bytes, std::string_view where) {
+  return Unpickler(bytes, where).run();
+}
+
+}  // namespace lime

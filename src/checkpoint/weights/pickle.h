@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+
+namespace lime {
+
+/// A value of a pickle. Strings refer to its bytes.
+struct PickleValue {
+  enum class Kind {
+    kNone,
+    kBool,
+    kInteger,
+    kFloat,  ///< its number is not kept
+    kString,
+    kSequence,    ///< list or tuple
+    kDictionary,  ///< `items` are key, value, key, value, ...
+    kGlobal,      ///< a name of Python, of the few that tensors need
+    kStorage,
+    kTensor
+  };
+  Kind kind = Kind::kNone;
+  std::int64_t integer = 0;   ///< kBool, kInteger; kStorage: its elements; kTensor: offset into it
+  std::string_view text;      ///< kString; kGlobal: module; kStorage: key
+  std::string_view name;      ///< kGlobal
+  Dtype dtype = Dtype::kF32;  ///< kStorage
+  std::vector<const PickleValue*> items;  ///< kSequence, kDictionary; kTensor: its storage
+  Shape shape;                            ///< kTensor
+  Shape strides;                          ///< kTensor
+};
+
+/// The values of a pickle, which refer to each other.
+struct Pickle {
+  const PickleValue* root = nullptr;
+  std::vector<const PickleValue*> storages;
+  std::size_t size = 0;  ///< bytes up to its end
+  std::deque<PickleValue> values;
+};
+
+/// Reads the pickle of a state_dict() at the start of `bytes` without executing anything: of
+/// Python's names only those of tensors, their storages and OrderedDict are accepted, and only for
+/// what they mean there. Attributes of dictionaries (`_metadata`) are ignored.
+///
+/// @param bytes  outlives the result.
+/// @param where  the file, for errors.
+/// @throws FormatError  if the pickle is broken, asks for any other name, or has more than
+///                      2,000,000 instructions.
+/// Source: Python's pickletools.py, protocols 2 to 4; torch/_utils.py.
+Pickle parse_pickle(std::string_view bytes, std::string_view where);
+
+}  // namespace lime
