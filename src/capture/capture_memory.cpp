@@ -130,20 +130,22 @@ std::int64_t pass_elements_per_token(const ModelConfig& config) {
   const std::int64_t kv = config.num_key_value_heads * config.head_dim;
   // The normalised stream and the branch output; projections before and after rotation, attention
   // input; gate, up and their product; the stream itself and the outputs of earlier layers.
-  const std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size +
-                                carried_elements_per_token(config);
+  std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size +
+                          carried_elements_per_token(config);
+  const DecoderSpec& spec = config.spec;
+  if (spec.qk_norm != QkNorm::kNone) elements += q + kv;
+  if (spec.norm_placement != NormPlacement::kBefore) elements += hidden;
+  if (spec.parallel_residual || spec.residual_multiplier != 1.0) elements += hidden;
   // The mix of those outputs.
-  switch (config.decoder) {
-    case DecoderKind::kLime:
+  switch (config.routing) {
+    case DepthRouting::kLime:
       return elements + (config.lime.router != RouterKind::kNone ? 2 * kv : 0);
-    case DecoderKind::kHyperConnections:
+    case DepthRouting::kHyperConnections:
       return elements + (config.hyper_connections.rate + 1) * hidden;
-    case DecoderKind::kResFormer:
+    case DepthRouting::kResFormer:
       return elements + kv;
-    case DecoderKind::kDenseFormer:
-    case DecoderKind::kLlama:
-    case DecoderKind::kMistral:
-    case DecoderKind::kQwen2:
+    case DepthRouting::kDenseFormer:
+    case DepthRouting::kNone:
       break;
   }
   return elements;
@@ -153,18 +155,16 @@ std::int64_t carried_elements_per_token(const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t kv = config.num_key_value_heads * config.head_dim;
   const std::int64_t layers = config.num_hidden_layers;
-  switch (config.decoder) {
-    case DecoderKind::kLime:
+  switch (config.routing) {
+    case DepthRouting::kLime:
       return hidden + (config.lime.router != RouterKind::kNone ? layers * 2 * kv : 0);
-    case DecoderKind::kDenseFormer:
+    case DepthRouting::kDenseFormer:
       return hidden + (layers + 1) * hidden;
-    case DecoderKind::kHyperConnections:
+    case DepthRouting::kHyperConnections:
       return config.hyper_connections.rate * hidden;
-    case DecoderKind::kResFormer:
+    case DepthRouting::kResFormer:
       return hidden + kv;
-    case DecoderKind::kLlama:
-    case DecoderKind::kMistral:
-    case DecoderKind::kQwen2:
+    case DepthRouting::kNone:
       break;
   }
   return hidden;

@@ -96,6 +96,11 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
   const std::vector<int> chosen = layers.choose_from(available, "layers");
   std::vector<ActivationInfo> activations;
   for (const CaptureSite& site : sites) {
+    if (site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp) {
+      throw InvalidArgument(
+          "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
+          config.family);
+    }
     for (const int layer : chosen) {
       activations.push_back({.site = site.name,
                              .layer = layer,

@@ -27,24 +27,40 @@ std::string position_text(std::size_t index, const Shape& shape) {
   return shape_text(position);
 }
 
-/// Converts all elements, heads side by side. @return the first element that is not finite.
+/// Converts all elements. @return the first element that is not finite.
 template <typename T>
 std::optional<std::size_t> convert_source(const TensorSource& source, std::span<T> to) {
   const Dtype dtype = source.info.dtype;
-  if (source.interleaved_heads == 1) return convert_weights(dtype, source.bytes, to);
-
-  const auto rows = static_cast<std::size_t>(source.info.shape.front());
-  const auto heads = static_cast<std::size_t>(source.interleaved_heads);
-  const std::size_t head_dim = rows / heads;
-  const std::size_t width = to.size() / rows;
-  const std::size_t row_bytes = source.bytes.size() / rows;
+  const StoredPlace& place = source.place;
+  if (to.size() * dtype_size(dtype) == source.bytes.size() && place.heads == 1 &&
+      place.column_stride == 1) {
+    return convert_weights(dtype, source.bytes, to);
+  }
+  const std::int64_t rows = source.info.shape.front();
+  const std::int64_t columns = static_cast<std::int64_t>(to.size()) / rows;
+  const std::int64_t rows_per_head = rows / place.heads;
+  // Runs along whichever dimension is dense in the file.
+  const bool by_row = place.column_stride == 1;
+  const std::int64_t length = by_row ? columns : rows_per_head;
+  std::vector<T> run(static_cast<std::size_t>(length));
   std::optional<std::size_t> first_bad;
-  for (std::size_t head = 0; head < heads; ++head) {
-    for (std::size_t c = 0; c < head_dim; ++c) {
-      const std::size_t start = (head * head_dim + c) * width;
-      const auto row = source.bytes.subspan((c * heads + head) * row_bytes, row_bytes);
-      const auto bad = convert_weights(dtype, row, to.subspan(start, width));
-      if (bad && !first_bad) first_bad = start + *bad;
+  for (std::int64_t head = 0; head < place.heads; ++head) {
+    for (std::int64_t i = 0; i < (by_row ? rows_per_head : columns); ++i) {
+      const std::int64_t from = place.offset + head * place.head_stride +
+                                i * (by_row ? place.row_stride : place.column_stride);
+      const std::size_t size = dtype_size(dtype);
+      const auto bad = convert_weights(
+          dtype, source.bytes.subspan(static_cast<std::size_t>(from) * size, run.size() * size),
+          std::span<T>(run));
+      const std::int64_t first = head * rows_per_head * columns + i * (by_row ? columns : 1);
+      const std::int64_t step = by_row ? 1 : columns;
+      for (std::int64_t k = 0; k < length; ++k) {
+        to[static_cast<std::size_t>(first + k * step)] = run[static_cast<std::size_t>(k)];
+      }
+      if (!bad) continue;
+      const auto place_of_bad =
+          static_cast<std::size_t>(first) + *bad * static_cast<std::size_t>(step);
+      first_bad = std::min(first_bad.value_or(place_of_bad), place_of_bad);
     }
   }
   return first_bad;
@@ -65,6 +81,9 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder, const Checkpoin
   checkpoint.weights_ = open_weight_files(checkpoint.files_.weights);
   checkpoint.sources_ =
       locate_tensors(checkpoint.weights_.tensors, checkpoint.config_, folder.string());
+  checkpoint.sources_.warnings.insert(checkpoint.sources_.warnings.begin(),
+                                      checkpoint.config_.warnings.begin(),
+                                      checkpoint.config_.warnings.end());
   return checkpoint;
 }
 

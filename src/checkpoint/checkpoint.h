@@ -30,7 +30,7 @@ struct CheckpointOptions {
 ///
 /// - Name prefixes `module.` and components `_orig_mod.` are dropped. `rotary_emb` buffers are
 ///   ignored. Any other unexpected or missing tensor is an error that names it.
-/// - A `llama` config beside router or fused tensors is a LIMe: config().decoder is then kLime; one
+/// - A `llama` config beside router or fused tensors is a LIMe: config().routing is then kLime; one
 ///   beside `hc_attn` tensors is kHyperConnections. The
 ///   fused `kv_proj_weight` (or `lime_kv_proj`), row c * kv_heads + h for dimension c (keys first)
 ///   of head h, is de-interleaved into k_proj and v_proj while it is read.

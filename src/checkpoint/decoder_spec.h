@@ -105,8 +105,8 @@ struct RopeSpec {
   double beta_fast = 32.0;  ///< yarn, as are the following two
   double beta_slow = 1.0;
   bool truncate = true;              ///< round the ends of the ramp to whole dimensions
-  std::vector<double> short_factor;  ///< longrope: [rotary_dim / 2], as is the following
-  std::vector<double> long_factor;
+  std::vector<double> short_factor = {};  ///< longrope: [rotary_dim / 2], as is the following
+  std::vector<double> long_factor = {};
   /// Pre-training context; dynamic, llama3, yarn, longrope.
   std::int64_t original_max_position_embeddings = 0;
 
@@ -156,7 +156,7 @@ struct TensorNames {
   std::string final_norm = "norm";
   std::string output = "lm_head";
   /// Buffers of a layer that follow from the config and are not read: "attn.bias" of GPT-2.
-  std::vector<std::string> ignored;
+  std::vector<std::string> ignored = {};
 
   bool operator==(const TensorNames&) const = default;
 };

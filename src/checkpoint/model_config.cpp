@@ -3,9 +3,9 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "core/errors.h"
-#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -25,104 +25,92 @@ void require_positive(std::string_view where, const char* key, double value) {
   throw FormatError("{}: '{}' must be a positive number, got {}", where, key, value);
 }
 
-void validate_rope(const ModelConfig& config, std::string_view where) {
-  require_positive(where, "rope_theta", config.rope_theta);
-  const RopeScaling& scaling = config.rope_scaling;
-  if (scaling.kind == RopeScalingKind::kNone) return;
+void require_positive(std::string_view where, const char* key, const std::optional<double>& value) {
+  if (value) require_positive(where, key, *value);
+}
+
+void require_factors(std::string_view where, const char* key, const std::vector<double>& factors,
+                     std::int64_t count) {
+  if (std::ssize(factors) != count) {
+    throw FormatError("{}: '{}' must have one number for each of {} rotated pairs, got {}", where,
+                      key, count, factors.size());
+  }
+  for (const double factor : factors) require_positive(where, key, factor);
+}
+
+void validate_rope(const RopeSpec& rope, std::int64_t rotary_dim, std::string_view where) {
+  require_positive(where, "rope_theta", rope.theta);
+  if (rope.kind == RopeKind::kDefault) return;
   const std::string place = fmt::format("{}: 'rope_scaling'", where);
-  require_positive(place, "factor", scaling.factor);
-  if (scaling.kind != RopeScalingKind::kLlama3) return;
-  require_positive(place, "low_freq_factor", scaling.low_freq_factor);
-  require_positive(place, "high_freq_factor", scaling.high_freq_factor);
-  if (scaling.high_freq_factor <= scaling.low_freq_factor) {
-    throw FormatError("{}: 'high_freq_factor' must be above low_freq_factor = {}, got {}", place,
-                      scaling.low_freq_factor, scaling.high_freq_factor);
+  require_positive(place, "factor", rope.factor);
+  require_positive(place, "attention_factor", rope.attention_factor);
+  if (rope.kind == RopeKind::kLlama3) {
+    require_positive(place, "low_freq_factor", rope.low_freq_factor);
+    require_positive(place, "high_freq_factor", rope.high_freq_factor);
+    if (rope.high_freq_factor <= rope.low_freq_factor) {
+      throw FormatError("{}: 'high_freq_factor' must be above low_freq_factor = {}, got {}", place,
+                        rope.low_freq_factor, rope.high_freq_factor);
+    }
   }
-  require_size(place, "original_max_position_embeddings", scaling.original_max_position_embeddings);
+  if (rope.kind == RopeKind::kYarn) {
+    require_positive(place, "beta_fast", rope.beta_fast);
+    require_positive(place, "beta_slow", rope.beta_slow);
+  }
+  if (rope.kind == RopeKind::kLongRope) {
+    require_factors(place, "short_factor", rope.short_factor, rotary_dim / 2);
+    require_factors(place, "long_factor", rope.long_factor, rotary_dim / 2);
+  }
+  if (rope.kind == RopeKind::kLinear) return;
+  require_size(place, "original_max_position_embeddings", rope.original_max_position_embeddings);
 }
 
-Json rope_scaling_to_json(const RopeScaling& scaling) {
-  if (scaling.kind == RopeScalingKind::kNone) return nullptr;
-  Json json = {{"rope_type", enum_name(scaling.kind)}, {"factor", scaling.factor}};
-  if (scaling.kind == RopeScalingKind::kLlama3) {
-    json["low_freq_factor"] = scaling.low_freq_factor;
-    json["high_freq_factor"] = scaling.high_freq_factor;
-    json["original_max_position_embeddings"] = scaling.original_max_position_embeddings;
+void validate_positions(const ModelConfig& config, std::string_view where) {
+  const DecoderSpec& spec = config.spec;
+  if (spec.ropes.empty()) return;
+  const std::int64_t rotated = config.rotary_dim();
+  if (rotated % 2 != 0 || rotated < 2 || rotated > config.head_dim) {
+    throw FormatError("{}: '{}' must be even for rotary embeddings, got {}", where,
+                      spec.rotary_dim == 0 ? "head_dim" : "head_dim * partial_rotary_factor",
+                      rotated);
   }
-  return json;
+  for (const RopeSpec& rope : spec.ropes) validate_rope(rope, rotated, where);
 }
 
-void add_sliding_window(const ModelConfig& config, Json& json) {
-  const bool slides = config.sliding_window.has_value();
-  const bool is_qwen2 = config.decoder == DecoderKind::kQwen2;
-  if (!is_qwen2 && config.decoder != DecoderKind::kMistral) return;
-  if (is_qwen2) json["use_sliding_window"] = slides;
-  if (slides || !is_qwen2) {
-    json["sliding_window"] = slides ? Json(*config.sliding_window) : Json(nullptr);
+void validate_layers(const ModelConfig& config, std::string_view where) {
+  const std::vector<LayerSpec>& layers = config.spec.layers;
+  if (layers.size() != 1 && std::ssize(layers) != config.num_hidden_layers) {
+    throw FormatError("{}: 'layer_types' must have one entry for each of {} layers, got {}", where,
+                      config.num_hidden_layers, layers.size());
   }
-  // To transformers, a mistral with layer_types is another class.
-  if (!slides || (!is_qwen2 && config.sliding_layers.empty())) return;
-  json["layer_types"] = Json::array();
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    json["layer_types"].push_back(config.window_of_layer(layer) ? "sliding_attention"
-                                                                : "full_attention");
+  for (const LayerSpec& layer : layers) {
+    if (layer.window) require_size(where, "sliding_window", *layer.window);
+    require_positive(where, "attention scale", layer.attention_scale);
+    if (layer.rope && !config.spec.ropes.empty() && *layer.rope >= config.spec.ropes.size()) {
+      throw FormatError("{}: 'layer_types' has no RoPE of number {}", where, *layer.rope);
+    }
   }
 }
 
-Json lime_to_json(const LimeConfig& lime) {
-  Json json = {{"router", enum_name(lime.router)},
-               {"j", lime.j},
-               {"head_mixing", lime.head_mixing},
-               {"per_dimension", lime.per_dimension},
-               {"dynamic", lime.dynamic}};
-  if (lime.initializer_scale != LimeConfig().initializer_scale) {
-    json["initializer_scale"] = lime.initializer_scale;
+void validate_spec(const ModelConfig& config, std::string_view where) {
+  const DecoderSpec& spec = config.spec;
+  if (!std::isfinite(spec.norm.eps) || spec.norm.eps < 0.0) {
+    throw FormatError("{}: '{}' must be at least 0, got {}", where,
+                      spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",
+                      spec.norm.eps);
   }
-  return json;
-}
-
-std::string architecture_name(DecoderKind decoder) {
-  switch (decoder) {
-    case DecoderKind::kLlama:
-      return "LlamaForCausalLM";
-    case DecoderKind::kMistral:
-      return "MistralForCausalLM";
-    case DecoderKind::kQwen2:
-      return "Qwen2ForCausalLM";
-    case DecoderKind::kDenseFormer:
-      return "DenseFormerForCausalLM";
-    case DecoderKind::kHyperConnections:
-      return "HyperConnectionsForCausalLM";
-    case DecoderKind::kResFormer:
-      return "ResFormerForCausalLM";
-    case DecoderKind::kLime:
-      break;
+  if (spec.qkv_layout == QkvLayout::kPerHead &&
+      config.num_key_value_heads != config.num_attention_heads) {
+    throw FormatError("{}: 'num_key_value_heads' must be num_attention_heads = {}, got {}", where,
+                      config.num_attention_heads, config.num_key_value_heads);
   }
-  return "LimeForCausalLM";
-}
-
-/// Adds the object that only this kind of decoder has.
-void add_own_object(const ModelConfig& config, Json& json) {
-  switch (config.decoder) {
-    case DecoderKind::kLime:
-      json["lime"] = lime_to_json(config.lime);
-      break;
-    case DecoderKind::kDenseFormer:
-      json["denseformer"] = {{"dilation", config.denseformer.dilation},
-                             {"period", config.denseformer.period}};
-      break;
-    case DecoderKind::kHyperConnections:
-      json["hyper_connections"] = {{"dynamic", config.hyper_connections.dynamic},
-                                   {"rate", config.hyper_connections.rate}};
-      break;
-    case DecoderKind::kResFormer:
-      json["resformer"] = {{"first_layer_only", config.first_layer_values_only}};
-      break;
-    case DecoderKind::kLlama:
-    case DecoderKind::kMistral:
-    case DecoderKind::kQwen2:
-      break;
-  }
+  validate_positions(config, where);
+  validate_layers(config, where);
+  require_positive(where, "attn_logit_softcapping", spec.attention_softcap);
+  require_positive(where, "final_logit_softcapping", spec.logits_softcap);
+  require_positive(where, "embedding_multiplier", spec.embedding_multiplier);
+  require_positive(where, "residual_multiplier", spec.residual_multiplier);
+  require_positive(where, "logits_scaling", spec.logits_divisor);
+  if (spec.embedding_size) require_size(where, "word_embed_proj_dim", *spec.embedding_size);
 }
 
 void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::string_view where) {
@@ -151,27 +139,50 @@ void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::strin
   }
 }
 
-/// The object that only this kind of decoder has.
-void validate_own_object(const ModelConfig& config, std::string_view where) {
+/// Checks that a routing of the residual stream finds blocks of the form x + f(norm(x)).
+void require_plain_blocks(const ModelConfig& config, std::string_view where) {
+  const DecoderSpec& spec = config.spec;
+  const char* const fault = spec.parallel_residual ? "run attention and MLP in parallel"
+                            : spec.norm_placement == NormPlacement::kBefore
+                                ? nullptr
+                                : "have norms after them";
+  if (fault == nullptr) return;
+  throw FormatError("{}: '{}' requires blocks with a norm before each part, those of '{}' {}",
+                    where, enum_name(config.routing), config.family, fault);
+}
+
+void validate_routing(const ModelConfig& config, std::string_view where) {
   constexpr std::int64_t kMaxStreams = 1024;
   const std::int64_t num_layers = config.num_hidden_layers;
-  if (config.decoder == DecoderKind::kLime) validate_router(config.lime, num_layers, where);
-  if (config.decoder == DecoderKind::kDenseFormer) {
-    const std::string place = fmt::format("{}: 'denseformer'", where);
-    require_size(place, "dilation", config.denseformer.dilation, num_layers);
-    require_size(place, "period", config.denseformer.period, num_layers);
-  }
-  if (config.decoder == DecoderKind::kHyperConnections) {
-    require_size(fmt::format("{}: 'hyper_connections'", where), "rate",
-                 config.hyper_connections.rate, kMaxStreams);
+  switch (config.routing) {
+    case DepthRouting::kLime:
+      return validate_router(config.lime, num_layers, where);
+    case DepthRouting::kDenseFormer: {
+      const std::string place = fmt::format("{}: 'denseformer'", where);
+      require_size(place, "dilation", config.denseformer.dilation, num_layers);
+      return require_size(place, "period", config.denseformer.period, num_layers);
+    }
+    case DepthRouting::kHyperConnections:
+      require_plain_blocks(config, where);
+      return require_size(fmt::format("{}: 'hyper_connections'", where), "rate",
+                          config.hyper_connections.rate, kMaxStreams);
+    case DepthRouting::kResFormer:
+    case DepthRouting::kNone:
+      break;
   }
 }
 
 }  // namespace
 
-std::optional<std::int64_t> ModelConfig::window_of_layer(std::int64_t layer) const {
-  const auto index = static_cast<std::size_t>(layer);
-  return sliding_layers.empty() || sliding_layers.at(index) ? sliding_window : std::nullopt;
+std::string ModelConfig::name() const {
+  if (routing == DepthRouting::kNone) return family;
+  const std::string routed(enum_name(routing));
+  return family == "llama" ? routed : fmt::format("{} + {}", family, routed);
+}
+
+std::int64_t ModelConfig::rotary_dim() const {
+  if (spec.ropes.empty()) return 0;
+  return spec.rotary_dim == 0 ? head_dim : spec.rotary_dim;
 }
 
 void ModelConfig::validate(std::string_view where) const {
@@ -189,58 +200,19 @@ void ModelConfig::validate(std::string_view where) const {
         "got {}",
         where, num_key_value_heads, num_attention_heads);
   }
-  if (head_dim % 2 != 0) {
-    throw FormatError("{}: 'head_dim' must be even for rotary embeddings, got {}", where, head_dim);
-  }
-  if (hidden_act != "silu") {
-    throw FormatError("{}: 'hidden_act' must be silu, got '{}'", where, printable(hidden_act));
-  }
-  if (!std::isfinite(rms_norm_eps) || rms_norm_eps < 0.0) {
-    throw FormatError("{}: 'rms_norm_eps' must be at least 0, got {}", where, rms_norm_eps);
-  }
-  validate_rope(*this, where);
-  if (sliding_window) require_size(where, "sliding_window", *sliding_window);
-  if (!sliding_layers.empty() &&
-      sliding_layers.size() != static_cast<std::size_t>(num_hidden_layers)) {
-    throw FormatError("{}: 'layer_types' must have one entry for each of {} layers, got {}", where,
-                      num_hidden_layers, sliding_layers.size());
-  }
-  validate_own_object(*this, where);
+  validate_spec(*this, where);
+  validate_routing(*this, where);
 }
 
-Json model_config_to_json(const ModelConfig& config) {
-  config.validate("model config");
-  const bool has_optional_biases =
-      config.decoder != DecoderKind::kMistral && config.decoder != DecoderKind::kQwen2;
-  Json json = {{"architectures", Json::array({architecture_name(config.decoder)})},
-               {"model_type", enum_name(config.decoder)},
-               {"vocab_size", config.vocab_size},
-               {"hidden_size", config.hidden_size},
-               {"intermediate_size", config.intermediate_size},
-               {"num_hidden_layers", config.num_hidden_layers},
-               {"num_attention_heads", config.num_attention_heads},
-               {"num_key_value_heads", config.num_key_value_heads},
-               {"head_dim", config.head_dim},
-               {"hidden_act", config.hidden_act},
-               {"max_position_embeddings", config.max_position_embeddings},
-               {"rms_norm_eps", config.rms_norm_eps},
-               {"rope_theta", config.rope_theta},
-               {"rope_scaling", rope_scaling_to_json(config.rope_scaling)},
-               {"tie_word_embeddings", config.tie_word_embeddings}};
-  if (has_optional_biases) {
-    json["attention_bias"] = config.qkv_bias;
-    json["mlp_bias"] = config.mlp_bias;
-  }
-  add_sliding_window(config, json);
-  if (config.bos_token_id) json["bos_token_id"] = *config.bos_token_id;
-  if (config.eos_token_ids.size() == 1) json["eos_token_id"] = config.eos_token_ids.front();
-  if (config.eos_token_ids.size() > 1) json["eos_token_id"] = config.eos_token_ids;
-  if (!config.torch_dtype.empty()) json["torch_dtype"] = config.torch_dtype;
-  if (config.initializer_range != ModelConfig().initializer_range) {
-    json["initializer_range"] = config.initializer_range;
-  }
-  add_own_object(config, json);
-  return json;
+bool ModelConfig::operator==(const ModelConfig& other) const {
+  const auto key = [](const ModelConfig& c) {
+    return std::tie(c.family, c.spec, c.routing, c.vocab_size, c.hidden_size, c.intermediate_size,
+                    c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads, c.head_dim,
+                    c.max_position_embeddings, c.tie_word_embeddings, c.bos_token_id,
+                    c.eos_token_ids, c.initializer_range, c.torch_dtype, c.lime, c.denseformer,
+                    c.hyper_connections, c.first_layer_values_only);
+  };
+  return key(*this) == key(other);
 }
 
 }  // namespace lime

@@ -10,60 +10,25 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/decoder_spec.h"
 #include "core/json.h"
 #include "core/options.h"
 
 namespace lime {
 
-/// Lists the supported decoders by `model_type` of config.json.
-enum class DecoderKind {
-  kLlama,
-  kMistral,
-  kQwen2,
-  kLime,
-  kDenseFormer,
-  kHyperConnections,
-  kResFormer
-};
+/// Selects what connects a layer with layers other than the one before it. Every routing composes
+/// with the blocks of every family, except where validate() says otherwise.
+enum class DepthRouting { kNone, kLime, kDenseFormer, kHyperConnections, kResFormer };
 
 template <>
-struct EnumNames<DecoderKind> {
-  static constexpr std::array<std::pair<DecoderKind, std::string_view>, 7> kNames = {{
-      {DecoderKind::kLlama, "llama"},
-      {DecoderKind::kMistral, "mistral"},
-      {DecoderKind::kQwen2, "qwen2"},
-      {DecoderKind::kLime, "lime"},
-      {DecoderKind::kDenseFormer, "denseformer"},
-      {DecoderKind::kHyperConnections, "hyper_connections"},
-      {DecoderKind::kResFormer, "resformer"},
+struct EnumNames<DepthRouting> {
+  static constexpr std::array<std::pair<DepthRouting, std::string_view>, 5> kNames = {{
+      {DepthRouting::kNone, "none"},
+      {DepthRouting::kLime, "lime"},
+      {DepthRouting::kDenseFormer, "denseformer"},
+      {DepthRouting::kHyperConnections, "hyper_connections"},
+      {DepthRouting::kResFormer, "resformer"},
   }};
-};
-
-/// Selects how the rotary frequencies are scaled beyond the pre-training context.
-enum class RopeScalingKind { kNone, kLinear, kLlama3 };
-
-template <>
-struct EnumNames<RopeScalingKind> {
-  static constexpr std::array<std::pair<RopeScalingKind, std::string_view>, 3> kNames = {{
-      {RopeScalingKind::kNone, "none"},
-      {RopeScalingKind::kLinear, "linear"},
-      {RopeScalingKind::kLlama3, "llama3"},
-  }};
-};
-
-/// Stores the rotary scaling with the keys and the meaning of `rope_scaling` in transformers.
-///
-/// linear: every inverse frequency f becomes f / factor.
-/// llama3: with the wavelength w = 2 pi / f and the context c = original_max_position_embeddings,
-///   f where w < c / high_freq_factor, f / factor where w > c / low_freq_factor, between them
-///   (1 - s) f / factor + s f with s = (c / w - low_freq_factor) / (high_freq_factor -
-///   low_freq_factor). Source: modeling_rope_utils.py of transformers.
-struct RopeScaling {
-  RopeScalingKind kind = RopeScalingKind::kNone;
-  double factor = 1.0;           ///< > 0; linear and llama3
-  double low_freq_factor = 1.0;  ///< > 0; llama3 only, as are the following
-  double high_freq_factor = 4.0;
-  std::int64_t original_max_position_embeddings = 0;
 };
 
 /// Selects the layers whose keys and values a LIMe router of layer l reads; see router_sources().
@@ -101,6 +66,8 @@ struct LimeConfig {
   /// Scale of the random initialization of a static router relative to the paper, see
   /// initialize_router(); 0: every layer starts as in a LLaMA.
   double initializer_scale = 1.0;
+
+  bool operator==(const LimeConfig&) const = default;
 };
 
 /// Stores the object `denseformer` of config.json. Source: Pagliardini et al. (2024),
@@ -108,6 +75,8 @@ struct LimeConfig {
 struct DenseFormerConfig {
   std::int64_t dilation = 1;  ///< an average reads every dilation-th output; in [1, layers]
   std::int64_t period = 1;    ///< every period-th layer averages; in [1, layers]
+
+  bool operator==(const DenseFormerConfig&) const = default;
 };
 
 /// Stores the object `hyper_connections` of config.json. Source: Zhu et al. (2024),
@@ -115,6 +84,8 @@ struct DenseFormerConfig {
 struct HyperConnectionsConfig {
   bool dynamic = true;    ///< weights depend on the token
   std::int64_t rate = 4;  ///< number of residual streams, in [1, 1024]
+
+  bool operator==(const HyperConnectionsConfig&) const = default;
 };
 
 /// Stores the configuration of a decoder from config.json, under Hugging Face's key names.
@@ -122,7 +93,10 @@ struct HyperConnectionsConfig {
 /// The defaults here are not a valid decoder; parse_model_config() fills in the defaults of
 /// transformers for each `model_type`.
 struct ModelConfig {
-  DecoderKind decoder = DecoderKind::kLlama;
+  /// Family of the blocks by its `model_type` in transformers, e.g. "llama"; see DecoderSpec.
+  std::string family = "llama";
+  DecoderSpec spec;
+  DepthRouting routing = DepthRouting::kNone;
 
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
@@ -130,51 +104,59 @@ struct ModelConfig {
   std::int64_t num_hidden_layers = 0;
   std::int64_t num_attention_heads = 0;
   std::int64_t num_key_value_heads = 0;  ///< divides num_attention_heads
-  std::int64_t head_dim = 0;             ///< even; hidden_size / num_attention_heads if not given
+  std::int64_t head_dim = 0;             ///< hidden_size / num_attention_heads if not given
   std::int64_t max_position_embeddings = 2048;
-  std::string hidden_act = "silu";  ///< always "silu" ("swish" is read as it)
-  double rms_norm_eps = 1e-6;
-  double rope_theta = 10000.0;
-  RopeScaling rope_scaling;
   bool tie_word_embeddings = false;
-  bool qkv_bias = false;  ///< `attention_bias`; qwen2: always; mistral: never
-  bool o_bias = false;    ///< `attention_bias`; qwen2, mistral: never
-  bool mlp_bias = false;  ///< not of qwen2 and mistral
-  /// Number of latest positions, itself included, that a token of a sliding layer attends to.
-  /// mistral: every layer, or those of sliding_layers; qwen2: only with `use_sliding_window`, those
-  /// of sliding_layers.
-  std::optional<std::int64_t> sliding_window = std::nullopt;
-  /// One flag per layer, from `layer_types`, or `max_window_layers` of qwen2; empty: all layers.
-  std::vector<bool> sliding_layers;
   std::optional<std::int64_t> bos_token_id = std::nullopt;
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
   /// Standard deviation of the matrices before training; transformers' default.
   double initializer_range = 0.02;
   std::string
       torch_dtype;  ///< "float32", "bfloat16", ... as the file says (also `dtype`), or empty
-  LimeConfig lime;  ///< read for DecoderKind::kLime only, as the next three for theirs
+  LimeConfig lime;  ///< read for DepthRouting::kLime only, as the next three for theirs
   DenseFormerConfig denseformer;
   HyperConnectionsConfig hyper_connections;
   /// `first_layer_only` of the object `resformer`: every layer reads the values of layer 0 and has
   /// none of its own (SVFormer). Source: Zhou et al. (2024), arXiv:2410.17897.
   bool first_layer_values_only = false;
   Json raw;  ///< the file as it was read, for provenance; null if not from a file
+  std::vector<std::string> warnings;  ///< of the reader, one line each
 
-  /// Returns the window of layer `layer` (from 0), or nothing if it attends to all earlier
-  /// positions.
-  std::optional<std::int64_t> window_of_layer(std::int64_t layer) const;
+  /// Returns the name of the decoder: the family, or the routing if the blocks are LLaMA's, or both
+  /// ("qwen3 + lime").
+  std::string name() const;
+
+  /// Returns the number of leading dimensions of a head that rotate; 0 without rotary embeddings.
+  std::int64_t rotary_dim() const;
 
   /// Checks that sizes are positive, heads divide, and all features are supported.
   /// @param where  named first in the error, e.g. the path of config.json.
   /// @throws FormatError  that names the first key at fault.
   void validate(std::string_view where) const;
+
+  /// Compares everything but `raw` and `warnings`.
+  bool operator==(const ModelConfig& other) const;
 };
 
+/// Lists the names that `model_type` may have: the families, then the routings of LLaMA blocks.
+std::vector<std::string> decoder_names();
+
+/// Returns the configuration of a new decoder.
+/// @param decoder  one of decoder_names()
+/// @param sizes    keys of config.json with LLaMA's names, `vocab_size` ...
+/// `max_position_embeddings`,
+///                 which are renamed where the family has its own
+/// @throws FormatError  as parse_model_config().
+ModelConfig make_model_config(const std::string& decoder, const Json& sizes,
+                              std::string_view where);
+
 /// Reads a configuration as transformers 4 and 5 write it: `rope_scaling` with `type` or
-/// `rope_type`, or `rope_parameters`; `torch_dtype` or `dtype`; null for "not given".
+/// `rope_type`, or `rope_parameters`; `torch_dtype` or `dtype`; null for "not given". An object
+/// `lime`, `denseformer`, `hyper_connections` or `resformer` adds that routing to the blocks of any
+/// `model_type`; these four names as `model_type` mean LLaMA's blocks with it.
 /// @param where  named first in errors, e.g. `'models/a/config.json'`.
 /// @throws FormatError  if a key is missing, of the wrong type, out of range, or asks for what
-///                      this build has not (unknown decoder, activation or rope kind).
+///                      this build has not (unknown family, activation or RoPE type).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
 /// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself.

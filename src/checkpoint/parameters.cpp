@@ -1,126 +1,264 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/parameters.h"
 
+#include <utility>
+
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
 
 namespace lime {
 namespace {
 
-/// Appends to a list of specs.
+using Size = std::int64_t;
+
+/// One of several projections that a file may store in one tensor.
+struct Projection {
+  Part part;
+  const std::string& name;
+  Size rows;
+};
+
+/// Appends the parameters of a decoder to a list.
 class SpecList {
  public:
-  explicit SpecList(std::vector<ParameterSpec>& specs) : specs_(specs) {}
+  explicit SpecList(const ModelConfig& config) : config_(config), spec_(config.spec) {}
 
-  void add(std::string name, Shape shape) { specs_.push_back({std::move(name), std::move(shape)}); }
-
-  void add_linear(const std::string& name, std::int64_t outputs, std::int64_t inputs, bool bias) {
-    add(name + ".weight", {outputs, inputs});
-    if (bias) add(name + ".bias", {outputs});
+  std::vector<ParameterSpec> all() && {
+    add_input();
+    for (layer_ = 0; layer_ < config_.num_hidden_layers; ++layer_) add_layer();
+    layer_ = -1;
+    add_output();
+    return std::move(specs_);
   }
 
  private:
-  std::vector<ParameterSpec>& specs_;
+  std::string full(std::string_view name) const {
+    if (layer_ >= 0) return layer_parameter(config_, layer_, name);
+    return name == spec_.names.output ? std::string(name)
+                                      : fmt::format("{}{}", spec_.names.prefix, name);
+  }
+
+  ParameterSpec& add(Part part, std::string name, Shape shape, int index = 0) {
+    StoredPlace stored{.name = name, .shape = shape, .row_stride = shape.back()};
+    if (shape.size() == 1) stored.row_stride = 1;
+    return specs_.emplace_back(ParameterSpec{.name = std::move(name),
+                                             .shape = std::move(shape),
+                                             .part = part,
+                                             .index = index,
+                                             .layer = layer_,
+                                             .stored = std::move(stored)});
+  }
+
+  void add_norm(Part part, const std::string& name, Size width) {
+    if (!spec_.norm.has_weight) return;
+    add(part, full(name) + ".weight", {width});
+    if (spec_.norm.has_bias) add(part, full(name) + ".bias", {width}, 1);
+  }
+
+  void add_linear(Part part, const std::string& name, Size outputs, Size inputs, bool bias) {
+    ParameterSpec& weight = add(part, full(name) + ".weight", {outputs, inputs});
+    if (layer_ >= 0 && spec_.transposed_linears) {
+      weight.stored.shape = {inputs, outputs};
+      weight.stored.row_stride = 1;
+      weight.stored.column_stride = outputs;
+    }
+    if (bias) add(part, full(name) + ".bias", {outputs}, 1);
+  }
+
+  /// Adds projections whose rows a file stores in one tensor `fused`, one after the other or, if
+  /// `heads` is above 1, in turn for each head.
+  void add_fused(const std::string& fused, const std::vector<Projection>& parts, Size inputs,
+                 bool bias, Size heads) {
+    Size total = 0;
+    for (const Projection& part : parts) total += part.rows;
+    Size first = 0;
+    for (const Projection& part : parts) {
+      const std::size_t begin = specs_.size();
+      add_linear(part.part, part.name, part.rows, inputs, bias);
+      for (std::size_t i = begin; i < specs_.size(); ++i) {
+        const bool is_bias = specs_[i].index == 1;
+        place_in(specs_[i].stored, full(fused) + (is_bias ? ".bias" : ".weight"), total,
+                 is_bias ? 0 : inputs, first / heads, heads);
+      }
+      first += part.rows;
+    }
+  }
+
+  /// @param inputs  0 for a bias
+  void place_in(StoredPlace& stored, std::string fused, Size total, Size inputs, Size first,
+                Size heads) const {
+    stored.name = std::move(fused);
+    const bool is_transposed = inputs > 0 && spec_.transposed_linears;
+    if (inputs == 0) {
+      stored.shape = {total};
+    } else {
+      stored.shape = is_transposed ? Shape{inputs, total} : Shape{total, inputs};
+    }
+    if (is_transposed) stored.column_stride = total;
+    stored.offset = first * stored.row_stride;
+    stored.heads = heads;
+    stored.head_stride = total / heads * stored.row_stride;
+  }
+
+  void add_input() {
+    const Size width = spec_.embedding_size.value_or(config_.hidden_size);
+    add(Part::kEmbedding, full(spec_.names.embedding) + ".weight", {config_.vocab_size, width});
+    if (spec_.learned_position_offset) {
+      add(Part::kPositions, full(spec_.names.positions) + ".weight",
+          {config_.max_position_embeddings + *spec_.learned_position_offset, config_.hidden_size});
+    }
+    if (spec_.embedding_size) {
+      add_linear(Part::kProjectIn, spec_.names.project_in, config_.hidden_size, width, false);
+    }
+  }
+
+  void add_output() {
+    const Size width = spec_.embedding_size.value_or(config_.hidden_size);
+    if (spec_.has_final_norm) {
+      add_norm(Part::kFinalNorm, spec_.names.final_norm, config_.hidden_size);
+    }
+    if (spec_.embedding_size) {
+      add_linear(Part::kProjectOut, spec_.names.project_out, width, config_.hidden_size, false);
+    }
+    if (config_.tie_word_embeddings) return;
+    add(Part::kHead, full(spec_.names.output) + ".weight", {config_.vocab_size, width});
+  }
+
+  void add_layer() {
+    const NormPlacement placement = spec_.norm_placement;
+    const bool has_first = placement == NormPlacement::kBefore || placement == NormPlacement::kBoth;
+    const bool has_last = placement != NormPlacement::kBefore;
+    add_branch_start(Part::kHyperAttention, "hc_attn.", Part::kInputNorm, spec_.names.input_norm,
+                     has_first);
+    add_attention();
+    if (has_last) {
+      add_norm(Part::kAttentionNorm, spec_.names.attention_norm, config_.hidden_size);
+    }
+    add_branch_start(Part::kHyperFeedForward, "hc_mlp.", Part::kMlpNorm, spec_.names.mlp_norm,
+                     has_first);
+    add_mlp();
+    if (has_last) add_norm(Part::kOutputNorm, spec_.names.output_norm, config_.hidden_size);
+    const Size averaged = num_averaged_outputs(config_, layer_);
+    if (averaged == 0) return;
+    add(Part::kDepthAverage,
+        fmt::format("{}dwa_modules.alphas.{}.weight", spec_.names.prefix, layer_), {1, averaged});
+  }
+
+  void add_attention() {
+    const TensorNames& names = spec_.names;
+    const Size hidden = config_.hidden_size;
+    const Size queries = config_.num_attention_heads * config_.head_dim;
+    const Size keys = config_.num_key_value_heads * config_.head_dim;
+    std::vector<Projection> parts = {{Part::kQuery, names.q, queries}, {Part::kKey, names.k, keys}};
+    if (has_own_values(config_, layer_)) parts.push_back({Part::kValue, names.v, keys});
+    if (spec_.qkv_layout == QkvLayout::kSeparate || parts.size() < 3) {
+      for (const Projection& part : parts) {
+        add_linear(part.part, part.name, part.rows, hidden, spec_.qkv_bias);
+      }
+    } else {
+      const bool by_head = spec_.qkv_layout == QkvLayout::kPerHead;
+      add_fused(names.qkv, parts, hidden, spec_.qkv_bias,
+                by_head ? config_.num_attention_heads : 1);
+    }
+    if (spec_.qk_norm != QkNorm::kNone) {
+      const bool whole = spec_.qk_norm == QkNorm::kWholeProjection;
+      add_norm(Part::kQueryNorm, names.q_norm, whole ? queries : config_.head_dim);
+      add_norm(Part::kKeyNorm, names.k_norm, whole ? keys : config_.head_dim);
+    }
+    add_router();
+    add_linear(Part::kAttentionOutput, names.o, hidden, queries, spec_.o_bias);
+  }
+
+  void add_router() {
+    const std::string name = full("self_attn.lime_router.");
+    if (has_static_router(config_, layer_)) {
+      add(Part::kRouter, name + "static_weights", static_router_shape(config_, layer_));
+    }
+    if (has_dynamic_router(config_, layer_)) {
+      const Size heads = config_.num_key_value_heads;
+      const Size sources = std::ssize(router_sources(config_.lime, layer_));
+      add(Part::kRouter, name + "q_proj.weight", {heads * config_.head_dim, config_.hidden_size},
+          1);
+      add(Part::kRouter, name + "keys",
+          {config_.lime.head_mixing ? sources * heads : sources, config_.head_dim}, 2);
+    }
+  }
+
+  /// Adds what precedes attention or feed-forward: a norm, or a hyper-connection.
+  void add_branch_start(Part hyper, std::string_view hyper_name, Part norm,
+                        const std::string& norm_name, bool has_norm) {
+    if (config_.routing != DepthRouting::kHyperConnections) {
+      if (has_norm) add_norm(norm, norm_name, config_.hidden_size);
+      return;
+    }
+    const std::string name = full(hyper_name);
+    const Size rate = config_.hyper_connections.rate;
+    const Size hidden = config_.hidden_size;
+    add(hyper, name + "static_alpha", {rate, rate + 1});
+    add(hyper, name + "static_beta", {rate}, 1);
+    if (!config_.hyper_connections.dynamic) return;
+    add(hyper, name + "dynamic_alpha_fn", {hidden, rate + 1}, 2);
+    add(hyper, name + "dynamic_alpha_scale", {1}, 3);
+    add(hyper, name + "dynamic_beta_fn", {hidden}, 4);
+    add(hyper, name + "dynamic_beta_scale", {1}, 5);
+  }
+
+  void add_mlp() {
+    const TensorNames& names = spec_.names;
+    const Size hidden = config_.hidden_size;
+    const Size inner = config_.intermediate_size;
+    std::vector<Projection> parts;
+    if (spec_.gated_mlp) parts.push_back({Part::kGate, names.gate, inner});
+    parts.push_back({Part::kUp, names.up, inner});
+    if (spec_.fused_gate_up) {
+      add_fused(names.gate_up, parts, hidden, spec_.mlp_bias, 1);
+    } else {
+      for (const Projection& part : parts) {
+        add_linear(part.part, part.name, part.rows, hidden, spec_.mlp_bias);
+      }
+    }
+    add_linear(Part::kDown, names.down, hidden, inner, spec_.mlp_bias);
+  }
+
+  const ModelConfig& config_;
+  const DecoderSpec& spec_;
+  Size layer_ = -1;
+  std::vector<ParameterSpec> specs_;
 };
-
-void add_router(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
-  const std::string name = layer_parameter(layer, "self_attn.lime_router.");
-  if (has_static_router(config, layer)) {
-    specs.add(name + "static_weights", static_router_shape(config, layer));
-  }
-  if (has_dynamic_router(config, layer)) {
-    const std::int64_t heads = config.num_key_value_heads;
-    const std::int64_t sources = std::ssize(router_sources(config.lime, layer));
-    specs.add_linear(name + "q_proj", heads * config.head_dim, config.hidden_size, false);
-    specs.add(name + "keys",
-              {config.lime.head_mixing ? sources * heads : sources, config.head_dim});
-  }
-}
-
-void add_attention(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
-  const auto name = [&](std::string_view part) {
-    return layer_parameter(layer, fmt::format("self_attn.{}", part));
-  };
-  const std::int64_t hidden = config.hidden_size;
-  const std::int64_t queries = config.num_attention_heads * config.head_dim;
-  const std::int64_t keys = config.num_key_value_heads * config.head_dim;
-  specs.add_linear(name("q_proj"), queries, hidden, config.qkv_bias);
-  specs.add_linear(name("k_proj"), keys, hidden, config.qkv_bias);
-  if (has_own_values(config, layer)) {
-    specs.add_linear(name("v_proj"), keys, hidden, config.qkv_bias);
-  }
-  add_router(config, layer, specs);
-  specs.add_linear(name("o_proj"), hidden, queries, config.o_bias);
-}
-
-void add_hyper_connection(const ModelConfig& config, const std::string& name, SpecList& specs) {
-  const std::int64_t rate = config.hyper_connections.rate;
-  specs.add(name + "static_alpha", {rate, rate + 1});
-  specs.add(name + "static_beta", {rate});
-  if (!config.hyper_connections.dynamic) return;
-  specs.add(name + "dynamic_alpha_fn", {config.hidden_size, rate + 1});
-  specs.add(name + "dynamic_alpha_scale", {1});
-  specs.add(name + "dynamic_beta_fn", {config.hidden_size});
-  specs.add(name + "dynamic_beta_scale", {1});
-}
-
-/// Appends the parameters before attention or feed-forward: a norm's gain, or a hyper-connection.
-void add_branch_start(const ModelConfig& config, std::int64_t layer, std::string_view hyper,
-                      std::string_view norm, SpecList& specs) {
-  if (config.decoder == DecoderKind::kHyperConnections) {
-    add_hyper_connection(config, layer_parameter(layer, hyper), specs);
-  } else {
-    specs.add(layer_parameter(layer, norm), {config.hidden_size});
-  }
-}
-
-void add_layer(const ModelConfig& config, std::int64_t layer, SpecList& specs) {
-  const std::int64_t hidden = config.hidden_size;
-  const std::int64_t inner = config.intermediate_size;
-  add_branch_start(config, layer, "hc_attn.", "input_layernorm.weight", specs);
-  add_attention(config, layer, specs);
-  add_branch_start(config, layer, "hc_mlp.", "post_attention_layernorm.weight", specs);
-  specs.add_linear(layer_parameter(layer, "mlp.gate_proj"), inner, hidden, config.mlp_bias);
-  specs.add_linear(layer_parameter(layer, "mlp.up_proj"), inner, hidden, config.mlp_bias);
-  specs.add_linear(layer_parameter(layer, "mlp.down_proj"), hidden, inner, config.mlp_bias);
-  const std::int64_t averaged = num_averaged_outputs(config, layer);
-  if (averaged > 0) specs.add(depth_average_parameter(layer), {1, averaged});
-}
 
 }  // namespace
 
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
-  std::vector<ParameterSpec> list;
-  SpecList specs(list);
-  specs.add("model.embed_tokens.weight", {config.vocab_size, config.hidden_size});
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    add_layer(config, layer, specs);
-  }
-  specs.add("model.norm.weight", {config.hidden_size});
-  if (!config.tie_word_embeddings) {
-    specs.add("lm_head.weight", {config.vocab_size, config.hidden_size});
-  }
-  return list;
+  return SpecList(config).all();
 }
 
 bool has_own_values(const ModelConfig& config, std::int64_t layer) {
-  return config.decoder != DecoderKind::kResFormer || !config.first_layer_values_only || layer == 0;
+  return config.routing != DepthRouting::kResFormer || !config.first_layer_values_only ||
+         layer == 0;
 }
 
 std::int64_t num_averaged_outputs(const ModelConfig& config, std::int64_t layer) {
   const std::int64_t depth = layer + 1;
-  if (config.decoder != DecoderKind::kDenseFormer || depth % config.denseformer.period != 0) {
+  if (config.routing != DepthRouting::kDenseFormer || depth % config.denseformer.period != 0) {
     return 0;
   }
   return depth / config.denseformer.dilation + 1;
 }
 
-std::string depth_average_parameter(std::int64_t layer) {
-  return fmt::format("model.dwa_modules.alphas.{}.weight", layer);
+std::string layer_parameter(const ModelConfig& config, std::int64_t layer, std::string_view name) {
+  const TensorNames& names = config.spec.names;
+  return fmt::format("{}{}.{}.{}", names.prefix, names.layers, layer, name);
 }
 
-std::string layer_parameter(std::int64_t layer, std::string_view name) {
-  return fmt::format("model.layers.{}.{}", layer, name);
+bool is_routing(Part part) {
+  return part == Part::kRouter || part == Part::kDepthAverage || part == Part::kHyperAttention ||
+         part == Part::kHyperFeedForward;
+}
+
+bool is_norm(Part part) {
+  return part == Part::kInputNorm || part == Part::kQueryNorm || part == Part::kKeyNorm ||
+         part == Part::kAttentionNorm || part == Part::kMlpNorm || part == Part::kOutputNorm ||
+         part == Part::kFinalNorm;
 }
 
 std::int64_t parameter_count(const ModelConfig& config) {

@@ -11,18 +11,67 @@
 
 namespace lime {
 
-/// Describes a parameter under its Hugging Face name.
+/// Names what a parameter is for, in the order of the forward pass.
+enum class Part {
+  kEmbedding,
+  kPositions,       ///< learned positions
+  kProjectIn,       ///< from the width of the embedding to hidden_size
+  kInputNorm,       ///< before attention
+  kHyperAttention,  ///< index: static_alpha, static_beta, then the dynamic ones
+  kQuery,
+  kKey,
+  kValue,
+  kQueryNorm,
+  kKeyNorm,
+  kRouter,  ///< index: static_weights, q_proj, keys
+  kAttentionOutput,
+  kAttentionNorm,  ///< after attention
+  kMlpNorm,        ///< before the MLP
+  kHyperFeedForward,
+  kGate,
+  kUp,
+  kDown,
+  kOutputNorm,  ///< after the MLP
+  kDepthAverage,
+  kFinalNorm,
+  kProjectOut,  ///< back to the width of the embedding
+  kHead         ///< output projection
+};
+
+/// Locates a parameter [heads * rows, columns] in a tensor of the family's files: element (h * rows
+/// + r, c) is at `offset + h * head_stride + r * row_stride + c * column_stride`, counted in
+/// elements.
+struct StoredPlace {
+  std::string name;
+  Shape shape;  ///< of the stored tensor
+  std::int64_t offset = 0;
+  std::int64_t heads = 1;
+  std::int64_t head_stride = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
+};
+
+/// Describes a parameter: what it is for, its name, its shape, and where the files of the family
+/// have it.
 struct ParameterSpec {
   std::string name;
   Shape shape;
+  Part part = Part::kEmbedding;
+  int index = 0;            ///< of linear layers and norms: 0 weight, 1 bias
+  std::int64_t layer = -1;  ///< -1 outside the layers
+  StoredPlace stored;
+
+  /// Returns true if the tensor of the file is the parameter itself.
+  bool is_stored_alone() const { return stored.name == name && stored.shape == shape; }
 };
 
-/// Lists all parameters of a decoder in the order of the forward pass: `model.embed_tokens.weight`,
-/// then
-/// `model.layers.{l}.` with `input_layernorm.weight`, `self_attn.{q,k,v}_proj.weight|bias`,
-/// `self_attn.o_proj.weight|bias`, `post_attention_layernorm.weight`,
-/// `mlp.{gate,up,down}_proj.weight|bias`, then `model.norm.weight` and, unless tied,
-/// `lm_head.weight`. Projections are [outputs, inputs]. Besides:
+/// Lists all parameters of a decoder in the order of the forward pass, from which weights, files,
+/// counts and cost derive. Names are those of the family in transformers (see TensorNames), for
+/// LLaMA `model.embed_tokens.weight`, then `model.layers.{l}.` with `input_layernorm.weight`,
+/// `self_attn.{q,k,v}_proj.weight|bias`, `self_attn.o_proj.weight|bias`,
+/// `post_attention_layernorm.weight`, `mlp.{gate,up,down}_proj.weight|bias`, then
+/// `model.norm.weight` and, unless tied, `lm_head.weight`. Projections are [outputs, inputs]; the
+/// parts of a fused tensor are separate. Routings add:
 ///
 ///   lime               `self_attn.lime_router.static_weights` (l >= 1; see static_router_shape(),
 ///                      oldest source first), before `o_proj`; or, if dynamic,
@@ -46,11 +95,14 @@ bool has_own_values(const ModelConfig& config, std::int64_t layer);
 /// every dilation-th before it, down to the embedding; 0 if there is no average.
 std::int64_t num_averaged_outputs(const ModelConfig& config, std::int64_t layer);
 
-/// `model.dwa_modules.alphas.{layer}.weight`.
-std::string depth_average_parameter(std::int64_t layer);
+/// `model.layers.{layer}.{name}`, with the names of the family.
+std::string layer_parameter(const ModelConfig& config, std::int64_t layer, std::string_view name);
 
-/// `model.layers.{layer}.{name}`.
-std::string layer_parameter(std::int64_t layer, std::string_view name);
+/// Returns true if the parameter mixes layers or residual streams.
+bool is_routing(Part part);
+
+/// Returns true for weights and biases of norms.
+bool is_norm(Part part);
 
 /// Returns the number of scalars in parameter_specs(); a tied embedding counts once.
 std::int64_t parameter_count(const ModelConfig& config);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of model_config.h: what transformers writes into config.json, and its defaults.
+// Reading and writing of model_config.h: the keys that all families of transformers share.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/families/family.h"
 #include "checkpoint/key_reader.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
@@ -14,36 +16,6 @@
 namespace lime {
 namespace {
 
-/// Contains the defaults of transformers for absent keys of config.json, from its
-/// configuration_*.py.
-struct DecoderDefaults {
-  std::int64_t num_key_value_heads;  ///< 0: as many as num_attention_heads
-  std::int64_t max_position_embeddings;
-};
-
-DecoderDefaults defaults_of(DecoderKind decoder) {
-  switch (decoder) {
-    case DecoderKind::kMistral:
-      return {.num_key_value_heads = 8, .max_position_embeddings = 131072};
-    case DecoderKind::kQwen2:
-      return {.num_key_value_heads = 32, .max_position_embeddings = 32768};
-    case DecoderKind::kLlama:
-    case DecoderKind::kLime:
-    case DecoderKind::kDenseFormer:
-    case DecoderKind::kHyperConnections:
-    case DecoderKind::kResFormer:
-      break;
-  }
-  return {.num_key_value_heads = 0, .max_position_embeddings = 2048};
-}
-
-template <NamedEnum Enum>
-std::vector<std::string> names_of() {
-  std::vector<std::string> names;
-  for (const auto& [value, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
-  return names;
-}
-
 template <NamedEnum Enum>
 std::optional<Enum> find_enum(std::string_view name) {
   for (const auto& [value, spelled] : EnumNames<Enum>::kNames) {
@@ -52,139 +24,55 @@ std::optional<Enum> find_enum(std::string_view name) {
   return std::nullopt;
 }
 
-/// "; did you mean 'X'?" for a slip of the finger; empty for another generation of a family, such
-/// as qwen3.
+template <NamedEnum Enum>
+std::string names_of() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
+  return join_words(names);
+}
+
+/// Returns the routing that a `model_type` stands for, or none.
+DepthRouting routing_called(std::string_view name) {
+  return find_enum<DepthRouting>(name).value_or(DepthRouting::kNone);
+}
+
+/// Returns "; did you mean 'X'?" for a typing error, and the family with the longest common
+/// beginning for another generation of it.
 std::string nearest_decoder(const std::string& name) {
-  const std::string nearest = closest_word(name, names_of<DecoderKind>());
   const auto digits_of = [](std::string text) {
     std::erase_if(text, [](char letter) { return letter < '0' || letter > '9'; });
     return text;
   };
-  if (nearest.empty() || digits_of(nearest) != digits_of(name)) return "";
-  return fmt::format("; did you mean '{}'?", nearest);
+  const std::vector<std::string> names = decoder_names();
+  const std::string typed = closest_word(name, names);
+  if (!typed.empty() && digits_of(typed) == digits_of(name)) {
+    return fmt::format("; did you mean '{}'?", typed);
+  }
+  const auto common = [&](const std::string& other) {
+    return std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin();
+  };
+  const auto nearest = std::max_element(
+      names.begin(), names.end(),
+      [&](const std::string& a, const std::string& b) { return common(a) < common(b); });
+  if (common(*nearest) < 3) return "";
+  return fmt::format("; '{}' is the nearest, but computes something else", *nearest);
 }
 
-DecoderKind read_decoder(const KeyReader& keys) {
+const Family& read_family(const KeyReader& keys, ModelConfig& config) {
   const auto name = keys.text("model_type");
   if (!name) {
     throw FormatError("{}: 'model_type' is missing, expected one of {}", keys.where(),
-                      join_words(names_of<DecoderKind>()));
+                      join_words(decoder_names()));
   }
-  const auto decoder = find_enum<DecoderKind>(*name);
-  if (!decoder) {
+  config.routing = routing_called(*name);
+  const Family* const family =
+      find_family(config.routing == DepthRouting::kNone ? std::string_view(*name) : "llama");
+  if (family == nullptr) {
     throw FormatError("{}: unknown decoder '{}' in model_type (supported: {}){}", keys.where(),
-                      printable(*name), join_words(names_of<DecoderKind>()),
-                      nearest_decoder(*name));
+                      printable(*name), join_words(decoder_names()), nearest_decoder(*name));
   }
-  return *decoder;
-}
-
-/// Null is none here, unlike elsewhere: transformers has no default in its place, and fails.
-void read_rope_theta(const KeyReader& keys, double& rope_theta) {
-  constexpr const char* kKey = "rope_theta";
-  if (keys.contains(kKey) && keys.find(kKey) == nullptr) {
-    keys.fail(kKey, "a positive number, or be absent for 10000", nullptr);
-  }
-  rope_theta = keys.number(kKey).value_or(rope_theta);
-}
-
-/// transformers 4 writes `rope_theta` and `rope_scaling`; transformers 5 writes `rope_parameters`
-/// with `rope_theta` inside. A `rope_scaling` that is not empty wins there, and here.
-void read_rope(const KeyReader& keys, ModelConfig& config) {
-  const char* key = "rope_scaling";
-  const Json* object = keys.find(key);
-  if (object == nullptr || object->empty()) {
-    key = "rope_parameters";
-    object = keys.find(key);
-  }
-  if (object == nullptr || object->empty()) return read_rope_theta(keys, config.rope_theta);
-
-  const KeyReader rope(*object, fmt::format("{}: '{}'", keys.where(), key));
-  if (rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr) {
-    throw FormatError("{}: must be the same for all layers, got different values per layer type",
-                      rope.where());
-  }
-  read_rope_theta(rope.contains("rope_theta") ? rope : keys, config.rope_theta);
-  if (rope.number("partial_rotary_factor").value_or(1.0) != 1.0) {
-    rope.fail("partial_rotary_factor", "1", *rope.find("partial_rotary_factor"));
-  }
-  const auto old_name = rope.text("type");
-  const auto name = rope.text("rope_type").value_or(old_name.value_or("default"));
-  if (name == "default") return;
-  RopeScaling& scaling = config.rope_scaling;
-  if (name != "linear" && name != "llama3") {
-    throw FormatError("{}: unknown RoPE type '{}' (supported: default, linear, llama3)",
-                      rope.where(), printable(name));
-  }
-  scaling.kind = *find_enum<RopeScalingKind>(name);
-  scaling.factor = rope.required_number("factor");
-  if (scaling.kind != RopeScalingKind::kLlama3) return;
-  scaling.low_freq_factor = rope.required_number("low_freq_factor");
-  scaling.high_freq_factor = rope.required_number("high_freq_factor");
-  const char* const original = "original_max_position_embeddings";
-  const auto outer = keys.integer(original);
-  const auto inner = rope.integer(original);
-  scaling.original_max_position_embeddings =
-      outer ? *outer : inner.value_or(config.max_position_embeddings);
-}
-
-/// Which layers slide, by `layer_types`.
-std::vector<bool> read_layer_types(const KeyReader& keys, const Json& types, bool has_window) {
-  if (!types.is_array() || types.empty()) {
-    keys.fail("layer_types", "a list with one entry per layer", types);
-  }
-  std::vector<bool> slides;
-  for (const Json& type : types) {
-    if (type != "full_attention" && type != "sliding_attention") {
-      keys.fail("layer_types", "a list of full_attention and sliding_attention", type);
-    }
-    slides.push_back(type == "sliding_attention");
-    if (has_window || !slides.back()) continue;
-    keys.fail("layer_types", "full_attention in every layer if no sliding_window is used", type);
-  }
-  return slides;
-}
-
-/// Mistral slides in every layer, or as `layer_types` says: transformers 5 then loads it as
-/// Ministral. Qwen2 slides with `use_sliding_window` only.
-void read_sliding_window(const KeyReader& keys, ModelConfig& config) {
-  const bool is_qwen2 = config.decoder == DecoderKind::kQwen2;
-  if (!is_qwen2 && config.decoder != DecoderKind::kMistral) return;
-  if (!is_qwen2 || keys.boolean("use_sliding_window", false)) {
-    config.sliding_window = keys.integer("sliding_window");
-    // The default of MistralConfig and Qwen2Config.
-    if (!keys.contains("sliding_window")) config.sliding_window = 4096;
-  }
-  const bool has_window = config.sliding_window.has_value();
-  if (const Json* const types = keys.find("layer_types")) {
-    config.sliding_layers = read_layer_types(keys, *types, has_window);
-    return;
-  }
-  if (!is_qwen2 || !has_window) return;
-  const std::int64_t first = keys.integer("max_window_layers").value_or(28);
-  config.sliding_layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    config.sliding_layers[static_cast<std::size_t>(layer)] = layer >= first;
-  }
-}
-
-void read_biases(const KeyReader& keys, ModelConfig& config) {
-  switch (config.decoder) {
-    case DecoderKind::kLlama:
-    case DecoderKind::kLime:
-    case DecoderKind::kDenseFormer:
-    case DecoderKind::kHyperConnections:
-    case DecoderKind::kResFormer:
-      config.qkv_bias = keys.boolean("attention_bias", false);
-      config.o_bias = config.qkv_bias;
-      config.mlp_bias = keys.boolean("mlp_bias", false);
-      break;
-    case DecoderKind::kQwen2:
-      config.qkv_bias = true;
-      break;
-    case DecoderKind::kMistral:
-      break;
-  }
+  config.family = family->model_type;
+  return *family;
 }
 
 LimeConfig read_lime(const KeyReader& keys) {
@@ -193,7 +81,7 @@ LimeConfig read_lime(const KeyReader& keys) {
     const auto router = find_enum<RouterKind>(*name);
     if (!router) {
       throw FormatError("{}: unknown router '{}' (supported: {})", keys.where(), printable(*name),
-                        join_words(names_of<RouterKind>()));
+                        names_of<RouterKind>());
     }
     lime.router = *router;
   }
@@ -205,30 +93,40 @@ LimeConfig read_lime(const KeyReader& keys) {
   return lime;
 }
 
-/// Reads the object that is called as the decoder; where it is absent, the defaults hold.
-void read_own_object(const KeyReader& keys, ModelConfig& config) {
-  const std::string name(enum_name(config.decoder));
+/// Reads the object that is called as a routing and selects it; without one, the defaults of the
+/// routing of `model_type` hold.
+void read_routing(const KeyReader& keys, ModelConfig& config) {
+  const bool is_named = config.routing != DepthRouting::kNone;
+  for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
+    const std::string key(name);
+    if (routing == DepthRouting::kNone || keys.find(key.c_str()) == nullptr) continue;
+    if (is_named && routing != config.routing) continue;
+    if (!is_named && config.routing != DepthRouting::kNone) {
+      throw FormatError("{}: must have one routing, got '{}' and '{}'", keys.where(),
+                        enum_name(config.routing), key);
+    }
+    config.routing = routing;
+  }
+  const std::string name(enum_name(config.routing));
   const Json* const object = keys.find(name.c_str());
-  if (object == nullptr) return;
+  if (config.routing == DepthRouting::kNone || object == nullptr) return;
   const KeyReader inner(*object, fmt::format("{}: '{}'", keys.where(), name));
-  switch (config.decoder) {
-    case DecoderKind::kLime:
+  switch (config.routing) {
+    case DepthRouting::kLime:
       config.lime = read_lime(inner);
       break;
-    case DecoderKind::kDenseFormer:
+    case DepthRouting::kDenseFormer:
       config.denseformer.dilation = inner.integer("dilation").value_or(1);
       config.denseformer.period = inner.integer("period").value_or(1);
       break;
-    case DecoderKind::kHyperConnections:
+    case DepthRouting::kHyperConnections:
       config.hyper_connections.dynamic = inner.boolean("dynamic", true);
       config.hyper_connections.rate = inner.integer("rate").value_or(config.hyper_connections.rate);
       break;
-    case DecoderKind::kResFormer:
+    case DepthRouting::kResFormer:
       config.first_layer_values_only = inner.boolean("first_layer_only", false);
       break;
-    case DecoderKind::kLlama:
-    case DecoderKind::kMistral:
-    case DecoderKind::kQwen2:
+    case DepthRouting::kNone:
       break;
   }
 }
@@ -239,9 +137,6 @@ void refuse_what_we_lack(const KeyReader& keys) {
         "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
         "checkpoint",
         keys.where());
-  }
-  if (keys.number("partial_rotary_factor").value_or(1.0) != 1.0) {
-    keys.fail("partial_rotary_factor", "1", *keys.find("partial_rotary_factor"));
   }
   if (!keys.boolean("is_causal", true)) {
     keys.fail("is_causal", "true, because bidirectional attention is not supported", false);
@@ -266,42 +161,143 @@ std::int64_t derived_head_dim(const KeyReader& keys, const ModelConfig& config) 
       keys.where(), config.num_attention_heads, config.hidden_size);
 }
 
+void read_sizes(const KeyReader& keys, const Family& family, ModelConfig& config) {
+  const SizeKeys& names = family.keys;
+  config.vocab_size = keys.required_integer("vocab_size");
+  config.hidden_size = keys.required_integer(names.hidden_size);
+  config.intermediate_size =
+      names.intermediate_size == nullptr ? 1 : keys.required_integer(names.intermediate_size);
+  config.num_hidden_layers = keys.required_integer(names.num_hidden_layers);
+  config.num_attention_heads = keys.required_integer(names.num_attention_heads);
+  config.num_key_value_heads = config.num_attention_heads;
+  if (names.num_key_value_heads != nullptr) {
+    const bool silent = !keys.contains(names.num_key_value_heads) && family.num_key_value_heads > 0;
+    config.num_key_value_heads =
+        keys.integer(names.num_key_value_heads)
+            .value_or(silent ? family.num_key_value_heads : config.num_attention_heads);
+  }
+  std::optional<std::int64_t> head_dim;
+  if (names.head_dim != nullptr) {
+    head_dim = keys.integer(names.head_dim);
+    if (!head_dim && family.head_dim > 0) head_dim = family.head_dim;
+  }
+  config.head_dim = head_dim ? *head_dim : derived_head_dim(keys, config);
+  config.max_position_embeddings =
+      keys.integer(names.max_position_embeddings).value_or(family.max_position_embeddings);
+}
+
+/// Reads the activation under any of its names in transformers' ACT2FN.
+Activation read_activation(const KeyReader& keys, const Family& family) {
+  using Name = std::pair<std::string_view, Activation>;
+  static constexpr std::array<Name, 12> kNames = {{{"silu", Activation::kSilu},
+                                                   {"swish", Activation::kSilu},
+                                                   {"gelu", Activation::kGelu},
+                                                   {"gelu_python", Activation::kGelu},
+                                                   {"gelu_new", Activation::kGeluTanh},
+                                                   {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                   {"gelu_python_tanh", Activation::kGeluTanh},
+                                                   {"gelu_accurate", Activation::kGeluTanh},
+                                                   {"gelu_fast", Activation::kGeluTanh},
+                                                   {"relu", Activation::kRelu},
+                                                   {"relu2", Activation::kReluSquared},
+                                                   {"relu_squared", Activation::kReluSquared}}};
+  const std::string name =
+      keys.text(family.keys.activation).value_or(std::string(family.activation));
+  for (const auto& [known, activation] : kNames) {
+    if (known == name) return activation;
+  }
+  keys.fail(family.keys.activation,
+            "one of silu, gelu, gelu_new, gelu_pytorch_tanh, relu and relu2", name);
+}
+
+void write_routing(const ModelConfig& config, Json& json) {
+  switch (config.routing) {
+    case DepthRouting::kLime:
+      json["lime"] = {{"router", enum_name(config.lime.router)},
+                      {"j", config.lime.j},
+                      {"head_mixing", config.lime.head_mixing},
+                      {"per_dimension", config.lime.per_dimension},
+                      {"dynamic", config.lime.dynamic}};
+      if (config.lime.initializer_scale != LimeConfig().initializer_scale) {
+        json["lime"]["initializer_scale"] = config.lime.initializer_scale;
+      }
+      break;
+    case DepthRouting::kDenseFormer:
+      json["denseformer"] = {{"dilation", config.denseformer.dilation},
+                             {"period", config.denseformer.period}};
+      break;
+    case DepthRouting::kHyperConnections:
+      json["hyper_connections"] = {{"dynamic", config.hyper_connections.dynamic},
+                                   {"rate", config.hyper_connections.rate}};
+      break;
+    case DepthRouting::kResFormer:
+      json["resformer"] = {{"first_layer_only", config.first_layer_values_only}};
+      break;
+    case DepthRouting::kNone:
+      break;
+  }
+}
+
+/// Returns the class for transformers, which knows none with a routing.
+std::string architecture_name(const ModelConfig& config, const Family& family) {
+  switch (config.routing) {
+    case DepthRouting::kLime:
+      return "LimeForCausalLM";
+    case DepthRouting::kDenseFormer:
+      return "DenseFormerForCausalLM";
+    case DepthRouting::kHyperConnections:
+      return "HyperConnectionsForCausalLM";
+    case DepthRouting::kResFormer:
+      return "ResFormerForCausalLM";
+    case DepthRouting::kNone:
+      break;
+  }
+  return std::string(family.architecture);
+}
+
+void write_sizes(const ModelConfig& config, const Family& family, Json& json) {
+  const SizeKeys& names = family.keys;
+  json["vocab_size"] = config.vocab_size;
+  json[names.hidden_size] = config.hidden_size;
+  if (names.intermediate_size != nullptr) json[names.intermediate_size] = config.intermediate_size;
+  json[names.num_hidden_layers] = config.num_hidden_layers;
+  json[names.num_attention_heads] = config.num_attention_heads;
+  if (names.num_key_value_heads != nullptr) {
+    json[names.num_key_value_heads] = config.num_key_value_heads;
+  }
+  if (names.head_dim != nullptr) json[names.head_dim] = config.head_dim;
+  json[names.max_position_embeddings] = config.max_position_embeddings;
+}
+
 }  // namespace
+
+std::vector<std::string> decoder_names() {
+  std::vector<std::string> names;
+  for (const Family* family : all_families()) names.emplace_back(family->model_type);
+  for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
+    if (routing != DepthRouting::kNone) names.emplace_back(name);
+  }
+  return names;
+}
 
 ModelConfig parse_model_config(const Json& json, std::string_view where) {
   const KeyReader keys(json, std::string(where));
   ModelConfig config;
   config.raw = json;
-  config.decoder = read_decoder(keys);
+  const Family& family = read_family(keys, config);
   refuse_what_we_lack(keys);
-  const DecoderDefaults defaults = defaults_of(config.decoder);
-
-  config.vocab_size = keys.required_integer("vocab_size");
-  config.hidden_size = keys.required_integer("hidden_size");
-  config.intermediate_size = keys.required_integer("intermediate_size");
-  config.num_hidden_layers = keys.required_integer("num_hidden_layers");
-  config.num_attention_heads = keys.required_integer("num_attention_heads");
-  const bool silent = !keys.contains("num_key_value_heads") && defaults.num_key_value_heads > 0;
-  config.num_key_value_heads =
-      keys.integer("num_key_value_heads")
-          .value_or(silent ? defaults.num_key_value_heads : config.num_attention_heads);
-  const auto head_dim = keys.integer("head_dim");
-  config.head_dim = head_dim ? *head_dim : derived_head_dim(keys, config);
-  config.max_position_embeddings =
-      keys.integer("max_position_embeddings").value_or(defaults.max_position_embeddings);
-  const std::string activation = keys.text("hidden_act").value_or("silu");
-  config.hidden_act = activation == "swish" ? "silu" : activation;
-  config.rms_norm_eps = keys.number("rms_norm_eps").value_or(config.rms_norm_eps);
-  config.tie_word_embeddings = keys.boolean("tie_word_embeddings", false);
-  read_rope(keys, config);
-  read_biases(keys, config);
+  read_sizes(keys, family, config);
+  if (family.keys.activation != nullptr) config.spec.activation = read_activation(keys, family);
+  config.tie_word_embeddings = keys.boolean("tie_word_embeddings", family.tie_word_embeddings);
   config.bos_token_id = keys.integer("bos_token_id");
   config.eos_token_ids = keys.integers("eos_token_id");
   config.initializer_range = keys.number("initializer_range").value_or(config.initializer_range);
   config.torch_dtype = keys.text("dtype").value_or(keys.text("torch_dtype").value_or(""));
-  read_own_object(keys, config);
-  config.validate(where);  // before anything is sized by num_hidden_layers
-  read_sliding_window(keys, config);
+  read_routing(keys, config);
+  ModelConfig sizes = config;
+  sizes.spec.ropes.clear();
+  sizes.validate(where);  // before anything is sized by num_hidden_layers
+  family.read(keys, config);
   config.validate(where);
   return config;
 }
@@ -312,6 +308,55 @@ ModelConfig read_model_config(const std::filesystem::path& path) {
                        path.extension() != ".gguf";
   const std::filesystem::path file = is_file ? path : find_checkpoint(path).config;
   return parse_model_config(read_json_file(file), "'" + file.string() + "'");
+}
+
+ModelConfig make_model_config(const std::string& decoder, const Json& sizes,
+                              std::string_view where) {
+  const Family* const family = find_family(decoder);
+  Json json = {{"model_type", decoder}};
+  const SizeKeys usual;
+  const SizeKeys& own = family != nullptr ? family->keys : usual;
+  for (const auto& [key, value] : sizes.items()) {
+    const char* name = key.c_str();
+    for (const auto member :
+         {&SizeKeys::hidden_size, &SizeKeys::intermediate_size, &SizeKeys::num_hidden_layers,
+          &SizeKeys::num_attention_heads, &SizeKeys::num_key_value_heads, &SizeKeys::head_dim,
+          &SizeKeys::max_position_embeddings}) {
+      if (key == usual.*member) name = own.*member;
+    }
+    if (name != nullptr) json[name] = value;
+  }
+  return parse_model_config(json, where);
+}
+
+Json model_config_to_json(const ModelConfig& config) {
+  config.validate("model config");
+  const Family* const family = find_family(config.family);
+  if (family == nullptr) throw FormatError("model config: unknown family '{}'", config.family);
+  const bool has_own_type = config.routing != DepthRouting::kNone && config.family == "llama";
+  Json json = family->write == nullptr && config.raw.is_object() ? config.raw : Json::object();
+  json["architectures"] = Json::array({architecture_name(config, *family)});
+  json["model_type"] = has_own_type ? enum_name(config.routing) : config.family;
+  write_sizes(config, *family, json);
+  json["tie_word_embeddings"] = config.tie_word_embeddings;
+  if (family->write != nullptr) {
+    json[family->keys.activation] = enum_name(config.spec.activation);
+    family->write(config, json);
+  }
+  if (config.bos_token_id) json["bos_token_id"] = *config.bos_token_id;
+  if (config.eos_token_ids.size() == 1) json["eos_token_id"] = config.eos_token_ids.front();
+  if (config.eos_token_ids.size() > 1) json["eos_token_id"] = config.eos_token_ids;
+  json.erase("dtype");
+  json.erase("torch_dtype");
+  if (!config.torch_dtype.empty()) json["torch_dtype"] = config.torch_dtype;
+  if (config.initializer_range != ModelConfig().initializer_range) {
+    json["initializer_range"] = config.initializer_range;
+  }
+  write_routing(config, json);
+  if (parse_model_config(json, "model config") == config) return json;
+  throw InvalidArgument(
+      "model config: a decoder of the family '{}' cannot be written with these changes",
+      config.family);
 }
 
 }  // namespace lime

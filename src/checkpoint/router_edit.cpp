@@ -129,11 +129,10 @@ Json router_edits_to_json(const std::vector<RouterEdit>& edits) {
 
 void check_router_edits(const std::vector<RouterEdit>& edits, const ModelConfig& config) {
   if (edits.empty()) return;
-  if (config.decoder != DecoderKind::kLime || !has_static_router(config, 1)) {
+  if (config.routing != DepthRouting::kLime || !has_static_router(config, 1)) {
     throw InvalidArgument(
-        "router edit: the model must be a LIMe with static router weights, got {}{}",
-        enum_name(config.decoder),
-        config.decoder == DecoderKind::kLime
+        "router edit: the model must be a LIMe with static router weights, got {}{}", config.name(),
+        config.routing == DepthRouting::kLime
             ? fmt::format(" with {} routers",
                           config.lime.dynamic ? "dynamic" : enum_name(config.lime.router))
             : "");

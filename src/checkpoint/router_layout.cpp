@@ -9,7 +9,7 @@ namespace lime {
 namespace {
 
 bool has_router(const ModelConfig& config, std::int64_t layer) {
-  return config.decoder == DecoderKind::kLime && config.lime.router != RouterKind::kNone &&
+  return config.routing == DepthRouting::kLime && config.lime.router != RouterKind::kNone &&
          layer > 0;
 }
 
@@ -27,8 +27,8 @@ MatrixF spread_router(const Checkpoint& checkpoint, std::int64_t layer, std::int
   const ModelConfig& config = checkpoint.config();
   const std::int64_t heads = config.num_key_value_heads;
   const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
-  const MatrixF stored =
-      checkpoint.read_matrix(layer_parameter(layer, "self_attn.lime_router.static_weights"));
+  const MatrixF stored = checkpoint.read_matrix(
+      layer_parameter(config, layer, "self_attn.lime_router.static_weights"));
   const std::int64_t mixed = config.lime.head_mixing ? heads : 1;
   MatrixF router = MatrixF::Zero(heads, (layer + 1) * heads * dims);
   for (std::int64_t s = 0; s < std::ssize(sources); ++s) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "checkpoint/parameters.h"
@@ -13,9 +14,6 @@
 namespace lime {
 namespace {
 
-constexpr std::string_view kPrefix = "model.";
-constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
-constexpr std::string_view kOutput = "lm_head.weight";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -28,8 +26,13 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Buffers that older versions of transformers saved and that follow from the config.
-bool is_derived_buffer(std::string_view name) { return contains(name, ".rotary_emb."); }
+/// Returns true for buffers that older versions of transformers saved and that follow from the
+/// config.
+bool is_derived_buffer(std::string_view name, const TensorNames& names) {
+  if (contains(name, ".rotary_emb.")) return true;
+  return std::any_of(names.ignored.begin(), names.ignored.end(),
+                     [&](const std::string& ending) { return name.ends_with("." + ending); });
+}
 
 bool is_fused(std::string_view name) {
   return std::any_of(kFusedNames.begin(), kFusedNames.end(),
@@ -85,27 +88,29 @@ void Locator::add(TensorSource source) {
 void Locator::collect(std::span<const TensorView> stored) {
   for (const TensorView& tensor : stored) {
     std::string name = canonical_tensor_name(tensor.name);
-    if (is_derived_buffer(name)) continue;
+    if (is_derived_buffer(name, config_.spec.names)) continue;
     add({.info = {.name = std::move(name),
                   .stored_name = tensor.name,
                   .dtype = tensor.dtype,
                   .shape = tensor.shape},
-         .bytes = tensor.bytes});
+         .bytes = tensor.bytes,
+         .place = {}});
   }
 }
 
 /// A base model, such as transformers' LlamaModel, lacks the prefix or its first components if it
 /// was saved alone.
 void Locator::complete_prefixes() {
-  const std::string_view embedding = kEmbedding.substr(kPrefix.size());
+  const TensorNames& names = config_.spec.names;
+  const std::string& prefix = names.prefix;
   std::size_t missing = 0;
-  while (!stored_.contains(std::string(kPrefix.substr(missing)).append(embedding))) {
-    if (missing == kPrefix.size()) return;
-    missing = kPrefix.find('.', missing) + 1;
+  while (!stored_.contains(prefix.substr(missing) + names.embedding + ".weight")) {
+    if (missing == prefix.size()) return;
+    missing = prefix.find('.', missing) + 1;
   }
   if (missing == 0) return;
   for (auto& [name, source] : std::exchange(stored_, {})) {
-    if (name != kOutput) source.info.name = std::string(kPrefix.substr(0, missing)).append(name);
+    if (name != names.output + ".weight") source.info.name = prefix.substr(0, missing) + name;
     add(std::move(source));
   }
 }
@@ -121,20 +126,20 @@ void Locator::recognise_lime() {
     }
     is_lime |= is_fused(name) || contains(name, kRouter);
   }
-  if (is_lime && config_.decoder == DecoderKind::kLlama) {
-    config_.decoder = DecoderKind::kLime;
+  if (is_lime && config_.name() == "llama") {
+    config_.routing = DepthRouting::kLime;
     config_.lime = LimeConfig{};
   }
 }
 
 /// So does the paper's baseline with Hyper-Connections.
 void Locator::recognise_hyper_connections() {
-  if (config_.decoder != DecoderKind::kLlama) return;
-  const auto alpha = stored_.find(layer_parameter(0, "hc_attn.static_alpha"));
+  if (config_.name() != "llama") return;
+  const auto alpha = stored_.find(layer_parameter(config_, 0, "hc_attn.static_alpha"));
   if (alpha == stored_.end() || alpha->second.info.shape.empty()) return;
-  config_.decoder = DecoderKind::kHyperConnections;
+  config_.routing = DepthRouting::kHyperConnections;
   config_.hyper_connections = {
-      .dynamic = stored_.contains(layer_parameter(0, "hc_attn.dynamic_alpha_fn")),
+      .dynamic = stored_.contains(layer_parameter(config_, 0, "hc_attn.dynamic_alpha_fn")),
       .rate = alpha->second.info.shape.front()};
 }
 
@@ -156,26 +161,30 @@ void Locator::split_fused() {
 void Locator::split(const TensorSource& fused, const std::string& prefix) {
   const std::int64_t rows = config_.num_key_value_heads * config_.head_dim;
   check_shape(fused, {2 * rows, config_.hidden_size});
-  const std::size_t half = fused.bytes.size() / 2;
   TensorSource part = fused;
   part.info.shape = {rows, config_.hidden_size};
-  part.interleaved_heads = config_.num_key_value_heads;
+  part.place = {.name = fused.info.stored_name,
+                .shape = fused.info.shape,
+                .heads = config_.num_key_value_heads,
+                .head_stride = config_.hidden_size,
+                .row_stride = config_.num_key_value_heads * config_.hidden_size};
   part.info.name = prefix + "k_proj.weight";
-  part.bytes = fused.bytes.first(half);
   add(part);
   part.info.name = prefix + "v_proj.weight";
-  part.bytes = fused.bytes.last(half);
+  part.place.offset = rows * config_.hidden_size;
   add(part);
 }
 
 void Locator::resolve_tied_embeddings() {
   if (!config_.tie_word_embeddings) return;
-  const auto output = stored_.find(kOutput);
+  const TensorNames& names = config_.spec.names;
+  const auto output = stored_.find(names.output + ".weight");
   if (output == stored_.end()) return;
-  const auto embedding = stored_.find(kEmbedding);
+  const std::string embedding_name = names.prefix + names.embedding + ".weight";
+  const auto embedding = stored_.find(embedding_name);
   if (embedding == stored_.end()) {
     TensorSource source = output->second;
-    source.info.name = kEmbedding;
+    source.info.name = embedding_name;
     stored_.erase(output);
     add(std::move(source));
     return;
@@ -220,21 +229,27 @@ TensorSources Locator::match() && {
   found.layout = layout_;
   found.warnings = std::move(warnings_);
   std::vector<std::string> missing;
+  std::set<std::string> used;
   for (const ParameterSpec& spec : parameter_specs(config_)) {
-    auto node = stored_.extract(spec.name);
-    if (node.empty()) {
-      missing.push_back(spec.name);
+    const auto place = stored_.find(spec.stored.name);
+    if (place == stored_.end()) {
+      if (used.insert(spec.stored.name).second) missing.push_back(spec.stored.name);
       continue;
     }
-    const TensorInfo& info = node.mapped().info;
-    check_shape(node.mapped(), spec.shape);
-    if (!is_weight_dtype(info.dtype)) {
+    used.insert(spec.stored.name);
+    TensorSource source = place->second;
+    check_shape(source, spec.stored.shape);
+    if (!is_weight_dtype(source.info.dtype)) {
       throw FormatError("'{}': tensor '{}' must be F64, F32, F16 or BF16, got {}", where_,
-                        info.stored_name, dtype_name(info.dtype));
+                        source.info.stored_name, dtype_name(source.info.dtype));
     }
+    if (source.place.name.empty()) source.place = spec.stored;
+    source.info.name = spec.name;
+    source.info.shape = spec.shape;
     found.names.push_back(spec.name);
-    found.by_name.insert(std::move(node));
+    found.by_name.emplace(spec.name, std::move(source));
   }
+  for (const std::string& name : used) stored_.erase(name);
   std::vector<std::string> unexpected;
   for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
   if (missing.empty() && unexpected.empty()) return found;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
+#include "checkpoint/parameters.h"
 #include "checkpoint/safetensors.h"
 #include "core/options.h"
 
@@ -40,13 +41,11 @@ struct TensorInfo {
   Shape shape;
 };
 
-/// Locates the elements of a tensor.
+/// Locates the elements of a parameter.
 struct TensorSource {
   TensorInfo info;
-  std::span<const std::byte> bytes;
-  /// Heads whose rows alternate in `bytes`: with d = rows / interleaved_heads, row h * d + c of the
-  /// tensor is row c * interleaved_heads + h of `bytes`. 1: stored as shown.
-  std::int64_t interleaved_heads = 1;
+  std::span<const std::byte> bytes;  ///< of the whole stored tensor
+  StoredPlace place;
 };
 
 /// Contains the tensors of a decoder, located among those of its files.
@@ -66,7 +65,7 @@ std::string canonical_tensor_name(std::string_view stored_name);
 /// names, shapes and dtypes. Touches no weights unless both tied tensors are stored.
 ///
 /// @param stored  what the files hold.
-/// @param config  corrected where the tensors know better: `decoder` of an official LIMe or of its
+/// @param config  corrected where the tensors know better: `routing` of an official LIMe or of its
 ///                baseline with Hyper-Connections, `tie_word_embeddings` where lm_head differs from
 ///                the embedding.
 /// @param where   path of the folder, for errors.

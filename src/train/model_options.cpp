@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/model_options.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
+#include "checkpoint/families/family.h"
 #include "core/errors.h"
+#include "core/program/suggest.h"
 
 namespace lime {
 namespace {
@@ -32,14 +37,37 @@ struct OwnedOption {
   bool is_used;
 };
 
-std::array<OwnedOption, 12> owned_options(const ModelOptions& options) {
+/// Returns the names of all families.
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const Family* family : all_families()) names.emplace_back(family->model_type);
+  return names;
+}
+
+/// Restricts a text option to a list of values.
+void add_choice(OptionField& field, std::vector<std::string> choices) {
+  field.type = fmt::format("{}", fmt::join(choices, "|"));
+  field.assign = [assign = field.assign, name = field.name,
+                  choices](const std::vector<std::string>& texts) {
+    if (std::find(choices.begin(), choices.end(), texts.back()) == choices.end()) {
+      throw InvalidArgument("{}: expected one of {}, got '{}'", name, join_words(choices),
+                            texts.back());
+    }
+    assign(texts);
+  };
+  field.choices = std::move(choices);
+}
+
+std::array<OwnedOption, 13> owned_options(const ModelOptions& options) {
   constexpr std::string_view kLime = "--decoder lime";
   constexpr std::string_view kWeights = "--decoder lime and a router with weights";
-  const bool is_lime = options.decoder == DecoderKind::kLime;
+  const bool is_lime = options.decoder == "lime";
   const bool has_weights = is_lime && router_has_weights(options.router);
-  const bool is_denseformer = options.decoder == DecoderKind::kDenseFormer;
-  const bool has_streams = options.decoder == DecoderKind::kHyperConnections;
+  const bool is_denseformer = options.decoder == "denseformer";
+  const bool has_streams = options.decoder == "hyper_connections";
   return {{
+      {"blocks", "--decoder lime, denseformer, hyper_connections or resformer",
+       is_lime || is_denseformer || has_streams || options.decoder == "resformer"},
       {"router", kLime, is_lime},
       {"router_j", "--decoder lime and --router last, first, first-and-previous or dilated",
        is_lime && router_has_j(options.router)},
@@ -53,7 +81,7 @@ std::array<OwnedOption, 12> owned_options(const ModelOptions& options) {
       {"dwa_period", "--decoder denseformer", is_denseformer},
       {"hyper_rate", "--decoder hyper_connections", has_streams},
       {"hyper_static", "--decoder hyper_connections", has_streams},
-      {"first_layer_only", "--decoder resformer", options.decoder == DecoderKind::kResFormer},
+      {"first_layer_only", "--decoder resformer", options.decoder == "resformer"},
   }};
 }
 
@@ -61,7 +89,9 @@ std::array<OwnedOption, 12> owned_options(const ModelOptions& options) {
 
 ModelOptions ModelOptions::of(const ModelConfig& config) {
   ModelOptions options;
-  options.decoder = config.decoder;
+  options.decoder =
+      config.routing == DepthRouting::kNone ? config.family : enum_name(config.routing);
+  if (config.routing != DepthRouting::kNone) options.blocks = config.family;
   options.router = config.lime.router;
   options.router_j = config.lime.j;
   options.no_head_mixing = !config.lime.head_mixing;
@@ -88,15 +118,19 @@ void ModelOptions::require_used(const std::set<std::string>& given) const {
   for (const OwnedOption& option : owned_options(*this)) {
     if (option.is_used || !given.contains(std::string(option.name))) continue;
     const std::string router_here =
-        decoder == DecoderKind::kLime ? fmt::format(" --router {}", enum_name(router)) : "";
+        decoder == "lime" ? fmt::format(" --router {}", enum_name(router)) : "";
     throw InvalidArgument("{}: requires {}, got --decoder {}{}; omit it", option.name, option.owner,
-                          enum_name(decoder), router_here);
+                          decoder, router_here);
   }
 }
 
 void ModelOptions::describe(OptionList& list) {
   list.group("Model");
-  list.add("decoder", decoder, "decoder to train");
+  add_choice(list.add("decoder", decoder, "decoder to train"), decoder_names());
+  add_choice(list.add("blocks", blocks,
+                      "family of the blocks of lime, denseformer, hyper_connections and resformer; "
+                      "llama if not given"),
+             family_names());
   list.add("router", router, "earlier layers that the LIMe routers read");
   list.add(
       "router_j", router_j,
@@ -138,22 +172,21 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
   require_start(initializer_range > 0.0, "initializer_range", "> 0", initializer_range);
   require_start(router_initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
                 router_initializer_scale);
-  ModelConfig config;
-  config.decoder = decoder;
-  config.vocab_size = vocab_size;
-  config.hidden_size = hidden_size;
-  config.intermediate_size = intermediate_size.value_or(4 * hidden_size);
-  config.num_hidden_layers = num_hidden_layers;
-  config.num_attention_heads = num_attention_heads;
-  config.num_key_value_heads = num_key_value_heads.value_or(num_attention_heads);
-  config.head_dim = hidden_size / num_attention_heads;
-  config.max_position_embeddings = max_position_embeddings;
-  config.tie_word_embeddings = !untie_word_embeddings;
-  config.qkv_bias = decoder == DecoderKind::kQwen2;
-  config.bos_token_id = bos_token_id;
-  config.eos_token_ids = {eos_token_id};
-  config.initializer_range = initializer_range;
-  config.torch_dtype = "float32";
+  Json keys = {{"vocab_size", vocab_size},
+               {"hidden_size", hidden_size},
+               {"intermediate_size", intermediate_size.value_or(4 * hidden_size)},
+               {"num_hidden_layers", num_hidden_layers},
+               {"num_attention_heads", num_attention_heads},
+               {"num_key_value_heads", num_key_value_heads.value_or(num_attention_heads)},
+               {"head_dim", hidden_size / num_attention_heads},
+               {"max_position_embeddings", max_position_embeddings},
+               {"tie_word_embeddings", !untie_word_embeddings},
+               {"bos_token_id", bos_token_id},
+               {"eos_token_id", eos_token_id},
+               {"initializer_range", initializer_range},
+               {"torch_dtype", "float32"}};
+  if (blocks) keys[decoder] = Json::object();
+  ModelConfig config = make_model_config(blocks.value_or(decoder), keys, kWhere);
   config.lime = {.router = router,
                  .j = router_j,
                  .head_mixing = !no_head_mixing,

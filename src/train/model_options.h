@@ -14,7 +14,9 @@ namespace lime {
 /// Architecture of the decoder to train, with the names of config.json. The defaults are the
 /// paper's model of the Arithmetic Expression Task.
 struct ModelOptions {
-  DecoderKind decoder = DecoderKind::kLlama;
+  std::string decoder = "llama";  ///< one of decoder_names()
+  /// Family of the blocks of a decoder that is a routing; default: llama.
+  std::optional<std::string> blocks = std::nullopt;
   /// Layers that the routers of `lime` read, see router_sources(), and how they mix them.
   RouterKind router = RouterKind::kFull;
   std::int64_t router_j = 0;

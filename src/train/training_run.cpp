@@ -155,7 +155,7 @@ class Run {
 
   void write_descriptions() {
     for (const auto& [name, content] :
-         files_for_transformers(job_.files, job_.decoder.config().decoder)) {
+         files_for_transformers(job_.files, job_.decoder.config().family)) {
       write_file_atomically(options_.output / name, content);
     }
     write_file_atomically(options_.output / kOptionsFile, description_.dump(2) + "\n");

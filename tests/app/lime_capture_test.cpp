@@ -75,7 +75,7 @@ TEST_F(LimeCaptureTest, WarnsOfTiedEmbeddingsThatDiffer) {
 
 /// Everything after an edited router changes, and the capture records the edit.
 TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
-  testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));
+  testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config("lime"));
   const std::string capture =
       "--checkpoint lime --text text.txt --seq-len 20 --threads 1 --log-likelihood --sites hidden";
   write_text(

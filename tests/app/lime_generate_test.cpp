@@ -66,7 +66,7 @@ TEST_F(LimeGenerateTest, WarnsOfTextsBeyondThePositionsOfTheModel) {
 }
 
 TEST_F(LimeGenerateTest, ReadsTheFoldersOfTheReleasedTraining) {
-  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config(DecoderKind::kLime));
+  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config("lime"));
   const std::string options = " --prompt 'the cat' --max-new-tokens 12";
   const std::string text = generate("--checkpoint lime" + options).output;
   testing::move_to_released_layout(folder_ / "lime");
@@ -119,7 +119,7 @@ TEST_F(LimeGenerateTest, TellsTheReferenceStoryWordForWord) {
 }
 
 TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
-  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config(DecoderKind::kLime));
+  testing::write_tiny_checkpoint(folder_ / "lime", tiny_config("lime"));
   const auto next = [&](const std::string& scale) {
     testing::write_text(
         folder_ / "edit.json",

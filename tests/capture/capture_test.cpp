@@ -142,7 +142,7 @@ TEST_F(CaptureTest, KeepsStatisticsOfKeysAndValuesThatNobodyAskedFor) {
 }
 
 TEST_F(CaptureTest, KeepsRoutersAndRoutedValues) {
-  testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));
+  testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config("lime"));
   options_.checkpoint = folder_ / "lime";
   options_.sites = {"values", "routed_values"};
   const CaptureReader reader = capture();

@@ -49,7 +49,7 @@ TEST_F(CheckpointFilesTest, ReadsWhatTheReleasedTrainingSaves) {
   const std::string digest = Checkpoint::open(path()).sha256();
   for (const fs::path& place : {path(), file("final"), file("final/"), file("config")}) {
     const Checkpoint checkpoint = Checkpoint::open(place);
-    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime) << place;
+    EXPECT_EQ(checkpoint.config().name(), "lime") << place;
     EXPECT_EQ(checkpoint.path(), place);
     EXPECT_EQ(checkpoint.sha256(), digest) << place;
     EXPECT_EQ(stop_token_ids(checkpoint), std::vector<std::int64_t>{2}) << place;

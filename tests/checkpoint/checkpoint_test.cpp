@@ -29,7 +29,7 @@ TEST_F(CheckpointTest, ReadsEveryDecoder) {
   for (const char* type : {"llama", "mistral", "qwen2", "lime"}) {
     const TestModel model = random_model(small_config(type));
     const Checkpoint checkpoint = open(model);
-    EXPECT_EQ(enum_name(checkpoint.config().decoder), type);
+    EXPECT_EQ(checkpoint.config().name(), type);
     EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kHuggingFace);
     EXPECT_EQ(checkpoint.tensor_names().size(), model.tensors.size());
     EXPECT_EQ(checkpoint.tensor_names().front(), "model.embed_tokens.weight");

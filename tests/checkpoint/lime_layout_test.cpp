@@ -23,7 +23,7 @@ TEST_F(LimeLayoutTest, ReadsTheOfficialLayout) {
     const Json config = with(small_config("lime"), "num_key_value_heads", heads);
     const TestModel model = random_model(config);
     const Checkpoint checkpoint = open(official_layout(model));
-    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+    EXPECT_EQ(checkpoint.config().name(), "lime");
     EXPECT_EQ(checkpoint.config().lime.router, RouterKind::kFull);
     EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kLimeOfficial);
     EXPECT_EQ(checkpoint.tensor("model.layers.1.self_attn.v_proj.weight").stored_name,
@@ -44,11 +44,11 @@ TEST_F(LimeLayoutTest, ReadsTheOtherNameOfTheFusedTensor) {
 
 TEST_F(LimeLayoutTest, RecognisesALimeOfOneLayerAndOneWithSeparateKeys) {
   const TestModel one = random_model(with(small_config("lime"), "num_hidden_layers", 1));
-  EXPECT_EQ(open(official_layout(one)).config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(open(official_layout(one)).config().name(), "lime");
   TestModel separate = random_model(small_config("lime"));
   separate.config["model_type"] = "llama";
   const Checkpoint checkpoint = open(separate);
-  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(checkpoint.config().name(), "lime");
   EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kHuggingFace);
 }
 
@@ -89,7 +89,7 @@ TEST_F(LimeLayoutTest, RecognisesTheBaselineWithHyperConnections) {
     model.config["model_type"] = "llama";
     model.config.erase("hyper_connections");
     const Checkpoint checkpoint = open(model);
-    EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kHyperConnections);
+    EXPECT_EQ(checkpoint.config().name(), "hyper_connections");
     EXPECT_EQ(checkpoint.config().hyper_connections.rate, 3);
     EXPECT_EQ(checkpoint.config().hyper_connections.dynamic, dynamic);
     expect_holds(checkpoint, model);

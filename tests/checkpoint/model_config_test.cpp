@@ -6,6 +6,7 @@
 
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
+#include "core/program/suggest.h"
 #include "core/random.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
@@ -35,7 +36,7 @@ Json changed_llama(const std::string& key, const Json& value) {
 
 TEST(ModelConfigTest, ReadsSizesAndFillsInTheDefaultsOfTransformers) {
   const ModelConfig config = parse(small_config("llama"));
-  EXPECT_EQ(config.decoder, DecoderKind::kLlama);
+  EXPECT_EQ(config.name(), "llama");
   EXPECT_EQ(config.vocab_size, 11);
   EXPECT_EQ(config.hidden_size, 16);
   EXPECT_EQ(config.intermediate_size, 24);
@@ -44,9 +45,9 @@ TEST(ModelConfigTest, ReadsSizesAndFillsInTheDefaultsOfTransformers) {
   EXPECT_EQ(config.num_key_value_heads, 2);
   EXPECT_EQ(config.head_dim, 4);
   EXPECT_EQ(config.max_position_embeddings, 2048);
-  EXPECT_EQ(config.rope_theta, 10000.0);
-  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kNone);
-  EXPECT_FALSE(config.sliding_window);
+  EXPECT_EQ(config.spec.ropes[0].theta, 10000.0);
+  EXPECT_EQ(config.spec.ropes[0].kind, RopeKind::kDefault);
+  EXPECT_FALSE(config.spec.layer(0).window);
   EXPECT_FALSE(config.bos_token_id);
   EXPECT_TRUE(config.eos_token_ids.empty());
   EXPECT_EQ(config.raw, small_config("llama"));
@@ -61,7 +62,7 @@ TEST(ModelConfigTest, TakesNullForNotGiven) {
   const ModelConfig config = parse(json);
   EXPECT_EQ(config.num_key_value_heads, 4);
   EXPECT_EQ(config.head_dim, 4);
-  EXPECT_EQ(config.rope_theta, 10000.0);
+  EXPECT_EQ(config.spec.ropes[0].theta, 10000.0);
 }
 
 TEST(ModelConfigTest, TakesTheHeadSizeThatIsGiven) {
@@ -76,13 +77,13 @@ TEST(ModelConfigTest, ReadsOneEndOfTextOrSeveral) {
 
 TEST(ModelConfigTest, KnowsTheBiasesOfEachDecoder) {
   const ModelConfig llama = parse(changed_llama("attention_bias", true));
-  EXPECT_TRUE(llama.qkv_bias && llama.o_bias);
-  EXPECT_TRUE(parse(changed_llama("mlp_bias", true)).mlp_bias);
+  EXPECT_TRUE(llama.spec.qkv_bias && llama.spec.o_bias);
+  EXPECT_TRUE(parse(changed_llama("mlp_bias", true)).spec.mlp_bias);
   const ModelConfig qwen2 = parse(small_config("qwen2"));
-  EXPECT_TRUE(qwen2.qkv_bias);
-  EXPECT_FALSE(qwen2.o_bias || qwen2.mlp_bias);
+  EXPECT_TRUE(qwen2.spec.qkv_bias);
+  EXPECT_FALSE(qwen2.spec.o_bias || qwen2.spec.mlp_bias);
   const ModelConfig mistral = parse(changed(small_config("mistral"), "attention_bias", true));
-  EXPECT_FALSE(mistral.qkv_bias || mistral.o_bias);
+  EXPECT_FALSE(mistral.spec.qkv_bias || mistral.spec.o_bias);
 }
 
 TEST(ModelConfigTest, ReadsLlama3ScalingAsTransformers4WritesIt) {
@@ -93,12 +94,12 @@ TEST(ModelConfigTest, ReadsLlama3ScalingAsTransformers4WritesIt) {
                                              {"rope_type", "llama3"}});
   json["rope_theta"] = 500000.0;
   const ModelConfig config = parse(json);
-  EXPECT_EQ(config.rope_theta, 500000.0);
-  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLlama3);
-  EXPECT_EQ(config.rope_scaling.factor, 32.0);
-  EXPECT_EQ(config.rope_scaling.low_freq_factor, 1.0);
-  EXPECT_EQ(config.rope_scaling.high_freq_factor, 4.0);
-  EXPECT_EQ(config.rope_scaling.original_max_position_embeddings, 8192);
+  EXPECT_EQ(config.spec.ropes[0].theta, 500000.0);
+  EXPECT_EQ(config.spec.ropes[0].kind, RopeKind::kLlama3);
+  EXPECT_EQ(config.spec.ropes[0].factor, 32.0);
+  EXPECT_EQ(config.spec.ropes[0].low_freq_factor, 1.0);
+  EXPECT_EQ(config.spec.ropes[0].high_freq_factor, 4.0);
+  EXPECT_EQ(config.spec.ropes[0].original_max_position_embeddings, 8192);
 }
 
 TEST(ModelConfigTest, ReadsRopeParametersAsTransformers5WritesThem) {
@@ -109,38 +110,38 @@ TEST(ModelConfigTest, ReadsRopeParametersAsTransformers5WritesThem) {
                                               {"original_max_position_embeddings", 64},
                                               {"rope_theta", 500000.0},
                                               {"rope_type", "llama3"}}));
-  EXPECT_EQ(config.rope_theta, 500000.0);
-  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLlama3);
-  EXPECT_EQ(config.rope_scaling.original_max_position_embeddings, 64);
+  EXPECT_EQ(config.spec.ropes[0].theta, 500000.0);
+  EXPECT_EQ(config.spec.ropes[0].kind, RopeKind::kLlama3);
+  EXPECT_EQ(config.spec.ropes[0].original_max_position_embeddings, 64);
   const ModelConfig plain = parse(
       changed_llama("rope_parameters", {{"rope_theta", 1000000.0}, {"rope_type", "default"}}));
-  EXPECT_EQ(plain.rope_theta, 1000000.0);
-  EXPECT_EQ(plain.rope_scaling.kind, RopeScalingKind::kNone);
+  EXPECT_EQ(plain.spec.ropes[0].theta, 1000000.0);
+  EXPECT_EQ(plain.spec.ropes[0].kind, RopeKind::kDefault);
 }
 
 TEST(ModelConfigTest, ReadsLinearScalingUnderItsOldKey) {
   const ModelConfig config =
       parse(changed_llama("rope_scaling", {{"type", "linear"}, {"factor", 2.5}}));
-  EXPECT_EQ(config.rope_scaling.kind, RopeScalingKind::kLinear);
-  EXPECT_EQ(config.rope_scaling.factor, 2.5);
+  EXPECT_EQ(config.spec.ropes[0].kind, RopeKind::kLinear);
+  EXPECT_EQ(config.spec.ropes[0].factor, 2.5);
 }
 
 TEST(ModelConfigTest, SlidesEveryLayerOfMistral) {
   Json json = small_config("mistral");
-  EXPECT_EQ(parse(json).window_of_layer(2), 4096) << "MistralConfig's default";
+  EXPECT_EQ(parse(json).spec.layer(2).window, 4096) << "MistralConfig's default";
   json["sliding_window"] = 7;
-  EXPECT_EQ(parse(json).window_of_layer(0), 7);
+  EXPECT_EQ(parse(json).spec.layer(0).window, 7);
   json["sliding_window"] = nullptr;
-  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
+  EXPECT_EQ(parse(json).spec.layer(0).window, std::nullopt);
 }
 
 TEST(ModelConfigTest, SlidesTheLayersOfMistralThatLayerTypesNames) {
   Json json = changed(small_config("mistral"), "sliding_window", 7);
   json["layer_types"] = nullptr;
-  EXPECT_EQ(parse(json).window_of_layer(0), 7);
+  EXPECT_EQ(parse(json).spec.layer(0).window, 7);
   json["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
-  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
-  EXPECT_EQ(parse(json).window_of_layer(1), 7);
+  EXPECT_EQ(parse(json).spec.layer(0).window, std::nullopt);
+  EXPECT_EQ(parse(json).spec.layer(1).window, 7);
   json["layer_types"] = Json::array();
   EXPECT_EQ(error_of(json),
             "'config.json': 'layer_types' must be a list with one entry per layer, got []");
@@ -161,7 +162,7 @@ TEST(ModelConfigTest, RefusesSlidingLayersWithoutAWindow) {
     json["use_sliding_window"] = true;
     EXPECT_EQ(error_of(json), refusal) << decoder;
     json["layer_types"] = {"full_attention", "full_attention", "full_attention"};
-    EXPECT_EQ(parse(json).window_of_layer(1), std::nullopt) << decoder;
+    EXPECT_EQ(parse(json).spec.layer(1).window, std::nullopt) << decoder;
   }
   Json unused = changed(small_config("qwen2"), "layer_types", types);
   unused["sliding_window"] = 7;
@@ -176,19 +177,19 @@ TEST(ModelConfigTest, RefusesANullBaseOfTheRotaryEmbedding) {
   EXPECT_EQ(error_of(json), "'config.json': 'rope_parameters': " + refusal);
   json["rope_parameters"]["rope_theta"] = 500.0;
   json["rope_theta"] = nullptr;
-  EXPECT_EQ(parse(json).rope_theta, 500.0);
+  EXPECT_EQ(parse(json).spec.ropes[0].theta, 500.0);
 }
 
 TEST(ModelConfigTest, SlidesTheUpperLayersOfQwen2OnlyWhereAsked) {
   Json json = changed(small_config("qwen2"), "sliding_window", 7);
   json["max_window_layers"] = 1;
-  EXPECT_EQ(parse(json).window_of_layer(2), std::nullopt);
+  EXPECT_EQ(parse(json).spec.layer(2).window, std::nullopt);
   json["use_sliding_window"] = true;
-  EXPECT_EQ(parse(json).window_of_layer(0), std::nullopt);
-  EXPECT_EQ(parse(json).window_of_layer(1), 7);
+  EXPECT_EQ(parse(json).spec.layer(0).window, std::nullopt);
+  EXPECT_EQ(parse(json).spec.layer(1).window, 7);
   json["layer_types"] = {"sliding_attention", "full_attention", "full_attention"};
-  EXPECT_EQ(parse(json).window_of_layer(0), 7);
-  EXPECT_EQ(parse(json).window_of_layer(1), std::nullopt);
+  EXPECT_EQ(parse(json).spec.layer(0).window, 7);
+  EXPECT_EQ(parse(json).spec.layer(1).window, std::nullopt);
   json["layer_types"] = {"sliding_attention"};
   EXPECT_EQ(error_of(json),
             "'config.json': 'layer_types' must have one entry for each of 3 layers, got 1");
@@ -280,19 +281,30 @@ TEST(ModelConfigTest, WritesWhatItReadsBack) {
   }
 }
 
+TEST(ModelConfigTest, AddsARoutingToTheBlocksOfAFamily) {
+  Json json = changed(small_config("qwen2"), "lime", {{"router", "last"}, {"j", 2}});
+  const ModelConfig config = parse(json);
+  EXPECT_EQ(config.name(), "qwen2 + lime");
+  EXPECT_TRUE(config.spec.qkv_bias);
+  EXPECT_EQ(config.lime.router, RouterKind::kLast);
+  EXPECT_EQ(parse(model_config_to_json(config)), config);
+  json["denseformer"] = Json::object();
+  EXPECT_EQ(error_of(json), "'config.json': must have one routing, got 'lime' and 'denseformer'");
+  EXPECT_EQ(parse(changed(small_config("lime"), "denseformer", Json::object())).name(), "lime");
+}
+
 TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
-  EXPECT_EQ(error_of(small_config("gpt2")),
-            "'config.json': unknown decoder 'gpt2' in model_type (supported: llama, mistral, "
-            "qwen2, lime, denseformer, hyper_connections, resformer)");
+  EXPECT_EQ(error_of(small_config("bert")),
+            "'config.json': unknown decoder 'bert' in model_type (supported: " +
+                join_words(decoder_names()) + ")");
   EXPECT_THAT(error_of(small_config("lllama")),
               ::testing::EndsWith(", resformer); did you mean 'llama'?"));
-  EXPECT_THAT(error_of(small_config("qwen3")),
-              ::testing::EndsWith("hyper_connections, resformer)"));
+  EXPECT_THAT(error_of(small_config("mistral5")),
+              ::testing::EndsWith("; 'mistral' is the nearest, but computes something else"));
   Json json = small_config("llama");
   json.erase("model_type");
-  EXPECT_EQ(error_of(json),
-            "'config.json': 'model_type' is missing, expected one of llama, mistral, qwen2, lime, "
-            "denseformer, hyper_connections, resformer");
+  EXPECT_EQ(error_of(json), "'config.json': 'model_type' is missing, expected one of " +
+                                join_words(decoder_names()));
 }
 
 TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {
@@ -326,8 +338,9 @@ TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {
 }
 
 TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
-  EXPECT_EQ(error_of(changed_llama("hidden_act", "gelu")),
-            "'config.json': 'hidden_act' must be silu, got 'gelu'");
+  EXPECT_EQ(error_of(changed_llama("hidden_act", "mish")),
+            "'config.json': 'hidden_act' must be one of silu, gelu, gelu_new, gelu_pytorch_tanh, "
+            "relu and relu2, got \"mish\"");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
             "'config.json': 'rope_scaling': unknown RoPE type 'yarn' (supported: default, linear, "
             "llama3)");

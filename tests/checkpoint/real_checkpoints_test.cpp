@@ -27,7 +27,7 @@ TEST(RealCheckpointTest, ReadsATrainedLlama) {
   if (!exists(folder)) GTEST_SKIP() << skip_reason(folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   const ModelConfig& config = checkpoint.config();
-  EXPECT_EQ(config.decoder, DecoderKind::kLlama);
+  EXPECT_EQ(config.name(), "llama");
   EXPECT_EQ(config.head_dim, 8);
   EXPECT_EQ(config.bos_token_id, 1);
   EXPECT_EQ(config.eos_token_ids, std::vector<std::int64_t>{2});
@@ -49,11 +49,12 @@ void expect_deinterleaved(const Checkpoint& checkpoint, const std::string& prefi
   const std::int64_t head_dim = checkpoint.config().head_dim;
   for (std::int64_t layer = 0; layer < checkpoint.config().num_hidden_layers; ++layer) {
     const TensorView* const fused =
-        file.find(prefix + layer_parameter(layer, "self_attn.kv_proj_weight"));
+        file.find(prefix + layer_parameter(checkpoint.config(), layer, "self_attn.kv_proj_weight"));
     ASSERT_NE(fused, nullptr);
-    const MatrixF keys = checkpoint.read_matrix(layer_parameter(layer, "self_attn.k_proj.weight"));
-    const MatrixF values =
-        checkpoint.read_matrix(layer_parameter(layer, "self_attn.v_proj.weight"));
+    const MatrixF keys = checkpoint.read_matrix(
+        layer_parameter(checkpoint.config(), layer, "self_attn.k_proj.weight"));
+    const MatrixF values = checkpoint.read_matrix(
+        layer_parameter(checkpoint.config(), layer, "self_attn.v_proj.weight"));
     for (std::int64_t h = 0; h < heads; ++h) {
       for (std::int64_t c = 0; c < head_dim; ++c) {
         for (std::int64_t i = 0; i < keys.cols(); ++i) {
@@ -70,7 +71,7 @@ TEST(RealCheckpointTest, ReadsTheReleasedLayoutWithGroupedQueries) {
   const auto folder = test_data("checkpoints/lime-random-gqa");
   if (!exists(folder)) GTEST_SKIP() << skip_reason(folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
-  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(checkpoint.config().name(), "lime");
   EXPECT_EQ(checkpoint.weight_layout(), WeightLayout::kLimeOfficial);
   EXPECT_TRUE(checkpoint.has("lm_head.weight"));
   EXPECT_EQ(checkpoint.tensor("model.layers.3.self_attn.lime_router.static_weights").shape,
@@ -82,7 +83,7 @@ TEST(RealCheckpointTest, ReadsTheReleasedLayoutTiedAndCompiled) {
   const auto folder = test_data("checkpoints/lime-random-full");
   if (!exists(folder)) GTEST_SKIP() << skip_reason(folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
-  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(checkpoint.config().name(), "lime");
   EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
   EXPECT_FALSE(checkpoint.has("lm_head.weight"));
   EXPECT_EQ(checkpoint.tensor("model.norm.weight").stored_name, "_orig_mod.model.norm.weight");

@@ -69,7 +69,7 @@ TEST(RouterEditFileTest, NamesTheFirstFault) {
               ThrowsMessage<FormatError>(
                   "edit: must be an object with \"format\": \"lime-router-edit/1\", got []"));
 
-  const ModelConfig lime = tiny_config(DecoderKind::kLime);
+  const ModelConfig lime = tiny_config("lime");
   const auto misses = [](const char* list, const ModelConfig& config, const char* message) {
     EXPECT_THAT([&] { check_router_edits(edits(list), config); },
                 ThrowsMessage<InvalidArgument>(message))

@@ -35,7 +35,7 @@ class FullRouterTest : public ::testing::Test {
  protected:
   /// Opens a checkpoint with random weights; 3 layers, 2 key-value heads of 6 dimensions.
   Checkpoint open(const LimeConfig& router) const {
-    ModelConfig config = tiny_config(DecoderKind::kLime);
+    ModelConfig config = tiny_config("lime");
     config.lime = router;
     testing::write_tiny_checkpoint(folder_.path(), config);
     return Checkpoint::open(folder_.path());

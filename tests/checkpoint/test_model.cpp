@@ -64,12 +64,12 @@ TestModel official_layout(const TestModel& lime) {
   official.config.erase("lime");
   const ModelConfig config = parse_model_config(lime.config, "test");
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const std::string keys = layer_parameter(layer, "self_attn.k_proj.weight");
-    const std::string values = layer_parameter(layer, "self_attn.v_proj.weight");
+    const std::string keys = layer_parameter(config, layer, "self_attn.k_proj.weight");
+    const std::string values = layer_parameter(config, layer, "self_attn.v_proj.weight");
     const std::vector<float> k = official.at(keys).values;
     const std::vector<float> v = official.at(values).values;
     TestTensor fused{
-        .name = layer_parameter(layer, "self_attn.kv_proj_weight"),
+        .name = layer_parameter(config, layer, "self_attn.kv_proj_weight"),
         .shape = {2 * config.num_key_value_heads * config.head_dim, config.hidden_size},
         .values = {}};
     // Row c * heads + h is dimension c of head h, the keys' dimensions first.

@@ -47,7 +47,7 @@ QString WorkspaceTest::captureFile(const std::string& name) {
 }
 
 QString WorkspaceTest::checkpointFolder(const std::string& name) {
-  lime::testing::write_tiny_checkpoint(folder_ / name, tiny_config(DecoderKind::kLime));
+  lime::testing::write_tiny_checkpoint(folder_ / name, tiny_config("lime"));
   return toQString(folder_ / name);
 }
 

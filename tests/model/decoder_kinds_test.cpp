@@ -32,7 +32,7 @@ void copy_shared_weights(const Decoder& from, const Decoder& to) {
 
 TEST(FirstWeightsTest, DenseFormerStartsAsALlama) {
   const Decoder llama = lively_decoder(small_config(), in_double());
-  ModelConfig config = small_config(DecoderKind::kDenseFormer);
+  ModelConfig config = small_config("denseformer");
   config.denseformer.dilation = 2;
   const Decoder dense(config, 1, in_double());
   copy_shared_weights(llama, dense);
@@ -43,8 +43,8 @@ TEST(FirstWeightsTest, DenseFormerStartsAsALlama) {
 /// All streams are equal initially, so neither their number matters, nor whether their weights may
 /// depend on the token.
 TEST(FirstWeightsTest, HyperConnectionsStartAsOneStream) {
-  ModelConfig config = small_config(DecoderKind::kHyperConnections);
-  config.rms_norm_eps = 0.0;  // otherwise the norm of the sum of n streams differs slightly
+  ModelConfig config = small_config("hyper_connections");
+  config.spec.norm.eps = 0.0;  // otherwise the norm of the sum of n streams differs slightly
   config.hyper_connections = {.dynamic = false, .rate = 1};
   const Decoder one(config, 3, in_double());
   const at::Tensor ids = some_ids(2, 7);
@@ -58,7 +58,7 @@ TEST(FirstWeightsTest, HyperConnectionsStartAsOneStream) {
 }
 
 TEST(FirstWeightsTest, ARouterIsTheIdentityOnItsOwnLayerAndUniformElsewhere) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   config.num_attention_heads = config.num_key_value_heads = 8;
   constexpr std::int64_t kHeads = 8;
   constexpr std::int64_t kLayers = 40;
@@ -77,7 +77,7 @@ TEST(FirstWeightsTest, ARouterIsTheIdentityOnItsOwnLayerAndUniformElsewhere) {
 }
 
 TEST(FirstWeightsTest, ARouterWithoutRandomStartReadsWhatALlamaReads) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   const at::Tensor router = torch::empty({2, 3 * 2}, torch::kDouble);
   const auto others = [&](double scale) {
     config.lime.initializer_scale = scale;
@@ -91,7 +91,7 @@ TEST(FirstWeightsTest, ARouterWithoutRandomStartReadsWhatALlamaReads) {
 
   config.lime.initializer_scale = 0.0;
   const Decoder lime(config, 3, in_double());
-  config.decoder = DecoderKind::kLlama;
+  config.routing = DepthRouting::kNone;
   const Decoder llama(config, 4, in_double());
   copy_shared_weights(lime, llama);
   const at::Tensor ids = some_ids(2, 7);
@@ -99,7 +99,7 @@ TEST(FirstWeightsTest, ARouterWithoutRandomStartReadsWhatALlamaReads) {
 }
 
 TEST(FirstWeightsTest, MatricesHaveTheSpreadThatIsAskedFor) {
-  ModelConfig config = small_config(DecoderKind::kLlama);
+  ModelConfig config = small_config("llama");
   const at::Tensor usual = Decoder(config, 3, in_double()).parameters().front().tensor.clone();
   config.initializer_range *= 3.0;
   const at::Tensor wide = Decoder(config, 3, in_double()).parameters().front().tensor;
@@ -107,7 +107,7 @@ TEST(FirstWeightsTest, MatricesHaveTheSpreadThatIsAskedFor) {
 }
 
 TEST(FirstWeightsTest, ARouterPerDimensionIsTheIdentityOnItsOwnLayer) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   config.lime.per_dimension = true;
   Random random(1);
   const at::Tensor router = torch::empty({2, 3 * 2 * 6}, torch::kDouble);
@@ -132,21 +132,21 @@ std::int64_t cached_numbers(const ModelConfig& config) {
 TEST(CacheSizeTest, OfLimeIsThatOfLlama) {
   const std::int64_t of_llama = cached_numbers(small_config());
   EXPECT_EQ(of_llama, 2 * 3 * 9 * 2 * 6);
-  ModelConfig lime = small_config(DecoderKind::kLime);
+  ModelConfig lime = small_config("lime");
   EXPECT_EQ(cached_numbers(lime), of_llama);
   lime.lime.per_dimension = true;
   EXPECT_EQ(cached_numbers(lime), of_llama);
 }
 
 TEST(CacheSizeTest, OfSvFormerHoldsTheValuesOfOneLayer) {
-  ModelConfig config = small_config(DecoderKind::kResFormer);
+  ModelConfig config = small_config("resformer");
   config.first_layer_values_only = true;
   EXPECT_EQ(cached_numbers(config), (3 + 1) * 9 * 2 * 6);
 }
 
 /// Values that a hook replaced in one layer only must stay its own while decoding.
 TEST(SvFormerTest, ReplacedValuesAreCachedForTheirLayer) {
-  ModelConfig config = small_config(DecoderKind::kResFormer);
+  ModelConfig config = small_config("resformer");
   config.first_layer_values_only = true;
   const Decoder decoder = lively_decoder(config, in_double());
   const at::Tensor ids = some_ids(2, 8);
@@ -164,7 +164,7 @@ TEST(SvFormerTest, ReplacedValuesAreCachedForTheirLayer) {
 }
 
 TEST(SvFormerTest, ValuesReplacedFromTheMiddleOnLeaveWhatWasSeen) {
-  ModelConfig config = small_config(DecoderKind::kResFormer);
+  ModelConfig config = small_config("resformer");
   config.first_layer_values_only = true;
   const Decoder decoder = lively_decoder(config, in_double());
   const at::Tensor ids = some_ids(2, 8);

@@ -67,7 +67,8 @@ TEST_P(EveryDecoderTest, StoppingEarlyComputesTheSameAndNoFurther) {
     const std::string last = hook_name({HookKind::kResidPost, layer});
     EXPECT_TRUE(torch::equal(result.hidden, whole.at(last))) << last;
     EXPECT_FALSE(result.logits.defined());
-    EXPECT_EQ(found.size(), static_cast<std::size_t>(1 + (layer + 1) * (kNumHookKinds - 2)));
+    const int per_layer = kNumHookKinds - (GetParam().config.spec.gated_mlp ? 2 : 3);
+    EXPECT_EQ(found.size(), static_cast<std::size_t>(1 + (layer + 1) * per_layer));
     EXPECT_FALSE(found.contains(hook_name({HookKind::kResidPre, layer + 1})));
     EXPECT_FALSE(found.contains("ln_final.hook_normalized"));
   }
@@ -170,10 +171,10 @@ INSTANTIATE_TEST_SUITE_P(Decoders, EveryDecoderTest, ::testing::ValuesIn(small_c
 class IdentityRouterTest : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(IdentityRouterTest, MakesLimeALlama) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   config.num_key_value_heads = GetParam();
   const Decoder lime = lively_decoder(config, in_double());
-  config.decoder = DecoderKind::kLlama;
+  config.routing = DepthRouting::kNone;
   const Decoder llama = lively_decoder(config, in_double());
   const at::NoGradGuard no_grad;
   for (const auto& [name, tensor] : lime.parameters()) {

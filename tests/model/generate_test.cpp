@@ -43,7 +43,7 @@ class GenerateTest : public ::testing::Test {
     return counts;
   }
 
-  const Decoder decoder_ = lively_decoder(small_config(DecoderKind::kLime), in_double());
+  const Decoder decoder_ = lively_decoder(small_config("lime"), in_double());
   const Tokens prompt_ = {3, 1, 4, 1, 5};
 };
 
@@ -57,6 +57,34 @@ TEST_F(GenerateTest, GreedyTakesTheMostLikelyTokenOfEachFullPass) {
   for (const std::int64_t token : tokens) {
     EXPECT_EQ(token, logits_after(ids).argmax().item<std::int64_t>());
     ids.push_back(token);
+  }
+}
+
+/// With `dynamic` and `longrope` the angles of cached keys depend on the length of the sequence.
+TEST(GenerateRopeTest, RecomputesTheSequenceWhereAnglesChange) {
+  RopeSpec dynamic{
+      .kind = RopeKind::kDynamic, .factor = 3.0, .original_max_position_embeddings = 8};
+  RopeSpec longrope{.kind = RopeKind::kLongRope,
+                    .attention_factor = 1.3,
+                    .short_factor = {1.0, 1.1, 1.2},
+                    .long_factor = {1.5, 2.0, 4.0},
+                    .original_max_position_embeddings = 8};
+  for (const RopeSpec& rope : {dynamic, longrope}) {
+    ModelConfig config = small_config();
+    config.spec.ropes = {rope};
+    const Decoder decoder = lively_decoder(config, in_double());
+    Tokens ids = {3, 1, 4, 1, 5};
+    const Tokens tokens = generate(decoder, ids, {.max_new_tokens = 12});
+    for (const std::int64_t token : tokens) {
+      const at::Tensor logits = decoder.forward(torch::tensor(ids).unsqueeze(0)).logits[0][-1];
+      EXPECT_EQ(token, logits.argmax().item<std::int64_t>()) << enum_name(rope.kind);
+      ids.push_back(token);
+    }
+    KeyValueCache cache;
+    const at::NoGradGuard no_grad;
+    decoder.forward(torch::tensor(Tokens{1, 2, 3}).unsqueeze(0), {.cache = &cache});
+    EXPECT_THROW(decoder.forward(torch::ones({1, 6}, torch::kLong), {.cache = &cache}),
+                 InvalidArgument);
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace lime::testing {
 
-ModelConfig small_config(DecoderKind kind) {
+ModelConfig small_config(const std::string& kind) {
   ModelConfig config = tiny_config(kind);
   config.vocab_size = 31;
   config.bos_token_id = std::nullopt;
@@ -25,31 +25,123 @@ ModelConfig small_config(DecoderKind kind) {
 namespace {
 
 NamedConfig lime(const std::string& name, const LimeConfig& router) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   config.lime = router;
   return {"lime_" + name, config};
 }
 
 NamedConfig denseformer(const std::string& name, std::int64_t dilation, std::int64_t period) {
-  ModelConfig config = small_config(DecoderKind::kDenseFormer);
+  ModelConfig config = small_config("denseformer");
   config.denseformer = {.dilation = dilation, .period = period};
   return {"denseformer_" + name, config};
 }
 
 NamedConfig hyper_connections(const std::string& name, bool dynamic, std::int64_t rate) {
-  ModelConfig config = small_config(DecoderKind::kHyperConnections);
+  ModelConfig config = small_config("hyper_connections");
   config.hyper_connections = {.dynamic = dynamic, .rate = rate};
   return {"hyper_connections_" + name, config};
+}
+
+/// Returns LLaMA's config with another spec.
+template <typename Change>
+NamedConfig variant(const std::string& name, const Change& change,
+                    const std::string& decoder = "llama") {
+  ModelConfig config = small_config(decoder);
+  change(config.spec, config);
+  return {name, config};
+}
+
+/// Returns specs that take every branch of the forward pass, in the combinations of families.
+std::vector<NamedConfig> spec_configs() {
+  using Spec = DecoderSpec;
+  using Config = ModelConfig;
+  const auto gemma2 = [](Spec& spec, Config&) {
+    spec.norm = {.kind = NormKind::kRmsPlusOne, .rounds_after_weight = true};
+    spec.norm_placement = NormPlacement::kBoth;
+    spec.names.mlp_norm = "pre_feedforward_layernorm";
+    spec.activation = Activation::kGeluTanh;
+    spec.layers = {{.window = 3, .attention_scale = 0.3},
+                   {.attention_scale = 0.3},
+                   {.window = 4, .attention_scale = 0.3}};
+    spec.attention_softcap = 2.0;
+    spec.logits_softcap = 3.0;
+    spec.embedding_multiplier = 4.0;
+  };
+  const auto gpt_neox = [](Spec& spec, Config& config) {
+    config.num_key_value_heads = config.num_attention_heads;
+    spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = 1e-5};
+    spec.rotary_dim = 2;
+    spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+    spec.qkv_layout = QkvLayout::kPerHead;
+    spec.gated_mlp = false;
+    spec.activation = Activation::kGelu;
+    spec.parallel_residual = true;
+  };
+  const auto gpt2 = [](Spec& spec, Config& config) {
+    config.num_key_value_heads = config.num_attention_heads;
+    config.tie_word_embeddings = true;
+    spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = 1e-5};
+    spec.ropes.clear();
+    spec.learned_position_offset = 0;
+    config.max_position_embeddings = 200;
+    spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+    spec.qkv_layout = QkvLayout::kConcatenated;
+    spec.transposed_linears = true;
+    spec.gated_mlp = false;
+    spec.activation = Activation::kGeluTanh;
+    spec.layers = {{.attention_scale = 0.4}, {.attention_scale = 0.2}, {.attention_scale = 0.1}};
+  };
+  const auto opt_350m = [](Spec& spec, Config& config) {
+    config.max_position_embeddings = 200;
+    spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = 1e-5};
+    spec.norm_placement = NormPlacement::kAfterSum;
+    spec.has_final_norm = false;
+    spec.names.attention_norm = "self_attn_layer_norm";
+    spec.ropes.clear();
+    spec.learned_position_offset = 2;
+    spec.embedding_size = 16;
+    spec.gated_mlp = false;
+    spec.activation = Activation::kRelu;
+  };
+  const auto olmo2 = [](Spec& spec, Config&) {
+    spec.norm_placement = NormPlacement::kAfter;
+    spec.qk_norm = QkNorm::kWholeProjection;
+  };
+  const auto qwen3 = [](Spec& spec, Config&) { spec.qk_norm = QkNorm::kPerHead; };
+  const auto granite = [](Spec& spec, Config&) {
+    spec.residual_multiplier = 0.3;
+    spec.logits_divisor = 4.0;
+    spec.layers = {{.attention_scale = 0.1}};
+  };
+  const auto two_ropes = [](Spec& spec, Config&) {
+    spec.ropes = {RopeSpec{.theta = 100.0}, RopeSpec{.kind = RopeKind::kYarn,
+                                                     .factor = 4.0,
+                                                     .attention_factor = 1.1,
+                                                     .original_max_position_embeddings = 16}};
+    spec.layers = {{.window = 4, .rope = 0}, {.rope = 1}, {.rope = std::nullopt}};
+    spec.activation = Activation::kReluSquared;
+  };
+  return {variant("spec_gemma2", gemma2),
+          variant("spec_gpt_neox", gpt_neox),
+          variant("spec_gpt2", gpt2),
+          variant("spec_opt_350m", opt_350m),
+          variant("spec_olmo2", olmo2),
+          variant("spec_qwen3", qwen3),
+          variant("spec_granite", granite),
+          variant("spec_two_ropes", two_ropes),
+          variant("spec_lime_of_qwen3", qwen3, "lime"),
+          variant("spec_lime_of_olmo2", olmo2, "lime"),
+          variant("spec_denseformer_of_gpt_neox", gpt_neox, "denseformer"),
+          variant("spec_hyper_connections_of_qwen3", qwen3, "hyper_connections"),
+          variant("spec_resformer_of_gpt2", gpt2, "resformer")};
 }
 
 }  // namespace
 
 std::vector<NamedConfig> small_configs() {
   std::vector<NamedConfig> configs;
-  for (const auto& [kind, name] : EnumNames<DecoderKind>::kNames) {
-    configs.push_back({std::string(name), small_config(kind)});
-  }
-  ModelConfig svformer = small_config(DecoderKind::kResFormer);
+  for (const std::string& name : decoder_names()) configs.push_back({name, small_config(name)});
+  ModelConfig svformer = small_config("resformer");
   svformer.first_layer_values_only = true;
   configs.push_back({"svformer", svformer});
   configs.push_back(denseformer("dilation_2", 2, 1));
@@ -69,7 +161,18 @@ std::vector<NamedConfig> small_configs() {
   configs.push_back(lime("dynamic", {.dynamic = true}));
   configs.push_back(lime("dynamic_no_head_mixing", {.head_mixing = false, .dynamic = true}));
   configs.push_back(lime("dynamic_last", {.router = RouterKind::kLast, .j = 2, .dynamic = true}));
+  for (NamedConfig& config : spec_configs()) configs.push_back(std::move(config));
   return configs;
+}
+
+ModelConfig with_layers(ModelConfig config, std::int64_t num_layers) {
+  config.num_hidden_layers = num_layers;
+  std::vector<LayerSpec>& layers = config.spec.layers;
+  const std::size_t period = layers.size();
+  for (std::size_t layer = period; period > 1 && std::ssize(layers) < num_layers; ++layer) {
+    layers.push_back(LayerSpec(layers[layer - period]));
+  }
+  return config;
 }
 
 Decoder lively_decoder(const ModelConfig& config, const DecoderOptions& options) {

@@ -16,15 +16,18 @@ namespace lime::testing {
 
 /// Returns a small decoder config of a kind: 3 layers, width 24, 4 heads, 2 key-value heads, 31
 /// tokens.
-ModelConfig small_config(DecoderKind kind = DecoderKind::kLlama);
+ModelConfig small_config(const std::string& kind = "llama");
 
 /// A configuration with its name in tests.
 struct NamedConfig {
   std::string name;
   ModelConfig config;
 };
-/// Returns small_config() of every kind of decoder, with every option that affects the computation.
+/// Returns small_config() of every decoder, with every option that affects the computation, and
+/// specs that take every branch of the forward pass.
 std::vector<NamedConfig> small_configs();
+/// Returns the config with another number of layers; layers that differ repeat.
+ModelConfig with_layers(ModelConfig config, std::int64_t num_layers);
 /// Returns the name of a test instantiated with a NamedConfig.
 inline std::string config_name(const ::testing::TestParamInfo<NamedConfig>& test) {
   return test.param.name;

@@ -29,6 +29,7 @@ using testing::NamedConfig;
 using testing::small_config;
 using testing::some_ids;
 using ::testing::ThrowsMessage;
+using testing::with_layers;
 
 std::vector<c10::Device> processors(std::size_t count) {
   return std::vector<c10::Device>(count, c10::Device(c10::kCPU));
@@ -59,11 +60,6 @@ std::function<at::Tensor()> one_after_the_other(std::vector<at::Tensor> batches)
   return [batches = std::move(batches), next = std::size_t{0}]() mutable {
     return next < batches.size() ? batches[next++] : at::Tensor();
   };
-}
-
-ModelConfig with_layers(ModelConfig config, std::int64_t num_layers) {
-  config.num_hidden_layers = num_layers;
-  return config;
 }
 
 class StagesTest : public ::testing::TestWithParam<NamedConfig> {
@@ -132,7 +128,7 @@ std::int64_t bytes_of_every_decoder(const ModelConfig& config) {
 }
 
 TEST(DeviceLinkTest, WhatLaterLayersReadCrossesOncePerBoundaryAndBatch) {
-  ModelConfig config = with_layers(small_config(DecoderKind::kLime), 6);
+  ModelConfig config = with_layers(small_config("lime"), 6);
   const std::int64_t layer_bytes = 4 * 10 * 2 * config.num_key_value_heads * config.head_dim;
   const auto carried = [&](const LimeConfig& router, std::int64_t batches) {
     config.lime = router;
@@ -170,12 +166,11 @@ TEST(DeviceLinkTest, OtherDecodersCarryTheirsOnce) {
   };
   const ModelConfig llama = small_config();
   EXPECT_EQ(carried(llama), 0);
-  EXPECT_EQ(carried(small_config(DecoderKind::kResFormer)),
-            llama.num_key_value_heads * llama.head_dim);
-  const ModelConfig dense = small_config(DecoderKind::kDenseFormer);
+  EXPECT_EQ(carried(small_config("resformer")), llama.num_key_value_heads * llama.head_dim);
+  const ModelConfig dense = small_config("denseformer");
   ASSERT_EQ(dense.denseformer.dilation, 1);
   EXPECT_EQ(carried(dense), 4 * dense.hidden_size) << "the embedding and three layers' outputs";
-  const ModelConfig streams = small_config(DecoderKind::kHyperConnections);
+  const ModelConfig streams = small_config("hyper_connections");
   EXPECT_EQ(carried(streams), (streams.hyper_connections.rate - 1) * streams.hidden_size);
 }
 

@@ -30,7 +30,7 @@ std::vector<RouterEdit> edits(const char* list) {
 }
 
 TEST(RouterEditTest, ScalesTheRoutesThatAreNamed) {
-  const ModelConfig config = small_config(DecoderKind::kLime);
+  const ModelConfig config = small_config("lime");
   const Decoder decoder = lively_decoder(config, in_double());
   const at::Tensor expected = decoder.parameter(kRouter2).clone();  // [2, 3 sources * 2 heads]
   apply_router_edits(edits(R"([{"layer": 2, "source": 0, "scale": 0},
@@ -45,11 +45,11 @@ TEST(RouterEditTest, ScalesTheRoutesThatAreNamed) {
 
 /// With every route except a layer's own disabled, a router with initial weights is the identity.
 TEST(RouterEditTest, MakesALlamaOfALimeThatReadsOnlyItself) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   const Decoder lime(config, 3, in_double());
   apply_router_edits(edits(R"([{"source": 0, "scale": 0}, {"layer": 2, "source": 1, "scale": 0}])"),
                      lime);
-  config.decoder = DecoderKind::kLlama;
+  config.routing = DepthRouting::kNone;
   const Decoder llama(config, 3, in_double());
   {
     const at::NoGradGuard no_grad;
@@ -61,7 +61,7 @@ TEST(RouterEditTest, MakesALlamaOfALimeThatReadsOnlyItself) {
 }
 
 TEST(RouterEditTest, ReadsRoutersThatKeepHeadsApartOrReadFewLayers) {
-  ModelConfig config = small_config(DecoderKind::kLime);
+  ModelConfig config = small_config("lime");
   config.lime.head_mixing = false;
   const Decoder apart = lively_decoder(config, in_double());
   const at::Tensor expected = apart.parameter(kRouter2).clone();  // [2, 3]

@@ -71,7 +71,7 @@ void rescale_head(Decoder& decoder, int layer, std::int64_t head, double factor)
 double largest_move(const MatrixD& a, const MatrixD& b) { return (a - b).cwiseAbs().maxCoeff(); }
 
 TEST(RouterGaugeTest, RescaledHeadsMoveOnlyTheMapOfBareWeights) {
-  Decoder decoder = lively_decoder(small_config(DecoderKind::kLime), in_double());
+  Decoder decoder = lively_decoder(small_config("lime"), in_double());
   const at::Tensor ids = some_ids(2, 17);
   const at::Tensor logits = decoder.forward(ids).logits.clone();
   const Routers routers = routers_of(decoder);

@@ -142,7 +142,7 @@ class WholeNumbersTest : public testing::ReliabilityTest {
  protected:
   void SetUp() override {
     if (testing::kIsSanitized) GTEST_SKIP() << "needs programs that fit into little memory";
-    testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config(DecoderKind::kLime));
+    testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config("lime"));
     std::string pairs;
     for (int i = 0; i < 8; ++i) {
       pairs += fmt::format(

@@ -93,22 +93,20 @@ Json tokenizer_json() {
 
 }  // namespace
 
-ModelConfig tiny_config(DecoderKind decoder) {
-  ModelConfig config;
-  config.decoder = decoder;
-  config.vocab_size = 280;
-  config.hidden_size = 24;
-  config.intermediate_size = 40;
-  config.num_hidden_layers = 3;
-  config.num_attention_heads = 4;
-  config.num_key_value_heads = 2;
-  config.head_dim = 6;
-  config.max_position_embeddings = 64;
-  config.bos_token_id = 256;
-  config.eos_token_ids = {257};
-  if (decoder == DecoderKind::kMistral) config.sliding_window = 5;
-  if (decoder == DecoderKind::kQwen2) config.qkv_bias = true;
-  return config;
+ModelConfig tiny_config(const std::string& decoder) {
+  Json keys = {{"vocab_size", 280},
+               {"hidden_size", 24},
+               {"intermediate_size", 40},
+               {"num_hidden_layers", 3},
+               {"num_attention_heads", 4},
+               {"num_key_value_heads", 2},
+               {"head_dim", 6},
+               {"max_position_embeddings", 64},
+               {"tie_word_embeddings", false},
+               {"bos_token_id", 256},
+               {"eos_token_id", 257}};
+  if (decoder == "mistral") keys["sliding_window"] = 5;
+  return make_model_config(decoder, keys, "tiny config");
 }
 
 void write_tiny_checkpoint(const std::filesystem::path& folder, const ModelConfig& config,

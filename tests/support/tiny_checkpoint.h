@@ -10,7 +10,7 @@
 namespace lime::testing {
 
 /// Returns 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280 tokens.
-ModelConfig tiny_config(DecoderKind decoder = DecoderKind::kLlama);
+ModelConfig tiny_config(const std::string& decoder = "llama");
 
 /// Writes a checkpoint with random weights and a byte-level tokenizer.json into `folder`.
 ///

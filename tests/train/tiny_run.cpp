@@ -7,7 +7,7 @@
 namespace lime::testing {
 namespace {
 
-ModelOptions tiny_model(DecoderKind decoder) {
+ModelOptions tiny_model(const std::string& decoder) {
   ModelOptions options;
   options.decoder = decoder;
   options.num_hidden_layers = 2;
@@ -20,12 +20,12 @@ ModelOptions tiny_model(DecoderKind decoder) {
 
 }  // namespace
 
-ModelConfig tiny_config(DecoderKind decoder) { return tiny_model(decoder).config(30, 1, 2); }
+ModelConfig tiny_config(const std::string& decoder) { return tiny_model(decoder).config(30, 1, 2); }
 
 TrainingSetup tiny_setup(const std::filesystem::path& folder) {
   TrainingSetup setup;
   setup.seed = 3;
-  setup.model = tiny_model(DecoderKind::kLime);
+  setup.model = tiny_model("lime");
   setup.training.steps = 12;
   setup.training.batch_size = 16;
   setup.training.schedule.warmup_steps = 2;

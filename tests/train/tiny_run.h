@@ -13,7 +13,7 @@
 namespace lime::testing {
 
 /// Returns a decoder with two layers of width 16 that trains in milliseconds.
-ModelConfig tiny_config(DecoderKind decoder);
+ModelConfig tiny_config(const std::string& decoder);
 
 /// A run on the Arithmetic Expression Task.
 struct TinyRun {

@@ -50,7 +50,7 @@ TEST(TrainingRunTest, LeavesAWholeModelFolderWithItsLog) {
   EXPECT_EQ(outcome.evaluation[0]["count"], 8);
 
   const Checkpoint checkpoint = Checkpoint::open(folder / "model");
-  EXPECT_EQ(checkpoint.config().decoder, DecoderKind::kLime);
+  EXPECT_EQ(checkpoint.config().name(), "lime");
   for (const char* const name : {"tokenizer.json", "tokenizer_config.json", "training_options.json",
                                  "training_state.safetensors"}) {
     EXPECT_TRUE(fs::exists(folder / "model" / name)) << name;
@@ -229,7 +229,7 @@ TrainingJob plain_job(Decoder& decoder, BatchSource& data, const TrainingSetup& 
 TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
   const testing::TemporaryFolder temporary;
   const fs::path folder = temporary / "model";
-  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  Decoder decoder(testing::tiny_config("llama"), 1);
   SequenceBatches data({{{1, 5, 9, 4, 2}, 1}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
   const TrainingSetup setup = testing::tiny_setup(folder);
   const TrainingJob job = plain_job(decoder, data, setup);
@@ -286,7 +286,7 @@ class StoppingBatches final : public BatchSource {
 
 TEST(TrainingRunTest, AStopEndsAValidationWhichTheNextRunMakesUpFor) {
   const testing::TemporaryFolder folder;
-  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  Decoder decoder(testing::tiny_config("llama"), 1);
   SequenceBatches data({{{1, 5, 9, 4, 2}, 1}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
   SequenceBatches held_out({{{1, 6, 3, 2}, 1}}, {.batch_size = 1});
   TrainingSetup setup = testing::tiny_setup(folder / "model");
@@ -314,7 +314,7 @@ TEST(TrainingRunTest, AStopEndsAValidationWhichTheNextRunMakesUpFor) {
 
 TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
   const testing::TemporaryFolder folder;
-  Decoder decoder(testing::tiny_config(DecoderKind::kLlama), 1);
+  Decoder decoder(testing::tiny_config("llama"), 1);
   SequenceBatches data({{{1, 5, 9, 4, 2}, 3}, {{1, 6, 3, 2}, 1}}, {.batch_size = 2});
   SlowBatches validation;
   TrainingSetup setup = testing::tiny_setup(folder / "model");

@@ -52,7 +52,7 @@ constexpr std::array kScopeNames = {"weight", "head_source", "head",       "laye
 bool hasRoutes(const Document& document) {
   if (!document.checkpoint) return false;
   const ModelConfig& config = document.checkpoint->config();
-  return config.decoder == DecoderKind::kLime && has_static_router(config, 1);
+  return config.routing == DepthRouting::kLime && has_static_router(config, 1);
 }
 
 }  // namespace

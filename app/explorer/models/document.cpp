@@ -61,7 +61,7 @@ QString folderLabel(const fs::path& folder) {
 }
 
 QString routerWords(const ModelConfig& config) {
-  if (config.decoder != DecoderKind::kLime) return QStringLiteral("none");
+  if (config.routing != DepthRouting::kLime) return QStringLiteral("none");
   QString words = toQString(enum_name(config.lime.router));
   if (config.lime.dynamic) words += QStringLiteral(", depends on the token");
   if (config.lime.per_dimension) words += QStringLiteral(", per dimension");
@@ -73,7 +73,7 @@ Document openCheckpoint(const fs::path& folder) {
   const ModelConfig& config = checkpoint->config();
   Document document = described(DocumentKind::kCheckpoint, folder, folderLabel(folder));
   document.outline = {
-      {QStringLiteral("decoder"), toQString(enum_name(config.decoder))},
+      {QStringLiteral("decoder"), toQString(config.name())},
       {QStringLiteral("layers"), count(config.num_hidden_layers)},
       {QStringLiteral("heads"), QStringLiteral("%1 on %2 key-value heads")
                                     .arg(count(config.num_attention_heads))

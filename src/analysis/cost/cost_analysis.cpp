@@ -7,10 +7,13 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/cost/decoder_shape.h"
+#include "analysis/cost/decoder_cost.h"
 #include "analysis/engine/capture_set.h"
 #include "analysis/report/column_table.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "core/errors.h"
+#include "core/files/folder.h"
 #include "core/program/progress.h"
 #include "core/program/suggest.h"
 
@@ -69,8 +72,8 @@ CostDtype dtype_of(const CostAnalysisOptions& options, const std::string& config
 }
 
 /// Adds the columns after the unit's key.
-Json row_of(const DecoderShape& shape, std::int64_t num_tokens, CostDtype dtype) {
-  const DecoderCost cost = decoder_cost(shape, num_tokens);
+Json row_of(const ModelConfig& config, std::int64_t num_tokens, CostDtype dtype) {
+  const DecoderCost cost = decoder_cost(config, num_tokens);
   const std::int64_t bytes = bytes_of(dtype);
   Json row = Json::object();
   row["dtype"] = std::string(enum_name(dtype));
@@ -90,30 +93,86 @@ Json row_of(const DecoderShape& shape, std::int64_t num_tokens, CostDtype dtype)
   return row;
 }
 
+/// A decoder as a config describes it.
+struct ConfiguredDecoder {
+  ModelConfig config;
+  fs::path file;                      ///< the config.json that was read
+  std::vector<std::string> warnings;  ///< of the checkpoint
+};
+
+/// Reads a config.json or a checkpoint folder. If weights are stored next to config.json, an
+/// official LIMe is detected from the tensor names, because its config declares llama.
+/// @throws IoError      if it is missing, and as Checkpoint::open().
+/// @throws FormatError  as Checkpoint::open(), or if this build does not know the decoder.
+ConfiguredDecoder read_configured_decoder(const fs::path& path) {
+  if (!path_exists(path)) {
+    throw IoError("'{}': no such file; give a config.json or a checkpoint folder{}", path.string(),
+                  hub_hint(path));
+  }
+  const bool is_folder = fs::is_directory(path);
+  if (!is_folder && path.filename() != "config.json") return {read_model_config(path), path, {}};
+  const fs::path parent = is_folder ? path : path.parent_path();
+  const fs::path folder = parent.empty() ? fs::path(".") : parent;
+  const CheckpointFiles files = find_checkpoint(folder);
+  const fs::path file = is_folder ? files.config : path;
+  if (!has_weights(files.weights)) return {read_model_config(file), file, {}};
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  return {checkpoint.config(), file, checkpoint.warnings()};
+}
+
+/// Returns the name of a decoder in results.
+std::string decoder_name(const ModelConfig& config) {
+  if (config.routing == DepthRouting::kLime && config.lime.router == RouterKind::kNone) {
+    return config.family;
+  }
+  const bool is_svformer =
+      config.routing == DepthRouting::kResFormer && config.first_layer_values_only;
+  return is_svformer && config.family == "llama" ? "svformer" : config.name();
+}
+
+/// Returns the config with another routing.
+ModelConfig with_decoder(ModelConfig config, CostedDecoder decoder) {
+  using Routing = std::pair<CostedDecoder, DepthRouting>;
+  constexpr std::array<Routing, 6> kRoutings = {
+      {{CostedDecoder::kLlama, DepthRouting::kNone},
+       {CostedDecoder::kLime, DepthRouting::kLime},
+       {CostedDecoder::kDenseFormer, DepthRouting::kDenseFormer},
+       {CostedDecoder::kHyperConnections, DepthRouting::kHyperConnections},
+       {CostedDecoder::kResFormer, DepthRouting::kResFormer},
+       {CostedDecoder::kSvFormer, DepthRouting::kResFormer}}};
+  for (const auto& [costed, routing] : kRoutings) {
+    if (costed == decoder) config.routing = routing;
+  }
+  config.first_layer_values_only = decoder == CostedDecoder::kSvFormer;
+  return config;
+}
+
 /// Returns every combination of the options for one config.
 void add_units(const CostAnalysisOptions& options, const std::string& label,
-               const std::string& path, const ConfiguredDecoder& config, std::vector<Unit>& units) {
-  const std::vector<CostedDecoder> decoders =
-      options.decoder.empty() ? std::vector{config.shape.decoder} : options.decoder;
+               const std::string& path, const ModelConfig& own, std::vector<Unit>& units) {
+  std::vector<std::pair<std::string, ModelConfig>> decoders;
+  if (options.decoder.empty()) decoders.emplace_back(decoder_name(own), own);
+  for (const CostedDecoder decoder : options.decoder) {
+    decoders.emplace_back(enum_name(decoder), with_decoder(own, decoder));
+  }
   const std::vector<std::int64_t> heads = options.num_key_value_heads.empty()
-                                              ? std::vector{config.shape.num_key_value_heads}
+                                              ? std::vector{own.num_key_value_heads}
                                               : options.num_key_value_heads;
-  const CostDtype dtype = dtype_of(options, config.dtype);
-  for (const CostedDecoder decoder : decoders) {
+  const CostDtype dtype = dtype_of(options, own.torch_dtype);
+  for (const auto& [name, decoder] : decoders) {
     for (const std::int64_t key_value_heads : heads) {
       for (const std::int64_t num_tokens : options.sequence_length) {
-        DecoderShape shape = config.shape;
-        shape.decoder = decoder;
-        shape.num_key_value_heads = key_value_heads;
+        ModelConfig config = decoder;
+        config.num_key_value_heads = key_value_heads;
         Unit unit;
         unit.key = {{"label", label},
-                    {"decoder", std::string(enum_name(decoder))},
+                    {"decoder", name},
                     {"num_key_value_heads", key_value_heads},
                     {"sequence_length", num_tokens}};
         unit.where = fmt::format("'{}'", path);
-        unit.measure = [shape, num_tokens, dtype](const UnitContext&) {
+        unit.measure = [config, num_tokens, dtype](const UnitContext&) {
           UnitResult result;
-          result.rows.push_back(row_of(shape, num_tokens, dtype));
+          result.rows.push_back(row_of(config, num_tokens, dtype));
           return result;
         };
         units.push_back(std::move(unit));
@@ -180,19 +239,15 @@ std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
 /// Returns the decoder's name as written in papers.
 std::string printed_name(const Json& row) {
   std::string name = row.at("decoder").get<std::string>();
-  switch (enum_value<CostedDecoder>(name, "decoder")) {
-    case CostedDecoder::kLlama:
-      return "LLaMA";
-    case CostedDecoder::kLime:
-      return "LIMe";
-    case CostedDecoder::kDenseFormer:
-      return "DenseFormer";
-    case CostedDecoder::kHyperConnections:
-      return "HC";
-    case CostedDecoder::kResFormer:
-      return "ResFormer";
-    case CostedDecoder::kSvFormer:
-      return "SVFormer";
+  using Name = std::pair<std::string_view, const char*>;
+  constexpr std::array<Name, 6> kPrinted = {{{"llama", "LLaMA"},
+                                             {"lime", "LIMe"},
+                                             {"denseformer", "DenseFormer"},
+                                             {"hyper_connections", "HC"},
+                                             {"resformer", "ResFormer"},
+                                             {"svformer", "SVFormer"}}};
+  for (const auto& [stored, printed] : kPrinted) {
+    if (stored == name) return printed;
   }
   return name;
 }
@@ -297,7 +352,7 @@ Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions&) {
   const std::vector<std::string> labels = labels_of(options);
   for (std::size_t i = 0; i < options.configs.size(); ++i) {
     const ConfiguredDecoder config = read_configured_decoder(options.configs[i]);
-    add_units(options, labels[i], config.file.string(), config, analysis.units);
+    add_units(options, labels[i], config.file.string(), config.config, analysis.units);
     analysis.inputs.push_back({config.file.string(), labels[i], {config.file}});
     analysis.warnings.insert(analysis.warnings.end(), config.warnings.begin(),
                              config.warnings.end());

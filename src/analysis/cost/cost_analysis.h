@@ -13,7 +13,6 @@
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/run_options.h"
 #include "core/options.h"
-#include "metrics/cost/decoder_cost.h"
 
 namespace lime {
 
@@ -27,6 +26,21 @@ struct EnumNames<CostDtype> {
        {CostDtype::kFloat32, "float32"},
        {CostDtype::kBfloat16, "bfloat16"},
        {CostDtype::kFloat16, "float16"}}};
+};
+
+/// Decoder to count instead of that of a config: a routing of its blocks, or none (llama).
+enum class CostedDecoder { kLlama, kLime, kDenseFormer, kHyperConnections, kResFormer, kSvFormer };
+
+template <>
+struct EnumNames<CostedDecoder> {
+  static constexpr std::array<std::pair<CostedDecoder, std::string_view>, 6> kNames = {{
+      {CostedDecoder::kLlama, "llama"},
+      {CostedDecoder::kLime, "lime"},
+      {CostedDecoder::kDenseFormer, "denseformer"},
+      {CostedDecoder::kHyperConnections, "hyper_connections"},
+      {CostedDecoder::kResFormer, "resformer"},
+      {CostedDecoder::kSvFormer, "svformer"},
+  }};
 };
 
 /// Options of the cost analysis.

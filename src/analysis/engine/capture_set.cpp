@@ -129,9 +129,10 @@ void CaptureSetOptions::validate() const {
 
 bool reads_other_values(const CaptureReader& capture) {
   if (!capture.router_layers().empty()) return true;
-  const auto type = capture.config().find("model_type");
-  return type != capture.config().end() &&
-         (*type == enum_name(DecoderKind::kLime) || *type == enum_name(DecoderKind::kResFormer));
+  const Json& config = capture.config();
+  const Json type = config.value("model_type", Json());
+  return type == "lime" || type == "resformer" || config.contains("lime") ||
+         config.contains("resformer");
 }
 
 bool all_distinct(const std::vector<std::string>& names) {

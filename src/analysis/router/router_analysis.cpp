@@ -247,7 +247,7 @@ RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
   notes.label = job.label;
   notes.num_layers = job.routers.num_layers();
   notes.num_heads = job.routers.num_key_value_heads;
-  notes.is_routed = checkpoint.config().decoder == DecoderKind::kLime &&
+  notes.is_routed = checkpoint.config().routing == DepthRouting::kLime &&
                     checkpoint.config().lime.router != RouterKind::kNone;
   notes.per_dimension = checkpoint.config().lime.per_dimension;
   if (job.capture) {

@@ -12,13 +12,13 @@ namespace lime {
 /// Contains the keys of config.json for the sizes, where families name them differently.
 struct SizeKeys {
   const char* hidden_size = "hidden_size";
-  const char* intermediate_size = "intermediate_size";
+  const char* intermediate_size = "intermediate_size";  ///< null: set by Family::read()
   const char* num_hidden_layers = "num_hidden_layers";
   const char* num_attention_heads = "num_attention_heads";
   const char* num_key_value_heads = "num_key_value_heads";  ///< null: as many as heads
   const char* head_dim = "head_dim";                        ///< null: hidden_size / heads
   const char* max_position_embeddings = "max_position_embeddings";
-  const char* activation = "hidden_act";
+  const char* activation = "hidden_act";  ///< null: set by Family::read()
 };
 
 /// Describes how one `model_type` of config.json is read and written.
@@ -29,10 +29,9 @@ struct Family {
   /// Defaults of transformers for absent keys, from its configuration_*.py.
   std::int64_t num_key_value_heads = 0;  ///< 0: as many as num_attention_heads
   std::int64_t head_dim = 0;             ///< 0: hidden_size / num_attention_heads
+  std::string_view activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   bool tie_word_embeddings = false;
-  /// Space-separated keys that read() handles beyond those common to all families.
-  std::string_view own_keys = "";
   /// Sets config.spec, after the sizes have been read. Refuses what it does not implement.
   /// @throws FormatError  that names the key at fault.
   void (*read)(const KeyReader& keys, ModelConfig& config) = nullptr;

@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "model/kernels/linear.h"
-#include "model/kernels/rms_norm.h"
+#include "model/kernels/norm.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
+#include "model/passes/output_head.h"
 
 namespace lime {
 namespace {
@@ -103,7 +103,10 @@ struct Decoder::Impl {
         options(decoder_options),
         stages(make_stages(config, options)),
         weights(config, computing_options(options), stages),
-        frequencies(rotary_frequencies(config)) {
+        frequencies() {
+    for (const RopeSpec& rope : config.spec.ropes) {
+      frequencies.push_back(rotary_frequencies(rope, config.rotary_dim()));
+    }
     for (std::size_t i = 1; i < stages.size(); ++i) {
       links.push_back(std::make_unique<DeviceLink>(stages[i - 1].device, stages[i].device));
     }
@@ -122,7 +125,7 @@ struct Decoder::Impl {
   DecoderOptions options;
   std::vector<DecoderStage> stages;
   DecoderWeights weights;
-  std::vector<double> frequencies;
+  std::vector<std::vector<double>> frequencies;    // of DecoderSpec::ropes
   std::vector<std::unique_ptr<DeviceLink>> links;  // from stage i to stage i + 1
 };
 
@@ -201,9 +204,12 @@ std::size_t Decoder::last_stage(std::optional<int> stop_after_layer) const {
 
 at::Tensor Decoder::logits_of(const at::Tensor& hidden) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor normalized = rms_norm(hidden, impl_->weights.final_norm,
-                                         impl_->config.rms_norm_eps, impl_->options.rms_norm_cast);
-  return apply_linear(normalized.to(impl_->weights.lm_head.device()), impl_->weights.lm_head);
+  const DecoderSpec& spec = impl_->config.spec;
+  const at::Tensor normalized =
+      spec.has_final_norm
+          ? apply_norm(hidden, impl_->weights.final_norm, spec.norm, impl_->options.rms_norm_cast)
+          : hidden;
+  return output_logits(normalized, impl_->weights, spec);
 }
 
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options,

@@ -67,13 +67,13 @@ struct ForwardResult {
   at::Tensor loss;
 };
 
-/// LLaMA-type decoder and its variants (docs/decoders.md).
+/// Decoder of any family that DecoderSpec describes (docs/decoders.md). LLaMA's is
 ///
 ///   x <- x + W_O attention(rms_norm(x)),
 ///   x <- x + W_down (silu(W_gate h) * W_up h),    h = rms_norm(x)
 ///
-/// The variants differ in the keys and values that attention reads (LimeRouter, ValueResidual) and
-/// in the residual stream (DepthAverage, HyperConnections).
+/// Routings over depth change the keys and values that attention reads (LimeRouter, ValueResidual)
+/// or the residual stream (DepthAverage, HyperConnections).
 ///
 /// If gradients are enabled and a parameter requires them, forward() builds the autograd graph.
 /// Otherwise it runs without one, in reused memory. With several devices, forward() runs their

@@ -5,12 +5,10 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
+#include <array>
+#include <initializer_list>
 
 #include "checkpoint/parameters.h"
-#include "checkpoint/router_layout.h"
-#include "core/errors.h"
 #include "core/random.h"
 #include "model/decoders/depth_average.h"
 #include "model/decoders/hyper_connections.h"
@@ -19,113 +17,109 @@
 namespace lime {
 namespace {
 
-using TensorMap = std::map<std::string, at::Tensor, std::less<>>;
+/// Returns the field of hyper-connection weights with the index of its parameter.
+at::Tensor& hyper_field(HyperConnectionWeights& weights, int index) {
+  const std::array fields = {&weights.static_alpha,  &weights.static_beta,
+                             &weights.dynamic_alpha, &weights.dynamic_alpha_scale,
+                             &weights.dynamic_beta,  &weights.dynamic_beta_scale};
+  return *fields.at(static_cast<std::size_t>(index));
+}
 
-/// Allocates the tensors of one layer and registers their parameters.
-class LayerBuilder {
- public:
-  LayerBuilder(TensorMap& parameters, std::int64_t layer, const at::TensorOptions& options)
-      : parameters_(parameters), layer_(layer), options_(options) {}
+at::Tensor& field_of(LinearWeights& weights, int index) {
+  return index == 0 ? weights.weight : weights.bias;
+}
 
-  at::Tensor vector(const std::string& name, std::int64_t size) {
-    return enter(name, at::empty({size}, options_));
+at::Tensor& field_of(NormWeights& weights, int index) {
+  return index == 0 ? weights.weight : weights.bias;
+}
+
+/// Returns the member that a parameter is.
+at::Tensor& field_of(DecoderWeights& all, const ParameterSpec& spec) {
+  LayerWeights& layer = all.layers[static_cast<std::size_t>(std::max<std::int64_t>(spec.layer, 0))];
+  switch (spec.part) {
+    case Part::kEmbedding:
+      return all.embedding;
+    case Part::kPositions:
+      return all.positions;
+    case Part::kProjectIn:
+      return field_of(all.project_in, spec.index);
+    case Part::kInputNorm:
+      return field_of(layer.input_norm, spec.index);
+    case Part::kHyperAttention:
+      return hyper_field(layer.hyper_attention, spec.index);
+    case Part::kQuery:
+      return field_of(layer.q, spec.index);
+    case Part::kKey:
+      return field_of(layer.k, spec.index);
+    case Part::kValue:
+      return field_of(layer.v, spec.index);
+    case Part::kQueryNorm:
+      return field_of(layer.q_norm, spec.index);
+    case Part::kKeyNorm:
+      return field_of(layer.k_norm, spec.index);
+    case Part::kRouter:
+      return spec.index == 0 ? layer.router.weights
+                             : (spec.index == 1 ? layer.router.q : layer.router.keys);
+    case Part::kAttentionOutput:
+      return field_of(layer.o, spec.index);
+    case Part::kAttentionNorm:
+      return field_of(layer.attention_norm, spec.index);
+    case Part::kMlpNorm:
+      return field_of(layer.mlp_norm, spec.index);
+    case Part::kHyperFeedForward:
+      return hyper_field(layer.hyper_feed_forward, spec.index);
+    case Part::kGate:
+      return field_of(layer.gate, spec.index);
+    case Part::kUp:
+      return field_of(layer.up, spec.index);
+    case Part::kDown:
+      return field_of(layer.down, spec.index);
+    case Part::kOutputNorm:
+      return field_of(layer.output_norm, spec.index);
+    case Part::kDepthAverage:
+      return layer.depth_average;
+    case Part::kFinalNorm:
+      return field_of(all.final_norm, spec.index);
+    case Part::kProjectOut:
+      return field_of(all.project_out, spec.index);
+    case Part::kHead:
+      break;
   }
+  return all.lm_head;
+}
 
-  at::Tensor matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
-    return enter(name, at::empty({rows, columns}, options_));
-  }
+/// Returns true for the parts that share one matrix in memory.
+bool is_fused(Part part) {
+  return part == Part::kQuery || part == Part::kKey || part == Part::kValue ||
+         part == Part::kGate || part == Part::kUp;
+}
 
-  LinearWeights linear(const std::string& name, std::int64_t out, std::int64_t in, bool bias) {
-    return {matrix(name + ".weight", out, in), bias ? vector(name + ".bias", out) : at::Tensor()};
-  }
-
-  /// Returns the fused matrix, which is not a parameter itself.
-  LinearWeights fused(std::int64_t out, std::int64_t in, bool bias) const {
-    return {at::empty({out, in}, options_), bias ? at::empty({out}, options_) : at::Tensor()};
-  }
-
-  /// Returns rows [first, first + count) of the fused matrix as a parameter. Detached, so that it
-  /// is a leaf.
-  LinearWeights part(const std::string& name, const LinearWeights& whole, std::int64_t first,
-                     std::int64_t count) {
-    LinearWeights part;
-    part.weight = enter(name + ".weight", whole.weight.narrow(0, first, count).detach());
-    if (whole.bias.defined()) {
-      part.bias = enter(name + ".bias", whole.bias.narrow(0, first, count).detach());
+/// Allocates one matrix for parts that have no memory yet. Each becomes a detached view of it, so
+/// that it is a leaf.
+void fuse(LinearWeights& whole, std::initializer_list<LinearWeights*> parts,
+          const at::TensorOptions& options) {
+  for (const int index : {0, 1}) {
+    std::int64_t rows = 0;
+    at::Tensor like;
+    for (LinearWeights* part : parts) {
+      const at::Tensor& field = field_of(*part, index);
+      if (!field.defined()) continue;
+      rows += field.size(0);
+      like = field;
     }
-    return part;
+    if (!like.defined()) continue;
+    std::vector<std::int64_t> shape = like.sizes().vec();
+    shape[0] = rows;
+    field_of(whole, index) = at::empty(shape, options);
+    std::int64_t first = 0;
+    for (LinearWeights* part : parts) {
+      at::Tensor& field = field_of(*part, index);
+      if (!field.defined()) continue;
+      const std::int64_t count = field.size(0);
+      field = field_of(whole, index).narrow(0, first, count).detach();
+      first += count;
+    }
   }
-
- private:
-  at::Tensor enter(const std::string& name, const at::Tensor& tensor) {
-    parameters_[layer_parameter(layer_, name)] = tensor;
-    return tensor;
-  }
-
-  TensorMap& parameters_;
-  std::int64_t layer_;
-  at::TensorOptions options_;
-};
-
-LimeRouterWeights make_router(const ModelConfig& config, std::int64_t layer, LayerBuilder& build) {
-  LimeRouterWeights weights;
-  const std::string name = "self_attn.lime_router.";
-  if (has_static_router(config, layer)) {
-    const Shape shape = static_router_shape(config, layer);
-    weights.weights = build.matrix(name + "static_weights", shape[0], shape[1]);
-  }
-  if (has_dynamic_router(config, layer)) {
-    const std::int64_t heads = config.num_key_value_heads;
-    const std::int64_t sources = std::ssize(router_sources(config.lime, layer));
-    weights.q = build.matrix(name + "q_proj.weight", heads * config.head_dim, config.hidden_size);
-    weights.keys = build.matrix(name + "keys", config.lime.head_mixing ? sources * heads : sources,
-                                config.head_dim);
-  }
-  return weights;
-}
-
-HyperConnectionWeights make_hyper_connection(const ModelConfig& config, const std::string& name,
-                                             LayerBuilder& build) {
-  HyperConnectionWeights weights;
-  const std::int64_t rate = config.hyper_connections.rate;
-  weights.static_alpha = build.matrix(name + "static_alpha", rate, rate + 1);
-  weights.static_beta = build.vector(name + "static_beta", rate);
-  if (!config.hyper_connections.dynamic) return weights;
-  weights.dynamic_alpha = build.matrix(name + "dynamic_alpha_fn", config.hidden_size, rate + 1);
-  weights.dynamic_alpha_scale = build.vector(name + "dynamic_alpha_scale", 1);
-  weights.dynamic_beta = build.vector(name + "dynamic_beta_fn", config.hidden_size);
-  weights.dynamic_beta_scale = build.vector(name + "dynamic_beta_scale", 1);
-  return weights;
-}
-
-LayerWeights make_layer(const ModelConfig& config, std::int64_t layer, LayerBuilder build) {
-  const std::int64_t hidden = config.hidden_size;
-  const std::int64_t q_rows = config.num_attention_heads * config.head_dim;
-  const std::int64_t kv_rows = config.num_key_value_heads * config.head_dim;
-  const std::int64_t v_rows = has_own_values(config, layer) ? kv_rows : 0;
-  const std::int64_t inner = config.intermediate_size;
-
-  LayerWeights weights;
-  if (config.decoder == DecoderKind::kHyperConnections) {
-    weights.hyper_attention = make_hyper_connection(config, "hc_attn.", build);
-    weights.hyper_feed_forward = make_hyper_connection(config, "hc_mlp.", build);
-  } else {
-    weights.input_norm = build.vector("input_layernorm.weight", hidden);
-    weights.post_attention_norm = build.vector("post_attention_layernorm.weight", hidden);
-  }
-  weights.qkv = build.fused(q_rows + kv_rows + v_rows, hidden, config.qkv_bias);
-  weights.q = build.part("self_attn.q_proj", weights.qkv, 0, q_rows);
-  weights.k = build.part("self_attn.k_proj", weights.qkv, q_rows, kv_rows);
-  if (v_rows > 0) {
-    weights.v = build.part("self_attn.v_proj", weights.qkv, q_rows + kv_rows, v_rows);
-  }
-  weights.router = make_router(config, layer, build);
-  weights.o = build.linear("self_attn.o_proj", hidden, q_rows, config.o_bias);
-  weights.gate_up = build.fused(2 * inner, hidden, config.mlp_bias);
-  weights.gate = build.part("mlp.gate_proj", weights.gate_up, 0, inner);
-  weights.up = build.part("mlp.up_proj", weights.gate_up, inner, inner);
-  weights.down = build.linear("mlp.down_proj", hidden, inner, config.mlp_bias);
-  return weights;
 }
 
 void fill_normal(const at::Tensor& to, double deviation, Random& random) {
@@ -144,34 +138,23 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
     }
     return options;
   };
-  const at::TensorOptions first = on_device_of(0);
-  const at::TensorOptions last = on_device_of(config.num_hidden_layers - 1);
+  layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
   const std::vector<ParameterSpec> specs = parameter_specs(config);
-  TensorMap by_name;
-  embedding = at::empty({config.vocab_size, config.hidden_size}, first);
-  by_name["model.embed_tokens.weight"] = embedding;
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const at::TensorOptions here = on_device_of(layer);
-    layers.push_back(make_layer(config, layer, LayerBuilder(by_name, layer, here)));
-    const std::int64_t averaged = num_averaged_outputs(config, layer);
-    if (averaged == 0) continue;
-    layers.back().depth_average = at::empty({1, averaged}, here);
-    by_name[depth_average_parameter(layer)] = layers.back().depth_average;
-  }
-  final_norm = at::empty({config.hidden_size}, last);
-  by_name["model.norm.weight"] = final_norm;
-  lm_head = config.tie_word_embeddings ? embedding
-                                       : at::empty({config.vocab_size, config.hidden_size}, last);
-  if (!config.tie_word_embeddings) by_name["lm_head.weight"] = lm_head;
-
   for (const ParameterSpec& spec : specs) {
-    const auto found = by_name.find(spec.name);
-    if (found == by_name.end() || found->second.sizes() != at::IntArrayRef(spec.shape)) {
-      throw InvalidArgument("decoder: this build does not support '{}' of shape {}", spec.name,
-                            shape_text(spec.shape));
-    }
-    parameters.push_back({spec.name, found->second});
+    const bool is_last = spec.layer < 0 && spec.part >= Part::kFinalNorm;
+    const std::int64_t layer =
+        is_last ? config.num_hidden_layers - 1 : std::max<std::int64_t>(spec.layer, 0);
+    const at::TensorOptions here = on_device_of(layer);
+    field_of(*this, spec) =
+        at::empty(spec.shape, is_fused(spec.part) ? here.device(at::kMeta) : here);
   }
+  for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    LayerWeights& layer = layers[static_cast<std::size_t>(i)];
+    fuse(layer.qkv, {&layer.q, &layer.k, &layer.v}, on_device_of(i));
+    fuse(layer.gate_up, {&layer.gate, &layer.up}, on_device_of(i));
+  }
+  if (config.tie_word_embeddings) lm_head = embedding;
+  for (const ParameterSpec& spec : specs) parameters.push_back({spec.name, field_of(*this, spec)});
 }
 
 bool DecoderWeights::requires_grad() const {
@@ -182,12 +165,13 @@ bool DecoderWeights::requires_grad() const {
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   const Random base(seed);
+  const double gain = config.spec.norm.kind == NormKind::kRmsPlusOne ? 0.0 : 1.0;
   for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
     const auto& [name, tensor] = weights.parameters[i];
     if (name.ends_with(".bias")) {
       tensor.zero_();
     } else if (tensor.dim() == 1) {
-      tensor.fill_(1.0);
+      tensor.fill_(gain);
     } else {
       Random random = base.fork(i);
       const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));

@@ -25,6 +25,12 @@ struct LinearWeights {
   at::Tensor bias;    ///< [out_features], or undefined
 };
 
+/// Weight of a norm; `bias` is undefined without one, both are if the norm has no parameters.
+struct NormWeights {
+  at::Tensor weight;
+  at::Tensor bias;
+};
+
 /// LIMe router: `weights` if they are the same for all tokens, else `q` and `keys`; all undefined
 /// without a router. Shapes: parameter_specs().
 struct LimeRouterWeights {
@@ -45,15 +51,19 @@ struct HyperConnectionWeights {
 };
 
 /// Weights of one layer. The query, key and value projections share one matrix, as do gate and up,
-/// so that inference needs one product for each; the parts are views of it.
+/// so that inference needs one product for each; the parts are views of it. What a family lacks is
+/// undefined.
 struct LayerWeights {
-  at::Tensor input_norm;       ///< undefined with hyper-connections, as is post_attention_norm
+  NormWeights input_norm;      ///< undefined with hyper-connections, as is mlp_norm
   LinearWeights qkv, q, k, v;  ///< v is undefined if the values of layer 0 are used
+  NormWeights q_norm, k_norm;
   LimeRouterWeights router;
   LinearWeights o;
-  at::Tensor post_attention_norm;
-  LinearWeights gate_up, gate, up;
+  NormWeights attention_norm;       ///< after attention
+  NormWeights mlp_norm;             ///< before the MLP
+  LinearWeights gate_up, gate, up;  ///< a plain MLP has no gate
   LinearWeights down;
+  NormWeights output_norm;  ///< after the MLP
   HyperConnectionWeights hyper_attention, hyper_feed_forward;
   at::Tensor depth_average;  ///< [1, outputs averaged] after this layer, or undefined
 };
@@ -77,8 +87,11 @@ struct DecoderWeights {
   bool requires_grad() const;
 
   at::Tensor embedding;
+  at::Tensor positions;      ///< of learned positions
+  LinearWeights project_in;  ///< undefined unless the embedding has another width, as project_out
   std::vector<LayerWeights> layers;
-  at::Tensor final_norm;
+  NormWeights final_norm;
+  LinearWeights project_out;
   at::Tensor lm_head;  ///< the embedding if the two are tied
   /// Leaves that share memory with the tensors above, with the names and in the order of
   /// parameter_specs().
@@ -86,9 +99,9 @@ struct DecoderWeights {
 };
 
 /// Initialises weights for training: normal(0, config.initializer_range) for matrices, 0 for
-/// biases, 1 for gains; routers, depth averages and hyper-connections by their own initialize_*()
-/// functions. Each parameter has its own random stream, so the same seed gives the same weights on
-/// every machine.
+/// biases, 1 for gains (0 for those to which 1 is added); routers, depth averages and
+/// hyper-connections by their own initialize_*() functions. Each parameter has its own random
+/// stream, so the same seed gives the same weights on every machine.
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed);
 
 }  // namespace lime

@@ -20,7 +20,7 @@ void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& dec
   for (std::int64_t layer = 1; layer < config.num_hidden_layers; ++layer) {
     const std::vector<std::int64_t> sources = router_sources(config.lime, layer);
     const at::Tensor router =
-        decoder.parameter(layer_parameter(layer, "self_attn.lime_router.static_weights"))
+        decoder.parameter(layer_parameter(config, layer, "self_attn.lime_router.static_weights"))
             .view({heads, std::ssize(sources), mixed, -1});
     for (std::int64_t head = 0; head < heads; ++head) {
       for (std::int64_t place = 0; place < std::ssize(sources); ++place) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/kernels/activation.h"
 #include "model/kernels/attention_gradients.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
@@ -49,7 +50,8 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t 
   Eigen::Map<RowMajor<T>> s(scores.data(), last - first, num_keys);
   s.noalias() = head_matrix<T>(in.q, batch, head, first, last - first) *
                 head_matrix<T>(in.k, batch, kv_head, key_begin, num_keys).transpose();
-  const T scale = T{1} / std::sqrt(static_cast<T>(in.q.size(3)));
+  const T scale = in.score_scale<T>();
+  const T cap = static_cast<T>(in.softcap.value_or(0.0));
   auto z = head_matrix<T>(out, batch, head, first, last - first);
   Eigen::Array<T, 1, Eigen::Dynamic> inverse_sums(last - first);
   for (std::int64_t query = first; query < last; ++query) {
@@ -57,7 +59,8 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, std::int64_t 
     const std::int64_t end = past + query + 1 - key_begin;
     auto row = s.row(query - first).array();
     auto seen = row.segment(begin, end - begin);
-    seen = ((seen - seen.maxCoeff()) * scale).exp();
+    if (in.softcap) seen = (seen * (scale / cap)).tanh() * cap;
+    seen = ((seen - seen.maxCoeff()) * (in.softcap ? T{1} : scale)).exp();
     inverse_sums[query - first] = T{1} / seen.sum();
     row.head(begin).setZero();
     row.tail(num_keys - end).setZero();
@@ -112,7 +115,10 @@ at::Tensor attention_by_library(const AttentionInput& in) {
     mask = causal_mask(queries, keys, in.window, in.q.device());
   }
   const std::int64_t heads = in.q.size(2);
-  return fused_attention(in.q.transpose(1, 2), repeat_heads(in.k, heads), repeat_heads(in.v, heads),
+  // The fused kernels divide by sqrt(head_dim).
+  const at::Tensor q =
+      in.scale ? in.q * (*in.scale * std::sqrt(static_cast<double>(in.q.size(3)))) : in.q;
+  return fused_attention(q.transpose(1, 2), repeat_heads(in.k, heads), repeat_heads(in.v, heads),
                          mask, is_causal)
       .transpose(1, 2);
 }
@@ -121,13 +127,16 @@ at::Tensor attention_by_library(const AttentionInput& in) {
 
 at::Tensor attention(const AttentionInput& input, at::Tensor out) {
   if (uses_cpu_kernels(input.q)) {
-    const AttentionInput dense{with_dense_rows(input.q), with_dense_rows(input.k),
-                               with_dense_rows(input.v), input.window};
+    AttentionInput dense = input;
+    dense.q = with_dense_rows(input.q);
+    dense.k = with_dense_rows(input.k);
+    dense.v = with_dense_rows(input.v);
     if (!out.defined()) out = at::empty(input.q.sizes(), input.q.options());
     AT_DISPATCH_FLOATING_TYPES(input.q.scalar_type(), "attention",
                                [&] { attention_kernel<scalar_t>(dense, out); });
     return out;
   }
+  if (input.softcap) return attention_with_pattern(input, {}, {});
   if (uses_cpu_gradients(input.q) && input.q.size(1) == input.k.size(1)) {
     return attention_with_gradients(input);
   }
@@ -138,10 +147,11 @@ at::Tensor attention(const AttentionInput& input, at::Tensor out) {
 at::Tensor attention_with_pattern(const AttentionInput& input, const AttentionEditor& edit_scores,
                                   const AttentionEditor& edit_pattern) {
   const at::Tensor& q = input.q;
-  const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(3)));
+  const auto scale = input.score_scale<double>();
   const at::Tensor mask = causal_mask(q.size(1), input.k.size(1), input.window, q.device());
   at::Tensor scores =
       at::matmul(q.transpose(1, 2), repeat_heads(input.k, q.size(2)).transpose(2, 3)) * scale;
+  if (input.softcap) scores = soft_cap(scores, *input.softcap);
   scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
   if (edit_scores) scores = edit_scores(scores);
   const auto softmax_type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;

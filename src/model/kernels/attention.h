@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,14 +19,24 @@ struct AttentionInput {
   /// Number of most recent positions that a token attends to, itself included; none: all up to
   /// itself.
   std::optional<std::int64_t> window = std::nullopt;
+  /// Factor of the scores; none: 1 / sqrt(head_dim).
+  std::optional<double> scale = std::nullopt;
+  /// Soft cap c of the scaled scores: c tanh(score / c).
+  std::optional<double> softcap = std::nullopt;
+
+  /// Returns the factor of the scores, in the precision of the kernels.
+  template <typename T>
+  T score_scale() const {
+    return scale ? static_cast<T>(*scale) : T{1} / std::sqrt(static_cast<T>(q.size(3)));
+  }
 };
 
 /// May replace the masked scores or the pattern, [batch, num_heads, queries, keys].
 using AttentionEditor = std::function<at::Tensor(const at::Tensor&)>;
 
-/// Computes causal attention, softmax(q k^T / sqrt(head_dim) + mask) v, with the fastest available
-/// kernel. On the CPU it runs in blocks of queries (memory [queries per block, keys] per thread;
-/// keys beyond the diagonal are never touched), elsewhere with LibTorch's fused kernels.
+/// Computes causal attention, softmax(q k^T / sqrt(head_dim) + mask) v by default, with the fastest
+/// available kernel. On the CPU it runs in blocks of queries (memory [queries per block, keys] per
+/// thread; keys beyond the diagonal are never touched), elsewhere with LibTorch's fused kernels.
 /// @param out  [batch, queries, num_heads, head_dim], contiguous memory for the result where
 ///             possible; may be undefined
 /// @return [batch, queries, num_heads, head_dim]

@@ -40,7 +40,7 @@ struct PatternScratch {
 };
 
 /// Adds the contribution of queries [first, ...) of one head to the gradients: with P the pattern
-/// and dP = dy v^T, dS = P (dP - sum(P dP)) / sqrt(head_dim), dq = dS k, dk += dS^T q, dv += P^T
+/// and dP = dy v^T, dS = scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T
 /// dy.
 template <typename T>
 void block_backward(const AttentionInput& in, const at::Tensor& dy, const AttentionGradients& out,
@@ -58,7 +58,7 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
   const auto v = rows_of<T>(in.v, batch, kv_head, key_begin, keys);
   const auto gradient = rows_of<T>(dy, batch, head, first, queries);
 
-  const T scale = T{1} / std::sqrt(static_cast<T>(in.q.size(3)));
+  const T scale = in.score_scale<T>();
   Eigen::Map<RowMajor<T>> p(scratch.pattern.data(), queries, keys);
   Eigen::Map<RowMajor<T>> ds(scratch.d_scores.data(), queries, keys);
   p.noalias() = q * k.transpose();
@@ -111,8 +111,10 @@ at::Tensor dense_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.con
 }  // namespace
 
 at::Tensor attention_with_gradients(const AttentionInput& input) {
-  AttentionInput saved{dense_rows(input.q.detach()), dense_rows(input.k.detach()),
-                       dense_rows(input.v.detach()), input.window};
+  AttentionInput saved = input;
+  saved.q = dense_rows(input.q.detach());
+  saved.k = dense_rows(input.k.detach());
+  saved.v = dense_rows(input.v.detach());
   at::Tensor out;
   {
     const at::NoGradGuard no_grad;

@@ -13,6 +13,14 @@
 namespace lime {
 namespace {
 
+/// Returns true if the rows of [batch, seq, width] or [batch, seq, heads, width] are dense and the
+/// tokens equally spaced, as in a part of a fused product.
+bool has_regular_rows(const at::Tensor& x) {
+  return (x.dim() == 3 || x.dim() == 4) && x.stride(-1) == 1 &&
+         x.stride(0) == x.size(1) * x.stride(1);
+}
+
+/// @param x  contiguous, or with regular rows
 template <typename T>
 void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                      double eps) {
@@ -22,9 +30,13 @@ void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tenso
   const T* const x_data = x.data_ptr<T>();
   T* const out_data = out.data_ptr<T>();
   const ConstRow gain(weight.data_ptr<T>(), dim);
+  const bool is_regular = has_regular_rows(x);
+  const std::int64_t heads = is_regular && x.dim() == 4 ? x.size(2) : 1;
+  const std::int64_t token_stride = is_regular ? x.stride(1) : dim;
+  const std::int64_t head_stride = heads > 1 ? x.stride(2) : 0;
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      const ConstRow in(x_data + row * dim, dim);
+      const ConstRow in(x_data + row / heads * token_stride + row % heads * head_stride, dim);
       const T mean_square = in.square().sum() / static_cast<T>(dim);
       const T scale = T{1} / std::sqrt(mean_square + static_cast<T>(eps));
       Row(out_data + row * dim, dim) = in * scale * gain;
@@ -102,7 +114,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, R
 
 void rms_norm_out(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                   double eps) {
-  const at::Tensor rows = x.contiguous();
+  const at::Tensor rows = has_regular_rows(x) ? x : x.contiguous();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rms_norm",
                              [&] { rms_norm_kernel<scalar_t>(out, rows, weight, eps); });
 }

@@ -5,6 +5,7 @@
 #include <ATen/Functions.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -16,7 +17,7 @@ namespace lime {
 namespace {
 
 /// Scales long wavelengths by `factor`, keeps short ones, interpolates between them.
-double llama3_frequency(double frequency, const RopeScaling& scaling) {
+double llama3_frequency(double frequency, const RopeSpec& scaling) {
   const double wavelength = 2.0 * std::numbers::pi / frequency;
   const auto context = static_cast<double>(scaling.original_max_position_embeddings);
   if (wavelength < context / scaling.high_freq_factor) return frequency;
@@ -26,6 +27,43 @@ double llama3_frequency(double frequency, const RopeScaling& scaling) {
   return (1.0 - smooth) * frequency / scaling.factor + smooth * frequency;
 }
 
+/// Returns theta for a sequence of `length` tokens, more than the context (dynamic NTK).
+double dynamic_theta(const RopeSpec& rope, double dim, double length) {
+  const auto context = static_cast<double>(rope.original_max_position_embeddings);
+  const double growth = rope.factor * length / context - (rope.factor - 1.0);
+  return rope.theta * std::pow(growth, dim / (dim - 2.0));
+}
+
+/// Ramp of YaRN: 0 for dimensions that keep their frequency, 1 for those that are interpolated.
+/// Source: Peng et al. (2023), arXiv:2309.00071, section 3.2.
+class YarnRamp {
+ public:
+  YarnRamp(const RopeSpec& rope, double dim) {
+    if (rope.kind != RopeKind::kYarn) return;
+    const auto dimension_of = [&](double rotations) {
+      const auto context = static_cast<double>(rope.original_max_position_embeddings);
+      return dim * std::log(context / (rotations * 2.0 * std::numbers::pi)) /
+             (2.0 * std::log(rope.theta));
+    };
+    low_ = dimension_of(rope.beta_fast);
+    high_ = dimension_of(rope.beta_slow);
+    if (rope.truncate) {
+      low_ = std::floor(low_);
+      high_ = std::ceil(high_);
+    }
+    low_ = std::max(low_, 0.0);
+    high_ = std::min(high_, dim - 1.0);
+    if (low_ == high_) high_ += 0.001;  // as transformers does
+  }
+  double at(std::int64_t i) const {
+    return std::clamp((static_cast<double>(i) - low_) / (high_ - low_), 0.0, 1.0);
+  }
+
+ private:
+  double low_ = 0.0;
+  double high_ = 1.0;
+};
+
 /// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be
 /// x; applies the inverse rotation if `sign` is -1.
 template <typename T>
@@ -34,7 +72,7 @@ void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngle
   using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
   const std::int64_t seq = x.size(1);
   const std::int64_t heads = x.size(2);
-  const std::int64_t half = x.size(3) / 2;
+  const std::int64_t half = angles.cos.size(1);
   const T* const cos = angles.cos.data_ptr<T>();
   const T* const sin = angles.sin.data_ptr<T>();
   const auto run = [&](std::int64_t begin, std::int64_t end) {
@@ -70,38 +108,68 @@ at::Tensor rotated(const at::Tensor& x, const RotaryAngles& angles, int sign) {
 
 }  // namespace
 
-std::vector<double> rotary_frequencies(const ModelConfig& config) {
+std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim,
+                                       std::int64_t length) {
+  const auto dim = static_cast<double>(rotary_dim);
+  const bool is_long = length > rope.original_max_position_embeddings;
+  const double theta = rope.kind == RopeKind::kDynamic && is_long
+                           ? dynamic_theta(rope, dim, static_cast<double>(length))
+                           : rope.theta;
+  const YarnRamp ramp(rope, dim);
   std::vector<double> frequencies;
-  for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
-    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
-    const double frequency = std::pow(config.rope_theta, -exponent);
-    switch (config.rope_scaling.kind) {
-      case RopeScalingKind::kNone:
+  for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / dim);
+    switch (rope.kind) {
+      case RopeKind::kDefault:
+      case RopeKind::kDynamic:
         frequencies.push_back(frequency);
         break;
-      case RopeScalingKind::kLinear:
-        frequencies.push_back(frequency / config.rope_scaling.factor);
+      case RopeKind::kLinear:
+        frequencies.push_back(frequency / rope.factor);
         break;
-      case RopeScalingKind::kLlama3:
-        frequencies.push_back(llama3_frequency(frequency, config.rope_scaling));
+      case RopeKind::kLlama3:
+        frequencies.push_back(llama3_frequency(frequency, rope));
+        break;
+      case RopeKind::kYarn:
+        frequencies.push_back(frequency * (ramp.at(i) / rope.factor + 1.0 - ramp.at(i)));
+        break;
+      case RopeKind::kLongRope:
+        frequencies.push_back(frequency /
+                              (is_long ? rope.long_factor[place] : rope.short_factor[place]));
         break;
     }
   }
   return frequencies;
 }
 
-RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t first,
-                           std::int64_t count, const at::TensorOptions& options) {
+bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other) {
+  const std::int64_t context = rope.original_max_position_embeddings;
+  if (rope.kind == RopeKind::kDynamic) {
+    return std::max(length, context) != std::max(other, context);
+  }
+  return rope.kind == RopeKind::kLongRope && (length > context) != (other > context);
+}
+
+RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attention_factor,
+                           std::int64_t first, std::int64_t count,
+                           const at::TensorOptions& options) {
   const auto type = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
   const auto on_device = at::TensorOptions().dtype(type).device(options.device());
   const at::Tensor positions = at::arange(first, first + count, on_device);
   const at::Tensor rates = sent_to(
       options.device(), at::tensor(frequencies, at::TensorOptions().dtype(at::kDouble)).to(type));
   const at::Tensor angles = at::outer(positions, rates);
-  return {angles.cos().to(options.dtype()), angles.sin().to(options.dtype())};
+  const auto scaled = [&](const at::Tensor& x) {
+    return (attention_factor == 1.0 ? x : x * attention_factor).to(options.dtype());
+  };
+  return {scaled(angles.cos()), scaled(angles.sin())};
 }
 
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {
+  if (const std::int64_t dim = 2 * angles.cos.size(1); dim < x.size(3)) {
+    return at::cat({rotate(x.narrow(3, 0, dim), angles), x.narrow(3, dim, x.size(3) - dim)}, 3);
+  }
   if (uses_cpu_gradients(x)) {
     const at::Tensor out = rotated(x.detach(), angles, 1);
     return differentiable({x}, {out}, [angles](const std::vector<at::Tensor>& gradients) {

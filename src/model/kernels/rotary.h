@@ -6,19 +6,25 @@
 #include <cstdint>
 #include <vector>
 
-#include "checkpoint/model_config.h"
+#include "checkpoint/decoder_spec.h"
 
 namespace lime {
 
 /// Returns the inverse frequencies of the rotary embedding, scaling included.
 ///
-///   f_i = rope_theta^(-2 i / head_dim),   i = 0 ... head_dim / 2 - 1
+///   f_i = theta^(-2 i / rotary_dim),   i = 0 ... rotary_dim / 2 - 1
 ///
-/// See RopeScaling for linear and llama3. In double; rotary_angles() rounds to the compute type.
+/// See RopeSpec for the scaling. In double; rotary_angles() rounds to the compute type.
+/// @param length  tokens of the sequence, which `dynamic` and `longrope` depend on
 /// Source: Su et al. (2021), arXiv:2104.09864; transformers' modeling_rope_utils.py.
-std::vector<double> rotary_frequencies(const ModelConfig& config);
+std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim,
+                                       std::int64_t length = 0);
 
-/// Cosine and sine of position times frequency, each [seq, head_dim / 2].
+/// Returns true if sequences of these two lengths are rotated by different frequencies, so that
+/// keys cached for the first do not fit the second.
+bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other);
+
+/// Cosine and sine of position times frequency, each [seq, rotary_dim / 2]; undefined: no rotation.
 struct RotaryAngles {
   at::Tensor cos;
   at::Tensor sin;
@@ -27,15 +33,17 @@ struct RotaryAngles {
 /// Computes the angles of the positions `first` ... `first + count - 1`.
 ///
 /// The product and its cosine are computed in float32, as in Hugging Face, or in float64 if that is
-/// the compute type; then rounded to the dtype of `options`.
-RotaryAngles rotary_angles(const std::vector<double>& frequencies, std::int64_t first,
-                           std::int64_t count, const at::TensorOptions& options);
+/// the compute type; then multiplied by `attention_factor` and rounded to the dtype of `options`.
+RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attention_factor,
+                           std::int64_t first, std::int64_t count,
+                           const at::TensorOptions& options);
 
-/// Applies the rotation in Hugging Face's rotate-half form: dimension i is paired with i + head_dim
-/// / 2.
+/// Applies the rotation in Hugging Face's rotate-half form: dimension i is paired with i +
+/// rotary_dim / 2.
 ///
 ///   (a, b) -> (a cos - b sin, b cos + a sin)
 ///
+/// The angles may be those of the leading dimensions of a head only; the others stay as they are.
 /// @param x  [batch, seq, heads, head_dim]
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles);
 

@@ -14,15 +14,18 @@ class Workspace {
   enum class Slot {
     kNormalized,
     kProjections,
+    kQueryNorm,
+    kKeyNorm,
     kAttention,
     kGateUp,
     kActivation,
     kOutput,
-    kBuffer,  ///< from earlier layers: keys and values, outputs, streams
-    kRouted,  ///< result of mixing them
+    kParallel,  ///< input of a block whose MLP runs beside attention
+    kBuffer,    ///< from earlier layers: keys and values, outputs, streams
+    kRouted,    ///< result of mixing them
     kBeta
   };
-  static constexpr std::size_t kNumSlots = 9;
+  static constexpr std::size_t kNumSlots = 12;
 
   /// Returns uninitialised memory of the slot as a contiguous tensor. It overwrites the tensor that
   /// get() last returned for the slot. On a GPU it is a new allocation each time: LibTorch's

@@ -3,18 +3,19 @@
 
 #include <ATen/Functions.h>
 
+#include "core/errors.h"
 #include "model/decoders/depth_average.h"
 #include "model/decoders/hyper_connections.h"
 #include "model/decoders/lime_router.h"
 #include "model/decoders/value_residual.h"
+#include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
-#include "model/kernels/cross_entropy.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/in_place.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/linear_gradients.h"
-#include "model/kernels/rms_norm.h"
-#include "model/kernels/swiglu.h"
+#include "model/kernels/norm.h"
+#include "model/passes/output_head.h"
 
 namespace lime {
 
@@ -22,32 +23,24 @@ using Slot = Workspace::Slot;
 
 namespace {
 
-constexpr double kLayerNormEpsilon = 1e-5;
-
 std::unique_ptr<ResidualStream> make_stream(const ForwardPass::Model& model, Workspace* workspace,
                                             bool in_place) {
-  switch (model.config.decoder) {
-    case DecoderKind::kDenseFormer:
-      return std::make_unique<DepthAverage>(model.config, model.weights, workspace, in_place);
-    case DecoderKind::kHyperConnections:
-      return std::make_unique<HyperConnections>(model.weights, model.config.hyper_connections.rate,
-                                                workspace, in_place);
-    case DecoderKind::kLlama:
-    case DecoderKind::kMistral:
-    case DecoderKind::kQwen2:
-    case DecoderKind::kLime:
-    case DecoderKind::kResFormer:
-      break;
+  if (model.config.routing == DepthRouting::kDenseFormer) {
+    return std::make_unique<DepthAverage>(model.config, model.weights, workspace, in_place);
+  }
+  if (model.config.routing == DepthRouting::kHyperConnections) {
+    return std::make_unique<HyperConnections>(model.weights, model.config.hyper_connections.rate,
+                                              workspace, in_place);
   }
   return std::make_unique<PlainStream>(in_place);
 }
 
 std::unique_ptr<KeyValueMixer> make_mixer(const ForwardPass::Model& model, Workspace* workspace) {
   const ModelConfig& config = model.config;
-  if (config.decoder == DecoderKind::kLime && config.lime.router != RouterKind::kNone) {
+  if (config.routing == DepthRouting::kLime && config.lime.router != RouterKind::kNone) {
     return std::make_unique<LimeRouter>(config, model.weights, workspace);
   }
-  if (config.decoder == DecoderKind::kResFormer) {
+  if (config.routing == DepthRouting::kResFormer) {
     return std::make_unique<ValueResidual>(config.first_layer_values_only, workspace);
   }
   return nullptr;
@@ -66,9 +59,48 @@ ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Work
 void ForwardPass::begin(const at::Tensor& ids) {
   const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
   num_tokens_ = ids.size(1);
-  angles_ = rotary_angles(model_.rotary_frequencies, seen, num_tokens_,
-                          model_.weights.embedding.options());
-  stream_->begin(hook_owned(HookKind::kEmbed, 0, embed(model_.weights.embedding, ids)));
+  begin_rotation(seen);
+  begin_stream(ids, seen);
+}
+
+void ForwardPass::begin_rotation(std::int64_t seen) {
+  const ModelConfig& config = model_.config;
+  const std::int64_t length = seen + num_tokens_;
+  for (std::size_t i = 0; i < config.spec.ropes.size(); ++i) {
+    const RopeSpec& rope = config.spec.ropes[i];
+    if (seen > 0 && rotates_differently(rope, seen, length)) {
+      throw InvalidArgument(
+          "decoder: the rotary embedding '{}' of {} tokens does not fit the {} cached ones; clear "
+          "the cache and pass the whole sequence",
+          enum_name(rope.kind), length, seen);
+    }
+    const bool is_usual = !rotates_differently(rope, 0, length);
+    angles_.push_back(rotary_angles(
+        is_usual ? model_.rotary_frequencies[i]
+                 : rotary_frequencies(rope, config.rotary_dim(), length),
+        rope.attention_factor, seen, num_tokens_, model_.weights.embedding.options()));
+  }
+}
+
+void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
+  const DecoderSpec& spec = model_.config.spec;
+  const DecoderWeights& weights = model_.weights;
+  at::Tensor x = embed(weights.embedding, ids);
+  if (spec.embedding_multiplier != 1.0) {
+    // Rounded to the compute type first, as transformers does.
+    x = x * at::scalar_tensor(spec.embedding_multiplier, x.options()).item<double>();
+  }
+  if (weights.project_in.weight.defined()) x = apply_linear(x, weights.project_in.weight);
+  x = hook_owned(HookKind::kEmbed, 0, x);
+  if (spec.learned_position_offset) {
+    const std::int64_t most = model_.config.max_position_embeddings;
+    if (seen + num_tokens_ > most) {
+      throw InvalidArgument("decoder: sequences of '{}' have at most {} tokens, got {}",
+                            model_.config.family, most, seen + num_tokens_);
+    }
+    x = x + weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_);
+  }
+  stream_->begin(x);
 }
 
 void ForwardPass::run_layers(const LayerRange& layers) {
@@ -80,7 +112,9 @@ void ForwardPass::run_layers(const LayerRange& layers) {
 
 void ForwardPass::depart(DeviceLink& link) {
   Crossing& crossing = crossing_.emplace(link);
-  angles_ = {crossing.carry(angles_.cos), crossing.carry(angles_.sin)};
+  for (RotaryAngles& angles : angles_) {
+    angles = {crossing.carry(angles.cos), crossing.carry(angles.sin)};
+  }
   stream_->cross(crossing, next_layer_);
   if (mixer_ != nullptr) mixer_->cross(crossing, next_layer_);
 }
@@ -100,29 +134,57 @@ ForwardResult ForwardPass::end() {
       !wants(HookKind::kFinalNormalized, 0)) {
     return result;
   }
-  // A tied projection is on the device of the embedding.
-  at::Tensor normalized = final_norm(result.hidden).to(model_.weights.lm_head.device());
+  at::Tensor normalized = final_norm(result.hidden);
+  const DecoderSpec& spec = model_.config.spec;
   if (has_targets) {
-    result.loss = summed_cross_entropy(normalized.flatten(0, 1), model_.weights.lm_head,
-                                       options_.targets.to(normalized.device()).flatten());
+    result.loss = output_loss(normalized, options_.targets, model_.weights, spec);
   }
   if (options_.logits == LogitsFor::kNone) return result;
   if (options_.logits == LogitsFor::kLastToken) {
     normalized = normalized.narrow(1, normalized.size(1) - 1, 1);
   }
-  result.logits = apply_linear(normalized, model_.weights.lm_head);
+  result.logits = output_logits(normalized, model_.weights, spec);
   return result;
 }
 
 void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPre, layer);
-  at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
-  stream_->add(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)));
+  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const bool is_parallel = model_.config.spec.parallel_residual;
+  const at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
+  at::Tensor beside = x;
+  if (is_parallel && in_place_) {
+    beside = workspace_->get(Slot::kParallel, x.sizes(), x.options());
+    copy_in_place(beside, x);
+  }
+  add_to_stream(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)),
+                weights.attention_norm);
   hook_stream(HookKind::kResidMid, layer);
-  x = stream_->branch_input(layer, Branch::kFeedForward);
-  stream_->add(hook(HookKind::kMlpOut, layer, branch(&ForwardPass::mlp, layer, x)));
+  if (!is_parallel) beside = stream_->branch_input(layer, Branch::kFeedForward);
+  add_to_stream(hook(HookKind::kMlpOut, layer, branch(&ForwardPass::mlp, layer, beside)),
+                weights.output_norm);
   stream_->end_block(layer);
   hook_stream(HookKind::kResidPost, layer);
+}
+
+void ForwardPass::add_to_stream(const at::Tensor& output, const NormWeights& weights) {
+  stream_->add(output);
+  const DecoderSpec& spec = model_.config.spec;
+  if (spec.norm_placement != NormPlacement::kAfterSum) return;
+  stream_->replace(apply_norm(stream_->value(), weights, spec.norm, model_.options.rms_norm_cast));
+}
+
+bool ForwardPass::has_input_norms() const {
+  const NormPlacement placement = model_.config.spec.norm_placement;
+  return placement == NormPlacement::kBefore || placement == NormPlacement::kBoth;
+}
+
+at::Tensor ForwardPass::finished(const at::Tensor& output, const NormWeights& weights) const {
+  const DecoderSpec& spec = model_.config.spec;
+  const bool has_norm =
+      spec.norm_placement == NormPlacement::kAfter || spec.norm_placement == NormPlacement::kBoth;
+  const at::Tensor x = has_norm ? norm(output, weights) : output;
+  return spec.residual_multiplier == 1.0 ? x : x * spec.residual_multiplier;
 }
 
 bool ForwardPass::can_recompute(BranchFn function) const {
@@ -158,7 +220,7 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   const bool has_values = weights.v.weight.defined();
   std::vector<const LinearWeights*> parts = {&weights.q, &weights.k};
   if (has_values) parts.push_back(&weights.v);
-  const at::Tensor normalized = norm(x, weights.input_norm);
+  const at::Tensor normalized = has_input_norms() ? norm(x, weights.input_norm) : x;
   const std::vector<at::Tensor> projections =
       project_parts(Slot::kProjections, normalized, weights.qkv, parts);
   const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
@@ -169,13 +231,21 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   read.keys = hook_owned(HookKind::kRoutedK, layer, read.keys);
   read.values = hook(HookKind::kRoutedV, layer, read.values);
   const at::Tensor z = hook(HookKind::kZ, layer, attend(layer, q, read));
-  return project(Slot::kOutput, z.flatten(2), weights.o);
+  return finished(project(Slot::kOutput, z.flatten(2), weights.o), weights.attention_norm);
 }
 
 at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValues& read) {
-  AttentionInput input{hook(HookKind::kRotQ, layer, rotated(q)),
-                       hook(HookKind::kRotK, layer, rotated(read.keys)), read.values,
-                       model_.config.window_of_layer(layer)};
+  const DecoderSpec& spec = model_.config.spec;
+  const LayerSpec& own = spec.layer(layer);
+  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const at::Tensor queries = head_norm(Slot::kQueryNorm, q, weights.q_norm);
+  const at::Tensor keys = head_norm(Slot::kKeyNorm, read.keys, weights.k_norm);
+  AttentionInput input{.q = hook(HookKind::kRotQ, layer, rotated(layer, queries)),
+                       .k = hook(HookKind::kRotK, layer, rotated(layer, keys)),
+                       .v = read.values,
+                       .window = own.window,
+                       .scale = own.attention_scale,
+                       .softcap = spec.attention_softcap};
   if (options_.cache != nullptr) {
     const int holder = first_layer_on_device_;
     const bool shares =
@@ -193,37 +263,56 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
 }
 
 at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
+  const DecoderSpec& spec = model_.config.spec;
   const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
-  const std::vector<at::Tensor> projections =
-      project_parts(Slot::kGateUp, norm(x, weights.post_attention_norm), weights.gate_up,
-                    {&weights.gate, &weights.up});
+  std::vector<const LinearWeights*> parts = {&weights.up};
+  if (spec.gated_mlp) parts = {&weights.gate, &weights.up};
+  const std::vector<at::Tensor> projections = project_parts(
+      Slot::kGateUp, has_input_norms() ? norm(x, weights.mlp_norm) : x, weights.gate_up, parts);
   const at::Tensor gate = hook(HookKind::kMlpPre, layer, projections[0]);
-  const at::Tensor up = hook(HookKind::kMlpPreLinear, layer, projections[1]);
+  at::Tensor up;
+  if (spec.gated_mlp) up = hook(HookKind::kMlpPreLinear, layer, projections[1]);
   at::Tensor activation;
   if (in_place_) {
     activation = workspace_->get(Slot::kActivation, gate.sizes(), gate.options());
-    swiglu_out(activation.flatten(0, 1), gate.flatten(0, 1), up.flatten(0, 1));
+    activate_out(activation.flatten(0, 1), gate.flatten(0, 1), up.defined() ? up.flatten(0, 1) : up,
+                 spec.activation);
   } else {
-    activation = swiglu(gate, up);
+    activation = activate(gate, up, spec.activation);
   }
-  return project(Slot::kOutput, hook(HookKind::kMlpPost, layer, activation), weights.down);
+  return finished(project(Slot::kOutput, hook(HookKind::kMlpPost, layer, activation), weights.down),
+                  weights.output_norm);
 }
 
 at::Tensor ForwardPass::final_norm(const at::Tensor& x) {
-  const double eps = model_.config.rms_norm_eps;
-  if (!wants(HookKind::kFinalNormalized, 0)) return norm(x, model_.weights.final_norm);
+  const DecoderSpec& spec = model_.config.spec;
+  const NormWeights& weights = model_.weights.final_norm;
+  if (!spec.has_final_norm) return hook(HookKind::kFinalNormalized, 0, x);
+  if (!wants(HookKind::kFinalNormalized, 0)) return norm(x, weights);
   const at::Tensor normalized =
-      hook(HookKind::kFinalNormalized, 0, rms_normalize(x, eps, model_.options.rms_norm_cast));
-  return apply_gain(normalized, model_.weights.final_norm, x.scalar_type());
+      hook(HookKind::kFinalNormalized, 0, normalize(x, spec.norm, model_.options.rms_norm_cast));
+  return apply_weights(normalized, weights, spec.norm, x.scalar_type());
 }
 
-at::Tensor ForwardPass::norm(const at::Tensor& x, const at::Tensor& weight) const {
-  if (!weight.defined()) return at::layer_norm(x, {x.size(-1)}, {}, {}, kLayerNormEpsilon);
-  const double eps = model_.config.rms_norm_eps;
-  if (!in_place_) return rms_norm(x, weight, eps, model_.options.rms_norm_cast);
-  const at::Tensor out = workspace_->get(Slot::kNormalized, x.sizes(), x.options());
-  rms_norm_out(out, x, weight, eps);
-  return out;
+at::Tensor ForwardPass::norm(const at::Tensor& x, const NormWeights& weights) const {
+  at::Tensor out;
+  if (in_place_ && weights.weight.defined() &&
+      model_.config.spec.norm.kind != NormKind::kLayerNorm) {
+    out = workspace_->get(Slot::kNormalized, x.sizes(), x.options());
+  }
+  return apply_norm(x, weights, model_.config.spec.norm, model_.options.rms_norm_cast, out);
+}
+
+at::Tensor ForwardPass::head_norm(Slot slot, const at::Tensor& x,
+                                  const NormWeights& weights) const {
+  if (!weights.weight.defined()) return x;
+  const DecoderSpec& spec = model_.config.spec;
+  at::Tensor out;
+  const auto shaped = [&](const at::Tensor& y) {
+    return spec.qk_norm == QkNorm::kPerHead ? y : y.flatten(2);
+  };
+  if (in_place_) out = shaped(workspace_->get(slot, x.sizes(), x.options()));
+  return apply_norm(shaped(x), weights, spec.norm, model_.options.rms_norm_cast, out).view_as(x);
 }
 
 at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,
@@ -250,9 +339,12 @@ std::vector<at::Tensor> ForwardPass::project_parts(
   return products;
 }
 
-at::Tensor ForwardPass::rotated(const at::Tensor& x) const {
-  if (!in_place_ || x.stride(-1) != 1) return rotate(x, angles_);
-  rotate_in_place(x, angles_);
+at::Tensor ForwardPass::rotated(int layer, const at::Tensor& x) const {
+  const LayerSpec& own = model_.config.spec.layer(layer);
+  if (angles_.empty() || !own.rope) return x;
+  const RotaryAngles& angles = angles_[*own.rope];
+  if (!in_place_ || x.stride(-1) != 1) return rotate(x, angles);
+  rotate_in_place(x, angles);
   return x;
 }
 

@@ -32,7 +32,8 @@ class ForwardPass {
     const ModelConfig& config;
     const DecoderOptions& options;
     const DecoderWeights& weights;
-    const std::vector<double>& rotary_frequencies;
+    /// Of DecoderSpec::ropes, for short sequences.
+    const std::vector<std::vector<double>>& rotary_frequencies;
   };
 
   /// @param workspace  memory to work in; nullptr to build an autograd graph
@@ -69,13 +70,25 @@ class ForwardPass {
   at::Tensor mlp(int layer, const at::Tensor& x);
   at::Tensor final_norm(const at::Tensor& x);
 
-  at::Tensor norm(const at::Tensor& x, const at::Tensor& weight) const;
+  /// Starts with the embeddings of tokens and, if they are learned, positions.
+  void begin_stream(const at::Tensor& ids, std::int64_t seen);
+  /// Computes the cosines and sines of all rotary embeddings.
+  void begin_rotation(std::int64_t seen);
+  /// Returns true if attention and MLP normalise their input.
+  bool has_input_norms() const;
+  /// Returns the norm of a branch's output, and its multiple that is added to the stream.
+  at::Tensor finished(const at::Tensor& output, const NormWeights& weights) const;
+  /// Adds a branch's output to the stream and, for a post-LN, normalises the sum.
+  void add_to_stream(const at::Tensor& output, const NormWeights& weights);
+  at::Tensor norm(const at::Tensor& x, const NormWeights& weights) const;
+  /// Normalises queries or keys, [batch, seq, heads, head_dim], if the family does.
+  at::Tensor head_norm(Workspace::Slot slot, const at::Tensor& x, const NormWeights& weights) const;
   at::Tensor project(Workspace::Slot slot, const at::Tensor& x, const LinearWeights& weights) const;
   /// Projects with one fused matrix, or with its parts if they need separate gradients.
   std::vector<at::Tensor> project_parts(Workspace::Slot slot, const at::Tensor& x,
                                         const LinearWeights& whole,
                                         const std::vector<const LinearWeights*>& parts) const;
-  at::Tensor rotated(const at::Tensor& x) const;
+  at::Tensor rotated(int layer, const at::Tensor& x) const;
 
   const Model model_;
   const ForwardOptions options_;
@@ -85,7 +98,7 @@ class ForwardPass {
   int next_layer_ = 0;
   int first_layer_on_device_ = 0;
   std::optional<Crossing> crossing_;  // between depart() and arrive()
-  RotaryAngles angles_;
+  std::vector<RotaryAngles> angles_;  // of DecoderSpec::ropes
   std::unique_ptr<ResidualStream> stream_;
   std::unique_ptr<KeyValueMixer> mixer_;  // null for LLaMA
   std::shared_ptr<ForwardPass> replay_;   // recomputes branches; lives as long as the graph

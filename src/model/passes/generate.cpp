@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "core/random.h"
 #include "model/kernels/pass_threads.h"
+#include "model/kernels/rotary.h"
 
 namespace lime {
 namespace {
@@ -62,6 +63,14 @@ std::int64_t sample(const std::vector<double>& logits, const GenerateOptions& op
   return ids[kept - 1];
 }
 
+/// Returns true if the keys of `length` cached tokens do not fit a sequence with one more.
+bool rotation_changes(const ModelConfig& config, std::int64_t length) {
+  const auto& ropes = config.spec.ropes;
+  return std::any_of(ropes.begin(), ropes.end(), [&](const RopeSpec& rope) {
+    return rotates_differently(rope, length, length + 1);
+  });
+}
+
 std::int64_t choose(const std::vector<double>& logits, const GenerateOptions& options,
                     Random& random) {
   return options.temperature > 0.0 ? sample(logits, options, random)
@@ -110,6 +119,7 @@ std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::
 
   at::Tensor ids = at::empty({1, static_cast<std::int64_t>(prompt.size())}, at::kLong);
   std::copy(prompt.begin(), prompt.end(), ids.data_ptr<std::int64_t>());
+  at::Tensor sequence = ids;
   std::vector<std::int64_t> tokens;
   while (!stop.stop_requested()) {
     const std::int64_t token = choose(last_logits(decoder.forward(ids, forward)), options, random);
@@ -118,7 +128,12 @@ std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::
     const bool is_stop = std::find(options.stop_tokens.begin(), options.stop_tokens.end(), token) !=
                          options.stop_tokens.end();
     if (is_stop || std::ssize(tokens) == options.max_new_tokens) break;
-    ids = at::full({1, 1}, token, at::kLong);
+    const at::Tensor next = at::full({1, 1}, token, at::kLong);
+    sequence = at::cat({sequence, next}, 1);
+    ids = next;
+    if (!rotation_changes(decoder.config(), cache.length())) continue;
+    cache.clear();
+    ids = sequence;
   }
   return tokens;
 }

@@ -18,11 +18,17 @@ namespace lime {
 ///   k, v, routed_k, routed_v, rot_k                       [batch, seq, kv_heads, head_dim]
 ///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
 ///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
+///
+/// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
+/// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
+/// resid_mid and resid_post. In a block whose MLP runs beside attention (GPT-NeoX), where
+/// TransformerLens has no resid_mid, it is the sum of resid_pre and attn_out; the MLP does not read
+/// it. A plain MLP has no pre_linear.
 enum class HookKind : std::uint8_t {
-  kEmbed,            ///< hook_embed
+  kEmbed,            ///< hook_embed: token embedding, scaled; before learned positions
   kResidPre,         ///< blocks.{l}.hook_resid_pre: input of the block
-  kQ,                ///< blocks.{l}.attn.hook_q: before the rotary embedding
-  kK,                ///< blocks.{l}.attn.hook_k: output of W_K, before router and rotation
+  kQ,                ///< blocks.{l}.attn.hook_q: output of W_Q, before norm and rotation
+  kK,                ///< blocks.{l}.attn.hook_k: output of W_K, before router, norm and rotation
   kV,                ///< blocks.{l}.attn.hook_v: output of W_V, before the router; `values`
   kRoutedK,          ///< blocks.{l}.attn.hook_routed_k: mixed by the router; LLaMA: equals k
   kRoutedV,          ///< blocks.{l}.attn.hook_routed_v: what attention reads; `routed_values`
@@ -33,12 +39,12 @@ enum class HookKind : std::uint8_t {
   kZ,                ///< blocks.{l}.attn.hook_z: before W_O
   kAttnOut,          ///< blocks.{l}.hook_attn_out
   kResidMid,         ///< blocks.{l}.hook_resid_mid
-  kMlpPre,           ///< blocks.{l}.mlp.hook_pre: the gate, before SiLU
+  kMlpPre,           ///< blocks.{l}.mlp.hook_pre: the gate (plain: up), before the activation
   kMlpPreLinear,     ///< blocks.{l}.mlp.hook_pre_linear: the up projection
-  kMlpPost,          ///< blocks.{l}.mlp.hook_post: silu(gate) * up
+  kMlpPost,          ///< blocks.{l}.mlp.hook_post: activation(gate) * up
   kMlpOut,           ///< blocks.{l}.hook_mlp_out
   kResidPost,        ///< blocks.{l}.hook_resid_post: before any final norm; `hidden`
-  kFinalNormalized,  ///< ln_final.hook_normalized: x / rms(x), before the gain
+  kFinalNormalized,  ///< ln_final.hook_normalized: before weight and bias
 };
 inline constexpr int kNumHookKinds = 20;
 

@@ -83,15 +83,11 @@ std::int64_t DecoderSizes::of(const LayerRange& range) const {
 DecoderSizes decoder_sizes(const ModelConfig& config) {
   DecoderSizes sizes;
   sizes.layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
-  std::int64_t* part = &sizes.embedding;
-  std::int64_t next = 0;  // first layer of the next stage
   for (const ParameterSpec& spec : parameter_specs(config)) {
-    if (next < config.num_hidden_layers && spec.name.starts_with(layer_parameter(next, ""))) {
-      part = &sizes.layers[static_cast<std::size_t>(next++)];
-    } else if (spec.name == "model.norm.weight") {
-      part = &sizes.head;
-    }
-    *part += element_count(spec.shape);
+    std::int64_t& part = spec.layer >= 0 ? sizes.layers[static_cast<std::size_t>(spec.layer)]
+                         : spec.part < Part::kFinalNorm ? sizes.embedding
+                                                        : sizes.head;
+    part += element_count(spec.shape);
   }
   return sizes;
 }

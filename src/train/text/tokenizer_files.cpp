@@ -21,10 +21,10 @@ std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& 
 }
 
 std::map<std::string, std::string> files_for_transformers(std::map<std::string, std::string> files,
-                                                          DecoderKind decoder) {
+                                                          const std::string& family) {
   constexpr const char* kConfig = "tokenizer_config.json";
   const auto config = files.find(kConfig);
-  if (decoder != DecoderKind::kQwen2 || config == files.end()) return files;
+  if (family != "qwen2" || config == files.end()) return files;
   Json json = parse_json(config->second, kConfig);
   const auto tokenizer_class = json.find("tokenizer_class");
   const bool is_qwen2 = tokenizer_class != json.end() && tokenizer_class->is_string() &&

@@ -19,6 +19,6 @@ std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& 
 /// which cuts numbers into digits; a null `auto_map` of another class in tokenizer_config.json
 /// prevents it. With `trust_remote_code=True` such a folder is refused.
 std::map<std::string, std::string> files_for_transformers(std::map<std::string, std::string> files,
-                                                          DecoderKind decoder);
+                                                          const std::string& family);
 
 }  // namespace lime

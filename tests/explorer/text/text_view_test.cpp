@@ -45,8 +45,7 @@ lime::testing::SmallCapture withPatterns(bool has_router) {
     }
     capture.activations.push_back({"attn.hook_pattern", layer, rows});
   }
-  ModelConfig config =
-      lime::testing::tiny_config(has_router ? DecoderKind::kLime : DecoderKind::kLlama);
+  ModelConfig config = lime::testing::tiny_config(has_router ? "lime" : "llama");
   config.num_hidden_layers = 2;
   config.num_attention_heads = kHeads;
   config.num_key_value_heads = 2;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checkpoint/families/family.h"
+
+namespace lime {
+
+/// Qwen2 and Qwen2.5: LLaMA's blocks with biases of q, k and v.
+extern const Family kQwen2;
+
+}  // namespace lime

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "checkpoint/key_reader.h"
+#include "checkpoint/model_config.h"
+
+namespace lime {
+
+/// Returns which layers slide according to `layer_types`, a list of full_attention and
+/// sliding_attention; nothing if it is absent.
+/// @param has_window  false: no layer may slide
+/// @throws FormatError  that names the entry at fault.
+std::optional<std::vector<bool>> read_layer_types(const KeyReader& keys, std::int64_t num_layers,
+                                                  bool has_window);
+
+/// Sets the windows of the layers, one flag per layer.
+void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int64_t window);
+
+/// Writes `layer_types`.
+void write_layer_types(const ModelConfig& config, Json& json);
+
+}  // namespace lime

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/cost/decoder_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/errors.h"
+
+namespace lime {
+namespace {
+
+/// Returns the base model of the paper's efficiency table.
+ModelConfig paper_config(const std::string& decoder, std::int64_t key_value_heads) {
+  return make_model_config(decoder,
+                           {{"vocab_size", 50257},
+                            {"hidden_size", 2048},
+                            {"intermediate_size", 8192},
+                            {"num_hidden_layers", 16},
+                            {"num_attention_heads", 32},
+                            {"num_key_value_heads", key_value_heads},
+                            {"head_dim", 64},
+                            {"tie_word_embeddings", true}},
+                           "test");
+}
+
+struct PaperRow {
+  const char* decoder;
+  std::int64_t key_value_heads;
+  double billion_parameters;
+  double tera_operations;
+};
+
+// The efficiency table of "You Do Not Fully Utilize Transformer's Representation Capacity".
+constexpr PaperRow kEfficiencyTable[] = {
+    {"llama", 8, 1.07607, 2.7615},
+    {"llama", 32, 1.17674, 2.9679},
+    {"lime", 8, 1.07608, 2.7638},
+    {"lime", 32, 1.17687, 3.0041},
+    {"denseformer", 8, 1.07607, 2.7622},
+    {"denseformer", 32, 1.17674, 2.9685},
+    {"hyper_connections", 8, 1.07640, 2.7701},
+    {"hyper_connections", 32, 1.17706, 2.9764},
+};
+
+TEST(DecoderCostTest, ReproducesTheEfficiencyTableOfThePaper) {
+  for (const PaperRow& row : kEfficiencyTable) {
+    const DecoderCost cost = decoder_cost(paper_config(row.decoder, row.key_value_heads));
+    const std::string name = std::string(row.decoder) + " " + std::to_string(row.key_value_heads);
+    EXPECT_EQ(std::round(double(cost.parameters) / 1e4) / 1e5, row.billion_parameters) << name;
+    EXPECT_NEAR(cost.multiply_accumulates / 1e12 / row.tera_operations, 1.0, 1e-3) << name;
+  }
+}
+
+TEST(DecoderCostTest, CountsTheRoutersOfThePaper) {
+  EXPECT_EQ(decoder_cost(paper_config("lime", 8)).router_parameters, 8640);
+  EXPECT_EQ(decoder_cost(paper_config("lime", 32)).router_parameters, 138240);
+}
+
+TEST(DecoderCostTest, PartsSumToTheWhole) {
+  const DecoderCost cost = decoder_cost(paper_config("lime", 8), 100);
+  EXPECT_DOUBLE_EQ(cost.linear + cost.attention + cost.mixing + cost.elementwise,
+                   cost.multiply_accumulates);
+  EXPECT_DOUBLE_EQ(cost.per_token * 100.0, cost.multiply_accumulates);
+}
+
+TEST(DecoderCostTest, CacheOfLimeIsAsLargeAsThatOfLlama) {
+  EXPECT_EQ(decoder_cost(paper_config("lime", 8)).cache_elements,
+            decoder_cost(paper_config("llama", 8)).cache_elements);
+  EXPECT_EQ(decoder_cost(paper_config("llama", 8)).cache_elements,
+            std::int64_t{2} * 16 * 8 * 64 * 2048);
+}
+
+TEST(DecoderCostTest, SlidingWindowsBoundTheCache) {
+  ModelConfig config = paper_config("llama", 8);
+  config.spec.layers.resize(16);
+  config.spec.layers[3].window = 100;
+  EXPECT_EQ(decoder_cost(config).cache_elements, std::int64_t{2} * 8 * 64 * (15 * 2048 + 100));
+  config.spec.layers.resize(3);
+  EXPECT_THROW(decoder_cost(config), FormatError);
+}
+
+TEST(DecoderCostTest, RoutersOfFewLayersCostLess) {
+  ModelConfig config = paper_config("lime", 8);
+  config.lime = {.router = RouterKind::kLast, .j = 2};
+  EXPECT_EQ(decoder_cost(config).router_parameters, 15 * 8 * 2 * 8);
+  config.lime.head_mixing = false;
+  EXPECT_EQ(decoder_cost(config).router_parameters, 15 * 8 * 2);
+  EXPECT_EQ(decoder_cost(config).mixing, 2048.0 * 15 * 2 * 2 * 8 * 64);
+  config.lime.router = RouterKind::kAverage;
+  EXPECT_EQ(decoder_cost(config).router_parameters, 0);
+}
+
+TEST(DecoderCostTest, NamesTheSizeAtFault) {
+  ModelConfig config = paper_config("llama", 8);
+  config.num_hidden_layers = 0;
+  try {
+    decoder_cost(config);
+    FAIL() << "expected FormatError";
+  } catch (const FormatError& error) {
+    EXPECT_STREQ(error.what(), "cost: 'num_hidden_layers' must be from 1 to 10000, got 0");
+  }
+}
+
+}  // namespace
+}  // namespace lime
