@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding text: lime-bench-tokenizer against Hugging Face's tokenizers, in one run.
+"""Compares encoding text: lime-bench-tokenizer and Hugging Face's tokenizers, in one run.
 
 usage: compare_tokenizer.py [--program build/release/bin/lime-bench-tokenizer]
                             [--tokenizer ../shared/tokenizers/gpt2] [--repeats 5] TEXT...
 
-First compares the ids of every text with `tokenizers` (and fails if one differs), then measures in
-turns, one thread each. `tokenizers` gets the texts in pieces of a document's length, which it
-encodes faster than whole books; encode_batch_fast, with its own threads, shows its best. Needs the
-Python package tokenizers.
+First compares the ids of every text with `tokenizers` and fails if one differs. Then measures
+alternately, with one thread each. `tokenizers` receives the texts in pieces of a document's length,
+which it encodes faster than whole books; encode_batch_fast, with its own threads, is its fastest
+mode. Requires the Python package tokenizers.
 """
 import argparse
 import json
@@ -53,7 +53,7 @@ def our_ids(options):
 
 
 def compare(options, tokenizer, texts):
-    """Names the first token that differs; True if none does."""
+    """Prints the first token that differs; returns True if none does."""
     equal = True
     for path, text, ids in zip(options.texts, texts, our_ids(options), strict=True):
         expected = tokenizer.encode(text, add_special_tokens=False).ids

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a random checkpoint, to measure speed and memory with. Needs NumPy only.
+"""Writes a random checkpoint for benchmarks of speed and memory. Requires only NumPy.
 
-By default 1.1 billion parameters, as the paper's large model: width 2048, 16 layers, feed-forward
+Default: 1.1 billion parameters, as the paper's large model: width 2048, 16 layers, feed-forward
 8192, 32 heads, 8 key-value heads, vocabulary 50257, tied embeddings, bfloat16, in shards of at most
-1 GiB. --ids writes random token ids beside it. The same arguments give the same bytes.
+1 GiB. --ids also writes random token ids. The same arguments give the same bytes.
 
     python3 bench/make_checkpoint.py out/scale/llama
     python3 bench/make_checkpoint.py out/scale/first-4 --decoder lime --router first-4
@@ -23,7 +23,7 @@ DTYPES = {"bfloat16": ("BF16", 2), "float32": ("F32", 4)}
 
 
 def encode(values, dtype):
-    """float32 as the file's little-endian numbers; bfloat16 rounds to nearest even."""
+    """Returns float32 as little-endian bytes of the file; bfloat16 rounds to nearest even."""
     if dtype == "float32":
         return values.astype("<f4").tobytes()
     bits = values.view(numpy.uint32)
@@ -31,7 +31,7 @@ def encode(values, dtype):
 
 
 def tensor_shapes(args):
-    """Names and shapes in the order of Hugging Face."""
+    """Returns names and shapes in Hugging Face's order."""
     head_dim = args.hidden // args.heads
     kv = args.kv_heads * head_dim
     yield "model.embed_tokens.weight", (args.vocab, args.hidden)
@@ -53,13 +53,13 @@ def tensor_shapes(args):
 
 
 def num_sources(args, layer):
-    """Buffers that the router of a layer reads."""
+    """Returns the buffers that a layer's router reads."""
     kind, _, number = args.router.partition("-")
     if kind == "full":
         return layer + 1
     if kind == "last":
         return min(int(number), layer + 1)
-    if kind == "first":  # the first ones and the layer before
+    if kind == "first":  # the first J layers and the previous one
         return min(int(number) + 1, layer + 1)
     raise SystemExit(f"--router: expected full, last-J or first-J, got '{args.router}'")
 

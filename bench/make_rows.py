@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the rows that the side-by-side benchmarks measure on, as activations of one layer are:
-overlapping classes, a spectrum that falls like a power law, and dimensions whose means are not 0.
+"""Generates rows for the comparison benchmarks that resemble activations of one layer: overlapping
+classes, a power-law spectrum, and dimensions with nonzero means.
 
     python3 bench/make_rows.py rows.h5 [--rows 6672] [--dim 2048] [--classes 4] [--seed 1]
 
 /rows     float32 [rows, dim]: Q diag((1 + k)^-decay) (class mean + z) + offset, Q orthogonal, z
-          normal. Class means lie `separation` standard deviations apart
-/classes  int32 [rows], in turn 0, 1, ..., 0, 1, ...
+          normal. Class means are `separation` standard deviations apart
+/classes  int32 [rows], cycling 0, 1, ..., 0, 1, ...
 
-make_pairs() gives the sentences of minimal pairs: rows 2 i and 2 i + 1 differ little.
+make_pairs() generates sentences of minimal pairs: rows 2 i and 2 i + 1 differ little.
 """
 import argparse
 
@@ -16,12 +16,12 @@ import numpy as np
 
 
 def _spectrum(rng, dim, decay):
-    """Scales of the directions, and the directions themselves, [dim, dim]."""
+    """Returns the scales of the directions, and the directions, [dim, dim]."""
     return (1.0 + np.arange(dim)) ** -decay, np.linalg.qr(rng.standard_normal((dim, dim)))[0]
 
 
 def make_rows(rows=6672, dim=2048, classes=4, seed=1, decay=0.55, separation=4.2, offset=0.1):
-    """Rows and classes."""
+    """Returns rows and classes."""
     rng = np.random.default_rng(seed)
     scales, directions = _spectrum(rng, dim, decay)
     labels = np.arange(rows, dtype=np.int32) % classes
@@ -32,7 +32,7 @@ def make_rows(rows=6672, dim=2048, classes=4, seed=1, decay=0.55, separation=4.2
 
 
 def make_pairs(rows=2000, dim=2048, seed=1, decay=0.5, separation=2.7, offset=0.1):
-    """Rows and classes, 0 and 1 in turn; four fifths of the variance are those of the pair."""
+    """Returns rows and alternating classes 0, 1; each pair shares four fifths of the variance."""
     rng = np.random.default_rng(seed)
     scales, directions = _spectrum(rng, dim, decay)
     labels = np.arange(rows, dtype=np.int32) % 2

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writing and reading captures: lime-bench-store against h5py, in one run on the same data.
+"""Compares writing and reading captures: lime-bench-store and h5py, in one run on the same data.
 
 usage: store_side_by_side.py [--program build/release/bin/lime-bench-store] [--folder DIR]
                              [--rows 32768] [--dim 768] [--layers 8] [--repeats 5] [--cold]
 
 h5py writes as forward hooks usually do: one resizable dataset per layer, appended batch by batch,
-and flushed and synced at the end. Rates are of float32 bytes handed over, so that float16 compares.
+then flushed and synced. Rates count float32 input bytes, so float16 and float32 are comparable.
 """
 import argparse
 import json

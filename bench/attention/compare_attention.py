@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times lime-metrics attention beside numpy on one capture, and compares their numbers.
+"""Compares the speed and results of lime-metrics attention and numpy on one capture.
 
     lime-capture --checkpoint MODEL --text FILE --seq-len 512 --max-sequences 20 \
         --sites attn.hook_pattern -o patterns.h5
     python3 bench/attention/compare_attention.py --program build/release/bin/lime-metrics patterns.h5
 
-Both take one thread and read the capture anew in every run; lime-metrics also hashes it, tests the
-checksums of its chunks, and resamples the intervals. numpy has the vectorised formulas alone.
+Both use one thread and read the capture in every run. lime-metrics also hashes it, verifies chunk
+checksums and resamples the intervals; numpy computes only the vectorised formulas.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 
 
 def profile(a):
-    """Means over the queries from the second on of patterns [heads, T, T], by measure."""
+    """Returns each measure of patterns [heads, T, T], averaged over queries from the second on."""
     positions = np.arange(a.shape[-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = -np.nansum(a * np.log(a), axis=-1)
@@ -40,7 +40,7 @@ def profile(a):
 
 
 def numpy_means(path):
-    """Means over the sequences, by layer and measure: one number per head."""
+    """Returns the mean over sequences per layer and measure: one number per head."""
     found = {}
     with h5py.File(path, "r") as file:
         heads = json.loads(file.attrs["config"])["num_attention_heads"]

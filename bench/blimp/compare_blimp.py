@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times BLiMP side by side: lime-capture and lime-metrics against lm-evaluation-harness and scikit-learn.
+"""Compares BLiMP with lime-capture and lime-metrics to lm-evaluation-harness and scikit-learn.
 
 Run:  python3 compare_blimp.py DATA [--programs build/release/bin] [--repeats 5] [--tasks N]
                                 [--capture CAPTURE]
 
-DATA holds checkpoints/stories260k and blimp/*.jsonl. Needs torch, transformers, lm_eval and
-sentencepiece for the scores; h5py, numpy and scikit-learn >= 1.6 for the probes; what is missing is
-left out. Prints medians, the ratio, and how closely both agree. All use the same number of threads.
---capture takes the rows of the probes from a capture that is there (site hidden, --rows mean).
+DATA contains checkpoints/stories260k and blimp/*.jsonl. Scores require torch, transformers, lm_eval
+and sentencepiece; probes require h5py, numpy and scikit-learn >= 1.6. A part whose packages are
+missing is skipped. Prints medians, the ratio, and the agreement. All use the same number of threads.
+--capture reads the probes' rows from an existing capture (site hidden, --rows mean).
 """
 
 import argparse
@@ -25,7 +25,7 @@ sys.path.insert(0, str(HERE.parents[1] / "tests" / "golden"))
 
 
 def timed(repeats, function):
-    """Median seconds, and what the last call returned."""
+    """Returns the median seconds and the result of the last call."""
     seconds, result = [], None
     for _ in range(repeats):
         start = time.perf_counter()
@@ -35,7 +35,7 @@ def timed(repeats, function):
 
 
 def our_scores(arguments, files, folder):
-    """Task -> accuracy, from sentences to table."""
+    """Returns task -> accuracy, from sentences to table."""
     capture = folder / "scored.h5"
     subprocess.run(["rm", "-rf", str(capture), str(folder / "scored.shards")], check=True)
     subprocess.run([str(arguments.programs / "lime-capture"), "--checkpoint",
@@ -54,7 +54,7 @@ def our_accuracies(arguments, options):
 
 
 def harness_scores(arguments, files):
-    """The same with the harness's HFLM.loglikelihood; loading the model is not timed."""
+    """Returns the same with the harness's HFLM.loglikelihood; loading the model is not timed."""
     import torch
     from make_blimp_goldens import Scorer, harness_model, read_task
     from lm_eval.api.instance import Instance
@@ -88,9 +88,9 @@ def capture_rows(arguments, files, folder):
 
 
 def sklearn_probes(capture, seed, num_tasks):
-    """(layer, task) -> mean accuracy over the same folds, by scikit-learn.
+    """Returns (layer, task) -> mean accuracy over the same folds with scikit-learn.
 
-    The rows are float64 there: in float32 its solver ends too early to repeat its own answers.
+    Rows are float64: in float32 its solver stops too early for reproducible results.
     """
     import h5py
     import numpy as np

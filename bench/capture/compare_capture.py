@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares lime-capture with our bare forward pass and with PyTorch hooks and h5py, in one run.
+"""Compares lime-capture with the bare forward pass and with PyTorch hooks and h5py, in one run.
 
     bench/capture/compare_capture.py [--build build/release] [--repeats 5] [--threads 4 1]
     bench/capture/compare_capture.py --memory
     bench/capture/compare_capture.py --checkpoint DIR --device cuda --dtype bfloat16
 
-The forward pass and capture take turns in one process, so that a disturbance of the machine hits
-both; medians and extremes of tokens per second are printed as Markdown, over the whole run and over
-its passes without the first one and without the last bytes' way to disk. The ratio of the two is
-the median of those of each turn. "Idle" is the share of the time of capturing in which the device
-computed nothing: what its bare passes of the same turn computed in, by CUDA's events on a GPU, is
-taken off; noise may bring it below 0. --checkpoint takes a model of bench/make_checkpoint.py with
-its ids.npy instead of 12 layers of width 768; --memory shows the peak memory at 100 and at 1000
-sequences instead. The interpreter's torch should be built on the LibTorch that lime-capture uses
-(on Debian: python3-torch, python3-h5py and /usr/bin/python3; for a GPU the PyTorch whose LibTorch
-it was built with).
+Forward pass and capture alternate in one process, so that disturbances affect both. Prints medians
+and extremes of tokens per second as Markdown: over the whole run, and over its passes without the
+first one and without the final write to disk. Their ratio is the median of the ratios per turn.
+
+"Idle" is the fraction of the capture time in which the device computed nothing: the capture time
+minus the time of the bare passes of the same turn (by CUDA events on a GPU). Noise may make it
+negative.
+
+--checkpoint uses a model of bench/make_checkpoint.py with its ids.npy instead of 12 layers of width
+768. --memory prints the peak memory for 100 and for 1000 sequences instead. The interpreter's torch
+should use the LibTorch of lime-capture (on Debian: python3-torch, python3-h5py and
+/usr/bin/python3; for a GPU the PyTorch whose LibTorch it was built with).
 """
 import argparse
 import json
@@ -60,7 +62,7 @@ class Bench:
         self.place = ["--device", arguments.device, "--dtype", arguments.dtype]
 
     def turns(self, threads, repeats):
-        """Tokens per second, turn by turn, of the bare pass and of capturing; idle shares."""
+        """Returns tokens per second per turn, of the bare pass and of the capture, and idle fractions."""
         return json.loads(run([self.programs / "lime-bench-forward", "--checkpoint", self.model,
                                "--tokens", self.model / "ids.npy", "--output",
                                self.folder / "turns.h5", "--repeats", repeats,
@@ -133,7 +135,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--checkpoint", type=pathlib.Path, default=None,
-                        help="a LLaMA with tied embeddings, with ids.npy of whole passes of 8")
+                        help="a LLaMA with tied embeddings; ids.npy must have a multiple of 8 sequences")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--scratch", type=pathlib.Path, default=None,

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the capture benchmark: what a researcher writes with PyTorch hooks and h5py.
+"""Captures with PyTorch hooks and h5py, as a researcher would, for compare_capture.py.
 
     hooks_h5py.py CHECKPOINT IDS.npy OUTPUT.h5 [--batch-size 8 --threads 4]
                   [--device cpu --dtype float32]
 
-A LLaMA as transformers' eager implementation computes it, forward hooks on every v_proj and every
-decoder layer, each batch appended to HDF5 as float32 with h5py. On a GPU the hooks start copies
-into pinned memory, which is used again for each batch, and wait for all of them behind the pass.
-Prints one JSON line: tokens per second from the first pass until the file is closed, and the peak
-memory, on a GPU that of its tensors. Needs torch (any version), numpy, h5py; no transformers.
+Runs a LLaMA as in transformers' eager implementation, with forward hooks on every v_proj and every
+decoder layer, and appends each batch to HDF5 as float32 with h5py. On a GPU the hooks start copies
+to pinned memory, which is reused for each batch, and wait for them after the pass. Prints one JSON
+line: tokens per second from the first pass until the file is closed, and the peak memory (of
+tensors on a GPU). Requires torch (any version), numpy and h5py, but not transformers.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ from torch import nn
 
 
 def chosen_device(name, program):
-    """The device of that name; ends the program in one line where it is not there."""
+    """Returns the device of that name; exits with one line if it does not exist."""
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         sys.exit(f"{program}: device: must be cpu, cuda or cuda:N, got '{name}'")
     if name == "cpu":
@@ -35,18 +35,18 @@ def chosen_device(name, program):
     index = int(name.partition(":")[2] or 0)
     gpus = torch.cuda.device_count()
     if index >= gpus:
-        sys.exit(f"{program}: device: '{name}' is not there, torch sees {gpus} GPUs; use cpu")
+        sys.exit(f"{program}: device: '{name}' does not exist, torch has {gpus} GPUs; use cpu")
     return torch.device("cuda", index)
 
 
 def finish_on(device):
-    """Waits until the device has done all that it was given."""
+    """Waits until the device has finished all queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def peak_memory_bytes(device):
-    """On a GPU the most that tensors held, elsewhere the most that the process held."""
+    """Returns the peak memory of tensors on a GPU, else of the process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -176,7 +176,7 @@ def load_model(folder, device, dtype):
 
 
 class Recorder:
-    """Forward hooks on values and hidden states, and the datasets they go to."""
+    """Forward hooks on values and hidden states, and their datasets."""
 
     def __init__(self, model, file):
         self.datasets, self.rows, self.pinned = {}, {}, {}
@@ -195,14 +195,14 @@ class Recorder:
         self.rows[name] = self.copied(name, rows) if rows.is_cuda else rows
 
     def copied(self, name, rows):
-        """A copy in pinned memory, which is there when the GPU has come so far."""
+        """Returns a copy in pinned memory, valid once the GPU has reached this point."""
         host = self.pinned.get(name)
         if host is None or host.shape != rows.shape:
             host = self.pinned[name] = torch.empty(rows.shape, pin_memory=True)
         return host.copy_(rows, non_blocking=True)
 
     def write(self):
-        """To be called when the device has finished the pass."""
+        """Appends the batch. Call after the device has finished the pass."""
         for name, rows in self.rows.items():
             dataset = self.datasets[name]
             dataset.resize(len(dataset) + len(rows), 0)

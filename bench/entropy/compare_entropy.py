@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Entropy of a batch of sequences: lime-bench-entropy against numpy, in one run on the same rows.
+"""Compares the entropy of a batch of sequences: lime-bench-entropy and numpy, on the same rows.
 
 usage: compare_entropy.py [--program build/release/bin/lime-bench-entropy] [--repeats 5]
                           [--sequences 16] [--threads 4,1] [--cases 0,1,2] [--quick]
 
-numpy's part is the paper's code (z = (x - mean) / (std + 1e-5), eigvalsh of the t x t Gram matrix)
-with numpy's own threads; the same in a pool of processes with one thread each; and both with the
-smaller of the two Gram matrices, which the paper's code does not take. Mean and standard deviation
-are given to all. The contenders take turns, so that a busy moment hits all of them; each run is a
-process of its own that warms up first. Shown are medians in seconds per sequence, and ratios.
+The numpy contenders are the paper's code (z = (x - mean) / (std + 1e-5), eigvalsh of the t x t Gram
+matrix) with numpy's threads, the same in a pool of single-threaded processes, and both with the
+smaller of the two Gram matrices, which the paper's code does not use. Mean and standard deviation
+are precomputed. The contenders alternate, so that disturbances affect all of them; each run is a
+separate process with a warm-up. Prints medians in seconds per sequence, and ratios.
 """
 import argparse
 import json
@@ -34,14 +34,14 @@ def entropy(x, mean, divisor, alpha, smaller):
 
     z = (x.astype(np.float64) - mean) / divisor
     gram = z.T @ z if smaller and z.shape[0] > z.shape[1] else z @ z.T
-    if smaller and alpha == 2.0:  # the two optimisations go together
+    if smaller and alpha == 2.0:  # both optimisations together
         return -np.log(np.sum(gram * gram) / np.trace(gram) ** 2)
     p = np.clip(np.linalg.eigvalsh(gram), 0.0, None) / np.trace(gram)
     return np.log(np.sum(p[p > 0] ** alpha)) / (1.0 - alpha)
 
 
 class Batch:
-    """The rows of one case, read from the files that all contenders share."""
+    """Returns the rows of one case from the files that all contenders share."""
 
     def __init__(self, folder, case, sequences):
         import numpy as np
@@ -60,7 +60,7 @@ def pool_item(arguments):
 
 
 def run_numpy(arguments):
-    """In a process of its own, whose environment says how many threads BLAS has."""
+    """Runs in a separate process, whose environment sets the number of BLAS threads."""
     global POOL_BATCH
     case = tuple(arguments["case"])
     batch = POOL_BATCH = Batch(pathlib.Path(arguments["folder"]), case, arguments["sequences"])
@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--sequences", type=int, default=16)
     parser.add_argument("--threads", default="4,1")
-    parser.add_argument("--cases", default="0,1,2", help="which, to take it in pieces")
+    parser.add_argument("--cases", default="0,1,2", help="cases to run, to split a long comparison")
     parser.add_argument("--quick", action="store_true", help="4 sequences, 1 repeat")
     parser.add_argument("--numpy", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the geometry of one layer of 64 x 2048 rows against reading it, and against NumPy.
+"""Compares the geometry of one layer of 64 x 2048 rows with reading the layer, and with NumPy.
 
     python3 bench/geometry/compare_geometry.py [--build build/release] [--dim 768]
 
 Writes a capture of random rows with a falling spectrum (lime-bench-capture), then runs
-lime-bench-geometry and the same measures in NumPy on the same machine in one go. NumPy computes what
-the toolkit does by default: moments in float64 sequence by sequence, eigenvalues of one Gram matrix,
-cosines in closed form, curvature, the median magnitude; its BLAS has all threads. Neighbours are
-scikit-learn's, brute force.
+lime-bench-geometry and the same measures in NumPy in one run. NumPy computes the toolkit's default
+measures: moments in float64 sequence by sequence, eigenvalues of one Gram matrix, cosines in closed
+form, curvature, and the median magnitude, with all BLAS threads. Neighbours are scikit-learn's,
+brute force.
 """
 import argparse
 import json
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--numpy-repeats", type=int, default=5, help="0: leave NumPy out")
-    parser.add_argument("--folder", default=".", help="where the capture is written for the while")
+    parser.add_argument("--folder", default=".", help="folder of the temporary capture")
     options = parser.parse_args()
     programs = Path(options.build) / "bin"
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Five folds of a linear probe: lime-bench-probes against scikit-learn, in one run on the same rows.
+"""Compares five folds of a linear probe: lime-bench-probes and scikit-learn, on the same rows.
 
 usage: compare_probes.py [--program build/release/bin/lime-bench-probes] [--repeats 5]
                          [--threads 4] [--set words|pairs|all] [--only CONTENDER...]
                          [--state FILE] [--search] [--quick] [--small]
-       compare_probes.py --adam [--set words]    one epoch of Adam as the paper's code does it (torch)
+       compare_probes.py --adam [--set words]    one epoch of Adam as in the paper's code (torch)
 
 words: 6672 x 2048 float32 rows of 4 overlapping classes with a power-law spectrum
 (bench/make_rows.py), KFold(5, shuffle=True, random_state=42). pairs: 2000 x 2048, two classes in pairs that stay in one fold
 (GroupKFold, shuffled, random_state 42). Features are standardised on the training rows; C = 1.
-Timed is all from the float32 rows in memory to the predictions of the test rows. The contenders
-take turns; each run is a process of its own. scikit-learn's tolerance is the largest of 1e-4, 1e-5,
-1e-6 and 1e-7 at which the objective of every fold lies within 1e-6 (relative) of the smallest one
-known; it is looked for once, untimed. Shown are medians of the seconds of all five folds, the
-fastest and the slowest run, ratios, and by how much the objectives are above the smallest.
+The timing covers everything from float32 rows in memory to predictions of the test rows. The
+contenders alternate; each run is a separate process. scikit-learn's tolerance is the largest of
+1e-4, 1e-5, 1e-6 and 1e-7 at which the objective of every fold is within 1e-6 (relative) of the
+smallest known one. It is searched once, untimed. Prints medians of the seconds of all five folds,
+the fastest and slowest run, ratios, and the excess of the objectives over the smallest.
 """
 import argparse
 import json
@@ -43,7 +43,7 @@ CLOSE = 1e-6
 
 
 def rows_of(name):
-    """The rows of bench/make_rows.py, and their classes."""
+    """Returns the rows of bench/make_rows.py and their classes."""
     size = SETS[name]
     make = make_pairs if name == "pairs" else make_rows
     return make(rows=size["rows"], dim=size["dim"])
@@ -60,7 +60,7 @@ def split(name, rows):
 
 
 def fit_fold(arguments):
-    """One fold of scikit-learn: accuracy and everything that the objective needs."""
+    """Fits one fold with scikit-learn; returns the accuracy and the inputs of objective()."""
     rows, labels, train, test, options = arguments
     import numpy as np
     from sklearn.preprocessing import StandardScaler
@@ -81,7 +81,7 @@ def fit_fold(arguments):
 
 
 def objective(rows, labels, train, coefficients, intercepts):
-    """C sum(loss) + |w|^2 / 2 in float64, outside the timing."""
+    """Returns C sum(loss) + |w|^2 / 2 in float64, untimed."""
     import numpy as np
     from scipy.special import logsumexp
 
@@ -95,7 +95,7 @@ def objective(rows, labels, train, coefficients, intercepts):
 
 
 def run_sklearn(arguments):
-    """In a process of its own, whose environment says how many threads BLAS has."""
+    """Runs in a separate process, whose environment sets the number of BLAS threads."""
     import multiprocessing
     import warnings
 
@@ -161,7 +161,7 @@ def find_tolerance(name, contender, folder, options, best):
 
 
 class State:
-    """What has been measured, kept in a file from one call to the next where one is named."""
+    """Stores the measurements; with a file name, across calls."""
 
     def __init__(self, path):
         self.path = path
@@ -176,7 +176,7 @@ class State:
 
 
 def measure(name, folder, options, state):
-    """Runs the contenders in turn until each has its repeats."""
+    """Runs the contenders alternately until each has its repeats."""
     measured = state.of(name)
     if not measured["best"]:
         measured["best"] = run_contender(name, "lime", folder, options, 1e-10)["objective"]
@@ -215,7 +215,7 @@ def show(name, options, measured):
 
 
 def run_adam(folder, name):
-    """One epoch of Adam as corl-team/lime's classification.py has it."""
+    """Runs one epoch of Adam as corl-team/lime's classification.py does."""
     import numpy as np
     import torch
 
@@ -249,13 +249,13 @@ def main():
     parser.add_argument("--only", nargs="*", default=sum(CONTENDERS.values(), []),
                         choices=sorted(set(sum(CONTENDERS.values(), []))), metavar="CONTENDER")
     parser.add_argument("--state", type=pathlib.Path,
-                        help="file that keeps what was measured, to go on with in a later call")
+                        help="file of measurements, which later calls extend")
     parser.add_argument("--search", action="store_true",
-                        help="only look for the tolerances, which is not timed")
-    parser.add_argument("--write", help="only write the rows into this folder")
+                        help="only search the tolerances, untimed")
+    parser.add_argument("--write", help="only write the rows to this folder")
     parser.add_argument("--adam", action="store_true")
     parser.add_argument("--quick", action="store_true", help="1 repeat")
-    parser.add_argument("--small", action="store_true", help="400 x 96: to see that all runs")
+    parser.add_argument("--small", action="store_true", help="400 x 96, as a smoke test")
     parser.add_argument("--sklearn", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.sklearn:

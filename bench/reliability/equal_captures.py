@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares captures row for row, bit for bit, and results files but for their provenance.
+"""Checks that captures, or results files apart from their provenance, are bit-identical.
 
 equal_captures.py EXPECTED FOUND...     # all .h5, or all .json
 """
@@ -14,7 +14,7 @@ GROUPS = ("rows", "sequences", "activations", "statistics", "router")
 
 
 def datasets(path):
-    """Every dataset of a capture by its name, and the attributes of the statistics."""
+    """Returns the datasets of a capture by name, and the attributes of its statistics."""
     found = {}
 
     def visit(name, item):
@@ -45,7 +45,7 @@ def compare_captures(expected_path, path):
         if not same:
             sys.exit(f"{path}: {name} differs")
     rows = len(expected["rows/token"])
-    print(f"{path}: equal to {expected_path} bit for bit, {rows} rows, {len(expected)} datasets")
+    print(f"{path}: bit-identical to {expected_path}, {rows} rows, {len(expected)} datasets")
 
 
 def compare_results(expected_path, path):
@@ -56,7 +56,7 @@ def compare_results(expected_path, path):
         documents[-1].pop("provenance")
     if documents[0] != documents[1]:
         sys.exit(f"{path}: differs from {expected_path}")
-    print(f"{path}: equal to {expected_path} but for provenance, {len(documents[0]['rows'])} rows")
+    print(f"{path}: equal to {expected_path} except for provenance, {len(documents[0]['rows'])} rows")
 
 
 def main():

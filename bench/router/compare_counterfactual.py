@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counterfactual routers: lime-metrics against numpy written from the formulas, on one capture.
+"""Compares counterfactual routers on one capture: lime-metrics and numpy written from the formulas.
 
 usage: compare_counterfactual.py CAPTURE [--program build/release/bin/lime-metrics]
                                  [--sequences N] [--repeats 3] [--threads 0]
 
-numpy routes all values of a layer by one einsum per router, takes mean and unbiased standard
+numpy routes all values of a layer with one einsum per router, computes mean and unbiased standard
 deviation over all routed rows, and eigvalsh of the smaller Gram matrix of each sequence, with its
-own threads. Shown are the largest differences of the means over sequences, and medians in seconds.
-Needs numpy and h5py.
+own threads. Prints the largest differences of the means over sequences, and medians in seconds.
+Requires numpy and h5py.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ ROUTERS = ["identity", "last-2", "first-1", "top-4", "unsigned", "cut-0"]
 
 
 def replaced(router, scales, name):
-    """The counterfactual of one layer's router, [heads, sources]; None where nothing is left."""
+    """Returns the counterfactual of one layer's router, [heads, sources]; None if nothing is left."""
     heads, sources = router.shape
     word, _, number = name.partition("-")
     number = int(number or 0) * heads
@@ -60,7 +60,7 @@ def spectrum_numbers(z):
 
 
 def by_numpy(file, num_sequences):
-    """{(layer, router, quantity): mean over the sequences}."""
+    """Returns {(layer, router, quantity): mean over the sequences}."""
     offsets = file["sequences/offset"][: num_sequences + 1]
     layers = sorted(int(name) for name in file["activations/values"])
     heads = file["statistics/values/000/rms"].shape[0]

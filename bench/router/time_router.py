@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long lime-metrics router takes for a deep checkpoint.
+"""Measures the time of lime-metrics router for a deep checkpoint.
 
 usage: time_router.py [--program build/release/bin/lime-metrics] [--layers 128] [--hidden 64]
                       [--heads 8] [--repeats 5]
 
-Writes a LIMe with random weights into a temporary folder and prints the median of wall time for
-every --detail. Needs numpy.
+Writes a LIMe with random weights to a temporary folder and prints the median wall time for every
+--detail. Requires numpy.
 """
 import argparse
 import json

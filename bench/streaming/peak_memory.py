@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peak memory of every metric on captures of 4 times the memory that it is given.
+"""Measures the peak memory of every metric on captures of 4 times its memory limit.
 
   python3 bench/streaming/peak_memory.py [--limit-mib 256] [--bin build/release/bin]
                                          [--only METRIC ...] [--folder DIR]
 
-Writes captures of random rows (lime-bench-capture) of 32 layers: of tokens, words, minimal pairs,
-and of a decoder with routers; runs each metric on the one that it needs. Prints, per metric, the
-seconds, the exit status, the peak of the resident memory as the kernel counts it, its share of the
-limit, and what was said where it was refused.
+Writes captures of random rows (lime-bench-capture) with 32 layers: of tokens, words, minimal pairs,
+and a decoder with routers. Runs each metric on the capture that it requires. Prints per metric the
+seconds, the exit status, the peak resident memory as counted by the kernel, its fraction of the
+limit, and the error message of refused runs.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 
-# Metric -> kind of the capture, options.
+# Metric -> capture kind, options.
 RUNS = {
     "entropy": ("tokens", []),
     "geometry": ("tokens", ["--layer", "0,1"]),
@@ -32,7 +32,7 @@ RUNS = {
 
 
 def run(command, folder):
-    """Seconds, exit status, peak resident bytes and last line of standard error."""
+    """Returns seconds, exit status, peak resident bytes and the last line of standard error."""
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what decoders cost: step time, peak memory, parameters, multiply-accumulates.
+"""Prints tables of the cost of decoders: step time, peak memory, parameters, multiply-accumulates.
 
     bench/train/compare_decoders.py decoders [--build build/release] [--threads 4]
     bench/train/compare_decoders.py deep | structured | checkpointing
     bench/train/compare_decoders.py decoders --device cuda [--autocast] [--shape batch-size=32 ...]
 
-`decoders`: all of them at one size, in the layout of the LIMe paper's efficiency appendix.
-`structured`: routers that read few layers against `full` on 32 layers. `deep`: 128 layers, as the
-paper's table of deep models. `checkpointing`: blocks computed again in the backward pass. Each row
-is a process of its own; rows take turns, and a row shows the median over them. --only ROW ...
-measures some rows, the first of the table and theirs; --shape changes sizes of all rows. On a GPU
-the memory is the most that tensors held, on the processor the most that the process held.
+`decoders`: all decoders at one size, in the layout of the LIMe paper's efficiency appendix.
+`structured`: routers that read few layers, compared with `full` on 32 layers. `deep`: 128 layers,
+as the paper's table of deep models. `checkpointing`: blocks recomputed in the backward pass.
+
+Each row is a separate process; rows alternate, and a row shows the median over its turns. --only
+ROW ... measures these rows and the first one; --shape changes the sizes of all rows. Memory is the
+peak of tensors on a GPU, and of the process on the CPU.
 """
 import argparse
 import json
@@ -87,7 +88,7 @@ def run(command):
 
 
 def multiply_accumulates(build, options):
-    """As the paper counts them, by lime-metrics cost."""
+    """Returns the counts of lime-metrics cost, which follow the paper."""
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
         words = command_words({k: v for k, v in options.items() if k != "activation-checkpointing"})
@@ -106,8 +107,8 @@ def main():
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--only", nargs="+", default=None, metavar="ROW")
     parser.add_argument("--no-cost", action="store_true",
-                        help="leave multiply-accumulates out; they need no quiet machine")
-    parser.add_argument("--verbose", action="store_true", help="print each turn as it ends")
+                        help="omit multiply-accumulates, which need no idle machine")
+    parser.add_argument("--verbose", action="store_true", help="print each turn when it ends")
     add_device_options(parser)
     arguments = parser.parse_args()
     size, rows = TABLES[arguments.table]

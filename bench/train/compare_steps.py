@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a training step of LLaMA and LIMe with LLaMA's in Python on the same LibTorch.
+"""Compares training steps of LLaMA and LIMe with a LLaMA in Python on the same LibTorch.
 
     bench/train/compare_steps.py [--build build/release] [--turns 5] [--repeats 20] [--threads 4 1]
     bench/train/compare_steps.py --device cuda [--autocast] [--shape hidden-size=1024 ...]
 
-8 layers, width 256, 8 heads, 8 sequences of 256 tokens, vocabulary 4096 unless --shape says
-otherwise; float32, on a GPU also bfloat16 (--autocast). They take turns; each turn gives the median
-of its steps, the table the median and extremes of the turns. The interpreter's torch should be
-built on the LibTorch of our programs (on Debian: python3-torch and /usr/bin/python3; for a GPU the
-PyTorch whose LibTorch they were built with). OpenBLAS 0.3.21 takes recent processors for old ones;
---coretype names the one that the second peer is told (OPENBLAS_CORETYPE). On a GPU there is one
-peer and one number of threads.
+Default shape: 8 layers, width 256, 8 heads, 8 sequences of 256 tokens, vocabulary 4096; float32, on
+a GPU also bfloat16 (--autocast). The programs alternate. Each turn is the median of its steps; the
+table has the median and extremes of the turns.
+
+The interpreter's torch should use the LibTorch of the toolkit (on Debian: python3-torch and
+/usr/bin/python3; for a GPU the PyTorch whose LibTorch the toolkit was built with). OpenBLAS 0.3.21
+does not recognise recent CPUs; --coretype sets OPENBLAS_CORETYPE for a second Python contender. On
+a GPU there is one Python contender and one number of threads.
 """
 import argparse
 import json
@@ -28,7 +29,7 @@ SHAPE = {"num-hidden-layers": 8, "hidden-size": 256, "num-attention-heads": 8, "
 
 
 def size_option(text):
-    """NAME=NUMBER of --shape."""
+    """Parses NAME=NUMBER of --shape."""
     name, _, value = text.partition("=")
     if name not in SHAPE or not value.isdecimal() or int(value) < 1:
         raise argparse.ArgumentTypeError(
@@ -39,7 +40,7 @@ def size_option(text):
 def add_device_options(parser):
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--autocast", action="store_true",
-                        help="compute in bfloat16 where that is safe; on CUDA only")
+                        help="compute in bfloat16 where safe; CUDA only")
     parser.add_argument("--shape", nargs="+", type=size_option, default=[], metavar="NAME=NUMBER",
                         help="other sizes: " + ", ".join(SHAPE))
 
@@ -62,7 +63,7 @@ def shown(seconds):
 
 
 def commands_of(arguments):
-    """Command and environment of each column."""
+    """Returns the command and environment of each column."""
     ours = arguments.build / "bin" / "lime-bench-step"
     python = [sys.executable, HERE / "torch_step.py"]
     told = f"Python, {arguments.coretype}"
@@ -85,7 +86,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[4, 1])
     parser.add_argument("--coretype", default="SkylakeX")
     parser.add_argument("--without-default", action="store_true",
-                        help="leave out the peer that is not told a processor")
+                        help="omit the contender without OPENBLAS_CORETYPE")
     add_device_options(parser)
     arguments = parser.parse_args()
     commands = commands_of(arguments)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The peer of the training benchmark: the same LLaMA's training step in Python with PyTorch.
+"""Measures the training step of the same LLaMA in Python with PyTorch, for compare_steps.py.
 
     torch_step.py [--threads 4 --repeats 20 --batch-size 8 --seq-len 256 ...]
                   [--device cpu] [--autocast]
 
-Forward, cross-entropy, backward, clipping and AdamW as a usual PyTorch loop has them, on random
-tokens, which go to a GPU from pinned memory in each step. Prints one JSON line: the median seconds
-of a step, after one that warms up, until the device has done it, and the peak memory, on a GPU that
-of its tensors. Needs torch and, for the model beside this file's folder, h5py and numpy.
+A usual PyTorch loop: forward, cross-entropy, backward, clipping and AdamW on random tokens, which
+are copied to a GPU from pinned memory in each step. Prints one JSON line: the median seconds of a
+step on the device, after a warm-up step, and the peak memory (of tensors on a GPU). Requires torch,
+and h5py and numpy for the model in bench/capture.
 """
 import argparse
 import contextlib
@@ -33,7 +33,7 @@ def parse_arguments():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--autocast", action="store_true",
-                        help="compute in bfloat16 where that is safe; on CUDA only")
+                        help="compute in bfloat16 where safe; CUDA only")
     return parser.parse_args()
 
 
@@ -58,7 +58,7 @@ def make_optimizer(model):
 
 
 def computing(arguments):
-    """A new context of a forward pass."""
+    """Returns a new context for a forward pass."""
     if arguments.autocast:
         return torch.autocast("cuda", dtype=torch.bfloat16)
     return contextlib.nullcontext()
@@ -68,8 +68,8 @@ def main():
     arguments = parse_arguments()
     device = chosen_device(arguments.device, "torch_step")
     if arguments.autocast and device.type != "cuda":
-        sys.exit(f"torch_step: autocast: bfloat16 is for CUDA, got device '{device}'; leave "
-                 "--autocast out or choose --device cuda")
+        sys.exit(f"torch_step: autocast: bfloat16 requires CUDA, got device '{device}'; omit "
+                 "--autocast or use --device cuda")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     model = make_model(arguments).to(device)

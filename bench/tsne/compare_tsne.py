@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times t-SNE beside its peers on made-up rows, from vectors to embedding.
+"""Compares t-SNE with other implementations on synthetic rows, from vectors to embedding.
 
     python3 bench/tsne/compare_tsne.py [--rows 6672] [--dim 2048] [--runs 5] [--threads 4]
-        [--only lime,openTSNE-bh,...] [--folder DIR [--measure | --judge]]
+        [--only lime,openTSNE-bh,...] [--folder DIR [--measure | --evaluate]]
 
-Peers are those of scikit-learn, scikit-learn-intelex, openTSNE (Barnes-Hut and FFT), FIt-SNE and
-MulticoreTSNE that can be imported. All make 1000 iterations at perplexity 30: 250 with exaggeration
-12 and momentum 0.5, the rest with 0.8, from principal components, at the step length of
-scikit-learn's defaults. The seed of a run is its number. Import, reading of the rows and start of
-the process are not timed.
+Contenders are those of scikit-learn, scikit-learn-intelex, openTSNE (Barnes-Hut and FFT), FIt-SNE
+and MulticoreTSNE that can be imported. All run 1000 iterations at perplexity 30: 250 with
+exaggeration 12 and momentum 0.5, the rest with 0.8, from principal components, with scikit-learn's
+default step length. The seed of a run is its number. Imports, reading the rows and starting the
+process are not timed.
 
-With --folder the runs of several calls add up: --measure only times and keeps the embeddings
-(so that a long comparison can be cut into pieces), --judge computes what is missing of their
-quality and prints the table. Divergences are computed here, for all in double over all pairs and
-with scikit-learn's affinities; trustworthiness (k = 12) by scikit-learn on 3000 rows. "processor" is
-the time of all threads together.
+With --folder, the runs of several calls accumulate: --measure only times and stores the embeddings,
+so that a long comparison can be split; --evaluate computes the missing quality values and prints
+the table. Divergences are computed here, in float64 over all pairs with scikit-learn's affinities;
+trustworthiness (k = 12) by scikit-learn on 3000 rows. "CPU" is the time of all threads together.
 """
 import argparse
 import contextlib
@@ -44,7 +43,7 @@ MOST_EXACT_ROWS = 20000  # beyond, openTSNE uses Annoy by default
 
 
 def sklearn_times(text):
-    """Seconds of the parts from what scikit-learn says with verbose=2."""
+    """Returns the seconds of each part from scikit-learn's output with verbose=2."""
     patterns = {
         "neighbors": r"(?:Indexed|Computed neighbors for) \d+ samples in ([\d.]+)s",
         "affinities": r"Computed conditional probabilities in ([\d.]+)s",
@@ -184,7 +183,7 @@ def lime_runner(program, *options):
 
 
 def joint_probabilities(rows, threads):
-    """As scikit-learn makes them; neighbours in double."""
+    """Returns scikit-learn's affinities; neighbours in float64."""
     import scipy.sparse as sp
     from sklearn.manifold._t_sne import _joint_probabilities_nn
     from sklearn.neighbors import NearestNeighbors
@@ -217,17 +216,17 @@ def trust(rows, y, count=3000):
 
 
 def read_runs(folder, rows):
-    """What the folder holds, which must be of the same rows."""
+    """Returns the runs in the folder, which must be of the same rows."""
     path = folder / "runs.json"
     runs = json.loads(path.read_text()) if path.exists() else []
     digest = hashlib.sha256(rows.tobytes()).hexdigest()
     if any(run["rows_sha256"] != digest for run in runs):
-        sys.exit(f"{path}: holds runs of other rows; give another --folder")
+        sys.exit(f"{path}: contains runs of other rows; use another --folder")
     return runs, digest
 
 
-def processor_seconds():
-    """Of this process and those that it has waited for."""
+def cpu_seconds():
+    """Returns the CPU seconds of this process and its finished children."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
@@ -241,20 +240,20 @@ def measure(runners, rows, options, folder):
                 continue
             try:
                 run = make(rows, options.threads, seed)
-                start, start_processor = time.perf_counter(), processor_seconds()
+                start, start_cpu = time.perf_counter(), cpu_seconds()
                 embedding, times = run()
             except (ImportError, subprocess.CalledProcessError) as error:
                 print(f"{name}: not run: {error}", flush=True)
                 continue
             times.setdefault("total", time.perf_counter() - start)
-            times["processor"] = processor_seconds() - start_processor
+            times["CPU"] = cpu_seconds() - start_cpu
             np.save(folder / f"{name}-{seed}.npy", embedding)
             runs.append({"name": name, "seed": seed, "times": times, "rows_sha256": digest})
             (folder / "runs.json").write_text(json.dumps(runs, indent=1))
             print(f"{name} run {seed}:", times, flush=True)
 
 
-def judge(rows, options, folder):
+def evaluate(rows, options, folder):
     runs, _ = read_runs(folder, rows)
     p = None
     for run in runs:
@@ -267,7 +266,7 @@ def judge(rows, options, folder):
         run["trust"] = float(trust(rows, embedding))
         (folder / "runs.json").write_text(json.dumps(runs, indent=1))
     print(f"\n{options.rows} x {options.dim}, {options.threads} threads, medians")
-    parts = ["neighbors", "affinities", "optimization", "total", "processor"]
+    parts = ["neighbors", "affinities", "optimization", "total", "CPU"]
     print(f"{'':22} runs", *(f"{part:>12}" for part in parts), f"{'KL':>24} {'trust':>8}")
     for name in dict.fromkeys(run["name"] for run in runs):
         own = [run for run in runs if run["name"] == name]
@@ -288,10 +287,10 @@ def main():
     parser.add_argument("--dim", type=int, default=2048)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", default="", help="names of runners, with commas between")
-    parser.add_argument("--folder", type=pathlib.Path, help="where runs of several calls add up")
-    parser.add_argument("--measure", action="store_true", help="only time, and keep embeddings")
-    parser.add_argument("--judge", action="store_true", help="only judge what has been kept")
+    parser.add_argument("--only", default="", help="comma-separated names of contenders")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder that accumulates the runs of several calls")
+    parser.add_argument("--measure", action="store_true", help="only time, and store embeddings")
+    parser.add_argument("--evaluate", action="store_true", help="only evaluate stored embeddings")
     options = parser.parse_args()
     program = str(pathlib.Path(options.bin) / "lime-bench-tsne")
     runners = {
@@ -309,10 +308,10 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        if not options.judge:
+        if not options.evaluate:
             measure({name: runners[name] for name in wanted}, rows, options, folder)
         if not options.measure:
-            judge(rows, options, folder)
+            evaluate(rows, options, folder)
 
 
 if __name__ == "__main__":

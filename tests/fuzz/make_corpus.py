@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzzing corpora: small sound files of every kind that our readers take,
-and some that are nearly sound. Files named found-* are what fuzzers have found, and stay.
+"""Writes the seeds of the fuzzing corpora: small valid files of every kind that the readers accept,
+and some that are nearly valid. Files named found-* are past findings of fuzzers and are kept.
 
-    tests/fuzz/make_corpus.py        (needs numpy and h5py)
+    tests/fuzz/make_corpus.py        (requires numpy and h5py)
 """
 import hashlib
 import io
@@ -150,7 +150,7 @@ def piece(text, score, kind):
 
 
 def sentencepiece_model(kind, byte_fallback):
-    """A ModelProto of SentencePiece; kind 1: unigram, 2: BPE."""
+    """Returns a ModelProto of SentencePiece; kind 1: unigram, 2: BPE."""
     normal, unknown, control, byte = 1, 2, 3, 6
     pieces = piece("<unk>", 0, unknown) + piece("<s>", 0, control) + piece("</s>", 0, control)
     if byte_fallback:
@@ -366,7 +366,7 @@ def master(file, shard_bytes):
 
 
 def put_filtered(file):
-    """Activations behind a filter that HDF5 would look for among its plug-ins."""
+    """Writes activations with a filter that HDF5 would search among its plug-ins."""
     properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     properties.set_chunk((ROWS, 2))
     properties.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, ())
@@ -378,7 +378,7 @@ def put_filtered(file):
 
 
 def put_deflated(file, cut=0):
-    """Activations that are shuffled and deflated; `cut`: bytes that their first stream lacks."""
+    """Writes shuffled and deflated activations; `cut`: bytes missing from their first stream."""
     values = np.arange(2 * ROWS, dtype="<f4").reshape(ROWS, 2)
     properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     properties.set_chunk((3, 2))
@@ -419,7 +419,7 @@ def put_external_mean(file):
 
 
 def hostile(names, put):
-    """A packed capture in which the objects `names` are replaced."""
+    """Writes a packed capture with the objects `names` replaced."""
     def build(file):
         packed(file)
         for name in names:
@@ -429,7 +429,7 @@ def hostile(names, put):
 
 
 def make_hostile_captures():
-    """Captures that point out of themselves; tests/store/hostile_file_test.cpp reads them, too."""
+    """Writes captures with links to other files; tests/store/hostile_file_test.cpp reads them too."""
     mean = "statistics/values/000/mean"
 
     def link(name, target):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/blimp_log_likelihoods.json: what transformers makes of sentences of BLiMP.
+"""Writes tests/golden/blimp_log_likelihoods.json: log-likelihoods of BLiMP sentences by transformers.
 
 Run:  python make_blimp_goldens.py DATA                      (numpy, torch, transformers, sentencepiece)
       python make_blimp_goldens.py DATA --check CAPTURE.h5   (also h5py) compares every sentence of a
                                                              capture made with --log-likelihood
-      python make_blimp_goldens.py DATA --harness            (also lm_eval) asks lm-evaluation-harness
-                                                             itself for the same sentences
+      python make_blimp_goldens.py DATA --harness            (also lm_eval) scores the same sentences
+                                                             with lm-evaluation-harness
 
-DATA holds checkpoints/stories260k and blimp/*.jsonl. The file names sentences by task and line, so
-that none of BLiMP's text is in it: for each, log-likelihood and tokens of the good and of the bad
-one. Counted as lm-evaluation-harness does (task blimp: the empty context becomes the prefix token,
-BOS or else EOS; the continuation is a space and the sentence, encoded without special tokens; the
-log-probabilities of its tokens are summed), and without the space for blimp-paper.
+DATA contains checkpoints/stories260k and blimp/*.jsonl. The file identifies sentences by task and
+line, so it contains no text of BLiMP: for each pair, log-likelihood and number of tokens of the good
+and the bad sentence. Scores are those of lm-evaluation-harness (task blimp: the empty context
+becomes the prefix token, BOS or else EOS; the continuation is a space and the sentence, encoded
+without special tokens; log-probabilities are summed), and without the space for blimp-paper.
 """
 
 import argparse
@@ -30,7 +30,7 @@ TIES = {"passive_1": [324, 810], "principle_A_case_2": [105, 287, 372, 816, 967]
 
 
 class Scorer:
-    """Sums the log-probabilities of sentences, many at a time."""
+    """Sums the log-probabilities of sentences in batches."""
 
     def __init__(self, folder, dtype):
         self.tokenizer = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
@@ -40,7 +40,7 @@ class Scorer:
         return self.tokenizer.encode(SPACE[preset] + sentence)
 
     def score(self, sentences, preset, batch_size=256):
-        """[(log-likelihood, tokens)] in the order of the sentences."""
+        """Returns [(log-likelihood, tokens)] in the order of the sentences."""
         encoded = [[self.tokenizer.bos_id()] + self.encode(s, preset) for s in sentences]
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))
         scores = [None] * len(encoded)
@@ -115,11 +115,11 @@ def check_capture(scorer, path):
 
 
 def harness_model(scorer, batch_size=32):
-    """lm-evaluation-harness's own model over the scorer's."""
+    """Wraps the scorer's model in lm-evaluation-harness's own class."""
     from lm_eval.models.huggingface import HFLM
 
     class Tokenizer(transformers.PreTrainedTokenizer):
-        """The checkpoint's tokenizer.model, as the harness wants to see it."""
+        """Adapts the checkpoint's tokenizer.model to the harness."""
 
         def __init__(self):
             self.model = scorer.tokenizer
@@ -143,7 +143,7 @@ def harness_model(scorer, batch_size=32):
 
 
 def check_harness(data, scorer):
-    """The same sentences through lm-evaluation-harness's own loglikelihood()."""
+    """Scores the same sentences with lm-evaluation-harness's own loglikelihood()."""
     from lm_eval.api.instance import Instance
     import lm_eval
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes comparison.json: paired samples with what SciPy and statsmodels say of them.
+"""Writes comparison.json: paired samples and their statistics by SciPy and statsmodels.
 
 Exact sign-flip p-values (scipy.stats.permutation_test over all 2^n samples), percentile bootstrap
 intervals of the mean difference (scipy.stats.bootstrap, 100,000 resamples) and Holm's correction

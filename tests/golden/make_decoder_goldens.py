@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/model/<name>/ for the decoders that transformers does not have.
+"""Writes tests/golden/model/<name>/ for the decoders that transformers lacks.
 
 Run:  python make_decoder_goldens.py [NAME...]
       (numpy, h5py, safetensors; torch, hyper-connections, einops for the hyper_connections-*)
 
-Each folder holds config.json, model.safetensors and golden.h5 in float64: ids [batch, seq]; logits
+Each folder contains config.json, model.safetensors and golden.h5 in float64: ids [batch, seq]; logits
 [batch, seq, vocab]; hidden [1 + layers, batch, seq, hidden] (embeddings, then the residual stream
 after each layer, summed over streams); values and routed_values [layers, batch, seq, kv_heads *
-head_dim]. They come from the plain numpy program below, which follows the papers:
+head_dim]. They are computed by the plain numpy program below, which follows the papers:
 
   lime-*               Gerasimov et al. (2025), arXiv:2502.09245
   denseformer-*        Pagliardini et al. (2024), arXiv:2402.02622
   resformer, svformer  Zhou et al. (2024), arXiv:2410.17897
-  hyper_connections-*  Zhu et al. (2024), arXiv:2409.19606; these come from the package
-                       hyper-connections by P. Wang, whose RMSNorm is replaced by the paper's
-                       LayerNorm, and numpy must agree with it.
+  hyper_connections-*  Zhu et al. (2024), arXiv:2409.19606; computed by the package
+                       hyper-connections by P. Wang, with its RMSNorm replaced by the paper's
+                       LayerNorm; numpy must agree with it.
 """
 
 import json
@@ -61,7 +61,7 @@ CONFIGS = {
 
 
 def sources_of(config, layer):
-    """The layers that the router of `layer` reads, oldest first."""
+    """Returns the layers that the router of `layer` reads, oldest first."""
     router, j = config["lime"]["router"], config["lime"].get("j", 0)
     earlier = range(layer + 1)
     reads = {"full": lambda i: True, "average": lambda i: True,
@@ -73,7 +73,7 @@ def sources_of(config, layer):
 
 
 def shapes(config):
-    """Names and shapes of all parameters."""
+    """Returns names and shapes of all parameters."""
     d, inner, heads = config["hidden_size"], config["intermediate_size"], config["head_dim"]
     kv, q = config["num_key_value_heads"], config["num_attention_heads"] * heads
     kind, shape = config["model_type"], {}
@@ -114,7 +114,7 @@ def shapes(config):
 
 
 def random_weights(config, rng):
-    """Weights large enough that every part matters, rounded to float32."""
+    """Returns weights large enough that every part matters, rounded to float32."""
     weights = {}
     for name, shape in shapes(config).items():
         drawn = rng.standard_normal(shape)
@@ -146,7 +146,7 @@ def layer_norm(x):
 
 
 class Model:
-    """A decoder as the papers have it, one sequence dimension after another, nothing clever."""
+    """A decoder as defined in the papers, without optimisation."""
 
     def __init__(self, config, weights):
         self.config = config
@@ -178,7 +178,7 @@ class Model:
         return y.reshape(*y.shape[:-1], -1, self.config["head_dim"])
 
     def router(self, layer, x):
-        """[batch, seq, kv_heads, sources, buffered heads, head_dim] weights of one layer."""
+        """Returns the weights of one layer, [batch, seq, kv_heads, sources, buffered heads, head_dim]."""
         kv, dim = self.config["num_key_value_heads"], self.config["head_dim"]
         count = len(sources_of(self.config, layer))
         full = np.zeros((*x.shape[:2], kv, count, kv, dim))
@@ -204,7 +204,7 @@ class Model:
         return full
 
     def read(self, layer, k, v, x):
-        """The keys and values that attention reads."""
+        """Returns the keys and values that attention reads."""
         self.buffer.append((k, v))
         if self.kind == "resformer" and layer > 0:
             first = self.buffer[0][1]
@@ -245,7 +245,7 @@ class Model:
             layer, self.branch_norm(layer, "post_attention_layernorm.weight", x))
 
     def hyper_connect(self, layer, name, streams, branch):
-        """streams [batch, seq, rate, hidden] -> the same after one branch."""
+        """Returns the streams [batch, seq, rate, hidden] after one branch."""
         alpha, beta = self.weight(layer, name + "static_alpha"), self.weight(layer,
                                                                              name + "static_beta")
         if self.own["dynamic"]:
@@ -282,7 +282,7 @@ class Model:
 
 
 def with_package(model, ids):
-    """The same with the residual streams of the package hyper-connections."""
+    """Computes the same with the residual streams of the package hyper-connections."""
     import torch
     from hyper_connections import HyperConnections
 

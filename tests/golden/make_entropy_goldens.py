@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes entropy.h5: entropies of small made-up representations as each preset's source has them.
+"""Writes entropy.h5: entropies of small synthetic representations, as defined by each preset's source.
 
-numpy only, float64, each preset written down from its source (docs/numerics.md) with no shortcut:
-eigenvalues of the Gram matrix that the source takes, in the source's order of operations.
+Uses only numpy in float64. Each preset follows its source (docs/numerics.md) literally: eigenvalues
+of the Gram matrix that the source uses, in the source's order of operations.
 
     python3 make_entropy_goldens.py
 
 /<case>/rows               float32 [sequences, tokens, dim]
 /<case>/mean, m2           float64 [dim] over all rows; attribute count
 /<case>/<preset>           float64 [sequences, orders]; the orders in /<case>/<preset>-alpha
-/<case>/lime-code-t-by-t   the LIMe code to the letter; differs where tokens > dim (see below)
+/<case>/lime-code-t-by-t   the LIMe code literally; differs if tokens > dim (see below)
 /<case>/layer-by-layer/<normalization>
 """
 import pathlib
@@ -25,7 +25,7 @@ ORDERS = [0.5, 0.99, 1.0, 2.0, 3.0, 3.5, 4.0, np.inf]
 
 
 def make_rows(rng, tokens, dim):
-    """Tokens along few directions with an offset: spectra that fall off like a model's."""
+    """Returns tokens along few directions with an offset, whose spectra decay like a model's."""
     scales = 1.0 / np.arange(1, dim + 1)
     mixing = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
     rows = rng.standard_normal((SEQUENCES, tokens, dim)) * scales @ mixing
@@ -42,9 +42,9 @@ def renyi(p, alpha):
 
 
 def lime_code(x, alpha, mean, std, t_by_t):
-    """corl-team/lime src/analysis/entropy.py. The code takes Z Z^T whatever the shape. Where
-    tokens > dim its tokens - dim zero eigenvalues come out as rounding noise, half of it positive,
-    which shifts alpha = 0.5 by some 1e-7; Z^T Z has all others and none of these."""
+    """corl-team/lime src/analysis/entropy.py. The code always uses Z Z^T. If tokens > dim, its
+    tokens - dim zero eigenvalues become rounding noise, half of it positive, which shifts
+    alpha = 0.5 by about 1e-7. Z^T Z has all the other eigenvalues and none of these."""
     z = (x - mean) / (std + 1e-5)
     gram = z @ z.T if t_by_t or z.shape[0] <= z.shape[1] else z.T @ z
     eigenvalues = np.clip(np.linalg.eigvalsh(gram), 0.0, None)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/model/<name>/: small random checkpoints with what transformers computes.
+"""Writes tests/golden/model/<name>/: small random checkpoints and the output of transformers.
 
 Run:  python make_model_goldens.py [NAME...]      (numpy, h5py, torch, transformers, safetensors)
 
-Each folder holds config.json, model.safetensors and golden.h5: ids [batch, seq]; logits [batch,
+Each folder contains config.json, model.safetensors and golden.h5: ids [batch, seq]; logits [batch,
 seq, vocab] and hidden [1 + layers, batch, seq, hidden] (embeddings, then the residual stream after
-each layer, before the final norm) in float64, and logits_float32, which transformers computes with
-nothing changed. For float64 the two places where transformers computes in float32 whatever the
-dtype, RMSNorm and the rotary angles, are replaced by the same formulas in float64; that this
-changes nothing else is checked against logits_float32.
+each layer, before the final norm) in float64; and logits_float32 of unmodified transformers. RMSNorm
+and the rotary angles, which transformers always computes in float32, are replaced by the same
+formulas in float64. A comparison with logits_float32 verifies that nothing else changes.
 """
 
 import json
@@ -56,7 +55,7 @@ CONFIGS = {
 
 
 def make_float64(model):
-    """Turns the model into a float64 one, RMSNorm and rotary angles included."""
+    """Converts the model to float64, including RMSNorm and rotary angles."""
     for module in model.modules():
         if type(module).__name__.endswith("RMSNorm"):
             module.forward = rms_norm(module)
@@ -81,7 +80,7 @@ def rms_norm(module):
 
 
 def exact_frequencies(config):
-    """The inverse frequencies in float64, after the comments of modeling_rope_utils.py."""
+    """Returns the inverse frequencies in float64, as documented in modeling_rope_utils.py."""
     rope = config.rope_parameters
     dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     freq = rope["rope_theta"] ** -(torch.arange(0, dim, 2, dtype=torch.float64) / dim)
@@ -100,7 +99,7 @@ def exact_frequencies(config):
 
 
 def run(model, ids):
-    """Logits and the residual stream before the final norm."""
+    """Returns logits and the residual stream before the final norm."""
     hidden = []
     hooks = [model.model.embed_tokens.register_forward_hook(lambda *a: hidden.append(a[2]))]
     for layer in model.model.layers:
@@ -114,7 +113,7 @@ def run(model, ids):
 
 
 def randomise(model):
-    """Weights large enough that every part matters; biases and gains too."""
+    """Sets weights, biases and gains large enough that every part matters."""
     generator = torch.Generator().manual_seed(SEED)
     for name, parameter in model.named_parameters():
         drawn = torch.randn(parameter.shape, generator=generator)

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes probes.json beside it: what scikit-learn and PyTorch make of small probes.
+"""Writes probes.json to its folder: small probes fitted by scikit-learn and PyTorch.
 
-usage: make_probe_goldens.py [SECTION...]    (needs numpy, scikit-learn >= 1.6; torch for adam)
+usage: make_probe_goldens.py [SECTION...]    (requires numpy, scikit-learn >= 1.6; torch for adam)
 
-Sections are fits, cross_validation, folds, adam; those not named stay as they are. Each has a seed
-of its own.
+Sections are fits, cross_validation, folds, adam; the others are not changed. Each has its own seed.
 
 fits: LogisticRegression at its optimum (newton-cholesky, tol 1e-12), with and without StandardScaler, for two
-and for more classes, for more rows than columns and fewer; objective = C sum(loss) + |w|^2 / 2 in
+and more classes, with more and with fewer rows than columns; objective = C sum(loss) + |w|^2 / 2 in
 float64. cross_validation: accuracies, log-losses and confusion matrices of folds. folds: the fold of
 each row from KFold, StratifiedKFold and GroupKFold. adam: one pass of torch.optim.Adam over
 nn.Linear from given weights in a given order.
@@ -29,7 +28,7 @@ SEED = 20261121
 
 
 def rounded(values):
-    """float32 values as short decimals that read back as the same float32."""
+    """Returns float32 values as the shortest decimals that parse to the same float32."""
     return [float(str(v)) for v in np.asarray(values, np.float32).ravel()]
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tsne.h5: what scikit-learn and openTSNE make of a small set of points.
+"""Writes tsne.h5: affinities, gradients and embeddings of a small point set by scikit-learn and openTSNE.
 
-    python3 make_tsne_goldens.py      (needs scikit-learn and openTSNE)
+    python3 make_tsne_goldens.py      (requires scikit-learn and openTSNE)
 
-/points                      float32 [300, 16], four overlapping clouds
+/points                      float32 [300, 16], four overlapping clusters
 /p/offset, column, value     scikit-learn's joint probabilities, compressed rows; attribute perplexity
-/embedding                   float64 [300, 2], some embedding
+/embedding                   float64 [300, 2], an arbitrary embedding
 /gradient                    float64 [300, 2], 4 sum_j (p - q) q Z (y_i - y_j), all pairs in numpy;
                              attributes kl_divergence and trustworthiness (k = 12, scikit-learn)
-/start                       float64 [300, 2], where the runs start
+/start                       float64 [300, 2], initial embedding of the runs
 /openTSNE                    attributes kl_divergence, trustworthiness, learning_rate of openTSNE's
                              Barnes-Hut from /start with the same P
 """

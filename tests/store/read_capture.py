@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a capture with h5py alone, as a user's notebook would, and checks it.
+"""Reads a capture with h5py only, as a user's notebook would, and checks it.
 
 usage: read_capture.py CAPTURE.h5 EXPECTED_FOLDER
 
-EXPECTED_FOLDER holds one raw float32 file SITE-LAYER.f32 per dataset of activations and one raw
-int32 file NAME.i32 per column of rows. The capture may be a master over shards: h5py then reads
-through its virtual datasets.
+EXPECTED_FOLDER contains one raw float32 file SITE-LAYER.f32 per dataset of activations and one raw
+int32 file NAME.i32 per column of rows. If the capture is a master file over shards, h5py reads its
+virtual datasets.
 """
 import json
 import pathlib

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a folder of lime-train with what Hugging Face's libraries make of it.
+"""Compares the ids and logits of a lime-train folder with those of Hugging Face's libraries.
 
 usage: check_with_transformers.py FOLDER words|pieces
 
-FOLDER holds a model, its tokenizer, `texts.json` and `expected.safetensors` with, for each text I,
-`ids.I` [1, tokens] and `logits.I` [1, tokens, vocab]. A tokenizer of words refuses others.
+FOLDER contains a model, its tokenizer, `texts.json` and `expected.safetensors` with, for each text I,
+`ids.I` [1, tokens] and `logits.I` [1, tokens, vocab]. A word-level tokenizer refuses unknown words.
 Exit status 0 if ids and logits are equal, 77 if a library is missing, 1 otherwise.
 """
 import json
@@ -35,7 +35,7 @@ def main(folder, kind):
         ids = expected[f"ids.{index}"].long()
         encoded = tokenizer(text)["input_ids"]
         if encoded != ids[0].tolist():
-            wrong.append(f"{text!r}: {encoded} in place of {ids[0].tolist()}")
+            wrong.append(f"{text!r}: {encoded} instead of {ids[0].tolist()}")
         if kind == "words":
             assert tokenizer.decode(ids[0], skip_special_tokens=True) == text
         with torch.no_grad():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes entropy_capture.h5 and entropy_expected.json for tests/app/lime_metrics_test.cpp.
 
-Two small captures (made-up activations, sequences shorter and longer than they are wide), and the
-entropies of their layers as each preset's source computes them (docs/numerics.md), in numpy and
-float64 and from nothing but the formulas.
+Writes two small captures (synthetic activations, sequences shorter and longer than their width), and
+the entropies of their layers as defined by each preset's source (docs/numerics.md), in numpy and
+float64, directly from the formulas.
 
     python3 make_entropy.py
 """
@@ -31,10 +31,10 @@ def renyi(eigenvalues, alpha):
 
 
 def spectrum(z):
-    """Eigenvalues of the Gram matrix, clamped at 0, over its trace.
+    """Returns the eigenvalues of the Gram matrix, clamped at 0, divided by its trace.
 
-    The LIMe code takes t x t always. Where t > d that has t - d eigenvalues of rounding noise
-    instead of 0, which shift alpha = 0.5 by some 1e-8; the d x d one has the others, exactly.
+    The LIMe code always uses t x t. If t > d, its t - d zero eigenvalues become rounding noise,
+    which shifts alpha = 0.5 by about 1e-8. The d x d matrix has exactly the other eigenvalues.
     """
     gram = z @ z.T if z.shape[0] <= z.shape[1] else z.T @ z
     return np.clip(np.linalg.eigvalsh(gram), 0.0, None) / np.trace(gram)
@@ -51,7 +51,7 @@ def layer_by_layer(x, alpha):
     gram = z.T @ z if tokens > dim else z @ z.T
     gram = np.clip(gram, 0.0, None)
     if alpha == 2.0:
-        raise ValueError("repitl treats alpha 2 in its own way")
+        raise ValueError("repitl handles alpha 2 separately")
     eigenvalues = np.linalg.eigvalsh(gram / np.trace(gram))
     eigenvalues = eigenvalues[eigenvalues > 0]
     return renyi(eigenvalues / eigenvalues.sum(), alpha) / min(np.log(tokens), np.log(dim))
@@ -69,7 +69,7 @@ def effective_rank(x, alpha):
 
 
 def presets(rows):
-    """Name, orders and function of each preset; `rows` are all rows of the layer."""
+    """Returns name, orders and function of each preset; `rows` are all rows of the layer."""
     mean, std = rows.mean(axis=0), rows.std(axis=0, ddof=1)
     return [
         ("lime-code", [0.5, 1.0, 2.0, np.inf], lambda x, a: renyi(spectrum((x - mean) / (std + 1e-5)), a)),

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes attention.json: what the tokens of capture.h5 attend to, in numpy and float64.
+"""Writes attention.json: the attention measures of capture.h5, in numpy and float64.
 
-capture.h5 is of the trained LIMe of data/:
+capture.h5 is a capture of the trained LIMe in data/:
 
     lime-capture --checkpoint data/aet-lime --lines expressions.txt \
         --sites values,attn.hook_pattern -o run.h5
     lime-capture pack run.h5 -o capture.h5
 
-Measures are those of lime-metrics attention (docs/attention.md): the mean over the queries of each
-sequence from the second on, then mean and standard deviation over sequences; and which buffers one
-query reads, from the values and the routers.
+The measures are those of lime-metrics attention (docs/attention.md): the mean over the queries of
+each sequence from the second on, then mean and standard deviation over sequences; and the buffers
+that one query reads, from the values and the routers.
 
     python3 make_attention.py
 """
@@ -24,7 +24,7 @@ SEQUENCE, QUERY = 1, 9
 
 
 def measures(pattern):
-    """Of each query of one head's pattern [T, T], from the second on."""
+    """Returns the measures of each query of one head's pattern [T, T], from the second on."""
     found = {name: [] for name in ("entropy", "effective_keys", "distance", "first_share",
                                    "previous_share", "own_share")}
     for q in range(1, len(pattern)):
@@ -72,12 +72,12 @@ def main():
 
 
 def shares(file, layer, routed_head, kv_heads, attention, offsets):
-    """[layer + 1, keys] of what is read of each buffered layer, by the lengths of the values."""
+    """Returns the fraction read of each buffered layer and key, [layer + 1, keys], by value norms."""
     first, end = offsets[SEQUENCE], offsets[SEQUENCE + 1]
     router = np.zeros((kv_heads, (layer + 1) * kv_heads))
     if f"router/{layer:03}" in file:
         router[:] = file[f"router/{layer:03}"][:]
-    else:  # reads itself
+    else:  # layer 0 reads itself
         router[:, layer * kv_heads :] = np.eye(kv_heads)
     found = np.zeros((layer + 1, end - first))
     for source in range(layer + 1):

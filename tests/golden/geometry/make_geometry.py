@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes geometry.h5: rows and what independent programs say about their geometry.
+"""Writes geometry.h5: rows and their geometry as computed by independent programs.
 
-Spectra come from numpy.linalg.svd of the rows themselves (float64), the rank from
+Spectra are from numpy.linalg.svd of the rows (float64), the rank from
 numpy.linalg.matrix_rank, medians and cosines from torch, Procrustes from
 scipy.linalg.orthogonal_procrustes, the debiased CKA from Song's sums over the n x n kernels, LiDAR
 from scipy.linalg.eigh of the generalised problem, intrinsic dimensions from scikit-dimension.
 
-    python make_geometry.py        # writes beside itself; needs numpy, scipy, torch, h5py, scikit-dimension
+    python make_geometry.py        # writes to its own folder; requires numpy, scipy, torch, h5py, scikit-dimension
 """
 from importlib.metadata import version
 from pathlib import Path
@@ -95,7 +95,7 @@ def sequence_values(x):
 
 
 def layer(rng, lengths, dim):
-    """Rows with a large mean and a few massive elements, as language models have them."""
+    """Returns rows with a large mean and a few massive elements, as in language models."""
     rows = rng.standard_normal((sum(lengths), dim)) * (1.0 + np.arange(dim)) ** -0.7
     rows += 2.0 * rng.standard_normal(dim)
     rows[0, 1] += 60.0
@@ -122,7 +122,7 @@ def write_layer(group, rng, lengths, dim):
 
 
 def hsic_unbiased(k, l):
-    """Song et al. (2012), eq. 5, from the kernels."""
+    """Computes Song et al. (2012), eq. 5, from the kernels."""
     n = len(k)
     k = k - np.diag(np.diag(k))
     l = l - np.diag(np.diag(l))
@@ -165,7 +165,7 @@ def write_similarity(file, rng):
 
 
 def write_dimension(file, rng):
-    """A curved 3-dimensional sheet in 9 dimensions, with rows that come twice."""
+    """Returns a curved 3-dimensional sheet in 9 dimensions, with duplicate rows."""
     u = rng.random((500, 3))
     turn = np.linalg.qr(rng.standard_normal((9, 9)))[0]
     sheet = np.concatenate([u, np.sin(2 * u), u**2], axis=1) @ turn

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes one <name>.json per kind of tokenizer: a small tokenizer.json and what Hugging Face's
-`tokenizers` makes of hard texts with it.
+"""Writes one <name>.json per kind of tokenizer: a small tokenizer.json, and the ids and texts that
+Hugging Face's `tokenizers` produces with it for difficult texts.
 
 The vocabularies are trained on the few texts below; patterns, normalizers, post-processors and
-decoders are those of the checkpoints that the names stand for. Needs the Python package tokenizers.
+decoders are those of the named checkpoints. Requires the Python package tokenizers.
 
     python3 make_tokenizer_goldens.py
 
 {"provenance": {...}, "tokenizer": <tokenizer.json>,
  "cases": [{"text", "ids", "with_special": ids with BOS and EOS, "decoded": of "ids"}, ...]}
 
-"decoded" is absent where a text holds a token that Hugging Face looks for in its normalized form:
-it decodes to that form, ours to the token.
+"decoded" is absent if a text contains a token that Hugging Face matches in its normalized form: it
+decodes to that form, and our tokenizer to the token.
 """
 import json
 import pathlib
@@ -66,7 +66,7 @@ def train_byte_level(pre_tokenizer, special=("<|endoftext|>",), normalizer=None,
 
 
 def train_byte_fallback(pre_tokenizer, size=900):
-    """A vocabulary as converted from SentencePiece: <unk>, <s>, </s>, the bytes, then the rest."""
+    """Returns a vocabulary as converted from SentencePiece: <unk>, <s>, </s>, bytes, then the rest."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     if pre_tokenizer is None:
         tokenizer.normalizer = normalizers.Replace(" ", "▁")
@@ -128,7 +128,7 @@ def llama3():
     special = ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"]
     made = train_byte_level(
         pre_tokenizers.Sequence([split(LLAMA3), byte_level()]), special)
-    # Whole words that no merge produces: ignore_merges finds them nevertheless.
+    # Whole words that no merge produces; ignore_merges finds them.
     made["model"]["ignore_merges"] = True
     made["model"]["merges"] = made["model"]["merges"][:-60]
     made["post_processor"] = {"type": "Sequence", "processors": [
@@ -174,7 +174,7 @@ def mistral():
 
 
 def metaspace():
-    """Metaspace that cuts, its own decoder, and unknown characters without byte tokens."""
+    """Metaspace that splits, its own decoder, and unknown characters without byte tokens."""
     made = train_byte_fallback(pre_tokenizers.Metaspace())
     made["model"]["byte_fallback"] = False
     made["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always",
@@ -184,7 +184,7 @@ def metaspace():
 
 
 def phrases():
-    """Merges across spaces, as without a pre-tokenizer: words cannot be encoded one by one."""
+    """Merges across spaces, without a pre-tokenizer: words cannot be encoded separately."""
     made = train_byte_fallback(None, size=1100)
     made["normalizer"] = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
     return made
@@ -206,7 +206,7 @@ def deepseek():
 
 
 def behaviors():
-    """The other ways to split, one after the other, and added tokens with every flag."""
+    """The other pre-tokenizers in sequence, and added tokens with every flag."""
     made = train_byte_level(pre_tokenizers.Sequence([
         split("[xyz]+", "merged_with_previous"), split(r"-", "merged_with_next"),
         split(r"[,;]", "contiguous"), split(r"\p{Han}", "merged_with_next", True),
@@ -223,7 +223,7 @@ def behaviors():
 
 
 def words():
-    """Whitespace as Bert's relatives have it, with a clean-up by patterns before."""
+    """Whitespace as in BERT-like tokenizers, after a clean-up by patterns."""
     made = train_byte_level(pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), byte_level()]))
     made["normalizer"] = {"type": "Sequence", "normalizers": [
         {"type": "NFKD"}, {"type": "Strip", "strip_left": True, "strip_right": True},
@@ -233,7 +233,7 @@ def words():
 
 
 def word_level():
-    """Whole words only, as synthetic tasks have them."""
+    """Whole words only, as in synthetic tasks."""
     tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.train_from_iterator(TRAINING_TEXTS, trainers.WordLevelTrainer(

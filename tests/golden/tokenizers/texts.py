@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of make_tokenizer_goldens.py, written for this purpose."""
+"""Texts for make_tokenizer_goldens.py, written for this purpose."""
 
 TRAINING_TEXTS = [
     "The quick brown fox jumps over the lazy dog, and the dog is not amused. The fox says: hello!",
