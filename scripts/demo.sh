@@ -83,8 +83,8 @@ echo
 echo
 "$bin/lime-metrics" blimp --zero-shot "${agreement[@]}" --by task -o "$out/agreement.json"
 measure blimp agreement-probes.json "${agreement[@]}"
-measure tsne word-clouds.json "${words[@]}" --max-per-class 100
-"$bin/lime-figure" all "$out"/{words,agreement,agreement-probes,word-clouds}.json \
+measure tsne word-embeddings.json "${words[@]}" --max-per-class 100
+"$bin/lime-figure" all "$out"/{words,agreement,agreement-probes,word-embeddings}.json \
   --layer-base 1 --format pdf,png -o "$out/figures/english" --quiet
 for kind in pdf png; do  # the default groups by field, and these pairs have only one
   "$bin/lime-figure" "$out/agreement.json" --by task \

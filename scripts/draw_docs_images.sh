@@ -56,7 +56,7 @@ fi
 draw entropy "$out/compared.json" --layer-base 1
 draw comparison-entropy "$out/compared.json" --kind comparison --layer-base 1
 draw separability "$out/separability.json" --layer-base 1
-draw clouds-small-numbers "$out/small-numbers.json" --layer-base 1
+draw embeddings-small-numbers "$out/small-numbers.json" --layer-base 1
 draw geometry "$out/geometry.json" --site hidden --layer-base 1
 draw similarity "$out/similarity.json" --layer-base 1
 draw attention "$out/attention.json" --layer 3 --head 1,3 --layer-base 1

@@ -82,7 +82,7 @@ void checkDisplay(const ExplorerCommand& command) {
   if (qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY")) return;
   if (command.screenshot.empty()) {
     throw IoError(
-        "display: there is none to open a window on (DISPLAY and WAYLAND_DISPLAY are not set); "
+        "display: not available (DISPLAY and WAYLAND_DISPLAY are not set); "
         "lime-metrics and lime-figure need none");
   }
   qputenv("QT_QPA_PLATFORM", "offscreen");

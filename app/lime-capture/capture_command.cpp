@@ -19,11 +19,11 @@ namespace {
 std::string quoted(const std::string& text) { return "'" + printable(text) + "'"; }
 
 /// "1 '<s>', 403 'Once', ...".
-std::string first_ids(const CaptureOutlook& outlook) {
+std::string first_ids(const CapturePreview& preview) {
   std::string text;
-  for (std::size_t i = 0; i < outlook.first_ids.size(); ++i) {
-    text += fmt::format("{}{}", text.empty() ? "" : "  ", outlook.first_ids[i]);
-    if (i < outlook.first_tokens.size()) text += " " + quoted(outlook.first_tokens[i]);
+  for (std::size_t i = 0; i < preview.first_ids.size(); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : "  ", preview.first_ids[i]);
+    if (i < preview.first_tokens.size()) text += " " + quoted(preview.first_tokens[i]);
   }
   return text;
 }
@@ -35,21 +35,21 @@ const char* unit_of_input(const CaptureOptions& options) {
   return options.pairs.empty() ? "sequence" : "sentence";
 }
 
-void print_input(const CaptureOptions& options, const CaptureOutlook& outlook) {
-  fmt::print("Input     {} sequences, {} tokens", outlook.num_sequences, outlook.num_tokens);
-  if (outlook.dropped_tokens > 0) {
-    fmt::print("; the last {} tokens are dropped, too few for a sequence", outlook.dropped_tokens);
+void print_input(const CaptureOptions& options, const CapturePreview& preview) {
+  fmt::print("Input     {} sequences, {} tokens", preview.num_sequences, preview.num_tokens);
+  if (preview.dropped_tokens > 0) {
+    fmt::print("; the last {} tokens are dropped, too few for a sequence", preview.dropped_tokens);
   }
   if (options.packing == Packing::kLimeCode) {
     fmt::print("; {} before and an end-of-sequence token after each document (--packing {})\n",
-               quoted(outlook.prepended), enum_name(options.packing));
-  } else if (outlook.prepended.empty()) {
+               quoted(preview.prepended), enum_name(options.packing));
+  } else if (preview.prepended.empty()) {
     fmt::print("; nothing prepended (--bos {})\n", enum_name(options.bos));
   } else {
-    fmt::print("; {} prepended to each {} (--bos {})\n", quoted(outlook.prepended),
+    fmt::print("; {} prepended to each {} (--bos {})\n", quoted(preview.prepended),
                unit_of_input(options), enum_name(options.bos));
   }
-  fmt::print("First ids {}\n", first_ids(outlook));
+  fmt::print("First ids {}\n", first_ids(preview));
 }
 
 void print_scores(const CaptureOptions& options) {
@@ -58,27 +58,27 @@ void print_scores(const CaptureOptions& options) {
              preset ? fmt::format(" (--blimp-preset {})", enum_name(*preset)) : "");
 }
 
-void print_rows(const CaptureOptions& options, const CaptureOutlook& outlook) {
+void print_rows(const CaptureOptions& options, const CapturePreview& preview) {
   if (options.log_likelihood) print_scores(options);
   if (!options.keeps_activations()) return;
-  fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}{}", outlook.num_rows,
-             enum_name(options.rows), outlook.num_datasets,
-             human_bytes(static_cast<double>(outlook.bytes)), enum_name(options.store),
+  fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}{}", preview.num_rows,
+             enum_name(options.rows), preview.num_datasets,
+             human_bytes(static_cast<double>(preview.bytes)), enum_name(options.store),
              options.compress == Compression::kNone ? "" : " before compression");
-  if (outlook.free_bytes >= 0) {
-    fmt::print("; {} of free disk space", human_bytes(static_cast<double>(outlook.free_bytes)));
+  if (preview.free_bytes >= 0) {
+    fmt::print("; {} of free disk space", human_bytes(static_cast<double>(preview.free_bytes)));
   }
   fmt::print("\n");
-  for (const auto& entry : outlook.classes) {
+  for (const auto& entry : preview.classes) {
     fmt::print("          {} is token {}: {} rows\n", quoted(entry.text), entry.id, entry.rows);
   }
 }
 
 /// Prints the layers of each device if several devices split the model.
-void print_stages(const CaptureOutlook& outlook) {
-  if (outlook.stages.size() < 2) return;
+void print_stages(const CapturePreview& preview) {
+  if (preview.stages.size() < 2) return;
   std::string text;
-  for (const CaptureOutlook::Stage& stage : outlook.stages) {
+  for (const CapturePreview::Stage& stage : preview.stages) {
     text += fmt::format("{}{}: layers {} to {}, {}", text.empty() ? "" : "; ", stage.device,
                         stage.first_layer, stage.last_layer,
                         human_bytes(static_cast<double>(stage.weight_bytes)));
@@ -86,26 +86,26 @@ void print_stages(const CaptureOutlook& outlook) {
   fmt::print("Devices   {} of weights\n", text);
 }
 
-void print_run(const CaptureOutlook& outlook) {
-  print_stages(outlook);
+void print_run(const CapturePreview& preview) {
+  print_stages(preview);
   fmt::print(
       "Run       {} sequences per pass, stops after layer {}, {} of {} shards left, up to about {} "
       "of memory\n",
-      outlook.batch_size, outlook.last_layer, outlook.num_shards_left, outlook.num_shards,
-      human_bytes(static_cast<double>(outlook.memory_bytes)));
+      preview.batch_size, preview.last_layer, preview.num_shards_left, preview.num_shards,
+      human_bytes(static_cast<double>(preview.memory_bytes)));
   flush_output();
 }
 
-void warn_of_full_disk(const CaptureOptions& options, const CaptureOutlook& outlook) {
-  if (outlook.free_bytes < 0 || outlook.num_shards == 0) return;
+void warn_of_full_disk(const CaptureOptions& options, const CapturePreview& preview) {
+  if (preview.free_bytes < 0 || preview.num_shards == 0) return;
   const double left =
-      static_cast<double>(outlook.bytes) * outlook.num_shards_left / outlook.num_shards;
-  if (left <= static_cast<double>(outlook.free_bytes)) return;
+      static_cast<double>(preview.bytes) * preview.num_shards_left / preview.num_shards;
+  if (left <= static_cast<double>(preview.free_bytes)) return;
   const std::vector<std::string> warning = {
       fmt::format("needs {} {} more, but {} are free; use fewer --layers, --only, or --store "
                   "float16 to need less",
                   options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
-                  human_bytes(static_cast<double>(outlook.free_bytes)))};
+                  human_bytes(static_cast<double>(preview.free_bytes)))};
   print_warnings(warning);
 }
 
@@ -158,14 +158,14 @@ int capture(CaptureOptions options) {
   ProgressLine line({.label = "capture", .unit = "tokens", .quiet = options.quiet});
   const CaptureCallbacks callbacks{.on_load = loading.callback(),
                                    .on_start =
-                                       [&](const CaptureOutlook& outlook) {
+                                       [&](const CapturePreview& preview) {
                                          loading.finish();
-                                         if (is_first) print_warnings(outlook.warnings);
-                                         warn_of_full_disk(options, outlook);
+                                         if (is_first) print_warnings(preview.warnings);
+                                         warn_of_full_disk(options, preview);
                                          if (options.quiet || !is_first) return;
-                                         print_input(options, outlook);
-                                         print_rows(options, outlook);
-                                         print_run(outlook);
+                                         print_input(options, preview);
+                                         print_rows(options, preview);
+                                         print_run(preview);
                                        },
                                    .on_progress = line.callback()};
   const CaptureResult result = run_capture(options, callbacks, interrupt_token(), tuning);

@@ -91,9 +91,9 @@ bool is_set(const Json& json, const char* key) {
 
 /// Throws the remedy if the capture was started but not finished: its file does not exist yet.
 void refuse_unfinished(const std::filesystem::path& capture) {
-  const std::string begun = unfinished_run(capture);
-  if (begun.empty()) return;
-  throw IoError("'{}': does not exist yet; {}", capture.string(), begun);
+  const std::string unfinished = unfinished_run(capture);
+  if (unfinished.empty()) return;
+  throw IoError("'{}': does not exist yet; {}", capture.string(), unfinished);
 }
 
 int info(const FileCommand& command) {

@@ -172,9 +172,9 @@ int run_generate(GenerateCommand command) {
   const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
   StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
   // Runs after the forward pass over the prompt, so errors are reported first.
-  bool has_begun = false;
+  bool has_started = false;
   const auto begin = [&] {
-    if (std::exchange(has_begun, true)) return;
+    if (std::exchange(has_started, true)) return;
     warn_of_long_text(ids.size(), command.generation.max_new_tokens, checkpoint.config());
     print_now(command.prompt);
   };

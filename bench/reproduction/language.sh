@@ -89,7 +89,7 @@ for seed in $seeds; do
   result entropy entropy "${texts[@]}" "${both[@]}" --site values,hidden --compare first
   result separability separability "${tokens[@]}" "${both[@]}" --method both --compare first
   result separability separability-controls "${tokens[@]}" "${both[@]}" --control shuffled
-  result tsne clouds "${tokens[@]}" "${both[@]}" --site hidden --max-per-class 200
+  result tsne embeddings "${tokens[@]}" "${both[@]}" --site hidden --max-per-class 200
   result blimp zero-shot --zero-shot "${pairs[@]}" "${both[@]}" --compare first
   result blimp probes "${pairs[@]}" "${both[@]}" --compare first
   result router router "$out/lime-$seed" "${texts[1]}" --label LIMe --max-sequences 50
@@ -101,7 +101,7 @@ for seed in $seeds; do
     grep '"event":"validation"' "$out/$decoder-$seed/training_log.jsonl" | tail -n 1
   done
   cat "$out"/{entropy,separability,zero-shot,probes,router,counterfactual}-"$seed".txt
-  "$programs/lime-figure" all "$out"/{entropy,separability-controls,clouds,probes}-"$seed".json \
+  "$programs/lime-figure" all "$out"/{entropy,separability-controls,embeddings,probes}-"$seed".json \
     "$out"/{router,counterfactual}-"$seed".json "$out/llama-$seed" "$out/lime-$seed" \
     --layer-base 1 -o "$out/figures-$seed" --quiet
 done

@@ -50,9 +50,10 @@ void ActivationCollector::end_window() {
   for (Target& target : targets_) {
     if (!target.place.activation) continue;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t twin = window_->twins[static_cast<std::size_t>(i)] - window_->range.first;
-      if (twin == i) continue;
-      std::copy_n(target.pooled.data() + twin * target.place.dim, target.place.dim,
+      const std::int64_t original =
+          window_->duplicate_of[static_cast<std::size_t>(i)] - window_->range.first;
+      if (original == i) continue;
+      std::copy_n(target.pooled.data() + original * target.place.dim, target.place.dim,
                   target.pooled.data() + i * target.place.dim);
     }
     writer_.push(AppendRows{.activation = *target.place.activation,

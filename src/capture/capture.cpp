@@ -135,7 +135,7 @@ class CaptureRun {
   /// that a pair of equal sentences is a tie.
   void send_scores(const CaptureWindow& window) {
     for (std::size_t i = 0; i < scores_.size(); ++i) {
-      scores_[i] = scores_[static_cast<std::size_t>(window.twins[i] - window.range.first)];
+      scores_[i] = scores_[static_cast<std::size_t>(window.duplicate_of[i] - window.range.first)];
       if (setup_.allow_nan || std::isfinite(scores_[i].log_likelihood)) continue;
       throw NumericalError(
           "capture: log-likelihoods must be finite, sequence {} has {}; check the weights, use a "
@@ -176,7 +176,7 @@ CaptureLocks claim_output(const CaptureOptions& options) {
   }
   CaptureLocks locks{OutputLock(options.output, options.share()),
                      OutputLock(shard_folder_of(options.output), options.share(), options.output)};
-  if (!options.goes_on() && fs::exists(options.output, error)) {
+  if (!options.resumes() && fs::exists(options.output, error)) {
     throw InvalidArgument(
         "capture: '{}' already exists; use --resume to continue, remove it, or use another -o",
         options.output.string());
@@ -269,19 +269,19 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   const CaptureSetup& setup = *setup_owner;
   const Decoder& decoder = model.decoder(setup);
   CaptureWriter writer(options.output, setup.plan,
-                       {.if_exists = options.goes_on() ? IfExists::kResume : IfExists::kRefuse,
+                       {.if_exists = options.resumes() ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.share().index,
                         .num_processes = options.share().count,
                         .compress_threads = options.compress_threads()});
   if (callbacks.on_start) {
-    CaptureOutlook outlook = setup.outlook;
-    outlook.warnings = checkpoint.warnings();
-    outlook.num_shards_left = static_cast<int>(writer.missing_shards().size());
+    CapturePreview preview = setup.preview;
+    preview.warnings = checkpoint.warnings();
+    preview.num_shards_left = static_cast<int>(writer.missing_shards().size());
     for (const DecoderStage& stage : decoder.stages()) {
-      outlook.stages.push_back(
+      preview.stages.push_back(
           {stage.device.str(), stage.layers.first, stage.layers.end() - 1, stage.weight_bytes});
     }
-    callbacks.on_start(outlook);
+    callbacks.on_start(preview);
   }
   CaptureResult result;
   try {

@@ -16,7 +16,7 @@
 namespace lime {
 
 /// Properties of a capture, known before the model runs.
-struct CaptureOutlook {
+struct CapturePreview {
   std::int64_t num_rows = 0;
   std::int64_t num_sequences = 0;
   std::int64_t num_tokens = 0;      ///< input tokens of the model
@@ -75,7 +75,7 @@ struct CaptureTuning {
 
 struct CaptureCallbacks {
   ProgressFn on_load = {};                                   ///< of the weights, in bytes
-  std::function<void(const CaptureOutlook&)> on_start = {};  ///< before the first pass
+  std::function<void(const CapturePreview&)> on_start = {};  ///< before the first pass
   ProgressFn on_progress = {};                               ///< in tokens
 };
 

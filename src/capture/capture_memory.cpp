@@ -178,7 +178,7 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   MemoryPlan plan{batch_size, queue_bytes, model.of(batch_size, most)};
   if (!limit || plan.memory.total() <= limit->bytes) return plan;
   plan.batch_size = model.largest_batch(batch_size, limit->bytes);
-  if (load.begun_batch && plan.batch_size < batch_size) {
+  if (load.resumed_batch && plan.batch_size < batch_size) {
     const std::int64_t needed = model.of(batch_size, kSmallestQueue).total();
     throw InvalidArgument(
         "memory_limit: the capture was started with passes of {} sequences of up to {} tokens, "
@@ -188,7 +188,7 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   if (plan.batch_size == 0) {
     refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
   }
-  if (load.asked_batch && plan.batch_size < batch_size) {
+  if (load.requested_batch && plan.batch_size < batch_size) {
     throw InvalidArgument(
         "memory_limit: {} sequences of up to {} tokens per pass need {}, more than {}; "
         "--batch-size {} fits",

@@ -21,9 +21,9 @@ struct CaptureLoad {
   std::int64_t window_bytes = 0;     ///< of pooled rows buffered until their window ends
   bool keeps_patterns = false;       ///< attention patterns, [heads, length, length], are computed
   std::int64_t smallest_batch = 1;   ///< sequences per pass; 2 if they come in pairs
-  std::optional<std::int64_t> asked_batch = std::nullopt;  ///< requested; cannot be reduced
+  std::optional<std::int64_t> requested_batch = std::nullopt;  ///< requested; cannot be reduced
   /// Batch size of the capture to resume; cannot be reduced.
-  std::optional<std::int64_t> begun_batch = std::nullopt;
+  std::optional<std::int64_t> resumed_batch = std::nullopt;
   bool is_on_host = true;  ///< false: weights and intermediate results are on a GPU
   int num_stages = 1;      ///< devices that share the layers
   /// Bytes of a token's activations at all hooked points if they are copied for the consumer; 0 if
@@ -65,8 +65,8 @@ std::int64_t carried_elements_per_token(const ModelConfig& config);
 /// Selects the batch, at most `batch_size`, and the queue, at most `queue_bytes`, with which the
 /// capture stays within `limit`; without a limit both are unchanged.
 /// @throws InvalidArgument  if nothing fits (reports the size of each part and a sufficient limit);
-///         if load.asked_batch does not fit (reports the batch that does); if load.begun_batch does
-///         not (reports a sufficient limit).
+///         if load.requested_batch does not fit (reports the batch that does); if
+///         load.resumed_batch does not (reports a sufficient limit).
 MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& load,
                                std::int64_t batch_size, std::size_t queue_bytes,
                                std::optional<ByteSize> limit);

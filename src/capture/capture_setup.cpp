@@ -107,7 +107,7 @@ Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) 
 
 CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& setup,
                              const Checkpoint& checkpoint, const Tokenizer* tokenizer) {
-  const CaptureOutlook& outlook = setup.outlook;
+  const CapturePreview& preview = setup.preview;
   CaptureInfo info;
   info.tool = tool_version();
   info.command = program_command();
@@ -122,10 +122,10 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.compression = options.compress;
   info.rows = options.rows;
   info.seed = options.seed;
-  info.prepended = outlook.prepended;
-  info.first_ids = outlook.first_ids;
-  info.first_tokens = outlook.first_tokens;
-  for (const auto& entry : outlook.classes) info.class_names.push_back(entry.text);
+  info.prepended = preview.prepended;
+  info.first_ids = preview.first_ids;
+  info.first_tokens = preview.first_tokens;
+  for (const auto& entry : preview.classes) info.class_names.push_back(entry.text);
   info.task_names = setup.input.task_names;
   info.task_fields = setup.input.task_fields;
   info.task_terms = setup.input.task_terms;
@@ -143,29 +143,29 @@ int last_layer_of(const CaptureSetup& setup) {
   return last;
 }
 
-void set_outlook(const CaptureOptions& options, const std::vector<TokenClass>& classes,
+void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& classes,
                  const Tokenizer* tokenizer, CaptureSetup& setup) {
   const CaptureInput& input = setup.input;
-  CaptureOutlook& outlook = setup.outlook;
-  outlook.num_rows = setup.selection->num_rows();
-  outlook.num_sequences = input.num_sequences();
-  outlook.num_tokens = input.num_tokens();
-  outlook.dropped_tokens = input.dropped_tokens;
-  outlook.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
-  outlook.bytes = outlook.num_rows * (setup.bytes_per_row + kTableBytesPerRow);
+  CapturePreview& preview = setup.preview;
+  preview.num_rows = setup.selection->num_rows();
+  preview.num_sequences = input.num_sequences();
+  preview.num_tokens = input.num_tokens();
+  preview.dropped_tokens = input.dropped_tokens;
+  preview.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
+  preview.bytes = preview.num_rows * (setup.bytes_per_row + kTableBytesPerRow);
   std::error_code error;
   const fs::path folder = options.output.has_parent_path() ? options.output.parent_path() : ".";
   const fs::space_info space = fs::space(folder, error);
-  outlook.free_bytes = error ? -1 : static_cast<std::int64_t>(space.available);
-  outlook.batch_size = setup.batch_size;
-  outlook.num_shards = static_cast<int>(setup.shards.size());
-  outlook.prepended = tokens_text(input.prepended_ids, tokenizer);
+  preview.free_bytes = error ? -1 : static_cast<std::int64_t>(space.available);
+  preview.batch_size = setup.batch_size;
+  preview.num_shards = static_cast<int>(setup.shards.size());
+  preview.prepended = tokens_text(input.prepended_ids, tokenizer);
   const auto first = input.ids_of(0);
   const auto shown = first.first(std::min(first.size(), kShownIds));
-  outlook.first_ids.assign(shown.begin(), shown.end());
-  outlook.first_tokens = token_texts(shown, tokenizer);
+  preview.first_ids.assign(shown.begin(), shown.end());
+  preview.first_tokens = token_texts(shown, tokenizer);
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    outlook.classes.push_back(
+    preview.classes.push_back(
         {classes[c].text, classes[c].id, setup.selection->rows_per_class()[c]});
   }
 }
@@ -184,7 +184,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
     setup->router_edits = read_router_edits(options.router_edit);
     check_router_edits(setup->router_edits, setup->config);
   }
-  if (options.keeps_activations()) setup->sites = find_sites(options.chosen_sites());
+  if (options.keeps_activations()) setup->sites = find_sites(options.selected_sites());
   setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
 
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options);
@@ -204,7 +204,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   }
   setup->smallest_batch = options.pairs.empty() ? 1 : 2;
   const int last_layer = last_layer_of(*setup);
-  setup->outlook.last_layer = last_layer;
+  setup->preview.last_layer = last_layer;
   setup->passes.last_layer = last_layer;
   setup->passes.points =
       capture_points(setup->sites, setup->plan.activations, setup->config, last_layer);
@@ -215,7 +215,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                                .num_rows = setup->selection->num_rows(),
                                .bytes_per_row = setup->bytes_per_row},
                               setup->windows.batch_size, tuning.shard);
-  set_outlook(options, classes, tokenizer.get(), *setup);
+  set_preview(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
   read_routers(checkpoint, setup->router_edits, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());

@@ -39,7 +39,7 @@ struct CaptureSetup {
   bool scores = false;  ///< the log-likelihood of every sequence is requested
   WindowLimits windows;
   CapturePlan plan;
-  CaptureOutlook outlook;
+  CapturePreview preview;
 };
 
 /// Device properties that determine the batch and queue sizes of a capture.

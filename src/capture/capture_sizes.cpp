@@ -48,7 +48,7 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
 }
 
 /// Sequences per pass of the run to resume.
-struct BegunBatch {
+struct ResumedBatch {
   std::int64_t sequences = 0;
   /// Whether the user gave the number; earlier versions did not store it.
   std::optional<bool> is_given = std::nullopt;
@@ -56,14 +56,14 @@ struct BegunBatch {
 
 /// Returns the batch of the run to resume, which uses the same passes even if memory and limit have
 /// changed.
-std::optional<BegunBatch> begun_batch(const CaptureOptions& options) {
-  if (!options.goes_on()) return std::nullopt;
-  const std::optional<CaptureInfo> begun = begun_capture(options.output);
-  if (!begun) return std::nullopt;
-  const Json sequences = begun->options.value("batch_size", Json());
+std::optional<ResumedBatch> resumed_batch(const CaptureOptions& options) {
+  if (!options.resumes()) return std::nullopt;
+  const std::optional<CaptureInfo> started = begun_capture(options.output);
+  if (!started) return std::nullopt;
+  const Json sequences = started->options.value("batch_size", Json());
   if (!sequences.is_number_integer() || sequences < 1) return std::nullopt;
-  BegunBatch batch{.sequences = sequences.get<std::int64_t>()};
-  const Json is_given = begun->extra.value("batch_size_given", Json());
+  ResumedBatch batch{.sequences = sequences.get<std::int64_t>()};
+  const Json is_given = started->extra.value("batch_size_given", Json());
   if (is_given.is_boolean()) batch.is_given = is_given.get<bool>();
   return batch;
 }
@@ -88,15 +88,15 @@ void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
   CaptureLoad load = load_of(options, setup, place);
   std::optional<ByteSize> limit = options.memory_limit;
   std::optional<std::int64_t> batch;
-  const std::optional<BegunBatch> begun = begun_batch(options);
+  const std::optional<ResumedBatch> resumed = resumed_batch(options);
   const bool is_automatic = options.batch_size && options.batch_size->is_automatic;
   const bool is_given = options.batch_size && !is_automatic;
   if (is_given) {
     batch = options.batch_size->sequences;
-    load.asked_batch = batch;
-  } else if (begun) {
-    batch = begun->sequences;
-    load.begun_batch = batch;
+    load.requested_batch = batch;
+  } else if (resumed) {
+    batch = resumed->sequences;
+    load.resumed_batch = batch;
   } else if (is_automatic && place.largest_batch) {
     batch = tried_batch(place, setup);
   }
@@ -104,10 +104,10 @@ void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
   const std::int64_t usual = choose_batch_size(batch, setup.input.longest());
   const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
   setup.batch_size = plan.batch_size;
-  setup.batch_is_given = begun && begun->is_given ? *begun->is_given : is_given;
+  setup.batch_is_given = resumed && resumed->is_given ? *resumed->is_given : is_given;
   setup.queue_bytes = plan.queue_bytes;
   setup.passes.waiting_bytes = static_cast<std::size_t>(load.relay_bytes(plan.batch_size));
-  setup.outlook.memory_bytes = plan.memory.total();
+  setup.preview.memory_bytes = plan.memory.total();
 }
 
 WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setup) {

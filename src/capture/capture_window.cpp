@@ -14,13 +14,13 @@ std::string_view id_bytes(std::span<const std::int32_t> ids) {
   return {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()};
 }
 
-std::vector<std::int64_t> find_twins(const CaptureInput& input, SequenceRange range) {
+std::vector<std::int64_t> find_duplicates(const CaptureInput& input, SequenceRange range) {
   std::unordered_map<std::string_view, std::int64_t> first_of;
-  std::vector<std::int64_t> twins;
+  std::vector<std::int64_t> duplicate_of;
   for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-    twins.push_back(first_of.try_emplace(id_bytes(input.ids_of(s)), s).first->second);
+    duplicate_of.push_back(first_of.try_emplace(id_bytes(input.ids_of(s)), s).first->second);
   }
-  return twins;
+  return duplicate_of;
 }
 
 /// Splits `range` into passes, shortest sequences first.
@@ -54,7 +54,7 @@ std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange
   for (std::int64_t done = 0; done < shard.count; done += step) {
     CaptureWindow& window = windows.emplace_back();
     window.range = {shard.first + done, std::min(step, shard.count - done)};
-    window.twins = find_twins(input, window.range);
+    window.duplicate_of = find_duplicates(input, window.range);
     if (limits.sorts_by_length) {
       window.batches = sorted_batches(input, window.range, limits);
     } else {

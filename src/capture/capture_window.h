@@ -16,7 +16,7 @@ struct CaptureWindow {
   /// Indices of the sequences of each pass; together they are the range.
   std::vector<std::vector<std::int64_t>> batches;
   /// For each sequence of the range the first one with the same ids, usually itself.
-  std::vector<std::int64_t> twins;
+  std::vector<std::int64_t> duplicate_of;
 };
 
 /// Limits for splitting a shard into windows.

@@ -100,9 +100,9 @@ std::vector<SequenceScore> score_sequences(const Decoder& decoder, const at::Ten
   std::vector<double> log_probabilities(count);
   for (std::size_t first = 0; first < count; first += step) {
     const std::size_t size = std::min(step, count - first);
-    const at::Tensor chosen = flat.index_select(
+    const at::Tensor selected = flat.index_select(
         0, rows.narrow(0, static_cast<std::int64_t>(first), static_cast<std::int64_t>(size)));
-    score_rows(decoder, chosen, std::span(scored.targets).subspan(first, size),
+    score_rows(decoder, selected, std::span(scored.targets).subspan(first, size),
                std::span(log_probabilities).subspan(first, size));
   }
   std::vector<SequenceScore> scores(sequences.size());

@@ -119,7 +119,7 @@ void CaptureOptions::validate() const {
   }
   at_least_one("max_per_class", max_per_class);
   check_threads(threads);
-  find_sites(chosen_sites());
+  find_sites(selected_sites());
   if (blimp_preset && pairs.empty()) {
     throw InvalidArgument("blimp_preset: applies to --pairs only; omit --blimp-preset");
   }
@@ -152,7 +152,7 @@ bool CaptureOptions::keeps_activations() const {
          !only.empty();
 }
 
-std::vector<std::string> CaptureOptions::chosen_sites() const {
+std::vector<std::string> CaptureOptions::selected_sites() const {
   return sites.empty() ? std::vector<std::string>{"values", "hidden"} : sites;
 }
 

@@ -72,7 +72,7 @@ struct CaptureOptions {
   /// Scales routes of LIMe before the capture: a file for RouterEdit, or none.
   std::filesystem::path router_edit = {};
   BosPolicy bos = BosPolicy::kAuto;
-  /// Of text only.
+  /// Joins documents; for text only.
   Packing packing = Packing::kEosBetween;
   /// Tokens per sequence, >= 1, at most the model's max_position_embeddings; not for lines and
   /// pairs. Default: 2048, or max_position_embeddings if that is less.
@@ -125,7 +125,7 @@ struct CaptureOptions {
 
   WorkShare share() const { return shard.value_or(WorkShare{}); }
   /// Returns true if finished shards of an earlier run are kept.
-  bool goes_on() const { return resume || !share().is_whole(); }
+  bool resumes() const { return resume || !share().is_whole(); }
 
   /// Returns the number of compression threads, at most 16.
   int compress_threads() const;
@@ -135,7 +135,7 @@ struct CaptureOptions {
 
   bool keeps_activations() const;
   /// Returns `sites`, or the default for an empty list.
-  std::vector<std::string> chosen_sites() const;
+  std::vector<std::string> selected_sites() const;
   /// Returns blimp_preset or its default; nothing if sentences are encoded unchanged.
   std::optional<BlimpPreset> pair_preset() const;
   void describe(OptionList& list);

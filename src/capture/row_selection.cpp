@@ -17,7 +17,7 @@ void append_row(RowTable& table, std::int64_t sequence, std::int64_t position, s
 }  // namespace
 
 RowSelection::RowSelection(const CaptureInput& input)
-    : input_(input), is_chosen_(true), num_sequences_(input.num_sequences()) {}
+    : input_(input), selects_tokens_(true), num_sequences_(input.num_sequences()) {}
 
 RowSelection::RowSelection(const CaptureInput& input, RowKind rows)
     : input_(input),
@@ -28,7 +28,7 @@ RowSelection::RowSelection(const CaptureInput& input, RowKind rows)
 RowSelection::RowSelection(const CaptureInput& input, const std::vector<TokenClass>& classes,
                            std::int64_t max_per_class)
     : input_(input),
-      is_chosen_(true),
+      selects_tokens_(true),
       num_sequences_(input.num_sequences()),
       rows_per_class_(classes.size(), 0) {
   std::unordered_map<std::int32_t, std::size_t> class_of;
@@ -39,8 +39,8 @@ RowSelection::RowSelection(const CaptureInput& input, const std::vector<TokenCla
     for (std::size_t t = 0; t < ids.size(); ++t) {
       const auto entry = class_of.find(ids[t]);
       if (entry == class_of.end() || rows_per_class_[entry->second] == max_per_class) continue;
-      append_row(chosen_, s, static_cast<std::int64_t>(t), ids[t]);
-      chosen_.class_id.push_back(static_cast<std::int16_t>(entry->second));
+      append_row(selected_, s, static_cast<std::int64_t>(t), ids[t]);
+      selected_.class_id.push_back(static_cast<std::int16_t>(entry->second));
       if (++rows_per_class_[entry->second] == max_per_class) ++num_full;
     }
     if (num_full == classes.size()) {
@@ -48,22 +48,23 @@ RowSelection::RowSelection(const CaptureInput& input, const std::vector<TokenCla
       break;
     }
   }
-  num_rows_ = chosen_.size();
+  num_rows_ = selected_.size();
 }
 
 RowTable RowSelection::rows_of(std::int64_t first, std::int64_t count) const {
   RowTable table;
-  if (is_chosen_) {
-    const auto begin = std::lower_bound(chosen_.sequence.begin(), chosen_.sequence.end(), first);
-    const auto end = std::lower_bound(begin, chosen_.sequence.end(), first + count);
+  if (selects_tokens_) {
+    const auto begin =
+        std::lower_bound(selected_.sequence.begin(), selected_.sequence.end(), first);
+    const auto end = std::lower_bound(begin, selected_.sequence.end(), first + count);
     const auto copy = [&](const auto& from, auto& to) {
-      to.assign(from.begin() + (begin - chosen_.sequence.begin()),
-                from.begin() + (end - chosen_.sequence.begin()));
+      to.assign(from.begin() + (begin - selected_.sequence.begin()),
+                from.begin() + (end - selected_.sequence.begin()));
     };
-    copy(chosen_.sequence, table.sequence);
-    copy(chosen_.position, table.position);
-    copy(chosen_.token, table.token);
-    copy(chosen_.class_id, table.class_id);
+    copy(selected_.sequence, table.sequence);
+    copy(selected_.position, table.position);
+    copy(selected_.token, table.token);
+    copy(selected_.class_id, table.class_id);
     return table;
   }
   for (std::int64_t s = first; s < first + count; ++s) {

@@ -25,7 +25,7 @@ class RowSelection {
 
   RowKind kind() const { return kind_; }
   /// Returns true if every token is a row.
-  bool keeps_all() const { return kind_ == RowKind::kTokens && !is_chosen_; }
+  bool keeps_all() const { return kind_ == RowKind::kTokens && !selects_tokens_; }
   std::int64_t num_rows() const { return num_rows_; }
   /// Returns the number of sequences to run: fewer than the input has once every class is full.
   std::int64_t num_sequences() const { return num_sequences_; }
@@ -38,11 +38,11 @@ class RowSelection {
  private:
   const CaptureInput& input_;
   RowKind kind_ = RowKind::kTokens;
-  bool is_chosen_ = false;
+  bool selects_tokens_ = false;
   std::int64_t num_rows_ = 0;
   std::int64_t num_sequences_ = 0;
   std::vector<std::int64_t> rows_per_class_;
-  RowTable chosen_;  // all rows, if only some tokens are kept
+  RowTable selected_;  // all rows, if only some tokens are kept
 };
 
 }  // namespace lime

@@ -93,7 +93,7 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
                                              const ModelConfig& config) {
   std::vector<int> available(static_cast<std::size_t>(config.num_hidden_layers));
   std::iota(available.begin(), available.end(), 0);
-  const std::vector<int> chosen = layers.choose_from(available, "layers");
+  const std::vector<int> selected = layers.choose_from(available, "layers");
   std::vector<ActivationInfo> activations;
   for (const CaptureSite& site : sites) {
     if (site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp) {
@@ -101,7 +101,7 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
           "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
           config.family);
     }
-    for (const int layer : chosen) {
+    for (const int layer : selected) {
       activations.push_back({.site = site.name,
                              .layer = layer,
                              .dim = site_dim(site.kind, config),

@@ -16,7 +16,7 @@
 namespace lime {
 
 struct CheckpointOptions {
-  /// Read weights that hold NaN or infinity as they are instead of refusing them.
+  /// Accept weights that contain NaN or infinity instead of refusing them.
   bool allow_nan = false;
 };
 
@@ -66,7 +66,7 @@ class Checkpoint {
   const TensorInfo& tensor(std::string_view name) const;
 
   /// Converts tensor `name` into `to`, row-major, of as many elements as its shape has.
-  /// @throws FormatError      if it holds NaN or infinity (also a double too large for float),
+  /// @throws FormatError      if it contains NaN or infinity (also a double too large for float),
   ///                          unless allow_nan; names the tensor and the place.
   /// @throws InvalidArgument  if there is no tensor `name` or `to` has another size.
   void read(std::string_view name, std::span<float> to) const;
@@ -75,9 +75,10 @@ class Checkpoint {
   /// Reads a tensor with two dimensions, e.g. a router. @throws as read()
   MatrixF read_matrix(std::string_view name) const;
 
-  /// SHA-256 that names the checkpoint: of the lines `HEX  FILE\n` for config.json, the index if
-  /// there is one, and the weight files by name; `sha256sum FILES | sha256sum` prints the same.
-  /// Reads all weights at the first call (about 1 GB/s) and remembers the result.
+  /// Returns the SHA-256 that identifies the checkpoint: of the lines `HEX  FILE\n` for
+  /// config.json, the index if there is one, and the weight files by name; `sha256sum FILES |
+  /// sha256sum` prints the same. Reads all weights at the first call (about 1 GB/s) and caches the
+  /// result.
   /// @throws IoError
   const std::string& sha256() const;
 

@@ -21,9 +21,9 @@ struct CheckpointFiles {
 ///   a root of Hugging Face's cache, models--ORG--NAME,
 ///     with refs/main or with one snapshot            in the snapshot   in the snapshot
 ///
-/// Opens no file but refs/main.
-/// @throws IoError      if there is no such folder, or it contains no config.json; says what it
-///                      contains instead, and what to do.
+/// Opens only refs/main.
+/// @throws IoError      if there is no such folder, or it contains no config.json; names what it
+///                      contains instead, and the remedy.
 /// @throws FormatError  if it contains a LoRA adapter, which transformers would load.
 CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 

@@ -18,10 +18,10 @@ namespace lime {
 /// config.json is removed before the weights are replaced, so it never accompanies weights of
 /// another model.
 ///
-/// @param folder   made if it does not exist; its parent must exist.
+/// @param folder   created if it does not exist; its parent must exist.
 /// @param tensors  those of parameter_specs(config), by name, in any order and weight dtype.
 /// @throws InvalidArgument  if the tensors are not those of the config; nothing is written then.
-/// @throws IoError          if the disk refuses.
+/// @throws IoError          if writing fails.
 void write_checkpoint(const std::filesystem::path& folder, const ModelConfig& config,
                       std::span<const TensorView> tensors,
                       const std::vector<std::filesystem::path>& extra_files = {});

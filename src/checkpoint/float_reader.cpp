@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
-/// Elements per step: what is converted is checked while it still lies in the first cache.
+/// Elements per step: converted elements are checked while they are in the L1 cache.
 constexpr std::size_t kBlock = 2048;
 
 /// True if all values are finite: their exponents are not all ones.

@@ -9,7 +9,7 @@
 
 namespace lime {
 
-/// Converts `from` (unaligned, little-endian elements of a weight dtype) to `to`, looking for NaN
+/// Converts `from` (unaligned, little-endian elements of a weight dtype) to `to`, checking for NaN
 /// and infinity in the same pass over the source.
 /// @return index of the first element that is not finite, or nothing.
 std::optional<std::size_t> convert_weights(Dtype dtype, std::span<const std::byte> from,

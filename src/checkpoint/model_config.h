@@ -166,7 +166,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where);
 /// @throws FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);
 
-/// The configuration as config.json for transformers; parse_model_config() reads it back equal.
+/// Returns config.json for transformers; parse_model_config() of it gives an equal configuration.
 /// @throws FormatError  as validate().
 Json model_config_to_json(const ModelConfig& config);
 

@@ -38,7 +38,7 @@ enum class Dtype {
 std::string_view dtype_name(Dtype dtype);
 /// Returns the dtype with this name in files, or nothing.
 std::optional<Dtype> find_dtype(std::string_view name);
-/// Bytes per element.
+/// Returns the bytes per element.
 std::size_t dtype_size(Dtype dtype);
 /// Returns true for F64, F32, F16 and BF16.
 bool is_weight_dtype(Dtype dtype);
@@ -46,7 +46,7 @@ bool is_weight_dtype(Dtype dtype);
 /// Sizes of a tensor, outermost first; empty for a scalar.
 using Shape = std::vector<std::int64_t>;
 
-/// "[97, 48]".
+/// Returns e.g. "[97, 48]".
 std::string shape_text(const Shape& shape);
 /// Returns the number of elements. The sizes must be non-negative and their product must not
 /// overflow.

@@ -204,7 +204,7 @@ void Locator::resolve_tied_embeddings() {
 }
 
 /// For a tensor whose rows depend on num_key_value_heads: which number its shape would fit. The
-/// released train.py trains with as many key-value heads as heads, whatever its config said.
+/// released train.py trains with as many key-value heads as heads, whatever the config is.
 std::string Locator::head_hint(const TensorSource& source) const {
   const std::string& name = source.info.name;
   const Shape& shape = source.info.shape;

@@ -21,8 +21,8 @@ struct EncodeOptions {
   /// Cuts a special token that is spelt out in the text, such as `<|endoftext|>`, into ordinary
   /// tokens instead of taking it for the special one (Hugging Face: `split_special_tokens`).
   bool split_special_tokens = false;
-  /// Only the first so many ids of the text (not counting those around it), the same as without a
-  /// limit. What lies far behind them is not looked at, where the tokenizer can do without.
+  /// Returns only this many ids of the text (not counting those around it), the same as without a
+  /// limit. If the tokenizer allows it, text far behind them is not read.
   std::size_t max_ids = std::numeric_limits<std::size_t>::max();
 };
 
@@ -75,7 +75,7 @@ class Tokenizer {
   /// Returns the largest id plus one. The model's embedding may have more rows.
   virtual std::int32_t vocab_size() const = 0;
 
-  /// "byte-level-bpe", "bpe" (tokenizer.json in the SentencePiece style), "word-level" or
+  /// Returns "byte-level-bpe", "bpe" (tokenizer.json in SentencePiece style), "word-level" or
   /// "sentencepiece".
   virtual std::string_view kind() const = 0;
 
@@ -88,7 +88,7 @@ class Tokenizer {
   std::span<const std::int32_t> prefix_ids() const { return prefix_ids_; }
   std::span<const std::int32_t> suffix_ids() const { return suffix_ids_; }
 
-  /// SHA-256 of the tokenizer's file; where there are two (vocab.json and merges.txt), of both
+  /// Returns the SHA-256 of the tokenizer's file; of two files (vocab.json and merges.txt), of both
   /// digests in that order.
   const std::string& sha256() const { return sha256_; }
 

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::array<const char*, 4> kNames = {"model.safetensors", "model.safetensors.index.json",
                                                "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
-/// Whether what `file` leads to through symbolic links lies in `folder`. Hugging Face's cache links
-/// the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
+/// Returns true if the target of `file`, a symbolic link, is in `folder`. Hugging Face's cache
+/// links the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
 bool stays_inside(const fs::path& folder, const fs::path& file) {
   const fs::path home = fs::canonical(folder);
   const fs::path target = fs::canonical(file).parent_path();

@@ -31,8 +31,8 @@ bool has_weights(const std::filesystem::path& folder);
 /// `model.safetensors.index.json`, `pytorch_model.bin` (see parse_torch_file()), the shards of
 /// `pytorch_model.bin.index.json`. Of a shard only the tensors that the index assigns to it count.
 /// @throws IoError      if there are no weights, or a shard is missing.
-/// @throws FormatError  if a file is broken, a shard's name leads out of the folder, or a shard
-///                      lacks a tensor that the index promises.
+/// @throws FormatError  if a file is broken, a shard is outside the folder, or a shard
+///                      lacks a tensor of the index.
 WeightFiles open_weight_files(const std::filesystem::path& folder);
 
 }  // namespace lime

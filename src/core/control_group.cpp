@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 /// Version 1 writes a number near 2^63 where there is no limit.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
-/// What the two versions of the interface call the same things.
+/// Names of the same quantities in the two versions of the interface.
 struct Names {
   const char* limit;
   const char* used;
@@ -40,8 +40,8 @@ std::optional<std::int64_t> left_in_group(const fs::path& group, const Names& na
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - pages));
 }
 
-/// Where this process is in the hierarchy of version 1 that counts memory and in that of version 2,
-/// as "/a/b"; no value where it is in none.
+/// Returns the group of this process in the memory hierarchy of version 1 and in that of version 2,
+/// as "/a/b"; no value if it is in none.
 std::pair<std::optional<std::string>, std::optional<std::string>> read_membership(
     const fs::path& path) {
   std::pair<std::optional<std::string>, std::optional<std::string>> groups;

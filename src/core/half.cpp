@@ -17,7 +17,7 @@ namespace {
 #if defined(__FLT16_MANT_DIG__)
 __extension__ using Half = _Float16;
 #else
-using Half = Eigen::half;  // Clang 14 knows _Float16 on x86 only with AVX512-FP16
+using Half = Eigen::half;  // Clang 14 supports _Float16 on x86 only with AVX512-FP16
 #endif
 
 // GCC 12 turns these two loops into scalar conversions or, without F16C, into calls.
@@ -34,8 +34,8 @@ void half_to_float_plain(const HalfBits* from, float* to, std::size_t count) {
 /// Values that the vector loops below convert at a time.
 constexpr std::size_t kLanes = 8;
 
-/// The operating system keeps AVX registers, and the processor has F16C (bit 29 of CPUID 1: ECX),
-/// which clang's __builtin_cpu_supports does not know by name.
+/// Returns true if the operating system saves AVX registers and the CPU has F16C (bit 29 of CPUID
+/// 1: ECX), which clang's __builtin_cpu_supports does not support by name.
 bool has_f16c() {
   static const bool has = [] {
     unsigned eax = 0;

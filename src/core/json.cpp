@@ -121,7 +121,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
     }
   }
 
-  /// Of equal keys the last value counts, in the place of the first.
+  /// For equal keys, keeps the last value at the position of the first.
   static void collect_members(Container& container) {
     auto& object = container.value.get_ref<Json::object_t&>();
     object.reserve(container.members.size());

@@ -61,7 +61,7 @@ class Verification {
     }
   }
 
-  /// Of a file in which nothing else is wrong: what damages it may take the digest along.
+  /// Call only for a file without other problems, because damage may also remove the digest.
   void report_missing_trailer(const fs::path& path) {
     problems_.push_back("store: '" + path.string() +
                         "' has no digest because another program wrote or truncated it; its texts "

@@ -109,7 +109,7 @@ void AdamWOptions::validate() const {
       throw InvalidArgument("{}: must be > 0, got {}", name, value);
     }
   };
-  const auto require_share = [](double value, const char* name) {
+  const auto require_fraction = [](double value, const char* name) {
     if (!(value >= 0.0 && value < 1.0)) {
       throw InvalidArgument("{}: must be >= 0 and < 1, got {}", name, value);
     }
@@ -121,8 +121,8 @@ void AdamWOptions::validate() const {
   };
   require_positive(learning_rate, "learning_rate");
   require_positive(router_learning_rate.value_or(learning_rate), "router_learning_rate");
-  require_share(beta1, "beta1");
-  require_share(beta2, "beta2");
+  require_fraction(beta1, "beta1");
+  require_fraction(beta2, "beta2");
   require_positive(epsilon, "epsilon");
   require_not_negative(weight_decay, "weight_decay");
   require_not_negative(max_gradient_norm, "max_gradient_norm");
@@ -176,14 +176,14 @@ double AdamW::gradient_norm() const {
   return std::sqrt(squares);
 }
 
-void AdamW::step(double learning_rate_share, double gradient_factor) {
+void AdamW::step(double learning_rate_fraction, double gradient_factor) {
   const at::NoGradGuard no_grad;
   ++steps_;
   const auto t = static_cast<double>(steps_);
   for (Slot& slot : slots_) {
     at::Tensor gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
-    const double rate = slot.learning_rate * learning_rate_share;
+    const double rate = slot.learning_rate * learning_rate_fraction;
     const Update update{.beta1 = options_.beta1,
                         .beta2 = options_.beta2,
                         .epsilon = options_.epsilon,

@@ -53,9 +53,9 @@ class AdamW {
   double gradient_norm() const;
 
   /// Updates the weights.
-  /// @param learning_rate_share  fraction of the peak: learning_rate_share()
+  /// @param learning_rate_fraction  fraction of the peak: learning_rate_fraction()
   /// @param gradient_factor      multiplies the gradients; < 1 if they are clipped
-  void step(double learning_rate_share, double gradient_factor = 1.0);
+  void step(double learning_rate_fraction, double gradient_factor = 1.0);
 
   /// Returns the number of steps done, t above.
   std::int64_t steps() const { return steps_; }

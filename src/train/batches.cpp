@@ -62,8 +62,8 @@ void SequenceBatches::arrange(std::int64_t epoch) {
   const auto size = static_cast<std::size_t>(options_.batch_size);
   for (std::size_t begin = 0; begin < order.size(); begin += size) {
     const std::span<const std::int64_t> part = std::span(order).subspan(begin);
-    const auto chosen = part.first(std::min(size, part.size()));
-    batches_.emplace_back(chosen.begin(), chosen.end());
+    const auto selected = part.first(std::min(size, part.size()));
+    batches_.emplace_back(selected.begin(), selected.end());
   }
   if (options_.shuffle) random.shuffle<std::vector<std::int64_t>>(batches_);
   arranged_epoch_ = epoch;
@@ -71,19 +71,19 @@ void SequenceBatches::arrange(std::int64_t epoch) {
 
 TokenBatch SequenceBatches::batch(std::int64_t epoch, std::int64_t index) {
   arrange(epoch);
-  const auto& chosen = batches_.at(static_cast<std::size_t>(index));
+  const auto& selected = batches_.at(static_cast<std::size_t>(index));
   std::size_t longest = 0;
-  for (const std::int64_t i : chosen) {
+  for (const std::int64_t i : selected) {
     longest = std::max(longest, sequences_[static_cast<std::size_t>(i)].ids.size());
   }
-  const auto rows = static_cast<std::int64_t>(chosen.size());
+  const auto rows = static_cast<std::int64_t>(selected.size());
   const auto columns = static_cast<std::int64_t>(longest) - 1;
   TokenBatch batch;
   batch.ids = at::full({rows, columns}, options_.pad_id, at::kLong);
   batch.targets = at::full({rows, columns}, kIgnoredTarget, at::kLong);
   auto* ids = batch.ids.data_ptr<std::int64_t>();
   auto* targets = batch.targets.data_ptr<std::int64_t>();
-  for (const std::int64_t i : chosen) {
+  for (const std::int64_t i : selected) {
     const TokenSequence& sequence = sequences_[static_cast<std::size_t>(i)];
     const std::size_t length = sequence.ids.size();
     std::copy(sequence.ids.begin(), sequence.ids.end() - 1, ids);

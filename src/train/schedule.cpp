@@ -25,8 +25,8 @@ void ScheduleOptions::validate() const {
   }
 }
 
-double learning_rate_share(const ScheduleOptions& options, std::int64_t step,
-                           std::int64_t total_steps) {
+double learning_rate_fraction(const ScheduleOptions& options, std::int64_t step,
+                              std::int64_t total_steps) {
   const std::int64_t warmup = options.warmup_steps;
   if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
   const double progress =

@@ -41,7 +41,7 @@ struct ScheduleOptions {
 ///
 /// @param step   from 0 to total_steps - 1.
 /// @return in (0, 1]; the decay ends one step after the last, so that no step has rate 0.
-double learning_rate_share(const ScheduleOptions& options, std::int64_t step,
-                           std::int64_t total_steps);
+double learning_rate_fraction(const ScheduleOptions& options, std::int64_t step,
+                              std::int64_t total_steps);
 
 }  // namespace lime

@@ -97,8 +97,8 @@ StepRecord Trainer::step() {
   StepRecord record;
   record.step = done + 1;
   record.epoch = done / data_.batches_per_epoch();
-  const double share = learning_rate_share(options_.schedule, done, total_steps_);
-  record.learning_rate = options_.optimizer.learning_rate * share;
+  const double fraction = learning_rate_fraction(options_.schedule, done, total_steps_);
+  record.learning_rate = options_.optimizer.learning_rate * fraction;
 
   const TokenBatch batch = data_.batch(record.epoch, done % data_.batches_per_epoch());
   record.num_targets = batch.num_targets;
@@ -113,7 +113,7 @@ StepRecord Trainer::step() {
 
   const double limit = options_.optimizer.max_gradient_norm;
   const bool is_clipped = limit > 0.0 && record.gradient_norm > limit;
-  optimizer_.step(share, is_clipped ? limit / record.gradient_norm : 1.0);
+  optimizer_.step(fraction, is_clipped ? limit / record.gradient_norm : 1.0);
   return record;
 }
 

@@ -81,7 +81,7 @@ class Run {
     for (const NamedTensor& parameter : job_.decoder.parameters()) {
       weights.push_back(parameter.tensor);
     }
-    job_.group->take_from_first(weights);
+    job_.group->broadcast(weights);
   }
 
   /// Returns true in all processes if one was asked to stop.

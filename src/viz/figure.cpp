@@ -16,15 +16,15 @@ void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
   });
   if (known == entries.end()) {
     entries.push_back(std::move(entry));
-  } else if (known->look.colour != entry.look.colour) {
-    known->look.colour = kMutedColour;
+  } else if (known->style.colour != entry.style.colour) {
+    known->style.colour = kMutedColour;
   }
 }
 
-constexpr SeriesLook kReferenceLook = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
+constexpr SeriesStyle kReferenceStyle = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
 
 void add_reference(std::vector<LegendEntry>& entries, const ReferenceLine& line) {
-  if (line.in_legend) add_entry(entries, {line.label, kReferenceLook, true});
+  if (line.in_legend) add_entry(entries, {line.label, kReferenceStyle, true});
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::pair<double, double> colour_range_of(const Figure& figure) {
   double high = -low;
   bool is_signed = false;
   for (const FigurePanel& panel : figure.panels) {
-    const auto* const map = std::get_if<MapPanel>(&panel.content);
+    const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
     if (map == nullptr) continue;
     is_signed = is_signed || map->is_signed;
     for (Eigen::Index i = 0; i < map->values.size(); ++i) {
@@ -69,16 +69,16 @@ std::pair<double, double> colour_range_of(const Figure& figure) {
 
 std::size_t num_colours_of(const Figure& figure) {
   std::size_t count = 1;
-  const auto see = [&](const SeriesLook& look) {
-    if (look.colour != kMutedColour) count = std::max(count, look.colour + 1);
+  const auto see = [&](const SeriesStyle& style) {
+    if (style.colour != kMutedColour) count = std::max(count, style.colour + 1);
   };
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-      for (const Curve& curve : curves->curves) see(curve.look);
-    } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
-      count = std::max(count, cloud->class_names.size());
+      for (const Curve& curve : curves->curves) see(curve.style);
+    } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+      count = std::max(count, points->class_names.size());
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-      for (const BarPanel::Series& series : bars->series) see(series.look);
+      for (const BarPanel::Series& series : bars->series) see(series.style);
     }
   }
   return count;
@@ -101,23 +101,23 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
       for (const Curve& curve : curves->curves) {
-        add_entry(entries, {curve.legend.value_or(curve.label), curve.look, true});
+        add_entry(entries, {curve.legend.value_or(curve.label), curve.style, true});
       }
       for (const ReferenceLine& line : curves->references) add_reference(entries, line);
-    } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
-      for (std::size_t i = 0; i < cloud->class_names.size(); ++i) {
-        add_entry(entries, {cloud->class_names[i], {.colour = i}, false});
+    } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+      for (std::size_t i = 0; i < points->class_names.size(); ++i) {
+        add_entry(entries, {points->class_names[i], {.colour = i}, false});
       }
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
       for (const BarPanel::Series& series : bars->series) {
-        add_entry(entries, {series.label, series.look, false});
+        add_entry(entries, {series.label, series.style, false});
       }
       if (bars->reference) add_reference(entries, *bars->reference);
     }
   }
   // Reference lines come last.
   std::stable_partition(entries.begin(), entries.end(),
-                        [](const LegendEntry& entry) { return !(entry.look == kReferenceLook); });
+                        [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
   return entries;
 }
 

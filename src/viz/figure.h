@@ -23,15 +23,15 @@ enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 /// Colour of items that belong to no class: greyish.
 inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
 
-/// Look of a series or class: its class number and what distinguishes it without colour.
-struct SeriesLook {
+/// Style of a series or class: its class number, and a pattern and marker that need no colour.
+struct SeriesStyle {
   std::size_t colour = 0;  ///< class number, or kMutedColour
   LinePattern pattern = LinePattern::kSolid;
   MarkerShape marker = MarkerShape::kDisc;
   bool is_faint = false;  ///< thin and pale, drawn in the background
   double width = 1.0;     ///< line width relative to the default
 
-  bool operator==(const SeriesLook&) const = default;
+  bool operator==(const SeriesStyle&) const = default;
 };
 
 /// A position on an axis with its own label.
@@ -68,7 +68,7 @@ struct Curve {
   std::vector<double> low;
   std::vector<double> high;
   Spread spread = Spread::kNone;
-  SeriesLook look;
+  SeriesStyle style;
   /// Marks above points, e.g. "**" where a corrected p-value is small; empty, or one per point.
   std::vector<std::string> stars = {};
   /// Legend text instead of `label`: curves of several colours may share an entry, drawn in grey.
@@ -89,7 +89,7 @@ struct CurvePanel {
 };
 
 /// A heatmap: a matrix as coloured cells. Row 0 is at the bottom.
-struct MapPanel {
+struct HeatmapPanel {
   /// An edited cell: crossed out, or marked at a corner if only its value differs.
   struct Mark {
     int row = 0;
@@ -108,7 +108,7 @@ struct MapPanel {
 };
 
 /// A scatter plot of points with a class each.
-struct CloudPanel {
+struct ScatterPanel {
   std::vector<float> x;
   std::vector<float> y;
   std::vector<int> classes;  ///< index into `class_names`
@@ -122,7 +122,7 @@ struct BarPanel {
     std::vector<double> values;  ///< one per group
     std::vector<double> low;
     std::vector<double> high;
-    SeriesLook look;
+    SeriesStyle style;
     std::vector<std::string> stars = {};  ///< next to the bars; empty, or one per group
   };
   std::vector<std::string> groups;
@@ -144,7 +144,7 @@ struct FigurePanel {
   std::string title;
   FigureAxis x;
   FigureAxis y;
-  std::variant<CurvePanel, MapPanel, CloudPanel, BarPanel, TablePanel> content;
+  std::variant<CurvePanel, HeatmapPanel, ScatterPanel, BarPanel, TablePanel> content;
 };
 
 /// Panels on a grid, row by row.
@@ -183,10 +183,10 @@ std::size_t num_colours_of(const Figure& figure);
 /// width there, so their spread is drawn as an error bar. Empty for other curves.
 std::vector<std::size_t> lone_points(const Curve& curve);
 
-/// Legend entry: a label, in order of first appearance, with its look.
+/// Legend entry: a label, in order of first appearance, with its style.
 struct LegendEntry {
   std::string label;
-  SeriesLook look;
+  SeriesStyle style;
   bool is_line = false;  ///< a curve; else points or bars
 };
 std::vector<LegendEntry> legend_of(const Figure& figure);

@@ -49,7 +49,7 @@ std::size_t letters_above(const FigurePanel& panel) {
 }
 
 double smallest_panel(const Figure& figure) {
-  if (figure.labels_at_edges || has_any<CloudPanel>(figure)) return kSmallestBarePanel;
+  if (figure.labels_at_edges || has_any<ScatterPanel>(figure)) return kSmallestBarePanel;
   if (figure.shares_y || !has_any<CurvePanel>(figure)) return kSmallestPanel;
   std::size_t letters = 0;
   for (const FigurePanel& panel : figure.panels) {
@@ -97,7 +97,7 @@ Figure with_fitting_columns(const Figure& figure, const FigureStyle& style) {
   const FigureSize size = figure_size(style, figure.is_wide);
   if (figure.keeps_columns || size.height_mm || has_any<TablePanel>(figure)) return figure;
   const double smallest = smallest_panel(figure) * style.font_size / kUsualFont;
-  const double room = size.width_mm - (has_any<MapPanel>(figure) ? kColourBar : 0.0);
+  const double room = size.width_mm - (has_any<HeatmapPanel>(figure) ? kColourBar : 0.0);
   const int columns = std::clamp(figure.columns, 1, static_cast<int>(figure.panels.size()));
   const double most = std::max(1.0, std::floor(room / smallest));
   if (columns <= most) return figure;

@@ -32,7 +32,7 @@ struct CsvLines {
     }
   }
 
-  void operator()(const MapPanel& panel) const {
+  void operator()(const HeatmapPanel& panel) const {
     for (Eigen::Index r = 0; r < panel.values.rows(); ++r) {
       for (Eigen::Index c = 0; c < panel.values.cols(); ++c) {
         if (!std::isfinite(panel.values(r, c))) continue;
@@ -41,7 +41,7 @@ struct CsvLines {
     }
   }
 
-  void operator()(const CloudPanel& panel) const {
+  void operator()(const ScatterPanel& panel) const {
     for (std::size_t i = 0; i < panel.x.size(); ++i) {
       const auto c = static_cast<std::size_t>(panel.classes[i]);
       csv += fmt::format("{},{},{},{},,\n", head,

@@ -36,7 +36,7 @@ class NearestPoint {
   std::optional<FigureHit::Point> found_;
 };
 
-std::optional<FigureHit::Cell> cell_at(const MapPanel& map, double x, double y) {
+std::optional<FigureHit::Cell> cell_at(const HeatmapPanel& map, double x, double y) {
   const double col = std::round(x);
   const double row = std::round(y);
   if (!(row >= 0.0 && row < static_cast<double>(map.values.rows()) && col >= 0.0 &&
@@ -75,7 +75,7 @@ std::optional<FigureHit> hit_at(const FigureLayout& layout, const Figure& figure
     hit.y = rect->axis(QCPAxis::atLeft)->pixelToCoord(position.y());
     NearestPoint nearest(*rect, position, reach);
     const auto& content = figure.panels[i].content;
-    if (const auto* const map = std::get_if<MapPanel>(&content)) {
+    if (const auto* const map = std::get_if<HeatmapPanel>(&content)) {
       hit.cell = cell_at(*map, hit.x, hit.y);
     } else if (const auto* const curves = std::get_if<CurvePanel>(&content)) {
       for (std::size_t c = 0; c < curves->curves.size(); ++c) {
@@ -85,9 +85,9 @@ std::optional<FigureHit> hit_at(const FigureLayout& layout, const Figure& figure
         }
       }
       hit.point = nearest.found();
-    } else if (const auto* const cloud = std::get_if<CloudPanel>(&content)) {
-      for (std::size_t p = 0; p < cloud->x.size(); ++p) {
-        nearest.offer(static_cast<double>(cloud->x[p]), static_cast<double>(cloud->y[p]), {0, p});
+    } else if (const auto* const points = std::get_if<ScatterPanel>(&content)) {
+      for (std::size_t p = 0; p < points->x.size(); ++p) {
+        nearest.offer(static_cast<double>(points->x[p]), static_cast<double>(points->y[p]), {0, p});
       }
       hit.point = nearest.found();
     } else if (const auto* const bars = std::get_if<BarPanel>(&content)) {

@@ -95,9 +95,9 @@ int FigureLayout::num_rows() const {
   return (static_cast<int>(figure_.panels.size()) + num_columns() - 1) / num_columns();
 }
 
-bool FigureLayout::has_map() const {
+bool FigureLayout::has_heatmap() const {
   return std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
-    return std::holds_alternative<MapPanel>(panel.content);
+    return std::holds_alternative<HeatmapPanel>(panel.content);
   });
 }
 
@@ -106,13 +106,13 @@ bool FigureLayout::has_long_colour_bar() const {
   constexpr double kColourBar = 15.0;  // mm, including its labels
   constexpr double kLabels = 10.0;
   const double panel = (width_ / kUnitsPerMm - kColourBar) / num_columns() - kLabels;
-  return has_map() && num_rows() > 1 && panel * figure_.panel_aspect < kLowest;
+  return has_heatmap() && num_rows() > 1 && panel * figure_.panel_aspect < kLowest;
 }
 
-MapScale FigureLayout::map_scale() const {
+HeatmapScale FigureLayout::heatmap_scale() const {
   const bool is_signed =
       std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
-        const auto* const map = std::get_if<MapPanel>(&panel.content);
+        const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
         return map != nullptr && map->is_signed;
       });
   const auto [low, high] = colour_range_of(figure_);
@@ -149,7 +149,7 @@ void FigureLayout::add_panels() {
     }
   }
   if (figure_.shares_y) share_y();
-  if (has_map()) add_colour_bar();
+  if (has_heatmap()) add_colour_bar();
 }
 
 QCPAxisRect* FigureLayout::axes_of(std::size_t panel) const {
@@ -180,17 +180,17 @@ QCPAxisRect* FigureLayout::filled_axes(std::size_t index) {
   const FigurePanel& panel = figure_.panels[index];
   QCPAxisRect* const rect = new_axis_rect(&plot_);
   place_on_grid(rect, index);
-  const PanelPlace place{&plot_, rect, &theme_, num_colours_, map_scale()};
+  const PanelPlace place{&plot_, rect, &theme_, num_colours_, heatmap_scale()};
   if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
     add_curves(place, *curves);
-  } else if (const auto* const map = std::get_if<MapPanel>(&panel.content)) {
-    add_map(place, *map);
-  } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
-    add_cloud(place, *cloud);
+  } else if (const auto* const map = std::get_if<HeatmapPanel>(&panel.content)) {
+    add_heatmap(place, *map);
+  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+    add_scatter(place, *points);
   } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
     add_bars(place, *bars);
   }
-  dress_axes(place, panel);
+  style_axes(place, panel);
   add_title(rect, index);
   return rect;
 }
@@ -240,7 +240,7 @@ void FigureLayout::share_y() {
 }
 
 void FigureLayout::add_colour_bar() {
-  QCPAxisRect* const bar = new_colour_bar(&plot_, map_scale(), figure_.colour_label, theme_);
+  QCPAxisRect* const bar = new_colour_bar(&plot_, heatmap_scale(), figure_.colour_label, theme_);
   // In the first row of panels, as high as one panel; if that is too low, next to all rows.
   QCPLayoutGrid* const grid = sheet_ != nullptr ? sheet_ : grid_;
   const int column = grid->columnCount();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "viz/figure.h"
-#include "viz/plots/map_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/plot_theme.h"
 #include "viz/plots/tick_room.h"
 
@@ -48,9 +48,9 @@ class FigureLayout {
   void choose_tick_forms(bool may_improve);
   void space_ticks();
   std::string panel_letter(std::size_t index) const;
-  bool has_map() const;
+  bool has_heatmap() const;
   bool has_long_colour_bar() const;
-  MapScale map_scale() const;
+  HeatmapScale heatmap_scale() const;
   int num_columns() const;
   int num_rows() const;
   void update(int height);
@@ -72,7 +72,7 @@ class FigureLayout {
 QCPAxisRect* new_axis_rect(QCustomPlot* plot);
 
 /// Creates a colour bar for `scale`, labelled `label`.
-QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std::string& label,
+QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const std::string& label,
                             const PlotTheme& theme);
 
 }  // namespace lime

@@ -138,8 +138,8 @@ std::string content_options(const FigurePanel& panel, const Figure& figure, bool
   add_ticks(options, "x", panel.x);
   add_ticks(options, "y", panel.y);
   if (panel.x.if_crowded) options += ", xticklabel style={rotate=90, anchor=east}";
-  if (std::holds_alternative<CloudPanel>(panel.content)) options += ", axis equal";
-  if (std::holds_alternative<MapPanel>(panel.content)) {
+  if (std::holds_alternative<ScatterPanel>(panel.content)) options += ", axis equal";
+  if (std::holds_alternative<HeatmapPanel>(panel.content)) {
     const auto [low, high] = colour_range_of(figure);
     options += fmt::format(
         ", enlargelimits=false, colormap name=lime, point meta min={}, point meta max={}", low,
@@ -177,11 +177,11 @@ void add_colours(std::string& tex, const Figure& figure, const FigureStyle& styl
                        c.green, c.blue);
   }
   const auto [low, high] = colour_range_of(figure);
-  const MapPalette palette =
-      style.map_palette.value_or(low < 0.0 ? MapPalette::kBlueRed : MapPalette::kViridis);
+  const HeatmapPalette palette =
+      style.map_palette.value_or(low < 0.0 ? HeatmapPalette::kBlueRed : HeatmapPalette::kViridis);
   tex += "\\pgfplotsset{colormap={lime}{";
   for (int i = 0; i <= 16; ++i) {
-    const Colour c = map_colour(palette, i / 16.0);
+    const Colour c = heatmap_colour(palette, i / 16.0);
     tex += fmt::format("rgb255=({},{},{}) ", c.red, c.green, c.blue);
   }
   tex += "}}\n";
@@ -194,19 +194,19 @@ std::string legend_entries(const Figure& figure) {
   std::string tex;
   const bool is_bars = std::holds_alternative<BarPanel>(figure.panels.front().content);
   for (const LegendEntry& entry : entries) {
-    std::string look = pgfplots_look(entry.look);
+    std::string style = pgfplots_style(entry.style);
     if (!entry.is_line) {
-      look = fmt::format("only marks, mark=*, mark size=1.5pt, {}",
-                         pgfplots_colour(entry.look.colour));
+      style = fmt::format("only marks, mark=*, mark size=1.5pt, {}",
+                          pgfplots_colour(entry.style.colour));
     }
     // Bar axes draw a box for every legend entry.
     if (is_bars) {
-      look = fmt::format("legend image code/.code={{\\{}}}",
-                         entry.is_line ? "draw[gray, dashed] (0mm,0mm) -- (4mm,0mm);"
-                                       : fmt::format("fill[{}] (0mm,-1mm) rectangle (3mm,1mm);",
-                                                     pgfplots_colour(entry.look.colour)));
+      style = fmt::format("legend image code/.code={{\\{}}}",
+                          entry.is_line ? "draw[gray, dashed] (0mm,0mm) -- (4mm,0mm);"
+                                        : fmt::format("fill[{}] (0mm,-1mm) rectangle (3mm,1mm);",
+                                                      pgfplots_colour(entry.style.colour)));
     }
-    tex += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", look,
+    tex += fmt::format("\\addlegendimage{{{}}}\n\\addlegendentry{{{}}}\n", style,
                        latex_text(entry.label));
   }
   return tex;

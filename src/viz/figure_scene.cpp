@@ -8,7 +8,7 @@
 #include "core/errors.h"
 #include "viz/figure_layout.h"
 #include "viz/plots/dots_plottable.h"
-#include "viz/plots/map_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/plot_theme.h"
 
 namespace lime {
@@ -78,7 +78,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
   impl_->size.setHeight(height);
   for (int i = 0; i < impl_->plot->plottableCount(); ++i) {
     QCPAbstractPlottable* const drawn = impl_->plot->plottable(i);
-    if (auto* const map = dynamic_cast<MapPlottable*>(drawn)) map->draw_as_picture();
+    if (auto* const map = dynamic_cast<HeatmapPlottable*>(drawn)) map->rasterize();
     if (auto* const dots = dynamic_cast<DotsPlottable*>(drawn)) dots->draw_as_stamps();
     if (auto* const graph = dynamic_cast<QCPGraph*>(drawn)) draw_fast(*graph);
   }
@@ -123,9 +123,9 @@ std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) co
 }
 
 void FigureScene::refresh_map(std::size_t panel) {
-  const auto& changed = std::get<MapPanel>(impl_->figure.panels[panel].content);
+  const auto& changed = std::get<HeatmapPanel>(impl_->figure.panels[panel].content);
   for (QCPAbstractPlottable* const drawn : impl_->layout->axes_of(panel)->plottables()) {
-    auto* const map = dynamic_cast<MapPlottable*>(drawn);
+    auto* const map = dynamic_cast<HeatmapPlottable*>(drawn);
     if (map == nullptr) continue;
     map->set_cells(changed.values);
     map->show_marks(changed.marks);

@@ -18,33 +18,33 @@ namespace fs = std::filesystem;
 constexpr const char* kLogName = "training_log.jsonl";
 
 /// Renumbers the non-empty classes, keeping their order.
-void drop_empty_classes(SourceCloud& cloud) {
-  std::vector<int> number(cloud.class_names.size(), -1);
-  for (const int c : cloud.classes) number[static_cast<std::size_t>(c)] = 0;
+void drop_empty_classes(SourceEmbedding& embedding) {
+  std::vector<int> number(embedding.class_names.size(), -1);
+  for (const int c : embedding.classes) number[static_cast<std::size_t>(c)] = 0;
   std::vector<std::string> names;
   for (std::size_t c = 0; c < number.size(); ++c) {
     if (number[c] < 0) continue;
     number[c] = static_cast<int>(names.size());
-    names.push_back(cloud.class_names[c]);
+    names.push_back(embedding.class_names[c]);
   }
-  for (int& c : cloud.classes) c = number[static_cast<std::size_t>(c)];
-  cloud.class_names = std::move(names);
+  for (int& c : embedding.classes) c = number[static_cast<std::size_t>(c)];
+  embedding.class_names = std::move(names);
 }
 
 /// Returns label, classes and class names of the points of `capture`; unlabelled points get a
 /// separate class.
-SourceCloud points_of(const CaptureEmbeddings& capture) {
-  SourceCloud cloud;
-  cloud.label = capture.label;
-  cloud.classes.assign(capture.table.class_id.begin(), capture.table.class_id.end());
-  cloud.class_names = capture.class_names;
+SourceEmbedding points_of(const CaptureEmbeddings& capture) {
+  SourceEmbedding embedding;
+  embedding.label = capture.label;
+  embedding.classes.assign(capture.table.class_id.begin(), capture.table.class_id.end());
+  embedding.class_names = capture.class_names;
   const bool has_others =
-      std::any_of(cloud.classes.begin(), cloud.classes.end(), [](int c) { return c < 0; });
-  if (!has_others) return cloud;
-  const auto others = static_cast<int>(cloud.class_names.size());
-  std::replace(cloud.classes.begin(), cloud.classes.end(), -1, others);
-  cloud.class_names.emplace_back(others == 0 ? "" : "other");
-  return cloud;
+      std::any_of(embedding.classes.begin(), embedding.classes.end(), [](int c) { return c < 0; });
+  if (!has_others) return embedding;
+  const auto others = static_cast<int>(embedding.class_names.size());
+  std::replace(embedding.classes.begin(), embedding.classes.end(), -1, others);
+  embedding.class_names.emplace_back(others == 0 ? "" : "other");
+  return embedding;
 }
 
 bool is_results_file(const fs::path& path) {
@@ -73,23 +73,23 @@ void check_kind_of_file(const fs::path& path) {
 }
 
 /// Reads the embeddings in a file; empty classes are omitted.
-std::vector<SourceCloud> read_clouds(const fs::path& path) {
-  std::vector<SourceCloud> clouds;
+std::vector<SourceEmbedding> source_embeddings(const fs::path& path) {
+  std::vector<SourceEmbedding> embeddings;
   for (const CaptureEmbeddings& capture : read_embeddings(path)) {
-    SourceCloud points = points_of(capture);
+    SourceEmbedding points = points_of(capture);
     drop_empty_classes(points);
     for (const LayerEmbedding& layer : capture.layers) {
-      SourceCloud cloud = points;
-      cloud.site = layer.site;
-      cloud.layer = layer.layer;
+      SourceEmbedding embedding = points;
+      embedding.site = layer.site;
+      embedding.layer = layer.layer;
       const auto x = layer.coordinates.col(0);
       const auto y = layer.coordinates.col(1);
-      cloud.x.assign(x.begin(), x.end());
-      cloud.y.assign(y.begin(), y.end());
-      clouds.push_back(std::move(cloud));
+      embedding.x.assign(x.begin(), x.end());
+      embedding.y.assign(y.begin(), y.end());
+      embeddings.push_back(std::move(embedding));
     }
   }
-  return clouds;
+  return embeddings;
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ FigureSource read_figure_source(const fs::path& path) {
         "does not exist",
         path.string(), beside.string());
   }
-  source.clouds = read_clouds(beside);
+  source.embeddings = source_embeddings(beside);
   source.sha256 = sha256_of(source.sha256 + "\n" + sha256_of_file(beside));
   return source;
 }

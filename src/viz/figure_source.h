@@ -16,7 +16,7 @@ inline constexpr int kMostHeads = 65'536;
 inline constexpr int kMostTokens = 16'777'216;
 
 /// The t-SNE embedding of one layer, stored next to the results of metric "tsne".
-struct SourceCloud {
+struct SourceEmbedding {
   std::string label;
   std::string site;
   int layer = 0;
@@ -32,7 +32,7 @@ struct FigureSource {
   Results results;
   /// SHA-256 of the file; for t-SNE, of the hashes of results and embeddings, one per line.
   std::string sha256 = {};
-  std::vector<SourceCloud> clouds = {};  ///< of metric "tsne"
+  std::vector<SourceEmbedding> embeddings = {};  ///< of metric "tsne"
 };
 
 /// Reads the input of figures: a results file of lime-metrics (for t-SNE with the embeddings next

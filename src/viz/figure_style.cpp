@@ -58,7 +58,7 @@ FigureSize figure_size(const FigureStyle& style, bool is_wide) {
 }
 
 void FigureStyle::describe(OptionList& list) {
-  list.group("Look");
+  list.group("Style");
   list.add("size", size,
            "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or "
            "millimetres, e.g. 120 or 120x80");

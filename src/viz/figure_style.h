@@ -36,7 +36,7 @@ struct FigureStyle {
   double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one point smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
   /// Unset: viridis, or blue-red for signed values.
-  std::optional<MapPalette> map_palette = {};
+  std::optional<HeatmapPalette> map_palette = {};
   FigureTheme theme = FigureTheme::kLight;
   bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
   std::string title = {};

@@ -107,7 +107,7 @@ struct PgfPlots {
 
   void add_curve(const Curve& curve) const {
     const bool has_bars = curve.spread == Curve::Spread::kBars;
-    tex += fmt::format("\\addplot[{}{}] coordinates {{", pgfplots_look(curve.look),
+    tex += fmt::format("\\addplot[{}{}] coordinates {{", pgfplots_style(curve.style),
                        has_bars ? ", error bars/.cd, y dir=both, y explicit" : "");
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       tex += fmt::format("({},{})", curve.x[i], coordinate(curve.y[i]));
@@ -130,8 +130,8 @@ struct PgfPlots {
     }
     if (points.x.empty()) return;
     points.spread = Curve::Spread::kBars;
-    points.look = curve.look;
-    points.look.pattern = LinePattern::kNone;
+    points.style = curve.style;
+    points.style.pattern = LinePattern::kNone;
     add_curve(points);
   }
 
@@ -158,13 +158,13 @@ struct PgfPlots {
         tex += fmt::format(
             "\\addplot[draw=none, mark=none, fill={}, fill opacity=0.18] coordinates {{{}{}}} -- "
             "cycle;\n",
-            pgfplots_colour(curve.look.colour), forth, back);
+            pgfplots_colour(curve.style.colour), forth, back);
       }
       from = to + 1;
     }
   }
 
-  void operator()(const MapPanel& panel) const {
+  void operator()(const HeatmapPanel& panel) const {
     tex +=
         fmt::format("\\addplot[matrix plot*, point meta=explicit, mesh/cols={}] coordinates {{\n",
                     panel.values.cols());
@@ -189,7 +189,7 @@ struct PgfPlots {
     }
   }
 
-  void operator()(const CloudPanel& panel) const {
+  void operator()(const ScatterPanel& panel) const {
     for (std::size_t k = 0; k < std::max<std::size_t>(1, panel.class_names.size()); ++k) {
       tex += fmt::format("\\addplot[only marks, mark size=0.5pt, {}] coordinates {{",
                          pgfplots_colour(k));
@@ -205,7 +205,8 @@ struct PgfPlots {
   void operator()(const BarPanel& panel) const {
     if (panel.reference) tex += reference_line(*panel.reference, true);
     for (const BarPanel::Series& series : panel.series) {
-      tex += fmt::format("\\addplot[xbar, fill={}, draw=none", pgfplots_colour(series.look.colour));
+      tex +=
+          fmt::format("\\addplot[xbar, fill={}, draw=none", pgfplots_colour(series.style.colour));
       if (!series.low.empty()) tex += ", error bars/.cd, x dir=both, x explicit";
       tex += "] coordinates {";
       for (std::size_t g = 0; g < series.values.size(); ++g) {
@@ -253,10 +254,10 @@ std::string pgfplots_colour(std::size_t index) {
   return index == kMutedColour ? "gray" : fmt::format("class{}", index);
 }
 
-std::string pgfplots_look(const SeriesLook& look) {
+std::string pgfplots_style(const SeriesStyle& style) {
   return fmt::format("{}, {}, mark={}, mark size=1.3pt, mark options={{solid}}, {}",
-                     pgfplots_colour(look.colour), pattern_of(look.pattern), marker_of(look.marker),
-                     look.is_faint ? "thin, opacity=0.55" : "semithick");
+                     pgfplots_colour(style.colour), pattern_of(style.pattern),
+                     marker_of(style.marker), style.is_faint ? "thin, opacity=0.55" : "semithick");
 }
 
 std::string pgfplots_plots(const FigurePanel& panel) {

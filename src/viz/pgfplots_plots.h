@@ -14,7 +14,7 @@ std::string latex_text(const std::string& text);
 std::string pgfplots_colour(std::size_t index);
 
 /// Returns the pgfplots options for a curve's colour, pattern and marker.
-std::string pgfplots_look(const SeriesLook& look);
+std::string pgfplots_style(const SeriesStyle& style);
 
 /// Returns the plots of one panel, for use inside an axis, without legend entries. Empty for a
 /// table.

@@ -75,7 +75,7 @@ void expect_whole(const EditedRouters& edited) {
       EXPECT_NEAR(edited.layer_values()(layer, source), values(layer, source), 1e-12);
       const auto block = scales.middleCols(source * heads, heads).array();
       const RouteState state = (block == 0.0).all()   ? RouteState::kOff
-                               : (block == 1.0).all() ? RouteState::kAsTrained
+                               : (block == 1.0).all() ? RouteState::kOriginal
                                                       : RouteState::kScaled;
       EXPECT_EQ(edited.state(layer, source), state) << layer << " " << source;
       EXPECT_EQ(edited.weight(layer, 1, source, 0), whole.weights[at](1, source * heads));

@@ -78,10 +78,10 @@ TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
 TEST_F(ProbeExplorationTest, EveryTokenIsJudgedOnce) {
   const SeparabilityExploration layer = explore_separability(words(), "values", 0, {}, pool_);
   EXPECT_THAT(layer.class_names, ElementsAre(" is", " are", " was"));
-  ASSERT_EQ(layer.judgements.size(), static_cast<std::size_t>(kRows));
+  ASSERT_EQ(layer.predictions.size(), static_cast<std::size_t>(kRows));
   Eigen::MatrixXi confusion = Eigen::MatrixXi::Zero(3, 3);
   std::set<std::int64_t> rows;
-  for (const TokenJudgement& one : layer.judgements) {
+  for (const TokenPrediction& one : layer.predictions) {
     rows.insert(one.row);
     EXPECT_EQ(one.truth, one.row % 3);
     ++confusion(one.truth, one.predicted);
@@ -112,11 +112,11 @@ TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
         EXPECT_NEAR(row.at("mean").get<double>(), explored.accuracies[t], 1e-12);
       }
     }
-    EXPECT_EQ(explored.judgements.size(), 32U);
+    EXPECT_EQ(explored.predictions.size(), 32U);
     int right = 0;
-    for (const PairJudgement& one : explored.judgements) {
-      right += (one.good_right ? 1 : 0) + (one.bad_right ? 1 : 0);
-      EXPECT_EQ(one.good_right, one.good_probability > 0.5);
+    for (const PairPrediction& one : explored.predictions) {
+      right += (one.good_is_correct ? 1 : 0) + (one.bad_is_correct ? 1 : 0);
+      EXPECT_EQ(one.good_is_correct, one.good_probability > 0.5);
     }
     EXPECT_EQ(right, explored.confusion.trace());
     EXPECT_EQ(explored.confusion.sum(), 64);

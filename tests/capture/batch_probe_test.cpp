@@ -200,12 +200,12 @@ TEST_F(BatchProbeTest, GoesOnWithTheBatchThatWasBegunWith) {
   };
   EXPECT_THROW(run_capture(options_, callbacks, stop.get_token(), trying()), Interrupted);
   LimitedMemory::get().leave_all();
-  const std::int64_t begun = batch_of(CaptureReader(options_.output));
+  const std::int64_t first_batch = batch_of(CaptureReader(options_.output));
   options_.resume = true;
   run_capture(options_, {}, {}, trying());
   const CaptureReader reader(options_.output);
   EXPECT_TRUE(reader.complete());
-  EXPECT_EQ(batch_of(reader), begun);
+  EXPECT_EQ(batch_of(reader), first_batch);
 }
 
 TEST_F(BatchProbeTest, OnTheCpuTakesTheUsualBatchWhereMemoryIsFree) {

@@ -95,18 +95,18 @@ TEST(CaptureMemoryTest, RefusesWhatCannotFit) {
   EXPECT_THAT(refusal(pairs, 8, {10 * kMebibyte}), HasSubstr("a pass over a pair"));
   CaptureLoad asked = usual_load();
   asked.bytes_per_token *= 16;
-  asked.asked_batch = 8;
+  asked.requested_batch = 8;
   EXPECT_THAT(refusal(asked, 8, just_enough_for(asked, 2)), HasSubstr("--batch-size 2 fits"));
-  CaptureLoad begun = usual_load();
-  begun.bytes_per_token *= 16;
-  begun.begun_batch = 8;
-  const std::string text = refusal(begun, 8, just_enough_for(begun, 2));
+  CaptureLoad resumed = usual_load();
+  resumed.bytes_per_token *= 16;
+  resumed.resumed_batch = 8;
+  const std::string text = refusal(resumed, 8, just_enough_for(resumed, 2));
   EXPECT_THAT(text, HasSubstr("memory_limit: the capture was started with passes of 8 sequences of "
                               "up to 1024 tokens, which need "));
   const std::string asked_for = "resume with --memory-limit ";
   const std::int64_t named = std::stoll(text.substr(text.find(asked_for) + asked_for.size()));
   const ByteSize enough{named * kMebibyte};
-  EXPECT_EQ(plan_capture_memory(small_model(), begun, 8, kQueue, enough).batch_size, 8);
+  EXPECT_EQ(plan_capture_memory(small_model(), resumed, 8, kQueue, enough).batch_size, 8);
 }
 
 TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {

@@ -125,9 +125,9 @@ TEST_F(StagedCaptureTest, OtherArithmeticIsTheSame) {
 
 TEST_F(StagedCaptureTest, SaysWhichLayersLieWhere) {
   options_.device = "cpu,cpu";
-  std::vector<CaptureOutlook::Stage> stages;
+  std::vector<CapturePreview::Stage> stages;
   run_capture(options_,
-              {.on_start = [&](const CaptureOutlook& outlook) { stages = outlook.stages; }});
+              {.on_start = [&](const CapturePreview& preview) { stages = preview.stages; }});
   ASSERT_EQ(stages.size(), 2U);
   EXPECT_EQ(stages[0].device, "cpu");
   EXPECT_EQ(stages[0].first_layer, 0);

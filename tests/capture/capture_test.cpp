@@ -202,22 +202,22 @@ TEST_F(CaptureTest, ComputesInDoubleWhereAsked) {
 }
 
 TEST_F(CaptureTest, SaysWhatItWillBeBeforeItRuns) {
-  CaptureOutlook outlook;
+  CapturePreview preview;
   bool ran_before = false;
   const CaptureCallbacks callbacks{
-      .on_start = [&](const CaptureOutlook& known) { outlook = known; },
-      .on_progress = [&](const Progress&) { ran_before = outlook.num_rows == 0; }};
+      .on_start = [&](const CapturePreview& known) { preview = known; },
+      .on_progress = [&](const Progress&) { ran_before = preview.num_rows == 0; }};
   run_capture(options_, callbacks, {}, kSmallShards);
   EXPECT_FALSE(ran_before);
-  EXPECT_EQ(outlook.num_rows, CaptureReader(options_.output).num_rows());
-  EXPECT_EQ(outlook.num_datasets, 6);
-  EXPECT_EQ(outlook.bytes, outlook.num_rows * (3 * (12 + 24) * 4 + 12));
-  EXPECT_GT(outlook.free_bytes, 0);
-  EXPECT_GT(outlook.num_shards, 2);
-  EXPECT_EQ(outlook.num_shards_left, outlook.num_shards);
-  EXPECT_EQ(outlook.last_layer, 2);
-  EXPECT_EQ(outlook.prepended, "<s>");
-  EXPECT_EQ(outlook.first_ids.size(), 16U);
+  EXPECT_EQ(preview.num_rows, CaptureReader(options_.output).num_rows());
+  EXPECT_EQ(preview.num_datasets, 6);
+  EXPECT_EQ(preview.bytes, preview.num_rows * (3 * (12 + 24) * 4 + 12));
+  EXPECT_GT(preview.free_bytes, 0);
+  EXPECT_GT(preview.num_shards, 2);
+  EXPECT_EQ(preview.num_shards_left, preview.num_shards);
+  EXPECT_EQ(preview.last_layer, 2);
+  EXPECT_EQ(preview.prepended, "<s>");
+  EXPECT_EQ(preview.first_ids.size(), 16U);
 }
 
 TEST_F(CaptureTest, EqualsTheRealModelOnSharedData) {

@@ -78,7 +78,7 @@ TEST(PlanWindowsTest, NameTheFirstOfEqualSequences) {
   const CaptureInput input = input_of({2, 3, 2, 2}, {1, 1, 1, 9});
   const auto windows =
       plan_windows(input, {0, 4}, {.batch_size = 4, .sorts_by_length = true, .sequences = 4});
-  EXPECT_THAT(windows[0].twins, ElementsAre(0, 1, 0, 3));
+  EXPECT_THAT(windows[0].duplicate_of, ElementsAre(0, 1, 0, 3));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
 TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {
   CaptureOptions options = fit_options();
   EXPECT_TRUE(options.keeps_activations());
-  EXPECT_THAT(options.chosen_sites(), ::testing::ElementsAre("values", "hidden"));
+  EXPECT_THAT(options.selected_sites(), ::testing::ElementsAre("values", "hidden"));
   options.log_likelihood = true;
   EXPECT_FALSE(options.keeps_activations());
   options.rows = RowKind::kMean;
@@ -74,7 +74,7 @@ TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {
   options.rows = RowKind::kTokens;
   options.sites = {"hidden"};
   EXPECT_TRUE(options.keeps_activations());
-  EXPECT_THAT(options.chosen_sites(), ::testing::ElementsAre("hidden"));
+  EXPECT_THAT(options.selected_sites(), ::testing::ElementsAre("hidden"));
 }
 
 TEST(CaptureOptionsTest, TellsWhatTheFileHoldsFromHowItWasMade) {

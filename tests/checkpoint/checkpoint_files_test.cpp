@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the files of a checkpoint are, and what is said of folders that are none.
+// Locations of the files of a checkpoint, and errors for other folders.
 #include "checkpoint/checkpoint_files.h"
 
 #include <gmock/gmock.h>

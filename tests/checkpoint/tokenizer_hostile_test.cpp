@@ -197,7 +197,7 @@ TEST(TokenizerHostileTest, PatternsMustBeSound) {
             "tokenizer.json': pre_tokenizer.pattern.Regex must be a string, got 1");
 }
 
-/// What encoding `text` is refused with, without the folder of the file.
+/// Returns the error of encoding `text`, without the folder of the file.
 std::string encoding_error(const std::function<void(Json&)>& change, const std::string& text) {
   Json json = small();
   change(json);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that starts no more threads: one clear line and status 1, wherever a program asks.
+// If the system starts no more threads, every program prints one clear line and exits with
+// status 1.
 #include <fmt/format.h>
 
 #include "reliability/programs.h"

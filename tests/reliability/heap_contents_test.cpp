@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the heap held before a command started must not reach its results. glibc fills memory that
-// it hands out or takes back with the byte MALLOC_PERTURB_, so a value that was never written
-// changes.
+// Results must not depend on the contents of the heap before a command started. glibc fills memory
+// with the byte MALLOC_PERTURB_ when it is allocated or freed, which changes any value that was
+// never written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -27,8 +27,8 @@ class TwoProcessesTest : public testing::ReliabilityTest {
   /// Starts `command` in the folder `out`, stops it while it holds `lock`, and runs `second` in a
   /// second process; then the first continues to its end. If the first finished too early, on a
   /// busy machine, starts over.
-  void expect_told(const std::string& command, const std::string& lock,
-                   const std::string& second) const {
+  void expect_refused(const std::string& command, const std::string& lock,
+                      const std::string& second) const {
     constexpr int kAttempts = 50;
     fs::copy(folder_ / "out", folder_ / "before", fs::copy_options::recursive);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -79,7 +79,7 @@ class TwoProcessesTest : public testing::ReliabilityTest {
 
 TEST_F(TwoProcessesTest, CaptureIsTold) {
   const std::string command = capture_command(65536);
-  expect_told(command, ".capture.h5.lock", command + " --resume");
+  expect_refused(command, ".capture.h5.lock", command + " --resume");
 }
 
 TEST_F(TwoProcessesTest, CaptureThatIsSharedIsTold) {
@@ -98,14 +98,14 @@ TEST_F(TwoProcessesTest, CaptureThatIsSharedIsTold) {
 TEST_F(TwoProcessesTest, PackIsTold) {
   ASSERT_EQ(run(capture_command(65536), "out").status, 0);
   const std::string command = "lime-capture pack capture.h5 -o packed.h5 --quiet";
-  expect_told(command, ".packed.h5.lock", command);
+  expect_refused(command, ".packed.h5.lock", command);
 }
 
 TEST_F(TwoProcessesTest, MetricsAreTold) {
   ASSERT_EQ(run(capture_command(65536), "out").status, 0);
   const std::string command = "lime-metrics entropy capture.h5 --quiet --threads 1 -o ";
-  expect_told(command + "e.json", ".e.json.lock", command + "e.json --resume");
-  expect_told(command + "f.json -o f.csv", ".f.csv.lock", command + "f.csv");
+  expect_refused(command + "e.json", ".e.json.lock", command + "e.json --resume");
+  expect_refused(command + "f.json -o f.csv", ".f.csv.lock", command + "f.csv");
 }
 
 TEST_F(TwoProcessesTest, TrainingIsTold) {
@@ -113,7 +113,7 @@ TEST_F(TwoProcessesTest, TrainingIsTold) {
       "lime-train --task aet --operands 2 --max-value 20 --train-samples 40 --test-samples 4 "
       "--hidden-size 16 --num-hidden-layers 2 --num-attention-heads 2 --steps 200 --batch-size 8 "
       "--quiet -o model --resume";
-  expect_told(command, "model/.training_state.safetensors.lock", command);
+  expect_refused(command, "model/.training_state.safetensors.lock", command);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ const std::vector<Base>& bases() {
   return kBases;
 }
 
-/// These say how much work there is: the run lasts as long, and Ctrl-C ends it.
+/// Options that set the amount of work: the run takes that long, and Ctrl-C ends it.
 const std::set<std::string> kWork = {"steps", "epochs", "max-new-tokens", "iterations"};
 
 class WholeNumbersTest : public testing::ReliabilityTest {

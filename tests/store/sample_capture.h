@@ -9,7 +9,7 @@
 
 namespace lime::testing {
 
-/// A small capture whose values are functions of their position, so that tests know them.
+/// A small capture whose values are functions of their position, so that tests can compute them.
 struct SampleCapture {
   int num_shards = 3;
   int sequences_per_shard = 4;

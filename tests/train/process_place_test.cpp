@@ -35,7 +35,7 @@ TEST(ProcessPlaceTest, ReadsWhatEachStarterLeaves) {
   EXPECT_EQ(torchrun->local_rank, 1);
   EXPECT_EQ(torchrun->address, "node1");
   EXPECT_EQ(torchrun->port, 1234);
-  EXPECT_TRUE(torchrun->has_keeper);
+  EXPECT_TRUE(torchrun->has_external_store);
 
   const auto srun = place_in({{"SLURM_PROCID", "1"},
                               {"SLURM_STEP_NUM_TASKS", "2"},
@@ -45,7 +45,7 @@ TEST(ProcessPlaceTest, ReadsWhatEachStarterLeaves) {
   EXPECT_EQ(srun->rank, 1);
   EXPECT_EQ(srun->address, "gpu07");
   EXPECT_EQ(srun->port, 15007);
-  EXPECT_FALSE(srun->has_keeper);
+  EXPECT_FALSE(srun->has_external_store);
 
   const auto mpirun = place_in({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
   ASSERT_TRUE(mpirun);

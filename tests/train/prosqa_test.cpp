@@ -44,35 +44,36 @@ TEST(ProsQaProblemTest, PromptAndSolutionAreThoseOfTheDataSet) {
               ElementsAre("Is", "Tom", "a", "lempus", "?", "###", "Yes", "."));
 }
 
-TEST(ProsQaProblemTest, JudgesAnswerAndProof) {
+TEST(ProsQaProblemTest, EvaluatesAnswerAndProof) {
   const ProsQaProblem problem = small_problem();
-  const auto judge = [&](const std::string& written) {
-    const ProsQaVerdict verdict = judge_prosqa(problem, written);
-    return std::array{verdict.is_answered, verdict.is_correct, verdict.is_proven};
+  const auto evaluate = [&](const std::string& written) {
+    const ProsQaEvaluation evaluation = evaluate_prosqa(problem, written);
+    return std::array{evaluation.is_answered, evaluation.is_correct, evaluation.is_proven};
   };
-  using Verdict = std::array<bool, 3>;
-  EXPECT_EQ(judge(prosqa_solution(problem)), (Verdict{true, true, true}));
-  EXPECT_EQ(judge("Tom is a yimpus . Every yimpus is a rempus . Every rempus is a lempus . ### Tom "
-                  "is a lempus ."),
-            (Verdict{true, true, true}))
+  using Evaluation = std::array<bool, 3>;
+  EXPECT_EQ(evaluate(prosqa_solution(problem)), (Evaluation{true, true, true}));
+  EXPECT_EQ(
+      evaluate("Tom is a yimpus . Every yimpus is a rempus . Every rempus is a lempus . ### Tom "
+               "is a lempus ."),
+      (Evaluation{true, true, true}))
       << "words between spaces, as a tokenizer of words writes them";
-  EXPECT_EQ(judge("Tom is a yimpus. Every rempus is a lempus. ### Tom is a lempus."),
-            (Verdict{true, true, false}))
+  EXPECT_EQ(evaluate("Tom is a yimpus. Every rempus is a lempus. ### Tom is a lempus."),
+            (Evaluation{true, true, false}))
       << "a step is missing";
-  EXPECT_EQ(judge("Tom is a lempus. ### Tom is a lempus."), (Verdict{true, true, false}))
+  EXPECT_EQ(evaluate("Tom is a lempus. ### Tom is a lempus."), (Evaluation{true, true, false}))
       << "no statement of the question";
-  EXPECT_EQ(judge("### Tom is a lempus."), (Verdict{true, true, false}));
-  EXPECT_EQ(judge("Tom is a yimpus. ### Tom is a gorpus."), (Verdict{true, false, false}));
-  EXPECT_EQ(judge("Tom is a yimpus. ###"), (Verdict{false, false, false}));
-  EXPECT_EQ(judge(""), (Verdict{false, false, false}));
+  EXPECT_EQ(evaluate("### Tom is a lempus."), (Evaluation{true, true, false}));
+  EXPECT_EQ(evaluate("Tom is a yimpus. ### Tom is a gorpus."), (Evaluation{true, false, false}));
+  EXPECT_EQ(evaluate("Tom is a yimpus. ###"), (Evaluation{false, false, false}));
+  EXPECT_EQ(evaluate(""), (Evaluation{false, false, false}));
 }
 
 TEST(ProsQaProblemTest, AnAnswerThatIsNoSentenceHasNoProof) {
   ProsQaProblem problem = small_problem();
   problem.answer = "Tom is a lempus";
-  const ProsQaVerdict verdict = judge_prosqa(problem, prosqa_solution(problem));
-  EXPECT_TRUE(verdict.is_correct);
-  EXPECT_FALSE(verdict.is_proven);
+  const ProsQaEvaluation evaluation = evaluate_prosqa(problem, prosqa_solution(problem));
+  EXPECT_TRUE(evaluation.is_correct);
+  EXPECT_FALSE(evaluation.is_proven);
 }
 
 TEST(ProsQaProblemTest, ReadsTheFileThatItWrites) {
@@ -108,8 +109,8 @@ TEST(ProsQaGeneratorTest, EveryProofHoldsAndTheOtherCandidateDoesNotFollow) {
   const ProsQaGenerator generator(7);
   for (std::int64_t i = 0; i < 200; ++i) {
     const ProsQaProblem problem = generator.draw(i);
-    const ProsQaVerdict verdict = judge_prosqa(problem, prosqa_solution(problem));
-    EXPECT_TRUE(verdict.is_proven) << problem.question;
+    const ProsQaEvaluation evaluation = evaluate_prosqa(problem, prosqa_solution(problem));
+    EXPECT_TRUE(evaluation.is_proven) << problem.question;
     EXPECT_GE(problem.steps.size(), 3U);
     EXPECT_LE(problem.steps.size(), 6U);
 
@@ -172,7 +173,7 @@ TEST(ProsQaGeneratorTest, ProblemsAreAsLargeAsThePublishedOnes) {
   const auto published = read_prosqa(file);
   ASSERT_EQ(published.size(), 500U);
   for (const ProsQaProblem& problem : published) {
-    EXPECT_TRUE(judge_prosqa(problem, prosqa_solution(problem)).is_proven) << problem.question;
+    EXPECT_TRUE(evaluate_prosqa(problem, prosqa_solution(problem)).is_proven) << problem.question;
   }
   std::vector<ProsQaProblem> drawn;
   const ProsQaGenerator generator(1);

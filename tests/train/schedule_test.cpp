@@ -13,9 +13,9 @@ using ::testing::ThrowsMessage;
 
 TEST(ScheduleTest, RisesLinearlyToThePeak) {
   const ScheduleOptions options = {.warmup_steps = 4};
-  EXPECT_DOUBLE_EQ(learning_rate_share(options, 0, 100), 0.25);
-  EXPECT_DOUBLE_EQ(learning_rate_share(options, 3, 100), 1.0);
-  EXPECT_DOUBLE_EQ(learning_rate_share(options, 4, 100), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_fraction(options, 0, 100), 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate_fraction(options, 3, 100), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_fraction(options, 4, 100), 1.0);
 }
 
 TEST(ScheduleTest, FallsToItsFloorWithoutAWastedStep) {
@@ -24,20 +24,20 @@ TEST(ScheduleTest, FallsToItsFloorWithoutAWastedStep) {
         .schedule = kind, .warmup_steps = 10, .final_learning_rate = 0.1};
     double before = 1.1;
     for (std::int64_t step = 10; step < 110; ++step) {
-      const double share = learning_rate_share(options, step, 110);
-      EXPECT_LT(share, before);
-      EXPECT_GT(share, 0.1);
-      before = share;
+      const double fraction = learning_rate_fraction(options, step, 110);
+      EXPECT_LT(fraction, before);
+      EXPECT_GT(fraction, 0.1);
+      before = fraction;
     }
-    EXPECT_NEAR(learning_rate_share(options, 60, 110), 0.55, 1e-12);
-    EXPECT_NEAR(learning_rate_share(options, 110, 110), 0.1, 1e-12);
+    EXPECT_NEAR(learning_rate_fraction(options, 60, 110), 0.55, 1e-12);
+    EXPECT_NEAR(learning_rate_fraction(options, 110, 110), 0.1, 1e-12);
   }
 }
 
 TEST(ScheduleTest, StaysAtThePeakWhereItIsConstant) {
   const ScheduleOptions options = {.schedule = ScheduleKind::kConstant, .warmup_steps = 0};
-  EXPECT_DOUBLE_EQ(learning_rate_share(options, 0, 10), 1.0);
-  EXPECT_DOUBLE_EQ(learning_rate_share(options, 9, 10), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_fraction(options, 0, 10), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate_fraction(options, 9, 10), 1.0);
 }
 
 TEST(ScheduleTest, NamesTheFieldOutOfRange) {

@@ -9,26 +9,28 @@ namespace lime {
 namespace {
 
 TEST(ColourTest, PalettesBeginAndEndAsPublished) {
-  EXPECT_EQ(map_colour(MapPalette::kViridis, 0.0), (Colour{0x44, 0x01, 0x54}));
-  EXPECT_EQ(map_colour(MapPalette::kViridis, 1.0), (Colour{0xFD, 0xE7, 0x25}));
-  EXPECT_EQ(map_colour(MapPalette::kCividis, 0.0), (Colour{0x00, 0x22, 0x4E}));
-  EXPECT_EQ(map_colour(MapPalette::kViridis, -3.0), map_colour(MapPalette::kViridis, 0.0));
+  EXPECT_EQ(heatmap_colour(HeatmapPalette::kViridis, 0.0), (Colour{0x44, 0x01, 0x54}));
+  EXPECT_EQ(heatmap_colour(HeatmapPalette::kViridis, 1.0), (Colour{0xFD, 0xE7, 0x25}));
+  EXPECT_EQ(heatmap_colour(HeatmapPalette::kCividis, 0.0), (Colour{0x00, 0x22, 0x4E}));
+  EXPECT_EQ(heatmap_colour(HeatmapPalette::kViridis, -3.0),
+            heatmap_colour(HeatmapPalette::kViridis, 0.0));
 }
 
 TEST(ColourTest, SequentialPalettesGetLighterThroughout) {
-  for (const MapPalette palette : {MapPalette::kViridis, MapPalette::kCividis}) {
+  for (const HeatmapPalette palette : {HeatmapPalette::kViridis, HeatmapPalette::kCividis}) {
     for (int i = 0; i < 100; ++i) {
-      EXPECT_LE(luma(map_colour(palette, i / 100.0)), luma(map_colour(palette, (i + 1) / 100.0)));
+      EXPECT_LE(luma(heatmap_colour(palette, i / 100.0)),
+                luma(heatmap_colour(palette, (i + 1) / 100.0)));
     }
   }
 }
 
 TEST(ColourTest, DivergingPalettesAreLightestInTheMiddle) {
-  for (const MapPalette palette : {MapPalette::kBlueRed, MapPalette::kPurpleOrange}) {
+  for (const HeatmapPalette palette : {HeatmapPalette::kBlueRed, HeatmapPalette::kPurpleOrange}) {
     EXPECT_TRUE(is_diverging(palette));
-    const double middle = luma(map_colour(palette, 0.5));
+    const double middle = luma(heatmap_colour(palette, 0.5));
     EXPECT_GT(middle, 0.95);
-    for (int i = 0; i < 50; ++i) EXPECT_LT(luma(map_colour(palette, i / 100.0)), middle);
+    for (int i = 0; i < 50; ++i) EXPECT_LT(luma(heatmap_colour(palette, i / 100.0)), middle);
   }
 }
 

@@ -36,7 +36,7 @@ TEST(CounterfactualFiguresTest, CounterfactualHasACurvePerRouterAndOneOfThePlain
   EXPECT_EQ(panel.curves[1].label, "identity");
   EXPECT_EQ(panel.curves[1].x, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_DOUBLE_EQ(panel.curves[1].y[1], 2.2);
-  EXPECT_EQ(panel.curves[4].look.colour, kMutedColour);  // random, a control
+  EXPECT_EQ(panel.curves[4].style.colour, kMutedColour);  // random, a control
   EXPECT_EQ(panel.curves[5].label, "LLaMA");
   ASSERT_EQ(panel.references.size(), 1U);
   EXPECT_EQ(panel.references[0].label, "ceiling");

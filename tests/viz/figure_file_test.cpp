@@ -169,13 +169,13 @@ TEST_F(FigureFileTest, LayersOfTokensHaveTheirTextsWhereThePanelHasRoom) {
 }
 
 TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {
-  const Figure cloud = make_figure(std::vector<FigureSource>{testing::sample_tsne(1, 30'000)}, {});
-  const std::string vectors = content_of(write("vectors.pdf", cloud));
-  const std::string raster = content_of(write("raster.pdf", cloud, {.rasterize = true}));
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_tsne(1, 30'000)}, {});
+  const std::string vectors = content_of(write("vectors.pdf", figure));
+  const std::string raster = content_of(write("raster.pdf", figure, {.rasterize = true}));
   EXPECT_LT(10 * raster.size(), 9 * vectors.size());
   EXPECT_THAT(raster, HasSubstr("/Subtype /Image"));
   EXPECT_THAT(vectors, ::testing::Not(HasSubstr("/Subtype /Image")));
-  EXPECT_EQ(raster, content_of(write("again.pdf", cloud, {.rasterize = true})));
+  EXPECT_EQ(raster, content_of(write("again.pdf", figure, {.rasterize = true})));
 }
 
 TEST_F(FigureFileTest, NegativeWeightsAloneStayCentredAtZero) {
@@ -219,8 +219,8 @@ TEST_F(FigureFileTest, OptionsOfStyleAreFollowed) {
   EXPECT_THAT(svg({}), HasSubstr("#0072b2"));
   EXPECT_THAT(svg({.palette = ClassPalette::kGrey}), ::testing::Not(HasSubstr("#0072b2")));
   const Figure map = make_figure(std::vector<FigureSource>{sample_router()}, {});
-  EXPECT_THAT(content_of(write("map.svg", map, {.map_palette = MapPalette::kCividis})),
-              HasSubstr(hex(map_colour(MapPalette::kCividis, 0.5))));
+  EXPECT_THAT(content_of(write("map.svg", map, {.map_palette = HeatmapPalette::kCividis})),
+              HasSubstr(hex(heatmap_colour(HeatmapPalette::kCividis, 0.5))));
 }
 
 /// Zero-shot accuracies of `models` models on the tasks of BLiMP.

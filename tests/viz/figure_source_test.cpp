@@ -88,7 +88,7 @@ TEST_F(FigureSourceTest, SaysWhatAFolderLacks) {
   EXPECT_THAT(refusal(folder_ / "empty"), HasSubstr("contains no training_log.jsonl"));
 }
 
-TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
+TEST_F(FigureSourceTest, EmbeddingsComeFromTheFileBesideTheResults) {
   Results results;
   results.metric = "tsne";
   results.rows = {{{"label", "LLaMA"}, {"site", "hidden"}, {"layer", 2}}};
@@ -108,16 +108,16 @@ TEST_F(FigureSourceTest, CloudsComeFromTheFileBesideTheResults) {
   others.table.class_id = {2, -1, 2};
   write_embeddings(folder_ / "tsne.embeddings.h5", {capture, others});
   const FigureSource source = read_figure_source(folder_ / "tsne.json");
-  ASSERT_EQ(source.clouds.size(), 2U);
-  const SourceCloud& cloud = source.clouds[0];
-  EXPECT_EQ(cloud.layer, 2);
-  EXPECT_EQ(cloud.y, (std::vector<float>{2, 4, 6}));
+  ASSERT_EQ(source.embeddings.size(), 2U);
+  const SourceEmbedding& embedding = source.embeddings[0];
+  EXPECT_EQ(embedding.layer, 2);
+  EXPECT_EQ(embedding.y, (std::vector<float>{2, 4, 6}));
   // Empty classes are omitted.
-  EXPECT_EQ(cloud.class_names, (std::vector<std::string>{" is", " was"}));
-  EXPECT_EQ(cloud.classes, (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(embedding.class_names, (std::vector<std::string>{" is", " was"}));
+  EXPECT_EQ(embedding.classes, (std::vector<int>{1, 0, 1}));
   // Unlabelled points form a separate class.
-  EXPECT_EQ(source.clouds[1].class_names, (std::vector<std::string>{" was", "other"}));
-  EXPECT_EQ(source.clouds[1].classes, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(source.embeddings[1].class_names, (std::vector<std::string>{" was", "other"}));
+  EXPECT_EQ(source.embeddings[1].classes, (std::vector<int>{0, 1, 0}));
 }
 
 TEST_F(FigureSourceTest, RefusesEmbeddingsOfALaterSchema) {

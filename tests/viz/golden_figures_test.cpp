@@ -37,7 +37,7 @@ std::vector<GoldenFigure> golden_figures() {
       {"entropy_grey", {sample_entropy(6)}, {.site = {"hidden"}}, {.palette = ClassPalette::kGrey}},
       {"comparison", {sample_comparison()}, {.kind = "comparison"}},
       {"separability", {sample_separability()}},
-      {"clouds", {sample_tsne()}},
+      {"embeddings", {sample_tsne()}},
       {"geometry", {sample_geometry()}},
       {"similarity", {sample_similarity()}},
       {"router-mean", {sample_router()}},

@@ -178,7 +178,7 @@ TEST(LayerFiguresTest, SeparabilityHasBarsControlsAndTheCommonestClass) {
   const std::vector<LegendEntry> legend = legend_of(figure);
   ASSERT_EQ(legend.size(), 4U);
   EXPECT_EQ(legend[2].label, "shuffled labels");
-  EXPECT_EQ(legend[2].look.colour, kMutedColour);
+  EXPECT_EQ(legend[2].style.colour, kMutedColour);
   EXPECT_EQ(legend[3].label, "majority baseline");
 }
 
@@ -228,7 +228,7 @@ TEST(LayerFiguresTest, LossRunsOverStepsTokensOrFlops) {
   const Figure steps = make_figure(sources, {});
   const auto& curves = std::get<CurvePanel>(steps.panels.at(0).content).curves;
   ASSERT_EQ(curves.size(), 4U);
-  EXPECT_TRUE(curves[0].look.is_faint);
+  EXPECT_TRUE(curves[0].style.is_faint);
   EXPECT_EQ(curves[2].label, "LLaMA");
   EXPECT_EQ(curves[2].x.front(), 40.0);
   EXPECT_EQ(legend_of(steps).size(), 2U);

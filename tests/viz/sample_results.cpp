@@ -230,14 +230,16 @@ FigureSource sample_tsne(int layers, int points) {
   for (const char* const label : kModels) {
     for (int l = 0; l < layers; ++l) {
       source.results.rows.push_back({{"label", label}, {"site", "hidden"}, {"layer", l}});
-      SourceCloud cloud{label, "hidden", l, {}, {}, {}, {" is", " are", " was"}};
+      SourceEmbedding embedding{label, "hidden", l, {}, {}, {}, {" is", " are", " was"}};
       for (int i = 0; i < points; ++i) {
         const double angle = 2.0944 * (i % 3);
-        cloud.x.push_back(static_cast<float>((3 - l) * std::cos(angle) + 0.7 * random.normal()));
-        cloud.y.push_back(static_cast<float>((3 - l) * std::sin(angle) + 0.7 * random.normal()));
-        cloud.classes.push_back(i % 3);
+        embedding.x.push_back(
+            static_cast<float>((3 - l) * std::cos(angle) + 0.7 * random.normal()));
+        embedding.y.push_back(
+            static_cast<float>((3 - l) * std::sin(angle) + 0.7 * random.normal()));
+        embedding.classes.push_back(i % 3);
       }
-      source.clouds.push_back(std::move(cloud));
+      source.embeddings.push_back(std::move(embedding));
     }
   }
   return source;

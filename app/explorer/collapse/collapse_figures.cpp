@@ -27,7 +27,7 @@ Curve spectrumCurve(const std::string& label, const std::vector<double>& fractio
     curve.x.push_back(static_cast<double>(i + 1));
     curve.y.push_back(fractions[i]);
   }
-  curve.look = {static_cast<std::size_t>(colour % kPaletteSize), pattern, MarkerShape::kNone};
+  curve.style = {static_cast<std::size_t>(colour % kPaletteSize), pattern, MarkerShape::kNone};
   return curve;
 }
 
@@ -74,7 +74,7 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   if (!made.figure) return made;
   for (FigurePanel& panel : made.figure->panels) {
     for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
-      curve.look.colour = static_cast<std::size_t>(colours[curve.label] % kPaletteSize);
+      curve.style.colour = static_cast<std::size_t>(colours[curve.label] % kPaletteSize);
     }
   }
   return made;

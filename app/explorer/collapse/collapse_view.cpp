@@ -62,12 +62,12 @@ CollapseView::CollapseView(const ViewContext& context, QWidget* parent)
   connect(&measurements_, &CollapseMeasurements::curvesChanged, this, &CollapseView::drawCurves);
   connect(&measurements_, &CollapseMeasurements::layerChanged, this, &CollapseView::drawDetail);
   addLayerActions([this](int step) { walkLayers(step); });
-  addViewAction(
-      QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
-      QStringLiteral("Recompute the measurements, also those that were stopped or failed"), [this] {
-        measurements_.recompute();
-        measure();
-      });
+  addViewAction(QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
+                QStringLiteral("Recompute the measurements, including stopped and failed ones"),
+                [this] {
+                  measurements_.recompute();
+                  measure();
+                });
   onDocumentsChanged();
 }
 
@@ -80,7 +80,7 @@ QWidget* CollapseView::makeControls() {
     addChoice(*measure_, QString::fromUtf8(measure.title), QString::fromUtf8(measure.name),
               QString::fromUtf8(measure.help));
   }
-  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Site of the activations"));
   sequences_ = addChoiceBox(*bar, QStringLiteral("Se&quences"),
                             QStringLiteral("More sequences take longer and give narrower bands"));
   sequences_->addItem(QStringLiteral("first 100"), 100);

@@ -126,7 +126,7 @@ std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bo
     for (const double fraction : groups.fraction[model]) {
       // The lightest tenth is lost on white, the darkest on black.
       const double place = dark ? 0.2 + 0.8 * fraction : 0.9 * fraction;
-      colours.push_back(rgb(map_colour(MapPalette::kViridis, place)));
+      colours.push_back(rgb(heatmap_colour(HeatmapPalette::kViridis, place)));
     }
     return colours;
   }
@@ -150,7 +150,7 @@ Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
   for (std::size_t m = 0; m < set.models.size(); ++m) {
     const MatrixF* const points = set.models[m].coordinates(site, layer);
     if (points == nullptr) continue;
-    CloudPanel embedding;
+    ScatterPanel embedding;
     for (Eigen::Index i = 0; i < points->rows(); ++i) {
       embedding.x.push_back((*points)(i, 0));
       embedding.y.push_back((*points)(i, 1));

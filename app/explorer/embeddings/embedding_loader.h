@@ -26,7 +26,7 @@ class EmbeddingLoader : public QObject {
   /// Returns the document that the set is from, kComputed, or 0: none.
   int source() const { return source_; }
   bool isBusy() const { return job_ != 0; }
-  /// Returns the progress, or why there is no set; empty where there is nothing to say.
+  /// Returns the progress, or why there is no set; empty otherwise.
   const QString& message() const { return message_; }
   /// Returns whether the results or their captures changed since, or a missing capture may be open.
   bool isOutdated() const;

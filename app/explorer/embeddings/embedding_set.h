@@ -59,7 +59,7 @@ struct EmbeddingSet {
   bool hasText(const std::string& text) const;
 };
 
-/// What a set may need beside its own file.
+/// Open documents that a set may use beside its own file.
 struct OpenInputs {
   std::map<std::filesystem::path, std::shared_ptr<const CaptureReader>> captures;
   std::vector<std::filesystem::path> checkpoints;

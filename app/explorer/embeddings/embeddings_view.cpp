@@ -61,7 +61,7 @@ QWidget* EmbeddingsView::makeControls() {
   compute_->setToolTip(QStringLiteral(
       "t-SNE (van der Maaten & Hinton 2008) of 2000 rows of each open capture, layer by layer"));
   bar->addWidget(compute_);
-  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Site of the activations"));
   colour_ = addChoiceBox(*bar, QStringLiteral("Co&lour"), QStringLiteral("Meaning of the colours"));
   colour_->addItem(QStringLiteral("class"), static_cast<int>(EmbeddingColour::kClass));
   colour_->addItem(QStringLiteral("token"), static_cast<int>(EmbeddingColour::kToken));
@@ -293,7 +293,7 @@ void EmbeddingsView::toggle(std::size_t model, int point) {
   }
   list_->setModel(model);
   TokenSelection tokens = workspace().selection().tokens;
-  // A mean may stand for several tokens.
+  // A mean may represent several tokens.
   std::erase_if(tokens.places, [&](const TokenPlace& place) {
     return set().models[model].pointsOf({tokens.text, {place}}) == std::vector<int>{point};
   });

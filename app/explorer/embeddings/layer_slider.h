@@ -11,7 +11,7 @@ class QSlider;
 
 namespace lime::explorer {
 
-/// A slider through layers that stops between them, too, and can move by itself.
+/// A slider over layers that can stop between two layers and can animate.
 class LayerSlider : public QWidget {
   Q_OBJECT
 
@@ -26,7 +26,7 @@ class LayerSlider : public QWidget {
   /// Returns the layer `step` layers beyond `layer`, within the ends. There must be layers.
   int neighbour(int layer, int step) const;
 
-  /// The place between two layers.
+  /// A position between two layers.
   struct Position {
     std::size_t before = 0;  ///< into layers()
     std::size_t after = 0;

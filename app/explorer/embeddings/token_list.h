@@ -33,7 +33,7 @@ class TokenList : public QWidget {
   void showMessage(const QString& message);
 
  Q_SIGNALS:
-  /// The user asked for the neighbours of a listed point.
+  /// The user requested the neighbours of a listed point.
   void neighboursRequested(std::size_t model, int point);
 
  private:

@@ -68,7 +68,7 @@ InterventionEdits::InterventionEdits() {
                    return QString::number(num_edited_weights(edit, num_layers_, num_heads_));
                  },
              .is_number = true,
-             .help = QStringLiteral("Number of router weights that the edit names")}},
+             .help = QStringLiteral("Number of router weights that the edit changes")}},
            {});
 }
 

@@ -38,7 +38,7 @@ InterventionEffect::InterventionEffect(QWidget* parent)
   note_->setTextFormat(Qt::PlainText);
   note_->setContentsMargins(12, 4, 12, 4);
   note_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  note_->setAccessibleName(QStringLiteral("what to know about the results"));
+  note_->setAccessibleName(QStringLiteral("notes on the results"));
   note_->setBackgroundRole(QPalette::Midlight);
   note_->setAutoFillBackground(true);
   auto* const upper = new QWidget;

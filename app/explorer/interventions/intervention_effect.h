@@ -35,7 +35,7 @@ class InterventionEffect : public QWidget {
   QString site() const;
   void setSite(const QString& site);
 
-  /// Draws what is known of a run. @param note  what the user should know first; may be empty
+  /// Draws the results of a run so far. @param note  shown first; may be empty
   void showRun(const InterventionRun& run, const QString& note, const Preferences& preferences);
   void showNote(const QString& note);
 

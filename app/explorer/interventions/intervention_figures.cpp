@@ -13,20 +13,20 @@ using Eigen::Index;
 constexpr int kMostTicks = 16;
 constexpr Index kMostNumbers = 32;  // cells that have their values written into them
 
-void mark(MapPanel& panel, int row, int col, RouteState state) {
-  if (state == RouteState::kAsTrained) return;
+void mark(HeatmapPanel& panel, int row, int col, RouteState state) {
+  if (state == RouteState::kOriginal) return;
   panel.marks.push_back({row, col, state == RouteState::kOff});
 }
 
-/// Of one weight.
+/// Returns the state of one weight.
 RouteState stateOf(double scale) {
-  if (scale == 1.0) return RouteState::kAsTrained;
+  if (scale == 1.0) return RouteState::kOriginal;
   return scale == 0.0 ? RouteState::kOff : RouteState::kScaled;
 }
 
 bool isEdited(const EditedRouters& routers, int layer) {
   for (int source = 0; source <= layer; ++source) {
-    if (routers.state(layer, source) != RouteState::kAsTrained) return true;
+    if (routers.state(layer, source) != RouteState::kOriginal) return true;
   }
   return false;
 }
@@ -40,17 +40,17 @@ QString wasText(double edited, double trained) {
 }  // namespace
 
 RouterMap editedLayerMap(const EditedRouters& routers, int layer_base) {
-  RouterLook look;
-  look.is_signed = true;
-  look.is_normalised = false;
-  look.layer_base = layer_base;
+  RouterDisplay display;
+  display.is_signed = true;
+  display.is_normalised = false;
+  display.layer_base = layer_base;
   const MatrixD& trained = routers.trained().layer_values(RouterQuantity::kSigned);
   const Index later = std::max<Index>(trained.rows() - 1, 1);  // layer 0 has nothing to select
   RouterMap map =
-      signedLayerMap(routers.layer_values(), look, largestMagnitude(trained.bottomRows(later)));
+      signedLayerMap(routers.layer_values(), display, largestMagnitude(trained.bottomRows(later)));
   map.figure.name = "router-edited";
   map.figure.colour_label = "R, sum over buffered heads";
-  auto& panel = std::get<MapPanel>(map.figure.panels.front().content);
+  auto& panel = std::get<HeatmapPanel>(map.figure.panels.front().content);
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (int source = 0; source <= map.rows[row]; ++source) {
       mark(panel, static_cast<int>(row), source, routers.state(map.rows[row], source));
@@ -64,11 +64,11 @@ RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_bas
   const MatrixD& trained = routers.trained().routers().weights[static_cast<std::size_t>(layer)];
   RouterMap map;
   map.rows.resize(static_cast<std::size_t>(heads));
-  std::iota(map.rows.rbegin(), map.rows.rend(), 0);  // head 0 stands at the top
+  std::iota(map.rows.rbegin(), map.rows.rend(), 0);  // head 0 is at the top
   map.cols.resize(static_cast<std::size_t>(trained.cols()));
   std::iota(map.cols.begin(), map.cols.end(), 0);
 
-  MapPanel panel;
+  HeatmapPanel panel;
   panel.is_signed = true;
   panel.shows_numbers = trained.size() <= kMostNumbers;
   if (isEdited(routers, layer)) {

@@ -18,29 +18,29 @@ constexpr std::size_t kLeastShown = 3;       // tokens, however unlikely they ar
 constexpr double kShownProbability = 0.001;  // of further ones, in one of the models
 constexpr const char* kWhere = "lime-generate --each-token";
 
-std::vector<Guess> guessesOf(const Json& list) {
-  std::vector<Guess> guesses;
-  for (const Json& guess : list) {
-    guesses.push_back({guess.at("id").get<std::int64_t>(),
-                       toQString(guess.at("token").get<std::string>()),
-                       guess.at("probability").get<double>()});
+std::vector<Prediction> predictionsOf(const Json& list) {
+  std::vector<Prediction> predictions;
+  for (const Json& prediction : list) {
+    predictions.push_back({prediction.at("id").get<std::int64_t>(),
+                           toQString(prediction.at("token").get<std::string>()),
+                           prediction.at("probability").get<double>()});
   }
-  return guesses;
+  return predictions;
 }
 
-/// Of the token `id` among `guesses`.
-std::optional<double> probabilityOf(const std::vector<Guess>& guesses, std::int64_t id) {
-  const auto found =
-      std::find_if(guesses.begin(), guesses.end(), [id](const Guess& g) { return g.id == id; });
-  if (found == guesses.end()) return std::nullopt;
+/// Returns the probability of the token `id` among `predictions`.
+std::optional<double> probabilityOf(const std::vector<Prediction>& predictions, std::int64_t id) {
+  const auto found = std::find_if(predictions.begin(), predictions.end(),
+                                  [id](const Prediction& g) { return g.id == id; });
+  if (found == predictions.end()) return std::nullopt;
   return found->probability;
 }
 
-double leastOf(const std::vector<Guess>& guesses) {
-  return guesses.empty() ? 1.0 : guesses.back().probability;
+double leastOf(const std::vector<Prediction>& predictions) {
+  return predictions.empty() ? 1.0 : predictions.back().probability;
 }
 
-double likelier(const GuessPair& pair) {
+double likelier(const PredictionPair& pair) {
   return std::max(pair.before.value_or(0.0), pair.after.value_or(0.0));
 }
 
@@ -75,34 +75,34 @@ LineReading parseReading(const QByteArray& json) {
         one.log_probability = token.at("log_probability").get<double>();
       }
       one.entropy = token.at("entropy").get<double>();
-      one.next = guessesOf(token.at("next_tokens"));
+      one.next = predictionsOf(token.at("next_tokens"));
       reading.push_back(std::move(one));
     }
   } catch (const Json::exception& error) {
-    throw FormatError("{}: the output must hold tokens with what is expected behind them, got: {}",
-                      kWhere, error.what());
+    throw FormatError("{}: the output must contain tokens with their predictions, got: {}", kWhere,
+                      error.what());
   }
-  if (reading.empty()) throw FormatError("{}: the output must hold a token, got none", kWhere);
+  if (reading.empty()) throw FormatError("{}: the output must contain a token, got none", kWhere);
   return reading;
 }
 
-std::vector<GuessPair> compareGuesses(const TokenReading& before, const TokenReading& after,
-                                      std::size_t count) {
-  std::vector<GuessPair> pairs;
-  const auto add = [&](const Guess& guess) {
-    pairs.push_back({.token = guess.token,
-                     .before = probabilityOf(before.next, guess.id),
-                     .after = probabilityOf(after.next, guess.id),
+std::vector<PredictionPair> comparePredictions(const TokenReading& before,
+                                               const TokenReading& after, std::size_t count) {
+  std::vector<PredictionPair> pairs;
+  const auto add = [&](const Prediction& prediction) {
+    pairs.push_back({.token = prediction.token,
+                     .before = probabilityOf(before.next, prediction.id),
+                     .after = probabilityOf(after.next, prediction.id),
                      .before_below = leastOf(before.next),
                      .after_below = leastOf(after.next)});
   };
-  for (const Guess& guess : before.next) add(guess);
-  for (const Guess& guess : after.next) {
-    if (!probabilityOf(before.next, guess.id)) add(guess);
+  for (const Prediction& prediction : before.next) add(prediction);
+  for (const Prediction& prediction : after.next) {
+    if (!probabilityOf(before.next, prediction.id)) add(prediction);
   }
-  std::stable_sort(pairs.begin(), pairs.end(), [](const GuessPair& a, const GuessPair& b) {
-    return likelier(a) > likelier(b);
-  });
+  std::stable_sort(
+      pairs.begin(), pairs.end(),
+      [](const PredictionPair& a, const PredictionPair& b) { return likelier(a) > likelier(b); });
   if (pairs.size() > count) pairs.resize(count);
   return pairs;
 }
@@ -111,7 +111,7 @@ TextScore compareScores(const CaptureReader& before, const CaptureReader& after)
   const std::vector<Sequence>& trained = before.sequences();
   const std::vector<Sequence>& edited = after.sequences();
   if (trained.size() != edited.size()) {
-    throw FormatError("'{}': must hold the {} sequences of '{}', got {}", after.path().string(),
+    throw FormatError("'{}': must contain the {} sequences of '{}', got {}", after.path().string(),
                       trained.size(), before.path().string(), edited.size());
   }
   TextScore score;
@@ -139,10 +139,10 @@ Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, s
                            .values = {},
                            .low = {},
                            .high = {},
-                           .look = {.colour = kMutedColour}};
+                           .style = {.colour = kMutedColour}};
   BarPanel::Series edited{
-      .label = kEdited.toStdString(), .values = {}, .low = {}, .high = {}, .look = {.colour = 0}};
-  for (const GuessPair& pair : compareGuesses(before, after, count)) {
+      .label = kEdited.toStdString(), .values = {}, .low = {}, .high = {}, .style = {.colour = 0}};
+  for (const PredictionPair& pair : comparePredictions(before, after, count)) {
     if (bars.groups.size() >= kLeastShown && likelier(pair) < kShownProbability) break;
     bars.groups.push_back(visibleToken(pair.token).toStdString());
     trained.values.push_back(pair.before.value_or(0.0));
@@ -156,7 +156,7 @@ Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, s
   FigurePanel panel;
   panel.x.label = "probability";
   panel.x.min = 0.0;
-  panel.x.max = 1.3;  // numbers stand behind the bars
+  panel.x.max = 1.3;  // room for the numbers after the bars
   panel.x.ticks = {{0.0, "0"}, {0.5, "0.5"}, {1.0, "1"}};
   panel.content = std::move(bars);
   figure.panels = {std::move(panel)};
@@ -174,8 +174,8 @@ Figure entropiesFigure(const Results& results, const QString& site, int layer_ba
     auto& content = std::get<CurvePanel>(panel.content);
     for (Curve& curve : content.curves) {
       const bool is_edited = toQString(curve.label) == kEdited;
-      curve.look.colour = is_edited ? 0 : kMutedColour;
-      curve.look.pattern = is_edited ? LinePattern::kSolid : LinePattern::kDashed;
+      curve.style.colour = is_edited ? 0 : kMutedColour;
+      curve.style.pattern = is_edited ? LinePattern::kSolid : LinePattern::kDashed;
     }
   }
   return figure;

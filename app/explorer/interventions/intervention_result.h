@@ -17,12 +17,12 @@ struct Results;
 namespace lime::explorer {
 
 /// A predicted token with its probability.
-struct Guess {
+struct Prediction {
   std::int64_t id = 0;
   QString token;
   double probability = 0.0;
 
-  bool operator==(const Guess&) const = default;
+  bool operator==(const Prediction&) const = default;
 };
 
 /// A token of a line, and the predictions of the next one.
@@ -30,8 +30,8 @@ struct TokenReading {
   std::int64_t id = 0;
   QString token;
   std::optional<double> log_probability;  ///< nats; nothing for the first token
-  double entropy = 0.0;                   ///< of what comes behind it, nats
-  std::vector<Guess> next;                ///< the likeliest first
+  double entropy = 0.0;                   ///< of the next token, nats
+  std::vector<Prediction> next;           ///< the likeliest first
 
   bool operator==(const TokenReading&) const = default;
 };
@@ -43,9 +43,9 @@ using LineReading = std::vector<TokenReading>;
 /// @throws FormatError  naming what is missing
 LineReading parseReading(const QByteArray& json);
 
-/// A token that one of two models predicts. Where the other model does not list it, its probability
+/// A token that one of two models predicts. If the other model does not list it, its probability
 /// there is below the smallest one that is listed.
-struct GuessPair {
+struct PredictionPair {
   QString token;
   std::optional<double> before;
   std::optional<double> after;
@@ -54,8 +54,8 @@ struct GuessPair {
 };
 
 /// Returns the `count` most probable tokens of either model, by the larger probability.
-std::vector<GuessPair> compareGuesses(const TokenReading& before, const TokenReading& after,
-                                      std::size_t count);
+std::vector<PredictionPair> comparePredictions(const TokenReading& before,
+                                               const TokenReading& after, std::size_t count);
 
 /// The log-likelihood of a line, original and edited.
 struct LineScore {

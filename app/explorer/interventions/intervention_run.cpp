@@ -39,7 +39,8 @@ void writeFile(const QTemporaryDir& folder, const QString& name, const QByteArra
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.constData(), bytes.size());
   file.close();
-  if (!file) throw IoError("'{}': cannot be written; is there room for temporary files?", path);
+  if (!file)
+    throw IoError("'{}': cannot be written; check the free space for temporary files", path);
 }
 
 /// @throws IoError
@@ -47,7 +48,7 @@ std::shared_ptr<QTemporaryDir> newFolder() {
   auto folder = std::make_shared<QTemporaryDir>(
       QDir::temp().filePath(QStringLiteral("lime-interventions-XXXXXX")));
   if (!folder->isValid()) {
-    throw IoError("'{}': a temporary folder cannot be made: {}", folder->path().toStdString(),
+    throw IoError("'{}': cannot create a temporary folder: {}", folder->path().toStdString(),
                   folder->errorString().toStdString());
   }
   return folder;
@@ -73,7 +74,7 @@ InterventionRun::InterventionRun(JobRunner& jobs, QObject* parent) : QObject(par
 
 InterventionRun::~InterventionRun() = default;
 
-void InterventionRun::forget() {
+void InterventionRun::clear() {
   cancel();
   readings_.clear();
   question_.reset();
@@ -173,8 +174,9 @@ double InterventionRun::share() const {
   double done = num_steps_ - static_cast<int>(waiting_.size()) - 1;
   if (const std::optional<JobInfo> job = jobs_.find(job_)) {
     const double share = job->share().value_or(0.0);
-    done += job->stages_begun == 0 ? share
-                                   : std::min((job->stages_begun - 1 + share) / kChildStages, 1.0);
+    done += job->stages_started == 0
+                ? share
+                : std::min((job->stages_started - 1 + share) / kChildStages, 1.0);
   }
   return done / num_steps_;
 }

@@ -35,7 +35,7 @@ struct InterventionRequest {
   std::vector<RouterEdit> edits;
   QStringList lines;  ///< each a sequence of its own; none is blank
   int line = 0;       ///< of those, the one that is read token by token
-  int threads = 0;    ///< of the children; 0: all processors
+  int threads = 0;    ///< of the children; 0: all CPUs
 
   /// Returns whether the two differ in no more than the line.
   bool isSameBut(const InterventionRequest& other) const;
@@ -55,7 +55,7 @@ class InterventionRun : public QObject {
 
   void setPrograms(const ModelPrograms& programs) { programs_ = programs; }
   /// Drops all results: another checkpoint may be at the path.
-  void forget();
+  void clear();
 
   /// Cancels the current run and starts another one.
   void start(const InterventionRequest& question);
@@ -64,7 +64,7 @@ class InterventionRun : public QObject {
   void cancel();
 
   bool isRunning() const { return job_ != 0; }
-  /// "2 of 5: Reading the line with the edits, 12 s left"; empty while nothing runs.
+  /// Returns e.g. "2 of 5: Edited: reading the line, 12 s left"; empty if nothing runs.
   QString stepText() const;
   double share() const;  ///< of the work that is done, [0, 1]
   /// Returns why the last request has no result, or not all of it; empty where it has.

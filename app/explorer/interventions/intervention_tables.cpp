@@ -22,7 +22,8 @@ QString withSign(double value, int digits) {
 }
 
 QString describeToken(const ScoredToken& token) {
-  if (!token.before) return QStringLiteral("'%1': the first token is given").arg(token.text);
+  if (!token.before)
+    return QStringLiteral("'%1': the first token has no prediction").arg(token.text);
   const QString text =
       QStringLiteral("'%1': original probability %2").arg(token.text, percentOfLog(*token.before));
   if (!token.after) return text;

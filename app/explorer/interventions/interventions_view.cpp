@@ -113,7 +113,7 @@ void InterventionsView::connectAll() {
             changeSelection(QStringLiteral("Select a route"), selection);
           });
   connect(routes_, &InterventionRoutes::scopeSelected, this,
-          [this] { recordChange(QStringLiteral("Select which routes")); });
+          [this] { recordChange(QStringLiteral("Select the scope of the edit")); });
   connect(routes_, &InterventionRoutes::scaleRequested, this, &InterventionsView::scale);
   const auto onSetting = [this](const QString& what) {
     recordChange(what);
@@ -145,7 +145,7 @@ void InterventionsView::connectWorkspace() {
     const Document* const changed = workspace().find(id);
     if (changed != nullptr && id == shown_ && changed->state == DocumentState::kPresent) {
       shown_ = 0;  // another one may lie at its path
-      run_.forget();
+      run_.clear();
     }
     listCheckpoints();
   });
@@ -182,16 +182,16 @@ void InterventionsView::selectCheckpoint() {
   const int id = selected == nullptr ? 0 : selected->id;
   if (id != shown_) {
     shown_ = 0;
-    forgetRouters();
+    clearRouters();
     problem_.clear();
-    run_.forget();
+    run_.clear();
     readRouters();
   }
   showAnswers();
   draw();
 }
 
-void InterventionsView::forgetRouters() {
+void InterventionsView::clearRouters() {
   routes_->setRouters(nullptr, {}, {}, preferences());
   routers_.reset();
 }
@@ -211,7 +211,7 @@ void InterventionsView::readRouters() {
         return std::make_shared<const RouterExploration>(*checkpoint);
       },
       [this](Routers routers) {
-        forgetRouters();
+        clearRouters();
         routers_ = std::make_unique<EditedRouters>(std::move(routers));
         applyEdits();
       },
@@ -319,7 +319,7 @@ QString InterventionsView::note() const {
   if (!run_.problem().isEmpty() && !run_.isRunning()) return run_.problem();
   if (isOutdated()) {
     return QStringLiteral(
-        "The results are of other edits or another text; press Run (Ctrl+Return) to update them.");
+        "The results are for other edits or another text; press Run (Ctrl+Return) to update them.");
   }
   if (run_.question() && run_.question()->edits.empty() && !run_.isRunning()) {
     return QStringLiteral("There are no edits yet: both models are the same.");
@@ -409,7 +409,7 @@ void InterventionsView::loadText(const QString& path) {
     const MappedFile file(toPath(path));
     if (file.size() > kLargestText) {
       throw InvalidArgument(
-          "'{}': a text of the explorer must have at most 4 MiB, got {} bytes; use lime-capture "
+          "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture "
           "--lines --router-edit",
           path.toStdString(), file.size());
     }
@@ -439,17 +439,17 @@ std::optional<InterventionRequest> InterventionsView::question() const {
 
 void InterventionsView::run() {
   recordChange(QStringLiteral("Type a text"));
-  std::optional<InterventionRequest> asked = question();
+  std::optional<InterventionRequest> requested = question();
   problem_.clear();
-  if (!asked) {
+  if (!requested) {
     if (document() != nullptr) problem_ = QStringLiteral("Type a text or select a file first.");
     showAnswers();
     return;
   }
   // The line stays where the text does.
   const std::optional<InterventionRequest>& before = run_.question();
-  if (before && before->lines == asked->lines) asked->line = before->line;
-  run_.start(*asked);
+  if (before && before->lines == requested->lines) requested->line = before->line;
+  run_.start(*requested);
 }
 
 std::vector<Shortcut> InterventionsView::shortcuts() const {
@@ -507,13 +507,13 @@ void InterventionsView::setState(const Json& state) {
 
 QStringList InterventionsView::commandLines() const {
   const Document* const selected = document();
-  const std::optional<InterventionRequest> asked = question();
-  if (selected == nullptr || (edits_.edits().empty() && !asked)) return {};
+  const std::optional<InterventionRequest> requested = question();
+  if (selected == nullptr || (edits_.edits().empty() && !requested)) return {};
   InterventionCommand command;
-  if (asked) command.request = *asked;
+  if (requested) command.request = *requested;
   command.request.edits = edits_.edits();
   const auto& shown = run_.question();
-  if (asked && shown && shown->lines == asked->lines) command.request.line = shown->line;
+  if (requested && shown && shown->lines == requested->lines) command.request.line = shown->line;
   QFile file(file_);
   const bool is_file = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
                        QString::fromUtf8(file.readAll()) == effect_->editor().text();

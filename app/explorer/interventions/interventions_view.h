@@ -53,7 +53,7 @@ class InterventionsView : public View {
   void connectWorkspace();
   void listCheckpoints();
   void selectCheckpoint();
-  void forgetRouters();
+  void clearRouters();
   void readRouters();
   void setEdits(const QString& text, std::vector<RouterEdit> edits);
   void applyEdits();

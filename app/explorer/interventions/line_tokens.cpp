@@ -52,7 +52,7 @@ LineTokens::LineTokens(FigurePane& next, QWidget* parent)
   list_->setFrameShape(QFrame::NoFrame);
   list_->setMouseTracking(true);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  list_->setAccessibleName(QStringLiteral("tokens of the line, coloured by the loss of the edits"));
+  list_->setAccessibleName(QStringLiteral("tokens of the line, coloured by the change in loss"));
   list_->setToolTip(QStringLiteral(
       "Orange: lower probability after the intervention; blue: higher. Select a token to see the "
       "predictions in its place"));
@@ -86,7 +86,7 @@ void LineTokens::show(const InterventionRun& run) {
   next_line_->setEnabled(line_ + 1 < num_lines);
   title_->setText(num_lines == 0
                       ? QStringLiteral("Tokens")
-                      : QStringLiteral("Tokens of line %1 of %2, coloured by the loss of the edits")
+                      : QStringLiteral("Tokens of line %1 of %2, coloured by the change in loss")
                             .arg(line_ + 1)
                             .arg(num_lines));
   const LineReading* const original = run.trainedReading();
@@ -113,7 +113,7 @@ void LineTokens::drawNext() {
   const auto behind = static_cast<std::size_t>(std::max(place - 1, 0));
   if (place < 1 || behind >= original_.size() || behind >= edited_.size()) {
     next_.show(std::nullopt,
-               place == 0          ? QStringLiteral("The first token is given. Select a later one.")
+               place == 0 ? QStringLiteral("The first token has no prediction. Select a later one.")
                : original_.empty() ? QStringLiteral("Next-token predictions of both models.")
                                    : QStringLiteral("Reading ..."));
     return;

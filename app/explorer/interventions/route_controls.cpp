@@ -26,7 +26,7 @@ RouteControls::RouteControls(QWidget* parent)
       scale_(new QDoubleSpinBox),
       off_(new QPushButton(QStringLiteral("Switch &off"))),
       restore_(new QPushButton(QStringLiteral("&Restore"))) {
-  scope_->setAccessibleName(QStringLiteral("routes that are edited"));
+  scope_->setAccessibleName(QStringLiteral("edited routes"));
   scope_->setToolTip(QStringLiteral(
       "Routes around the selected cell that are edited: one weight, or all of a head, a layer or a "
       "source. A route is a weight by which a head mixes the keys and values of a buffered head "

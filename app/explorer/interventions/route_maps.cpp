@@ -69,7 +69,7 @@ void RouteMaps::draw(const EditedRouters* routers, const Selection& selection,
 void RouteMaps::drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted,
                         const FigureStyle& style) {
   if (drawn == wanted) {
-    auto& panel = std::get<MapPanel>(map.figure.panels.front().content);
+    auto& panel = std::get<HeatmapPanel>(map.figure.panels.front().content);
     pane.plot().updateMap(0, std::move(panel.values), std::move(panel.marks));
   } else {
     pane.plot().setFigureStyle(style);

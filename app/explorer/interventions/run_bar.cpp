@@ -31,9 +31,9 @@ RunBar::RunBar(QWidget* parent)
   max_lines_->addItem(QStringLiteral("first 100 lines"), 100);
   max_lines_->addItem(QStringLiteral("first 1000 lines"), 1000);
   max_lines_->addItem(QStringLiteral("all lines"), 0);
-  max_lines_->setAccessibleName(QStringLiteral("lines that are run"));
+  max_lines_->setAccessibleName(QStringLiteral("number of lines"));
   max_lines_->setToolTip(
-      QStringLiteral("More lines need more time, and disk space for the activations"));
+      QStringLiteral("More lines take more time and more disk space for activations"));
   live_->setToolTip(QStringLiteral("Rerun as soon as an edit changes"));
   step_->setForegroundRole(QPalette::PlaceholderText);
   step_->setMinimumWidth(40);

@@ -19,10 +19,10 @@ TextEditor::TextEditor(QWidget* parent)
     : QWidget(parent),
       text_(new QPlainTextEdit),
       table_(makeTable(scores_, QStringLiteral("lines with their losses"))) {
-  text_->setPlaceholderText(QStringLiteral(
-      "Type a prompt or a text; every line is a sequence of its own.\nCtrl+Return runs "
-      "it through the original and the edited model."));
-  text_->setAccessibleName(QStringLiteral("text that the models read"));
+  text_->setPlaceholderText(
+      QStringLiteral("Type a prompt or a text; each line is a separate sequence.\nCtrl+Return runs "
+                     "it through the original and the edited model."));
+  text_->setAccessibleName(QStringLiteral("input text of the models"));
   text_->setTabChangesFocus(true);
   text_->setFrameShape(QFrame::NoFrame);
   text_->setLineWrapMode(QPlainTextEdit::NoWrap);

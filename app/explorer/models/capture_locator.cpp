@@ -69,8 +69,8 @@ void checkIsCaptureOf(const ResultsInput& input, const fs::path& now) {
   const CaptureReader capture(now);
   if (input.text_sha256.empty() || capture.info().input_sha256 == input.text_sha256) return;
   throw FormatError(
-      "'{}': must be a capture of the text that '{}' was made of, is of another; select the file "
-      "that the results were measured on",
+      "'{}': must be a capture of the same text as '{}'; select the capture that the results were "
+      "measured on",
       now.string(), input.path);
 }
 

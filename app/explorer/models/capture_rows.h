@@ -12,7 +12,7 @@ namespace lime::explorer {
 class Workspace;
 struct Document;
 
-/// Makes the TokenRows of open captures in jobs, each when it is first asked for. Lives on the GUI
+/// Makes the TokenRows of open captures in jobs, each when first requested. Lives on the GUI
 /// thread.
 class CaptureRows : public QObject {
   Q_OBJECT

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a file begins with.
+/// Kind of content that the first bytes of a file indicate.
 enum class Beginning { kHdf5, kJson, kSafetensors, kEmpty, kOther };
 
 std::string firstBytes(const fs::path& path, std::size_t count) {
@@ -144,7 +144,7 @@ Document openFolder(const fs::path& folder, const CaptureLocator& locator) {
   if (fs::exists(folder / "training_log.jsonl")) return openResults(folder, locator);
   if (seems_checkpoint(folder)) return openCheckpoint(folder);
   throw FormatError(
-      "'{}': must be a checkpoint folder (config.json and weights) or hold a capture.h5 or a "
+      "'{}': must contain a checkpoint (config.json and weights), a capture.h5 or a "
       "training_log.jsonl, has none of them",
       folder.string());
 }
@@ -193,7 +193,8 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
     case Beginning::kOther:
       break;
   }
-  if (whole.extension() == ".gguf") return openCheckpoint(whole);  // says what to use instead
+  if (whole.extension() == ".gguf")
+    return openCheckpoint(whole);  // the error names the alternative
   throw FormatError(
       "'{}': must be a checkpoint, a capture, results of lime-metrics or a training log, is none "
       "of them",

@@ -21,7 +21,7 @@ namespace lime::explorer {
 
 enum class DocumentKind { kCheckpoint, kCapture, kResults };
 
-/// "checkpoint", "capture", "results".
+/// Returns "checkpoint", "capture" or "results".
 QString kindName(DocumentKind kind);
 
 /// The state of the file of a document on disk.

@@ -20,7 +20,7 @@ namespace {
 constexpr int kQuickThreads = 4;
 constexpr qsizetype kLastBytes = 4000;  // of a child's standard error that are kept
 constexpr int kLastLines = 5;           // of it that are shown
-constexpr double kEarliestGuess = 0.5;  // seconds of work before the time left is guessed
+constexpr double kFirstEstimate = 0.5;  // seconds of work before the time left is estimated
 constexpr auto kProgressPause = std::chrono::milliseconds(40);
 constexpr int kKillAfterMs = 2000;
 
@@ -44,10 +44,10 @@ struct JobRunner::Job {
   std::function<void(const QString&)> failed;
   QElapsedTimer since;             ///< it, or its stage, began
   std::int64_t done_at_first = 0;  ///< when its stage began
-  // Of child processes.
+  // For child processes only.
   QPointer<QProcess> process;
-  QByteArray begun_line;  ///< that has no end yet
-  QByteArray last_bytes;  ///< of whole lines that are no progress
+  QByteArray partial_line;  ///< that has no end yet
+  QByteArray last_bytes;    ///< of whole lines that are no progress
   ProcessDone process_done;
 };
 
@@ -112,7 +112,7 @@ JobId JobRunner::startAny(QObject* owner, JobSpec spec,
 
 void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
                      const std::function<Outcome(const JobContext&)>& function) {
-  // Of `job` only what does not change is used here: it belongs to the GUI thread.
+  // Uses only constant members of `job`, which belongs to the GUI thread.
   const std::stop_token stop = job->stop.get_token();
   const auto post = [this](auto&& what) {
     QMetaObject::invokeMethod(this, std::forward<decltype(what)>(what), Qt::QueuedConnection);
@@ -133,7 +133,7 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
     try {
       outcome = function(JobContext{on_progress, stop});
     } catch (const Interrupted&) {
-      // It was asked to stop.
+      // A stop was requested.
     } catch (const std::bad_alloc&) {
       error = QStringLiteral("out of memory; select fewer rows, layers or resamples");
     } catch (const std::exception& caught) {
@@ -158,7 +158,7 @@ void JobRunner::progressed(JobId id, const Progress& progress) {
   job.info.progress = progress;
   const double seconds = static_cast<double>(job.since.elapsed()) / 1000.0;
   const std::int64_t done = progress.done - job.done_at_first;
-  if (done > 0 && progress.total > 0 && seconds > kEarliestGuess) {
+  if (done > 0 && progress.total > 0 && seconds > kFirstEstimate) {
     job.info.seconds_left =
         seconds * static_cast<double>(progress.total - progress.done) / static_cast<double>(done);
   }
@@ -227,8 +227,8 @@ void JobRunner::onOutput(JobId id, const QByteArray& bytes) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
   Job& job = *found->second;
-  QByteArrayList lines = (job.begun_line + bytes).split('\n');
-  job.begun_line = lines.takeLast().right(kLastBytes);
+  QByteArrayList lines = (job.partial_line + bytes).split('\n');
+  job.partial_line = lines.takeLast().right(kLastBytes);
   for (const QByteArray& line : std::as_const(lines)) {
     const std::string_view text(line.constData(), static_cast<std::size_t>(line.size()));
     if (const std::optional<ProgressReport> report = parse_progress_report(text)) {
@@ -237,17 +237,17 @@ void JobRunner::onOutput(JobId id, const QByteArray& bytes) {
       job.last_bytes = (job.last_bytes + line + '\n').right(kLastBytes);
     }
   }
-  if (job.info.stages_begun > 0) return;
-  const QString line = lastLines(job.last_bytes + job.begun_line).section(QLatin1Char('\n'), -1);
+  if (job.info.stages_started > 0) return;
+  const QString line = lastLines(job.last_bytes + job.partial_line).section(QLatin1Char('\n'), -1);
   progressed(id, {0, 0, line.toStdString()});
 }
 
 void JobRunner::onReport(JobId id, const ProgressReport& report) {
   Job& job = *jobs_.at(id);
-  if (job.info.stages_begun == 0 || job.info.stage != report.stage) {
+  if (job.info.stages_started == 0 || job.info.stage != report.stage) {
     job.info.stage = report.stage;
     job.info.unit = report.unit;
-    ++job.info.stages_begun;
+    ++job.info.stages_started;
     job.info.seconds_left.reset();
     job.since.start();
     job.done_at_first = report.progress.done;
@@ -270,7 +270,7 @@ void JobRunner::processFinished(JobId id, int status, bool crashed) {
   }
   const QString how = crashed ? QStringLiteral("was killed or crashed")
                               : QStringLiteral("ended with status %1").arg(status);
-  const QString lines = lastLines(job->last_bytes + job->begun_line);
+  const QString lines = lastLines(job->last_bytes + job->partial_line);
   finished(id, {},
            QStringLiteral("'%1': %2%3")
                .arg(process->program(), how,

@@ -33,13 +33,13 @@ using JobId = std::uint64_t;
 /// The queue of a job.
 enum class JobLane {
   kQuick,  ///< files, tables: several at once, never behind a long one
-  kLong,   ///< analyses, one after another: each takes all processors
+  kLong,   ///< analyses, one after another: each uses all CPUs
 };
 
 /// The title of a job, its queue, and what it replaces.
 struct JobSpec {
   QString title;  ///< in the list: "Entropy of lime.h5"
-  /// A newer job of the same key makes this one outdated: it is asked to stop, and its result is
+  /// A newer job of the same key makes this one outdated: its stop is requested, and its result is
   /// dropped. Empty: no job replaces it.
   QString key = {};
   JobLane lane = JobLane::kQuick;
@@ -61,7 +61,7 @@ struct JobInfo {
   /// Stage of a child process and the unit of its progress; empty where it reports none.
   std::string stage;
   std::string unit;
-  int stages_begun = 0;
+  int stages_started = 0;
   bool is_running = false;  ///< else it waits
   bool is_stopping = false;
   /// Estimate for its stage, if it has any. Unset until enough is done to estimate it.

@@ -54,7 +54,7 @@ class NavigatorModel : public QAbstractItemModel {
 
   Workspace& workspace_;
   std::vector<int> ids_[3];  ///< of each kind, in the order of opening
-  /// Number of outline lines that the views know of each document.
+  /// Number of outline lines of each document.
   QHash<int, int> facts_;
 };
 

@@ -27,7 +27,8 @@ std::filesystem::path checkpointOf(const std::string& command) {
   return {};
 }
 
-/// Where the ids of `text` begin in the sequence: behind what was prepended. -1: nowhere.
+/// Returns the number of prepended tokens before the ids of `text` in the sequence; -1 if none
+/// fits.
 std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position,
                      std::int32_t token) {
   for (std::int64_t shift = 0; shift <= 1; ++shift) {
@@ -62,7 +63,7 @@ QString SentenceReader::tokenText(std::int32_t token) const {
     try {
       return toQString(tokenizer_->token_text(token));
     } catch (const Error&) {
-      // An id that the tokenizer does not know is shown as a number.
+      // An unknown id is shown as a number.
     }
   }
   return QStringLiteral("#%1").arg(token);
@@ -72,7 +73,7 @@ TokenInSentence SentenceReader::at(std::int32_t sequence, std::int32_t position,
                                    std::int32_t token) const {
   const std::string& text = capture_->sequences()[static_cast<std::size_t>(sequence)].text;
   if (!tokenizer_ || text.empty()) return {fromUtf8(text), {}, {}};
-  // Where texts were packed end to end, tokens are those of the whole.
+  // In packed texts, tokens are those of the whole sequence.
   std::vector<std::int32_t> ids;
   try {
     ids = tokenizer_->encode(text, {.add_special_tokens = false});
@@ -81,7 +82,7 @@ TokenInSentence SentenceReader::at(std::int32_t sequence, std::int32_t position,
   }
   const std::int64_t shift = shiftOf(ids, position, token);
   if (shift < 0) {
-    // What was prepended has no place in the text.
+    // A prepended token has no position in the text.
     return position == 0 ? TokenInSentence{{}, tokenText(token), fromUtf8(text)}
                          : TokenInSentence{fromUtf8(text), {}, {}};
   }

@@ -27,7 +27,7 @@ struct TokenInSentence {
 /// Roles of item models whose cells show a token in its sentence, for SentenceDelegate.
 enum SentenceRole { kBeforeRole = Qt::UserRole, kTokenRole, kAfterRole, kFirstFurtherRole };
 
-/// Returns the part of `sentence` that `role` asks for, or nothing for other roles.
+/// Returns the part of `sentence` of `role`, or nothing for other roles.
 QVariant sentenceData(const TokenInSentence& sentence, int role);
 
 /// Finds the tokens of a capture in its texts. May be used from any thread.

@@ -8,7 +8,7 @@
 namespace lime::explorer {
 namespace {
 
-/// Of a name in a list or outline.
+/// Limit of a name in a list or outline.
 constexpr std::size_t kMostShownBytes = 200;
 
 }  // namespace

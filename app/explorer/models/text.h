@@ -23,14 +23,14 @@ inline std::filesystem::path toPath(const QString& text) {
   return std::filesystem::path(text.toStdString());
 }
 
-/// What an error says, as the programs print it: one line, with nothing in it that controls how
-/// text is shown.
+/// Returns the message of an error as the programs print it: one line, without control characters
+/// that change how text is shown.
 QString toQString(const std::exception& error);
 
-/// A text of a file on one line for people to read, likewise; not to be looked up again.
+/// Returns a text of a file as one line for display, escaped likewise; not usable as a key.
 QString shownText(std::string_view text);
 
-/// `word` as a POSIX shell takes it for one word.
+/// Returns `word` quoted as one word of a POSIX shell.
 QString quotedForShell(const QString& word);
 
 /// Orders text by letters, and numbers within it by their size: "step-2" before "step-10".

@@ -18,7 +18,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kMostRecent = 12;
-/// A file that is being written changes many times; it is looked at when it has come to rest.
+/// Delay after the last change of a file that is being written before it is read.
 constexpr int kRestMs = 200;
 
 struct Refused {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "explorer/probes/judgements_filter.h"
+#include "explorer/probes/predictions_filter.h"
 #include "explorer/probes/probe_detail.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure_hit.h"
@@ -16,7 +16,7 @@ class ConfusionPane : public FigurePane {
   Q_OBJECT
 
  public:
-  using Cell = JudgementsFilter::Cell;
+  using Cell = PredictionsFilter::Cell;
 
   explicit ConfusionPane(QWidget* parent = nullptr);
 

@@ -23,12 +23,12 @@ void addTokens(const ProbeDetailRequest& request, const CaptureReader& capture, 
       explore_separability(capture, request.site, request.layer, options, pool, stop);
   detail.classes = explored.class_names;
   detail.confusion = explored.confusion;
-  for (const TokenJudgement& one : explored.judgements) {
-    detail.judgements.push_back({.truth = one.truth,
-                                 .predicted = one.predicted,
-                                 .truth_probability = one.truth_probability,
-                                 .predicted_probability = one.predicted_probability,
-                                 .row = one.row});
+  for (const TokenPrediction& one : explored.predictions) {
+    detail.predictions.push_back({.truth = one.truth,
+                                  .predicted = one.predicted,
+                                  .truth_probability = one.truth_probability,
+                                  .predicted_probability = one.predicted_probability,
+                                  .row = one.row});
   }
 }
 
@@ -45,27 +45,27 @@ void addPairs(const ProbeDetailRequest& request, const CaptureReader& capture, T
   detail.confusion = explored.confusion;
   const std::vector<std::int64_t>& offsets = capture.offsets();
   const auto row_of = [&](std::int64_t s) { return offsets[static_cast<std::size_t>(s)]; };
-  for (const PairJudgement& one : explored.judgements) {
-    detail.judgements.push_back({.truth = 1,
-                                 .predicted = one.is_right() ? 1 : 0,
-                                 .truth_probability = one.good_probability,
-                                 .predicted_probability = one.bad_probability,
-                                 .good_right = one.good_right,
-                                 .bad_right = one.bad_right,
-                                 .row = row_of(one.pair.good),
-                                 .bad_row = row_of(one.pair.bad),
-                                 .task = static_cast<int>(one.task),
-                                 .pair = one.pair.number});
+  for (const PairPrediction& one : explored.predictions) {
+    detail.predictions.push_back({.truth = 1,
+                                  .predicted = one.is_correct() ? 1 : 0,
+                                  .truth_probability = one.good_probability,
+                                  .predicted_probability = one.bad_probability,
+                                  .good_is_correct = one.good_is_correct,
+                                  .bad_is_correct = one.bad_is_correct,
+                                  .row = row_of(one.pair.good),
+                                  .bad_row = row_of(one.pair.bad),
+                                  .task = static_cast<int>(one.task),
+                                  .pair = one.pair.number});
   }
 }
 
 }  // namespace
 
-bool ProbeJudgement::isOfCell(ProbeQuestion question, int true_class, int predicted_class) const {
+bool ProbePrediction::isOfCell(ProbeQuestion question, int true_class, int predicted_class) const {
   if (question == ProbeQuestion::kSeparability) {
     return truth == true_class && predicted == predicted_class;
   }
-  return (true_class == 1 ? good_right : bad_right) == (true_class == predicted_class);
+  return (true_class == 1 ? good_is_correct : bad_is_correct) == (true_class == predicted_class);
 }
 
 double ProbeDetail::accuracy() const {
@@ -78,8 +78,10 @@ ProbeDetail exploreProbe(const ProbeDetailRequest& request, const ProgressFn& on
   const std::shared_ptr<const CaptureReader> capture =
       openProbeCapture(request.source, request.results, request.locator, request.captures);
   if (!capture) {
-    throw IoError("'{}': is not there, and single judgements need it; open it from where it is now",
-                  request.source.capture.string());
+    throw IoError(
+        "'{}': does not exist, and predictions of single tokens require it; open it from its "
+        "current location",
+        request.source.capture.string());
   }
   ProbeDetail detail;
   detail.question = request.question;
@@ -99,7 +101,7 @@ ProbeDetail exploreProbe(const ProbeDetailRequest& request, const ProgressFn& on
 
 Figure confusionFigure(const ProbeDetail& detail, bool is_share) {
   const Eigen::Index count = detail.confusion.rows();
-  MapPanel map;
+  HeatmapPanel map;
   map.values.resize(count, count);
   for (Eigen::Index r = 0; r < count; ++r) {
     const auto sum = static_cast<double>(std::max(1, detail.confusion.row(r).sum()));
@@ -113,7 +115,7 @@ Figure confusionFigure(const ProbeDetail& detail, bool is_share) {
   Figure figure;
   figure.name = "confusion";
   figure.panel_aspect = 1.0;
-  figure.colour_label = is_share ? "share of the true class" : "number";
+  figure.colour_label = is_share ? "fraction of the true class" : "number";
   figure.colour_range =
       is_share ? std::pair(0.0, 1.0) : std::pair(0.0, std::max(1.0, map.values.maxCoeff()));
   FigurePanel panel{

@@ -17,19 +17,19 @@
 namespace lime::explorer {
 
 /// The prediction of a probe for a token or a minimal pair.
-struct ProbeJudgement {
+struct ProbePrediction {
   int truth = 0;                   ///< number into ProbeDetail::classes; of pairs 1
   int predicted = 0;               ///< of pairs: 1 where both sentences are classified correctly
   double truth_probability = 0.0;  ///< of pairs: that the good sentence is good
   double predicted_probability = 0.0;  ///< of pairs: that the bad sentence is good
-  bool good_right = true;              ///< of pairs
-  bool bad_right = true;
+  bool good_is_correct = true;         ///< of pairs
+  bool bad_is_correct = true;
   std::int64_t row = 0;      ///< of the capture: the token; of pairs the good sentence's first
   std::int64_t bad_row = 0;  ///< of pairs
   int task = 0;              ///< of pairs: number into ProbeDetail::tasks
   std::int64_t pair = 0;     ///< of pairs: its number in the task
 
-  bool isRight() const { return good_right && bad_right && truth == predicted; }
+  bool isCorrect() const { return good_is_correct && bad_is_correct && truth == predicted; }
   /// Returns whether it counts in this cell of the confusion matrix; a pair counts in two.
   bool isOfCell(ProbeQuestion question, int true_class, int predicted_class) const;
 };
@@ -43,10 +43,10 @@ struct ProbeDetail {
   std::vector<std::string> classes;  ///< of pairs "bad", "good"
   std::vector<std::string> tasks;
   Eigen::MatrixXi confusion;  ///< [true class, predicted class]
-  std::vector<ProbeJudgement> judgements;
+  std::vector<ProbePrediction> predictions;
   std::shared_ptr<const SentenceReader> sentences;
 
-  double accuracy() const;  ///< over all judgements of tokens, or of sentences
+  double accuracy() const;  ///< over all predictions of tokens, or of sentences
 };
 
 /// Names the probe to fit.

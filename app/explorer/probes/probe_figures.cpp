@@ -74,7 +74,7 @@ Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base) {
     for (const auto& [layer, value] : task.by_layer) layers.insert(layer);
   }
   const auto rows = static_cast<Eigen::Index>(tasks.size());
-  MapPanel map;
+  HeatmapPanel map;
   map.values = MatrixD::Constant(rows, static_cast<Eigen::Index>(layers.size()),
                                  std::numeric_limits<double>::quiet_NaN());
   FigurePanel panel{.title = {}, .x = {.label = "layer"}, .y = {}, .content = {}};

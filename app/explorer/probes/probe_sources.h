@@ -34,7 +34,7 @@ struct ProbeSource {
   bool is_capture = false;        ///< its probes must be computed
   std::string own_label;          ///< in the results
   std::filesystem::path capture;  ///< where its rows lie, as far as is known
-  ResultsInput input = {};        ///< of results: what they say of the capture
+  ResultsInput input = {};        ///< of results: their record of the capture
   Json options = Json::object();  ///< stored with the results; else those by default
   std::vector<std::string> sites;
 };

@@ -16,7 +16,7 @@
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "explorer/probes/confusion_pane.h"
-#include "explorer/probes/judgement_list.h"
+#include "explorer/probes/prediction_list.h"
 #include "explorer/probes/probe_figures.h"
 #include "explorer/probes/task_table.h"
 #include "explorer/widgets/choice_box.h"
@@ -54,12 +54,12 @@ ProbesView::ProbesView(const ViewContext& context, QWidget* parent)
       curves_(new FigurePane(QStringLiteral("accuracy over layers"))),
       tasks_(new TaskTable),
       confusion_(new ConfusionPane),
-      judgements_(new JudgementList) {
+      predictions_(new PredictionList) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
   column->addWidget(problems_);
   QSplitter* const top = makeSplitter(Qt::Horizontal, {curves_, tasks_}, {1000, 1000});
-  QSplitter* const detail = makeSplitter(Qt::Horizontal, {confusion_, judgements_}, {1000, 2000});
+  QSplitter* const detail = makeSplitter(Qt::Horizontal, {confusion_, predictions_}, {1000, 2000});
   column->addWidget(makeSplitter(Qt::Vertical, {top, detail}, {1150, 1000}), 1);
   setFirstFocus(&curves_->plot());
   panes().add(*curves_);
@@ -84,7 +84,7 @@ QWidget* ProbesView::makeControls() {
             QStringLiteral("The good sentence of a pair: logistic regression of pooled sentences, "
                            "pairs stay within a fold (BLiMP, Warstadt et al. 2020, "
                            "arXiv:1912.00582)"));
-  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Site of the activations"));
   model_ = addChoiceBox(*bar, QStringLiteral("&Model"),
                         QStringLiteral("Model of the tasks and predictions"));
   numbers_ = addChoiceBox(*bar, QStringLiteral("&Confusion"),
@@ -94,7 +94,7 @@ QWidget* ProbesView::makeControls() {
   bar->addStretch();
   connect(question_, &QComboBox::activated, this, [this] {
     task_.clear();
-    judgements_->setCell(std::nullopt);
+    predictions_->setCell(std::nullopt);
     listSources();
     recordChange(QStringLiteral("Select the probe"));
     measure();
@@ -119,17 +119,18 @@ void ProbesView::connectAll() {
   connect(&workspace(), &Workspace::selectionChanged, this, [this] {
     showWanted();
     markLayer();
-    judgements_->showSelected(workspace().selection().tokens);
+    predictions_->showSelected(workspace().selection().tokens);
   });
   connect(&measurements_, &ProbeMeasurements::changed, this, &ProbesView::draw);
   connect(&measurements_, &ProbeMeasurements::detailChanged, this, &ProbesView::drawDetail);
-  connect(judgements_, &JudgementList::misclassifiedOnlyChanged, this,
+  connect(predictions_, &PredictionList::misclassifiedOnlyChanged, this,
           [this] { recordChange(QStringLiteral("Misclassified only")); });
-  connect(judgements_, &JudgementList::tokensSelected, this, [this](const TokenSelection& tokens) {
-    Selection selection = workspace().selection();
-    selection.tokens = tokens;
-    changeSelection(QStringLiteral("Select a prediction"), selection);
-  });
+  connect(predictions_, &PredictionList::tokensSelected, this,
+          [this](const TokenSelection& tokens) {
+            Selection selection = workspace().selection();
+            selection.tokens = tokens;
+            changeSelection(QStringLiteral("Select a prediction"), selection);
+          });
 }
 
 void ProbesView::connectPanes() {
@@ -159,17 +160,16 @@ void ProbesView::addActions() {
                 [this] {
                   changeState(QStringLiteral("All tasks"), [this] {
                     task_.clear();
-                    judgements_->setCell(std::nullopt);
+                    predictions_->setCell(std::nullopt);
                     showWanted();
                     draw();
                   });
                 });
   addViewAction(QStringLiteral("Find in sentences"), QKeySequence::keyBindings(QKeySequence::Find),
                 QStringLiteral("List only predictions whose sentence contains a text"),
-                [this] { judgements_->focusSearch(); });
+                [this] { predictions_->focusSearch(); });
   addViewAction(QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
-                QStringLiteral("Fit the probes again, also those that were stopped or failed"),
-                [this] {
+                QStringLiteral("Refit all probes, including stopped and failed ones"), [this] {
                   measurements_.recompute();
                   measure();
                 });
@@ -314,12 +314,12 @@ void ProbesView::drawDetail() {
                           : answer.job != 0      ? QStringLiteral("Fitting ...")
                                                  : answer.problem;
   const ProbeMeasurements::Detail detail = answer.result.value_or(nullptr);
-  judgements_->setDetail(detail, answer.problem.isEmpty() ? message : QString(),
-                         preferences().layer_base);
-  judgements_->showSelected(workspace().selection().tokens);
+  predictions_->setDetail(detail, answer.problem.isEmpty() ? message : QString(),
+                          preferences().layer_base);
+  predictions_->showSelected(workspace().selection().tokens);
   confusion_->plot().setFigureStyle(screenStyle(*this, preferences()));
   confusion_->draw(detail, numbers_->currentData().toBool(), message);
-  confusion_->markCells(judgements_->cell());
+  confusion_->markCells(predictions_->cell());
   Q_EMIT figureChanged();
 }
 
@@ -351,7 +351,7 @@ void ProbesView::selectTask(const std::string& task, int layer) {
 
 void ProbesView::selectCell(const std::pair<int, int>& cell) {
   changeState(QStringLiteral("Select a cell"), [&] {
-    judgements_->setCell(judgements_->cell() == cell ? std::nullopt : std::optional(cell));
+    predictions_->setCell(predictions_->cell() == cell ? std::nullopt : std::optional(cell));
   });
   drawDetail();
 }
@@ -418,7 +418,7 @@ QStringList ProbesView::commandLines() const {
 }
 
 Json ProbesView::state() const {
-  const auto& cell = judgements_->cell();
+  const auto& cell = predictions_->cell();
   return {{"probe", metricOf(question())},
           {"site", site()},
           {"model", model_->currentData().toString().toStdString()},
@@ -426,7 +426,7 @@ Json ProbesView::state() const {
           {"sort", tasks_->sortColumn()},
           {"ascending", tasks_->isAscending()},
           {"shares", numbers_->currentData().toBool()},
-          {"wrong_only", judgements_->isMisclassifiedOnly()},
+          {"wrong_only", predictions_->isMisclassifiedOnly()},
           {"cell", cell ? Json{cell->first, cell->second} : Json()}};
 }
 
@@ -440,11 +440,12 @@ void ProbesView::setState(const Json& state) {
   tasks_->setSort(state.value("sort", tasks_->sortColumn()), state.value("ascending", false));
   selectData(*numbers_, state.value("shares", numbers_->currentData().toBool()));
   task_ = state.value("task", task_);
-  judgements_->setMisclassifiedOnly(state.value("wrong_only", judgements_->isMisclassifiedOnly()));
+  predictions_->setMisclassifiedOnly(
+      state.value("wrong_only", predictions_->isMisclassifiedOnly()));
   if (state.contains("cell")) {
     const Json& cell = state.at("cell");
-    judgements_->setCell(cell.is_null() ? std::nullopt
-                                        : std::optional(cell.get<std::pair<int, int>>()));
+    predictions_->setCell(cell.is_null() ? std::nullopt
+                                         : std::optional(cell.get<std::pair<int, int>>()));
   }
   measure();
   draw();

@@ -17,7 +17,7 @@ namespace lime::explorer {
 
 class ConfusionPane;
 class FigurePane;
-class JudgementList;
+class PredictionList;
 class TaskTable;
 
 /// Shows what linear probes decode from each layer: the class of a token, or which sentence of a
@@ -73,7 +73,7 @@ class ProbesView : public View {
   FigurePane* curves_;
   TaskTable* tasks_;
   ConfusionPane* confusion_;
-  JudgementList* judgements_;
+  PredictionList* predictions_;
 };
 
 ViewKind probesViewKind();

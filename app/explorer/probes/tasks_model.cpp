@@ -39,7 +39,7 @@ QVariant accuracyData(double accuracy, double lowest, int role) {
   if (role == TasksModel::kSort) return accuracy;
   if (role != Qt::BackgroundRole && role != Qt::ForegroundRole) return {};
   const Colour ground =
-      map_colour(MapPalette::kViridis, (accuracy - lowest) / std::max(1e-9, 1.0 - lowest));
+      heatmap_colour(HeatmapPalette::kViridis, (accuracy - lowest) / std::max(1e-9, 1.0 - lowest));
   if (role == Qt::BackgroundRole) return QColor(ground.red, ground.green, ground.blue);
   return luma(ground) < kDarkGround ? QColor(255, 255, 255) : QColor(20, 20, 20);
 }

@@ -127,7 +127,7 @@ QString ResultsView::describe(const FigureHit& hit) const {
                 .arg(toQString(curve.label))
                 .arg(curve.y[hit.point->index], 0, 'g', 5)
                 .arg(curve.x[hit.point->index]);
-  } else if (const auto* const map = std::get_if<MapPanel>(&panel.content); map && hit.cell) {
+  } else if (const auto* const map = std::get_if<HeatmapPanel>(&panel.content); map && hit.cell) {
     text += QStringLiteral("  %1").arg(map->values(hit.cell->row, hit.cell->col), 0, 'g', 4);
   } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content); bars && hit.point) {
     const BarPanel::Series& series = bars->series[hit.point->series];

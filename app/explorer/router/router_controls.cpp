@@ -77,13 +77,13 @@ RouterControls::RouterControls(QWidget* parent)
   connect(checkpoint_, &QComboBox::activated, this, [this] { Q_EMIT checkpointSelected(); });
   connect(other_, &QComboBox::activated, this, [this] { Q_EMIT otherSelected(); });
   connect(sign_, &QComboBox::activated, this,
-          [this] { Q_EMIT lookSelected(QStringLiteral("Magnitude or signed")); });
+          [this] { Q_EMIT displayChanged(QStringLiteral("Magnitude or signed")); });
   connect(normalised_, &QCheckBox::toggled, this,
-          [this] { Q_EMIT lookSelected(QStringLiteral("Normalised or raw")); });
+          [this] { Q_EMIT displayChanged(QStringLiteral("Normalised or raw")); });
   connect(sorted_, &QCheckBox::toggled, this,
-          [this] { Q_EMIT lookSelected(QStringLiteral("Sort")); });
+          [this] { Q_EMIT displayChanged(QStringLiteral("Sort")); });
   connect(threshold_, &QSlider::valueChanged, this,
-          [this] { Q_EMIT lookSelected(QStringLiteral("Move the threshold")); });
+          [this] { Q_EMIT displayChanged(QStringLiteral("Move the threshold")); });
 }
 
 QWidget* RouterControls::makeAnimation() {
@@ -150,21 +150,21 @@ void RouterControls::setCheckpoint(int id) {
 
 void RouterControls::setOther(int id) { selectData(*other_, id); }
 
-RouterLook RouterControls::look() const {
-  RouterLook look;
-  look.is_signed = sign_->currentIndex() == 1;
-  look.is_normalised = normalised_->isChecked();
-  look.is_sorted = sorted_->isChecked();
-  look.threshold = static_cast<double>(threshold_->value()) / kThresholdSteps;
-  return look;
+RouterDisplay RouterControls::display() const {
+  RouterDisplay display;
+  display.is_signed = sign_->currentIndex() == 1;
+  display.is_normalised = normalised_->isChecked();
+  display.is_sorted = sorted_->isChecked();
+  display.threshold = static_cast<double>(threshold_->value()) / kThresholdSteps;
+  return display;
 }
 
-void RouterControls::setLook(const RouterLook& look) {
+void RouterControls::setDisplay(const RouterDisplay& display) {
   const QSignalBlocker quiet(this);
-  sign_->setCurrentIndex(look.is_signed ? 1 : 0);
-  normalised_->setChecked(look.is_normalised);
-  sorted_->setChecked(look.is_sorted);
-  threshold_->setValue(static_cast<int>(look.threshold * kThresholdSteps + 0.5));
+  sign_->setCurrentIndex(display.is_signed ? 1 : 0);
+  normalised_->setChecked(display.is_normalised);
+  sorted_->setChecked(display.is_sorted);
+  threshold_->setValue(static_cast<int>(display.threshold * kThresholdSteps + 0.5));
 }
 
 void RouterControls::setSeries(const std::vector<int>& ids) {

@@ -32,9 +32,9 @@ class RouterControls : public QWidget {
   void setCheckpoint(int id);
   void setOther(int id);
 
-  /// Returns the look without layer_base, which is a preference.
-  RouterLook look() const;
-  void setLook(const RouterLook& look);
+  /// Returns the settings without layer_base, which is a preference.
+  RouterDisplay display() const;
+  void setDisplay(const RouterDisplay& display);
 
   /// Sets the checkpoints of the animation in their order; fewer than two hide it.
   void setSeries(const std::vector<int>& ids);
@@ -46,8 +46,8 @@ class RouterControls : public QWidget {
  Q_SIGNALS:
   void checkpointSelected();
   void otherSelected();
-  /// The user changed the look; `what` names the change.
-  void lookSelected(const QString& what);
+  /// The user changed the display; `what` names the change.
+  void displayChanged(const QString& what);
 
  private:
   QWidget* makeAnimation();

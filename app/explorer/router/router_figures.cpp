@@ -60,7 +60,7 @@ std::vector<AxisTick> ticksOf(const std::vector<int>& numbers, bool is_sorted, i
   return ticks;
 }
 
-/// What a map is made of before it is sorted and thresholded.
+/// Content of a map before it is sorted and thresholded.
 struct MapParts {
   MatrixD values;     ///< [target, source]
   int first_row = 0;  ///< targets before it are left out
@@ -70,16 +70,16 @@ struct MapParts {
   std::optional<double> largest = {};
 };
 
-RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
+RouterMap mapOf(const MapParts& parts, const RouterDisplay& display) {
   RouterMap map;
-  map.cols = orderOf(parts.values, true, look.is_sorted);
-  map.rows = orderOf(parts.values, false, look.is_sorted && !parts.has_layer_rows);
+  map.cols = orderOf(parts.values, true, display.is_sorted);
+  map.rows = orderOf(parts.values, false, display.is_sorted && !parts.has_layer_rows);
   std::erase_if(map.rows, [&](int row) { return row < parts.first_row; });
-  std::reverse(map.rows.begin(), map.rows.end());  // the first one stands at the top
+  std::reverse(map.rows.begin(), map.rows.end());  // the first one is at the top
   map.values.resize(static_cast<Index>(map.rows.size()), static_cast<Index>(map.cols.size()));
   const double largest =
       largestMagnitude(parts.values.bottomRows(parts.values.rows() - parts.first_row));
-  MapPanel panel;
+  HeatmapPanel panel;
   panel.values = map.values;
   panel.is_signed = parts.is_signed;
   for (Index r = 0; r < map.values.rows(); ++r) {
@@ -87,7 +87,7 @@ RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
       const double value = parts.values(map.rows[static_cast<std::size_t>(r)],
                                         map.cols[static_cast<std::size_t>(c)]);
       map.values(r, c) = value;
-      panel.values(r, c) = std::abs(value) >= look.threshold * largest ? value : kNoCell;
+      panel.values(r, c) = std::abs(value) >= display.threshold * largest ? value : kNoCell;
     }
   }
   const double end = std::max(parts.largest.value_or(largest), 1e-12);
@@ -96,18 +96,19 @@ RouterMap mapOf(const MapParts& parts, const RouterLook& look) {
                             static_cast<double>(std::max<std::size_t>(map.cols.size(), 1));
   panel.shows_numbers = map.values.size() <= 64;
   FigurePanel drawn;
-  drawn.x.ticks = ticksOf(map.cols, look.is_sorted, parts.has_layer_cols ? look.layer_base : 0);
-  drawn.y.ticks = ticksOf(map.rows, look.is_sorted && !parts.has_layer_rows,
-                          parts.has_layer_rows ? look.layer_base : 0);
+  drawn.x.ticks =
+      ticksOf(map.cols, display.is_sorted, parts.has_layer_cols ? display.layer_base : 0);
+  drawn.y.ticks = ticksOf(map.rows, display.is_sorted && !parts.has_layer_rows,
+                          parts.has_layer_rows ? display.layer_base : 0);
   drawn.content = std::move(panel);
   map.figure.panels = {std::move(drawn)};
   return map;
 }
 
-RouterMap mapOfLayers(MapParts parts, const RouterLook& look) {
+RouterMap mapOfLayers(MapParts parts, const RouterDisplay& display) {
   parts.first_row = parts.values.rows() > 1 ? 1 : 0;
   parts.has_layer_rows = true;
-  RouterMap map = mapOf(parts, look);
+  RouterMap map = mapOf(parts, display);
   map.figure.panels.front().x.label = "buffered layer";
   map.figure.panels.front().y.label = "layer";
   return map;
@@ -132,12 +133,12 @@ std::string quantityLabel(RouterQuantity quantity, bool is_difference) {
   return is_difference ? std::string("difference of ") + text : text;
 }
 
-RouterQuantity withSign(const RouterLook& look) {
-  return look.is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
+RouterQuantity withSign(const RouterDisplay& display) {
+  return display.is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
 }
 
-QString layerName(const RouterLook& look, int layer) {
-  return QStringLiteral("layer %1").arg(layer + look.layer_base);
+QString layerName(const RouterDisplay& display, int layer) {
+  return QStringLiteral("layer %1").arg(layer + display.layer_base);
 }
 
 /// Place of `at` among the magnitudes of a row, the largest first.
@@ -147,7 +148,7 @@ int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
   return rank;
 }
 
-/// What stands at a place of an axis of a map, or nothing beyond its ends.
+/// Returns the number at a position of an axis of a map; nothing beyond its ends.
 std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
   if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
   return numbers[static_cast<std::size_t>(place + 0.5)];
@@ -165,7 +166,7 @@ double largestMagnitude(const MatrixD& values) {
 
 QString weightText(double value) { return QString::number(value, 'f', 4); }
 
-RouterQuantity RouterLook::quantity() const {
+RouterQuantity RouterDisplay::quantity() const {
   if (is_signed) return is_normalised ? RouterQuantity::kSignedShare : RouterQuantity::kSigned;
   return is_normalised ? RouterQuantity::kShare : RouterQuantity::kMagnitude;
 }
@@ -184,45 +185,45 @@ int RouterMap::colOf(int number) const {
   return found == cols.end() ? -1 : static_cast<int>(found - cols.begin());
 }
 
-RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
+RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest) {
   MapParts parts;
-  parts.values = subject.routers->layer_values(look.quantity());
-  if (subject.minus != nullptr) parts.values -= subject.minus->layer_values(look.quantity());
-  parts.is_signed = look.is_signed || subject.minus != nullptr;
+  parts.values = subject.routers->layer_values(display.quantity());
+  if (subject.minus != nullptr) parts.values -= subject.minus->layer_values(display.quantity());
+  parts.is_signed = display.is_signed || subject.minus != nullptr;
   parts.largest = largest;
-  RouterMap map = mapOfLayers(std::move(parts), look);
+  RouterMap map = mapOfLayers(std::move(parts), display);
   map.figure.name = "router-mean";
-  map.figure.colour_label = quantityLabel(look.quantity(), subject.minus != nullptr);
+  map.figure.colour_label = quantityLabel(display.quantity(), subject.minus != nullptr);
   return map;
 }
 
-RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest) {
+RouterMap signedLayerMap(const MatrixD& values, const RouterDisplay& display, double largest) {
   MapParts parts;
   parts.values = values;
   parts.is_signed = true;
   parts.largest = largest;
-  return mapOfLayers(std::move(parts), look);
+  return mapOfLayers(std::move(parts), display);
 }
 
-RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look) {
+RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display) {
   MapParts parts;
-  parts.values = router_head_values(subject.routers->routers(), layer, look.quantity());
+  parts.values = router_head_values(subject.routers->routers(), layer, display.quantity());
   if (subject.minus != nullptr) {
-    parts.values -= router_head_values(subject.minus->routers(), layer, look.quantity());
+    parts.values -= router_head_values(subject.minus->routers(), layer, display.quantity());
   }
-  parts.is_signed = look.is_signed || subject.minus != nullptr;
-  RouterMap map = mapOf(parts, look);
+  parts.is_signed = display.is_signed || subject.minus != nullptr;
+  RouterMap map = mapOf(parts, display);
   map.figure.name = "router-heads";
-  map.figure.colour_label = quantityLabel(look.quantity(), subject.minus != nullptr);
+  map.figure.colour_label = quantityLabel(display.quantity(), subject.minus != nullptr);
   map.figure.panels.front().x.label = "buffered layer";
-  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + look.layer_base);
+  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
   return map;
 }
 
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
-                   const RouterLook& look) {
-  const RouterQuantity quantity = withSign(look);
+                   const RouterDisplay& display) {
+  const RouterQuantity quantity = withSign(display);
   MapParts parts;
   parts.values = router_block_values(subject.routers->routers(), layer, source_layer, quantity);
   if (subject.minus != nullptr) {
@@ -230,16 +231,16 @@ RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
   }
   parts.has_layer_cols = false;
   parts.is_signed = true;
-  RouterMap map = mapOf(parts, look);
+  RouterMap map = mapOf(parts, display);
   map.figure.name = "router-weights";
   map.figure.colour_label = quantityLabel(quantity, subject.minus != nullptr);
   map.figure.panels.front().x.label =
-      "head of buffered layer " + std::to_string(source_layer + look.layer_base);
-  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + look.layer_base);
+      "head of buffered layer " + std::to_string(source_layer + display.layer_base);
+  map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
   return map;
 }
 
-QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, int layer,
+QString describeLayerCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
                           int source_layer) {
   const auto valuesOf = [&](const RouterExploration& routers, RouterQuantity quantity) {
     return router_head_values(routers.routers(), layer, quantity);
@@ -248,56 +249,57 @@ QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, 
   const double share = magnitudes.col(source_layer).sum() / std::max(magnitudes.sum(), 1e-300);
   const double mean = valuesOf(*subject.routers, RouterQuantity::kSigned).col(source_layer).mean();
   const Eigen::RowVectorXd sums = magnitudes.colwise().sum();
-  QString text = QStringLiteral("%1 reads %2: share %3, signed weight %4, rank %5 of %6 layers")
-                     .arg(layerName(look, layer), layerName(look, source_layer), weightText(share),
-                          weightText(mean))
+  QString text = QStringLiteral("%1 reads %2: fraction %3, signed weight %4, rank %5 of %6 layers")
+                     .arg(layerName(display, layer), layerName(display, source_layer),
+                          weightText(share), weightText(mean))
                      .arg(rankIn(sums, source_layer))
                      .arg(sums.size());
   if (subject.minus != nullptr) {
     const MatrixD others = valuesOf(*subject.minus, RouterQuantity::kMagnitude);
     const double other = others.col(source_layer).sum() / std::max(others.sum(), 1e-300);
-    text += QStringLiteral("; the other's share %1").arg(weightText(other));
+    text += QStringLiteral("; fraction in the other checkpoint %1").arg(weightText(other));
   }
   return text;
 }
 
-QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, int layer, int head,
-                         int source_layer) {
+QString describeHeadCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                         int head, int source_layer) {
   const MatrixD shares =
       router_head_values(subject.routers->routers(), layer, RouterQuantity::kShare);
   const MatrixD weights =
       router_head_values(subject.routers->routers(), layer, RouterQuantity::kSigned);
   QString text =
-      QStringLiteral("%1, head %2 reads %3: share %4, signed weight %5, rank %6 of %7 layers")
-          .arg(layerName(look, layer))
+      QStringLiteral("%1, head %2 reads %3: fraction %4, signed weight %5, rank %6 of %7 layers")
+          .arg(layerName(display, layer))
           .arg(head)
-          .arg(layerName(look, source_layer), weightText(shares(head, source_layer)),
+          .arg(layerName(display, source_layer), weightText(shares(head, source_layer)),
                weightText(weights(head, source_layer)))
           .arg(rankIn(shares.row(head), source_layer))
           .arg(shares.cols());
   if (subject.minus != nullptr) {
     const MatrixD others =
         router_head_values(subject.minus->routers(), layer, RouterQuantity::kShare);
-    text += QStringLiteral("; the other's share %1").arg(weightText(others(head, source_layer)));
+    text += QStringLiteral("; fraction in the other checkpoint %1")
+                .arg(weightText(others(head, source_layer)));
   }
   return text;
 }
 
-QString describeWeight(const RouterSubject& subject, const RouterLook& look, int layer, int head,
-                       int source_layer, int source_head) {
+QString describeWeight(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                       int head, int source_layer, int source_head) {
   const RouterWeight weight = subject.routers->weight(layer, head, source_layer, source_head);
   QString text =
-      QStringLiteral("%1, head %2 reads %3, head %4: weight %5, share %6, rank %7 of %8 sources")
-          .arg(layerName(look, layer))
+      QStringLiteral("%1, head %2 reads %3, head %4: weight %5, fraction %6, rank %7 of %8 sources")
+          .arg(layerName(display, layer))
           .arg(head)
-          .arg(layerName(look, source_layer))
+          .arg(layerName(display, source_layer))
           .arg(source_head)
           .arg(weightText(weight.weight), weightText(weight.share))
           .arg(weight.rank)
           .arg(weight.num_sources);
   if (subject.minus != nullptr) {
     const RouterWeight other = subject.minus->weight(layer, head, source_layer, source_head);
-    text += QStringLiteral("; the other's weight %1").arg(weightText(other.weight));
+    text += QStringLiteral("; weight in the other checkpoint %1").arg(weightText(other.weight));
   }
   return text;
 }

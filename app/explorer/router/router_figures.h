@@ -13,12 +13,12 @@
 namespace lime::explorer {
 
 /// The values of routers that heatmaps show, and their layout.
-struct RouterLook {
+struct RouterDisplay {
   bool is_signed = false;
   bool is_normalised = true;
   bool is_sorted = false;  ///< buffered layers and heads by their strength, the strongest first
   double threshold = 0.0;  ///< part of the largest magnitude below which cells are left out, [0, 1]
-  int layer_base = 0;      ///< number of the first layer in what people read
+  int layer_base = 0;      ///< number of the first layer in labels: 0 or 1
 
   RouterQuantity quantity() const;
 };
@@ -46,23 +46,23 @@ struct RouterMap {
 /// Draws the weights of each layer on the buffered layers (figure 5 of the LIMe paper), without the
 /// first layer, which can only read itself.
 /// @param largest  magnitude at the end of the colours; unset: of the map's.
-RouterMap layerMap(const RouterSubject& subject, const RouterLook& look,
+RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest = {});
 /// Draws signed values of router_layer_values() likewise.
-RouterMap signedLayerMap(const MatrixD& values, const RouterLook& look, double largest);
+RouterMap signedLayerMap(const MatrixD& values, const RouterDisplay& display, double largest);
 /// Draws the weights of each target head of a layer (figure 9).
-RouterMap headMap(const RouterSubject& subject, int layer, const RouterLook& look);
+RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display);
 /// Draws the signed weights of the target heads on the heads of one buffered layer.
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
-                   const RouterLook& look);
+                   const RouterDisplay& display);
 
 /// Describes a cell in one line.
-QString describeLayerCell(const RouterSubject& subject, const RouterLook& look, int layer,
+QString describeLayerCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
                           int source_layer);
-QString describeHeadCell(const RouterSubject& subject, const RouterLook& look, int layer, int head,
-                         int source_layer);
-QString describeWeight(const RouterSubject& subject, const RouterLook& look, int layer, int head,
-                       int source_layer, int source_head);
+QString describeHeadCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                         int head, int source_layer);
+QString describeWeight(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                       int head, int source_layer, int source_head);
 
 /// Returns the largest finite magnitude; 0 without any.
 double largestMagnitude(const MatrixD& values);

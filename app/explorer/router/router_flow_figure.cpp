@@ -16,7 +16,7 @@ using Eigen::Index;
 
 constexpr std::size_t kMostDirect = 96;  // edges that are drawn, the strongest
 constexpr int kSamples = 17;             // points of a bent line
-constexpr double kRoutedAt = 0.3;        // routed heads stand right of the buffer of their layer
+constexpr double kRoutedAt = 0.3;        // routed heads are right of the buffer of their layer
 constexpr double kWidest = 6.0;          // of lines, in parts of a usual one
 constexpr double kNarrowest = 0.4;
 
@@ -28,12 +28,12 @@ struct Place {
 
 /// A line that leaves and arrives level. From left to right, as curves are: else parts of it would
 /// be missing where the figure is seen from near.
-Curve bent(Place from, Place to, double strength, const SeriesLook& look) {
+Curve bent(Place from, Place to, double strength, const SeriesStyle& style) {
   if (to.x < from.x) std::swap(from, to);
   Curve curve;
-  curve.look = look;
-  curve.look.marker = MarkerShape::kNone;
-  curve.look.width = std::max(kNarrowest, kWidest * std::sqrt(std::clamp(strength, 0.0, 1.0)));
+  curve.style = style;
+  curve.style.marker = MarkerShape::kNone;
+  curve.style.width = std::max(kNarrowest, kWidest * std::sqrt(std::clamp(strength, 0.0, 1.0)));
   for (int i = 0; i < kSamples; ++i) {
     const double t = static_cast<double>(i) / (kSamples - 1);
     const double eased = t * t * (3.0 - 2.0 * t);
@@ -91,7 +91,7 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
   }
   Curve dots;
   dots.label = "buffered head";
-  dots.look = {.colour = kMutedColour, .pattern = LinePattern::kNone};
+  dots.style = {.colour = kMutedColour, .pattern = LinePattern::kNone};
   for (Index s = 0; s < flow.direct.cols(); ++s) {
     for (Index h = 0; h < flow.direct.rows(); ++h) {
       dots.x.push_back(static_cast<double>(s));
@@ -106,22 +106,22 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
 }  // namespace
 
 RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int head,
-                            const RouterLook& look) {
+                            const RouterDisplay& display) {
   const RouterFlow flow = router_flow(routers.routers(), layer, head);
   const int heads = static_cast<int>(flow.direct.rows());
   RouterFlowFigure flow_figure;
   FigurePanel left;
   left.title =
-      "layer " + std::to_string(layer + look.layer_base) + ", head " + std::to_string(head);
-  left.content = diagram(flow, layer, head, look.threshold, flow_figure.nodes);
+      "layer " + std::to_string(layer + display.layer_base) + ", head " + std::to_string(head);
+  left.content = diagram(flow, layer, head, display.threshold, flow_figure.nodes);
   FigurePanel right;
   right.title = "through earlier layers";
-  MapPanel map;
+  HeatmapPanel map;
   map.values = flow.indirect.colwise().reverse();  // head 0 at the top
   right.content = std::move(map);
   for (FigurePanel* const panel : {&left, &right}) {
     panel->x.label = "buffered layer";
-    panel->x.ticks = layer_ticks(layer + 1, look.layer_base);
+    panel->x.ticks = layer_ticks(layer + 1, display.layer_base);
     panel->y.label = "buffered head";
     panel->y.ticks = layer_ticks(heads, 0);
     for (AxisTick& tick : panel->y.ticks) tick.at = heads - 1 - tick.at;

@@ -18,6 +18,6 @@ struct RouterFlowFigure {
 
 /// Draws the flow into a routed head.
 RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int head,
-                            const RouterLook& look);
+                            const RouterDisplay& display);
 
 }  // namespace lime::explorer

@@ -67,10 +67,10 @@ void RouterPanes::drawNothing(const QString& message) {
   }
 }
 
-void RouterPanes::draw(const RouterSubject& subject, const RouterLook& look,
+void RouterPanes::draw(const RouterSubject& subject, const RouterDisplay& display,
                        const Selection& selection, std::optional<double> largest) {
   subject_ = subject;
-  look_ = look;
+  display_ = display;
   selection_ = selection;
   drawMaps(largest);
   drawDetail();
@@ -79,8 +79,8 @@ void RouterPanes::draw(const RouterSubject& subject, const RouterLook& look,
 
 void RouterPanes::drawMaps(std::optional<double> largest) {
   const int layers = static_cast<int>(subject_->routers->num_layers());
-  layer_map_ = layerMap(*subject_, look_, largest);
-  head_map_ = headMap(*subject_, *selection_.layer, look_);
+  layer_map_ = layerMap(*subject_, display_, largest);
+  head_map_ = headMap(*subject_, *selection_.layer, display_);
   layers_->show(layer_map_.figure, {});
   heads_->show(head_map_.figure, {});
   layers_->setCaption(
@@ -90,9 +90,9 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
           ? QStringLiteral("Router weights per layer, averaged over heads")
           : QStringLiteral("A plain transformer: every layer reads itself"));
   heads_->setCaption(QStringLiteral("Router weights of the heads of layer %1")
-                         .arg(*selection_.layer + look_.layer_base));
+                         .arg(*selection_.layer + display_.layer_base));
   std::vector<AxisLink> sources;
-  if (!look_.is_sorted) sources.push_back({.quantity = kSourceQuantity});
+  if (!display_.is_sorted) sources.push_back({.quantity = kSourceQuantity});
   heads_->plot().linkAxes(workspace_, sources);
   sources.push_back({.axis = Qt::Vertical,
                      .quantity = kLayerQuantity,
@@ -102,10 +102,10 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
 }
 
 void RouterPanes::drawDetail() {
-  const int layer = *selection_.layer + look_.layer_base;
+  const int layer = *selection_.layer + display_.layer_base;
   detail_->plot().setKeepsAspect(!showsFlow());
   if (showsFlow()) {
-    flow_ = flowFigure(*subject_->routers, *selection_.layer, *selection_.head, look_);
+    flow_ = flowFigure(*subject_->routers, *selection_.layer, *selection_.head, display_);
     detail_->show(flow_.figure, {});
     detail_->setCaption(QStringLiteral("Flow into head %1 of layer %2, direct and through earlier "
                                        "layers")
@@ -113,11 +113,11 @@ void RouterPanes::drawDetail() {
                             .arg(layer));
     return;
   }
-  block_map_ = blockMap(*subject_, *selection_.layer, *selection_.source_layer, look_);
+  block_map_ = blockMap(*subject_, *selection_.layer, *selection_.source_layer, display_);
   detail_->show(block_map_.figure, {});
   detail_->setCaption(QStringLiteral("Signed weights of layer %1 on layer %2")
                           .arg(layer)
-                          .arg(*selection_.source_layer + look_.layer_base));
+                          .arg(*selection_.source_layer + display_.layer_base));
 }
 
 void RouterPanes::mark() {
@@ -182,15 +182,15 @@ void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
 QString RouterPanes::describeFlow(const FigureHit& hit) const {
   const RouterExploration& routers = *subject_->routers;
   if (hit.panel == 1 && hit.cell) {
-    const auto& map = std::get<MapPanel>(flow_.figure.panels[1].content);
+    const auto& map = std::get<HeatmapPanel>(flow_.figure.panels[1].content);
     return QStringLiteral("through earlier layers, %1 passes head %2 of layer %3")
         .arg(map.values(hit.cell->row, hit.cell->col), 0, 'f', 4)
         .arg(static_cast<int>(routers.num_heads()) - 1 - hit.cell->row)
-        .arg(hit.cell->col + look_.layer_base);
+        .arg(hit.cell->col + display_.layer_base);
   }
   const auto node = nodeAt(hit);
   if (!node) return {};
-  return describeWeight({&routers, nullptr}, look_, *selection_.layer, *selection_.head,
+  return describeWeight({&routers, nullptr}, display_, *selection_.layer, *selection_.head,
                         node->first, node->second);
 }
 
@@ -200,9 +200,9 @@ QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) cons
   const auto cell = cellAt(pane, hit);
   if (!cell) return {};
   const auto [row, col] = *cell;
-  if (pane == layers_) return describeLayerCell(*subject_, look_, row, col);
-  if (pane == heads_) return describeHeadCell(*subject_, look_, *selection_.layer, row, col);
-  return describeWeight(*subject_, look_, *selection_.layer, row, *selection_.source_layer, col);
+  if (pane == layers_) return describeLayerCell(*subject_, display_, row, col);
+  if (pane == heads_) return describeHeadCell(*subject_, display_, *selection_.layer, row, col);
+  return describeWeight(*subject_, display_, *selection_.layer, row, *selection_.source_layer, col);
 }
 
 }  // namespace lime::explorer

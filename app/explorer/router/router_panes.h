@@ -32,7 +32,7 @@ class RouterPanes : public QWidget {
 
   /// Draws. @param selection  completed() for the routers
   /// @param largest  magnitude at the end of the colours of the layers; unset: of the heatmap's
-  void draw(const RouterSubject& subject, const RouterLook& look, const Selection& selection,
+  void draw(const RouterSubject& subject, const RouterDisplay& display, const Selection& selection,
             std::optional<double> largest);
   void drawNothing(const QString& message);
 
@@ -51,12 +51,12 @@ class RouterPanes : public QWidget {
   std::optional<std::pair<int, int>> nodeAt(const FigureHit& hit) const;
   QString describe(const FigurePane* pane, const FigureHit& hit) const;
   QString describeFlow(const FigureHit& hit) const;
-  /// Returns what the row and the column stand for; nothing beside the cells.
+  /// Returns the layers or heads of row and column; nothing outside the cells.
   std::optional<std::pair<int, int>> cellAt(const FigurePane* pane, const FigureHit& hit) const;
 
   Workspace& workspace_;
   std::optional<RouterSubject> subject_;
-  RouterLook look_;
+  RouterDisplay display_;
   Selection selection_;
   RouterMap layer_map_;
   RouterMap head_map_;

@@ -47,7 +47,7 @@ void RouterView::connectAll() {
   };
   connect(controls_, &RouterControls::otherSelected, this,
           [on] { on(QStringLiteral("Select the checkpoint to compare with")); });
-  connect(controls_, &RouterControls::lookSelected, this, on);
+  connect(controls_, &RouterControls::displayChanged, this, on);
   connect(maps_, &RouterPanes::detailKindChanged, this,
           [on] { on(QStringLiteral("Weights or flow")); });
   connect(maps_, &RouterPanes::selectionRequested, this,
@@ -81,10 +81,10 @@ void RouterView::showCheckpoint(int id) {
   controls_->setSeries(library_.seriesOf(id));
 }
 
-RouterLook RouterView::look() const {
-  RouterLook look = controls_->look();
-  look.layer_base = preferences().layer_base;
-  return look;
+RouterDisplay RouterView::display() const {
+  RouterDisplay display = controls_->display();
+  display.layer_base = preferences().layer_base;
+  return display;
 }
 
 std::optional<RouterSubject> RouterView::subject() const {
@@ -117,7 +117,7 @@ std::optional<double> RouterView::largestOfSeries() const {
   if (series.size() < 2 || controls_->other() != 0) return std::nullopt;
   double largest = 0.0;
   for (const int id : series) {
-    const MatrixD& values = library_.routersOf(id)->layer_values(look().quantity());
+    const MatrixD& values = library_.routersOf(id)->layer_values(display().quantity());
     // The first layer, which reads itself alone, is not shown.
     for (Eigen::Index l = values.rows() > 1 ? 1 : 0; l < values.rows(); ++l) {
       largest = std::max(largest, values.row(l).head(l + 1).cwiseAbs().maxCoeff());
@@ -129,7 +129,7 @@ std::optional<double> RouterView::largestOfSeries() const {
 void RouterView::draw() {
   panes().setStyle(screenStyle(*this, preferences()));
   if (const std::optional<RouterSubject> shown = subject()) {
-    maps_->draw(*shown, look(), selected(), largestOfSeries());
+    maps_->draw(*shown, display(), selected(), largestOfSeries());
   } else {
     maps_->drawNothing(emptyMessage());
   }
@@ -147,8 +147,8 @@ void RouterView::walk(int layers, int heads, int sources) {
   selection.head = std::clamp(*selection.head + heads, 0, last_head);
   selection.source_layer = std::clamp(*selection.source_layer + sources, 0, *selection.layer);
   changeSelection(QStringLiteral("Move the selection"), selection);
-  Q_EMIT status(
-      describeHeadCell(*shown, look(), *selection.layer, *selection.head, *selection.source_layer));
+  Q_EMIT status(describeHeadCell(*shown, display(), *selection.layer, *selection.head,
+                                 *selection.source_layer));
 }
 
 void RouterView::keyPressEvent(QKeyEvent* event) {
@@ -203,7 +203,7 @@ QStringList RouterView::commandLines() const {
   QString kind = QStringLiteral("router-mean");
   QString layer;
   if (panes().active() != &maps_->layers()) {
-    kind = panes().active() == &maps_->heads() && !look().is_signed
+    kind = panes().active() == &maps_->heads() && !display().is_signed
                ? QStringLiteral("router-heads")
                : QStringLiteral("router-signed");
     layer = QStringLiteral(" --layer %1").arg(*selection.layer);
@@ -216,7 +216,7 @@ QStringList RouterView::commandLines() const {
 
 Json RouterView::state() const {
   const Selection& selection = workspace().selection();
-  const RouterLook shown = controls_->look();
+  const RouterDisplay shown = controls_->display();
   const auto path = [this](int id) {
     const Document* const document = workspace().find(id);
     return document == nullptr ? std::string() : document->path.string();
@@ -249,12 +249,12 @@ void RouterView::setCheckpoints(const Json& state) {
 void RouterView::setState(const Json& state) {
   is_setting_ = true;
   setCheckpoints(state);
-  RouterLook shown = controls_->look();
+  RouterDisplay shown = controls_->display();
   shown.is_signed = state.value("signed", shown.is_signed);
   shown.is_normalised = state.value("normalised", shown.is_normalised);
   shown.is_sorted = state.value("sorted", shown.is_sorted);
   shown.threshold = state.value("threshold", shown.threshold);
-  controls_->setLook(shown);
+  controls_->setDisplay(shown);
   maps_->setShowsFlow(state.value("detail", 0) != 0);
   const auto number = [&](const char* name) -> std::optional<int> {
     if (!state.contains(name)) return std::nullopt;

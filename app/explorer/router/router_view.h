@@ -41,7 +41,7 @@ class RouterView : public View {
   void walk(int layers, int heads, int sources);
   void showCheckpoint(int id);
   void setCheckpoints(const Json& state);
-  RouterLook look() const;
+  RouterDisplay display() const;
   /// Returns nothing where the selected checkpoint has no routers to show.
   std::optional<RouterSubject> subject() const;
   /// Returns the selection as far as it fits the routers.

@@ -61,7 +61,7 @@ void AttentionPanes::drawRouted() {
     return;
   }
   routed_->show(routedAttentionFigure(*answer.result, query_, texts_, layer_base_), {});
-  routed_->setCaption(QStringLiteral("Buffered layers that %1 reads (routed head %2, %3)")
+  routed_->setCaption(QStringLiteral("Buffered layers read by %1 (head %2, %3)")
                           .arg(tokenName(texts_, query_))
                           .arg(attention.result->routed_head(head_))
                           .arg(answer.result->of_values
@@ -83,7 +83,7 @@ QString AttentionPanes::describeRouted(const FigureHit& hit) const {
   const Answer<RoutedAttention>& answer = measurements_.routed();
   if (!answer.result || !hit.cell) return {};
   const MatrixD& shares = answer.result->shares;
-  return QStringLiteral("%1 in buffered layer %2: %3 % of what is read; the whole layer %4 %")
+  return QStringLiteral("%1 in buffered layer %2: %3 % of the input; the whole layer: %4 %")
       .arg(tokenName(texts_, hit.cell->col))
       .arg(hit.cell->row + layer_base_)
       .arg(100.0 * shares(hit.cell->row, hit.cell->col), 0, 'f', 2)

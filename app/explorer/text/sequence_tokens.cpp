@@ -124,7 +124,7 @@ QString headSummary(const AttentionExploration& attention, std::int64_t head) {
              "attention.\nEntropy: -sum a ln a of a query's attention (Ghader & Monz 2017); its "
              "exponential is the number of equally weighted keys with that entropy.\nTokens back: "
              "sum a (query - key) (Vig & Belinkov 2019).\nFirst: attention to the first token, an "
-             "attention sink where it is large (Xiao et al. 2023); previous and own: to the "
+             "attention sink if large (Xiao et al. 2023); previous and own: to the "
              "previous token and to the token itself (Clark et al. 2019)")
       .arg(head)
       .arg(summary.entropy, 0, 'f', 2)

@@ -47,7 +47,7 @@ class TextMeasurements : public QObject {
   /// Measures a sequence in `document`, and in every other open capture with the same tokens there.
   /// @param document  null: nothing is measured
   void measure(const Document* document, const std::string& site, std::int64_t sequence);
-  /// Returns the captures that the sequence is measured in, the one asked for first.
+  /// Returns the captures that the sequence is measured in, the requested one first.
   const std::vector<int>& documents() const { return documents_; }
   const Answer<SequenceTokens>& tokens(int document) const;
   bool isMeasuring() const { return tokens_.isBusy(); }

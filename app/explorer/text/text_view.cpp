@@ -54,7 +54,7 @@ QColor groundOf(double value, const std::pair<double, double>& range, bool is_si
   const double width = range.second - range.first;
   const double position = width > 0.0 ? (value - range.first) / width : 0.5;
   const Colour colour =
-      map_colour(is_signed ? MapPalette::kBlueRed : MapPalette::kViridis, position);
+      heatmap_colour(is_signed ? HeatmapPalette::kBlueRed : HeatmapPalette::kViridis, position);
   return {colour.red, colour.green, colour.blue};
 }
 
@@ -92,7 +92,7 @@ QWidget* TextView::makeControls() {
   capture_ = addChoiceBox(*bar, QStringLiteral("C&apture"),
                           QStringLiteral("Capture of the text; others of the same text are drawn "
                                          "beside it in the heatmap"));
-  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Which activations"));
+  site_ = addChoiceBox(*bar, QStringLiteral("S&ite"), QStringLiteral("Site of the activations"));
   measure_ =
       addChoiceBox(*bar, QStringLiteral("&Colour"), QStringLiteral("Meaning of the token colours"));
   for (const TokenMeasureName& one : tokenMeasures()) {
@@ -243,7 +243,7 @@ void TextView::addActions() {
                 QStringLiteral("List only sequences that contain a text"),
                 [this] { sequences_->focusSearch(); });
   addViewAction(QStringLiteral("Recompute"), {QKeySequence(Qt::CTRL | Qt::Key_R)},
-                QStringLiteral("Measure the tokens again, also where it was stopped or failed"),
+                QStringLiteral("Recompute the token measures, including stopped and failed ones"),
                 [this] { measurements_.recompute(); });
 }
 
@@ -447,7 +447,7 @@ void TextView::markMap() {
   const auto row = now ? std::find(all.begin(), all.end(), *now) : all.end();
   for (std::size_t p = 0; map != nullptr && p < map->panels.size() && row != all.end(); ++p) {
     const auto at = static_cast<double>(row - all.begin());
-    const auto& cells = std::get<MapPanel>(map->panels[p].content).values;
+    const auto& cells = std::get<HeatmapPanel>(map->panels[p].content).values;
     marks.push_back({.panel = p,
                      .area = QRectF(-0.5, at - 0.5, static_cast<double>(cells.cols()), 1.0),
                      .is_strong = false});
@@ -574,7 +574,7 @@ QString TextView::describeCell(const FigureHit& hit) const {
   const std::vector<int> all = layers();
   const auto row = static_cast<std::size_t>(hit.cell->row);
   if (document == nullptr || tokens() == nullptr || row >= all.size()) return {};
-  const auto& map = std::get<MapPanel>(figure->panels[hit.panel].content);
+  const auto& map = std::get<HeatmapPanel>(figure->panels[hit.panel].content);
   return QStringLiteral("%1: %2, layer %3: %4 %5")
       .arg(document->label, tokenName(tokens()->texts, hit.cell->col))
       .arg(all[row] + preferences().layer_base)

@@ -36,11 +36,12 @@ void FigureView::setFigure(std::optional<Figure> figure) {
   figure_ = std::move(figure);
   ranges_.setNumPanels(figure_ ? figure_->panels.size() : 0);
   marks_.clear();
-  forgetScene();
+  resetScene();
 }
 
-void FigureView::updateMap(std::size_t panel, MatrixD values, std::vector<MapPanel::Mark> marks) {
-  auto& map = std::get<MapPanel>(figure_->panels[panel].content);
+void FigureView::updateMap(std::size_t panel, MatrixD values,
+                           std::vector<HeatmapPanel::Mark> marks) {
+  auto& map = std::get<HeatmapPanel>(figure_->panels[panel].content);
   map.values = std::move(values);
   map.marks = std::move(marks);
   if (scene_) scene_->refresh_map(panel);
@@ -54,12 +55,12 @@ void FigureView::setMessage(const QString& message) {
 
 void FigureView::setFigureStyle(const FigureStyle& style) {
   style_ = style;
-  forgetScene();
+  resetScene();
 }
 
 void FigureView::setKeepsAspect(bool keeps) {
   keeps_aspect_ = keeps;
-  forgetScene();
+  resetScene();
 }
 
 void FigureView::setMarks(std::vector<FigureMark> marks) {
@@ -83,7 +84,7 @@ void FigureView::redraw() {
   update();
 }
 
-void FigureView::forgetScene() {
+void FigureView::resetScene() {
   ranges_.setScene(nullptr);
   scene_.reset();
   redraw();
@@ -132,7 +133,7 @@ void FigureView::linkAllPanels(Workspace& workspace, const QString& quantity, do
 
 void FigureView::zoom(double factor) {
   if (scene() == nullptr) return;
-  // Of panels that are linked each follows the one before: all are zoomed from where they are now.
+  // A linked panel follows the previous one, so all are zoomed from their current ranges.
   std::vector<PanelRange> ranges;
   for (std::size_t p = 0; p < ranges_.size(); ++p) ranges.push_back(ranges_.at(p));
   changeWindows(zoomText(), [&] {
@@ -247,7 +248,7 @@ void FigureView::paintScene() {
   if (image_.size() != pixels) image_ = QImage(pixels, QImage::Format_RGB32);
   image_.setDevicePixelRatio(1.0);
   image_.fill(scene_->ground());
-  // What is slow to draw gets rough edges while it moves, and is drawn well when it rests.
+  // A slow figure is drawn without antialiasing while it moves.
   is_rough_ = is_slow_ && rest_->isActive();
   QElapsedTimer timer;
   timer.start();
@@ -302,10 +303,10 @@ void FigureView::paintMarks(QPainter& painter) {
   }
 }
 
-void FigureView::resizeEvent(QResizeEvent*) { forgetScene(); }
+void FigureView::resizeEvent(QResizeEvent*) { resetScene(); }
 
 void FigureView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) forgetScene();
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) resetScene();
   QWidget::changeEvent(event);
 }
 

@@ -18,7 +18,7 @@ class QTimer;
 
 namespace lime::explorer {
 
-/// A rectangle on a panel's axes that stands out: the selection, or what the mouse is over.
+/// A highlighted rectangle on a panel's axes: the selection, or the item under the mouse.
 struct FigureMark {
   std::size_t panel = 0;
   QRectF area;  ///< on the axes
@@ -38,14 +38,14 @@ class FigureView : public Canvas {
   void setFigure(std::optional<Figure> figure);
   /// Replaces the cells and marks of a heatmap. The number of cells must stay; nothing is laid out
   /// again, and setMarks() stay.
-  void updateMap(std::size_t panel, MatrixD values, std::vector<MapPanel::Mark> marks);
+  void updateMap(std::size_t panel, MatrixD values, std::vector<HeatmapPanel::Mark> marks);
   const Figure* figure() const { return figure_ ? &*figure_ : nullptr; }
   /// Sets the text that is shown without a figure: how to get one.
   void setMessage(const QString& message);
   QString message() const { return message_; }
 
   void setFigureStyle(const FigureStyle& style);
-  /// Draws panels with the aspect that the figure asks for, as large as fits; else they fill the
+  /// Draws panels with the aspect of the figure, as large as fits; else they fill the
   /// widget.
   void setKeepsAspect(bool keeps);
   void setMarks(std::vector<FigureMark> marks);
@@ -98,7 +98,7 @@ class FigureView : public Canvas {
 
  private:
   FigureScene* scene();  ///< laid out; null without a figure
-  void forgetScene();
+  void resetScene();
   void layOut();
   void redraw();
   void paintScene();

@@ -17,7 +17,7 @@ namespace lime::explorer {
 class Workspace;
 
 /// An axis of a panel that shows a quantity of the workspace: views with axes of one quantity zoom
-/// together. A coordinate c stands for `origin + c`, or reversed for `origin - c`.
+/// together. A coordinate c means `origin + c`, or reversed for `origin - c`.
 struct AxisLink {
   std::size_t panel = 0;
   Qt::Orientation axis = Qt::Horizontal;
@@ -42,7 +42,7 @@ class PanelRanges : public QObject {
  public:
   using QObject::QObject;
 
-  /// Forgets all ranges where the number of panels changes.
+  /// Clears all ranges if the number of panels changes.
   void setNumPanels(std::size_t count);
   /// Applies the ranges to a new scene. @param scene  null: there is none; must outlive its use
   /// here.

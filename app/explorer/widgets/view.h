@@ -77,7 +77,7 @@ class View : public QWidget {
   /// Restores a state, also one of an earlier version: unknown names are ignored, missing ones stay
   /// as they are.
   virtual void setState(const Json& state);
-  /// Returns names that setState() knows and state() does not always have.
+  /// Returns the names that setState() accepts and state() may omit.
   virtual std::vector<std::string> furtherNames() const { return {}; }
 
   /// Returns the keys and mouse gestures of this view that are no actions.
@@ -158,7 +158,7 @@ struct ViewKind {
   QString id;        ///< in sessions and screenshots: "router"
   QString title;     ///< "Router"
   QString question;  ///< that the view answers, one sentence
-  /// Returns whether the view shows such a document: the start page and double clicks ask.
+  /// Returns whether the view shows such a document, for the start page and double clicks.
   std::function<bool(const Document&)> shows;
   std::function<View*(const ViewContext&, QWidget* parent)> make;
 };

@@ -32,7 +32,7 @@ FileMenu::FileMenu(Workspace& workspace, QWidget* parent)
                           QStringLiteral("Reload the current document and all rewritten ones"),
                           [this] { reload(); });
   locate_ = addMenuAction(*this, QStringLiteral("&Locate capture..."), {},
-                          QStringLiteral("Select the present path of the capture of open results"),
+                          QStringLiteral("Select the current path of the capture of open results"),
                           [this] {
                             for (const Document& document : workspace_.documents()) {
                               if (document.missing_captures.empty()) continue;

@@ -11,7 +11,7 @@ namespace {
 
 /// Returns the keys and mouse gestures of every figure.
 std::vector<Shortcut> figureShortcuts() {
-  return {{QStringLiteral("Zoom about the pointer"), QStringLiteral("Wheel")},
+  return {{QStringLiteral("Zoom at the pointer"), QStringLiteral("Wheel")},
           {QStringLiteral("Zoom along x, along y"), QStringLiteral("Ctrl+Wheel, Shift+Wheel")},
           {QStringLiteral("Move a figure"), QStringLiteral("Drag, Ctrl+Arrows")},
           {QStringLiteral("Show the whole figure"), QStringLiteral("Double click")},

@@ -26,7 +26,7 @@ class SideBar : public QWidget {
 
  Q_SIGNALS:
   void viewSelected(int index);
-  /// The user asks for the view that shows a document.
+  /// The user requested the view that shows a document.
   void documentActivated(int id);
 
  protected:

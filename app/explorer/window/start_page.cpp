@@ -93,12 +93,12 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
       1.0, true);
   column->addSpacing(12);
   auto* const open = addLink(*column, QStringLiteral("Open a capture or results (Ctrl+O)"),
-                             QStringLiteral("A file that lime-capture or lime-metrics wrote"));
+                             QStringLiteral("A file written by lime-capture or lime-metrics"));
   connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
   setFocusProxy(open);
   auto* const folder =
       addLink(*column, QStringLiteral("Open a checkpoint folder (Ctrl+Shift+O)"),
-              QStringLiteral("A folder with config.json and weights, as Hugging Face writes it"));
+              QStringLiteral("A folder with config.json and weights in Hugging Face format"));
   connect(folder, &QLabel::linkActivated, this, &StartPage::openFolderWanted);
   addText(*column, QStringLiteral("or drop files and folders onto this window"), 1.0, true);
   column->addSpacing(12);

@@ -16,7 +16,7 @@ class StartPage : public QWidget {
   explicit StartPage(QWidget* parent = nullptr);
 
   void setRecent(const QStringList& paths);
-  /// Sets the files of the demo; without any, the page explains how to make them.
+  /// Sets the files of the demo; without any, the page explains how to create them.
   void setDemo(const QStringList& paths);
 
  Q_SIGNALS:

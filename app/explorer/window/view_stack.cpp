@@ -25,7 +25,8 @@ void checkNames(const Json& json, const std::vector<std::string>& known, const s
   }
   for (const auto& [name, value] : json.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw InvalidArgument("{}: has no '{}'; it has {}", where, printable(name), join_words(known));
+    throw InvalidArgument("{}: unknown setting '{}' (available: {})", where, printable(name),
+                          join_words(known));
   }
 }
 

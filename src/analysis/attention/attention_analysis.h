@@ -42,7 +42,7 @@ struct AttentionOptions {
 /// One unit per capture and layer. Rows are distinguished by `kind`:
 ///
 ///   head, layer  a row per measure of attention_profile(), of a head and of the mean over the
-///                chosen heads: the mean over queries of each sequence, then over the sequences
+///                selected heads: the mean over queries of each sequence, then over the sequences
 ///                (`over` = sequences: std, interval, n; samples of the layers for --compare), or
 ///                with a sequence over its queries (`over` = queries); `even` is what attention
 ///                spread evenly over all keys up to the query would give
@@ -52,7 +52,7 @@ struct AttentionOptions {
 ///   token        with a sequence: `position`, `token`, and its `text` with a checkpoint
 ///
 /// @throws InvalidArgument  if a capture lacks patterns, or a layer, head, sequence or query that
-///                          is asked for, or the model of one whose query is followed has no
+///                          was selected, or a model whose query is followed has no
 ///                          router; if there would be more than a million weights.
 /// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_attention(const AttentionOptions& options, const RunOptions& run);

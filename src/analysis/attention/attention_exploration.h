@@ -30,16 +30,16 @@ struct AttentionExploration {
 /// Reads attention patterns out of a capture. Refers to it; any number of threads may read.
 class PatternReader {
  public:
-  /// @throws InvalidArgument  if the capture holds pooled rows, some tokens only or no patterns:
-  ///                          says how to capture them.
+  /// @throws InvalidArgument  if the capture contains pooled rows, selected tokens only or no
+  ///                          patterns; the message says how to capture them.
   /// @throws FormatError      if its config is none, or its rows are not those of its heads.
   explicit PatternReader(const CaptureReader& capture);
 
   const CaptureReader& capture() const { return *capture_; }
   std::int64_t num_heads() const { return num_heads_; }
   /// Reads the patterns of one sequence in one layer.
-  /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence: says which
-  ///                          there are.
+  /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence; lists
+  ///                          those that exist.
   /// @throws IoError, FormatError  as CaptureReader.
   AttentionExploration read(int layer, std::int64_t sequence) const;
   /// Checks the arguments of read() without reading. @throws InvalidArgument

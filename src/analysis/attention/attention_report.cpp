@@ -17,7 +17,7 @@
 namespace lime {
 namespace {
 
-/// Lines beyond which a table for people has the layers alone.
+/// Maximum number of lines of a printed table with heads; longer tables show layers only.
 constexpr std::size_t kMostLines = 80;
 /// Patterns beyond which, and tokens beyond which, the terminal shows none.
 constexpr std::size_t kMostMaps = 4;

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// One capture with what of its patterns was chosen.
+/// One capture and the selected part of its patterns.
 struct ChosenPatterns {
   explicit ChosenPatterns(const CaptureReader& reader) : patterns(reader) {}
 
@@ -20,11 +20,12 @@ struct ChosenPatterns {
   std::string identity = {};       ///< of these sequences
 };
 
-/// Rows of kind `head` and `layer` of one layer, over its sequences, with samples of the layer.
+/// Returns rows of kind `head` and `layer` of one layer, over its sequences, with samples of the
+/// layer.
 UnitResult summarize_sequences(const ChosenPatterns& chosen, int layer,
                                const AttentionOptions& options, const UnitContext& context);
 
-/// Rows of kind `head`, `layer`, `weight` and `routed` of the sequence of `options`.
+/// Returns rows of kind `head`, `layer`, `weight` and `routed` of the sequence of `options`.
 UnitResult describe_sequence(const ChosenPatterns& chosen, int layer,
                              const AttentionOptions& options);
 

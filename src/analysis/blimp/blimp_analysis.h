@@ -31,16 +31,16 @@ struct EnumNames<BlimpBreakdown> {
 /// Accuracy on minimal pairs: of probes on captured sentences, or of the model itself.
 struct BlimpOptions {
   CaptureSetOptions captures;
-  /// Tasks by their `UID`; `lime-paper` stands for the ten of the LIMe paper; empty: all.
+  /// Tasks by their `UID`; `lime-paper`: the ten of the LIMe paper; empty: all.
   std::vector<std::string> task = {};
-  /// The model's own judgement: is the good sentence the likelier one? Needs a capture made with
+  /// Compares the log-likelihoods of the two sentences instead. Requires a capture made with
   /// --log-likelihood, whose preset decides how ties count.
   bool zero_shot = false;
   BlimpBreakdown by = BlimpBreakdown::kTerm;
   /// Folds of the probes, >= 2; both sentences of a pair are in one.
   int folds = 5;
   ProbeOptions probe;
-  /// Also fits probes to labels of which every pair has its two at random: what is left is chance.
+  /// Also fits probes to labels that are random within each pair, as a baseline.
   bool control = false;
   SummaryOptions summary;
   /// File for every single prediction (JSON Lines); empty: none.
@@ -56,11 +56,11 @@ struct BlimpOptions {
 /// Probes: one unit per capture, site and layer. In it each task gets a binary logistic regression
 /// of the pooled rows, good against bad, in `folds` folds of whole pairs; a row per task has mean
 /// and standard deviation (ddof 0) over folds, rows per group the same over the group's tasks. The
-/// samples are the pairs: how many of the two sentences were told right.
-/// Zero-shot: one unit per capture; a pair is right if its good sentence is likelier. Groups are
+/// samples are the pairs: how many of the two sentences were classified correctly.
+/// Zero-shot: one unit per capture; a pair is correct if its good sentence is likelier. Groups are
 /// unweighted means over their tasks. docs/blimp.md and docs/numerics.md have the details.
 ///
-/// @throws InvalidArgument  if a capture holds no pairs, a pair lacks a member, a task has fewer
+/// @throws InvalidArgument  if a capture contains no pairs, a pair lacks a member, a task has fewer
 ///         pairs than folds; probes: if rows are not pooled; zero-shot: if there are no scores.
 /// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run);

@@ -49,7 +49,7 @@ std::string zero_shot_text(const Results& results, const std::string& level,
   return results_to_text(breakdown(results, level), layout, style);
 }
 
-/// What the probe makes of labels that mean nothing; empty without --control.
+/// Returns the accuracy of probes on random labels; empty without --control.
 std::string control_text(const Results& means, const TextStyle& style) {
   Results part = means;
   std::erase_if(part.rows, [](const Json& row) { return !row.contains("control"); });

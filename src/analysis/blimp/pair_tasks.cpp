@@ -68,7 +68,7 @@ std::vector<SentencePair> make_pairs(std::vector<Member> members, const std::str
   return pairs;
 }
 
-/// The names asked for, with `lime-paper` spelt out.
+/// Returns the requested names, with `lime-paper` replaced by its tasks.
 std::set<std::string> expand(const std::vector<std::string>& names) {
   std::set<std::string> expanded;
   for (const std::string& name : names) {

@@ -24,19 +24,21 @@ struct PairTask {
   std::vector<SentencePair> pairs;
 };
 
-/// The ten tasks of the LIMe paper.
+/// Returns the ten tasks of the LIMe paper.
 const std::vector<std::string>& lime_paper_tasks();
 
 /// Sorts the minimal pairs of a capture by task. Sentences of shards that are missing are left out.
 ///
-/// @param names  tasks to take, in the order of the capture; `lime-paper` stands for
+/// @param names  selected tasks, in the order of the capture; `lime-paper` means
 ///               lime_paper_tasks(); empty: all.
-/// @throws InvalidArgument  if the capture holds no pairs, a pair lacks its good or bad sentence or
+/// @throws InvalidArgument  if the capture contains no pairs, a pair lacks its good or bad sentence
+/// or
 ///         has one twice (names task and pair), or a task is not there (lists those alike).
 std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
                                       const std::vector<std::string>& names);
 
-/// Hash of the pairs' places and sentences: equal for captures of the same pairs, whatever model.
+/// Returns a hash of the pairs' positions and sentences, equal for captures of the same pairs by
+/// any model.
 std::string pairs_identity(const CaptureReader& capture, const std::vector<PairTask>& tasks);
 
 /// Items that belong together under a name, in order of first appearance.
@@ -45,7 +47,7 @@ struct TaskGroup {
   std::vector<std::size_t> members;  ///< places in the list of tasks
 };
 
-/// Tasks by linguistics_term, or by field. Tasks without one are in no group.
+/// Groups tasks by linguistics_term, or by field. Tasks without one are in no group.
 std::vector<TaskGroup> group_by_term(const std::vector<PairTask>& tasks);
 std::vector<TaskGroup> group_by_field(const std::vector<PairTask>& tasks);
 

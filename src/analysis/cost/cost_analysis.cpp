@@ -63,10 +63,10 @@ std::vector<std::string> labels_of(const CostAnalysisOptions& options) {
   return labels;
 }
 
-CostDtype dtype_of(const CostAnalysisOptions& options, const std::string& config_says) {
+CostDtype dtype_of(const CostAnalysisOptions& options, const std::string& config_dtype) {
   if (options.dtype) return *options.dtype;
   for (const auto& [dtype, name] : EnumNames<CostDtype>::kNames) {
-    if (name == config_says) return dtype;
+    if (name == config_dtype) return dtype;
   }
   return CostDtype::kFloat32;
 }

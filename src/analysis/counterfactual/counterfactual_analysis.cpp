@@ -21,7 +21,7 @@
 namespace lime {
 namespace {
 
-/// What the units share.
+/// State shared by the units.
 struct Shared {
   CounterfactualAnalysisOptions options;  ///< with the seed of the intervals
   std::uint64_t seed = 0;
@@ -34,7 +34,7 @@ struct Shared {
 
 bool has_classes(const CaptureReader& capture) { return !capture.info().class_names.empty(); }
 
-/// Refuses captures whose rows are not single tokens, or too few for what is asked.
+/// Refuses captures whose rows are not single tokens, or too few for the options.
 void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOptions& options) {
   if (capture.info().rows != RowKind::kTokens) {
     throw InvalidArgument(
@@ -58,7 +58,7 @@ void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOption
   for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, "entropy");
 }
 
-/// Refuses captures that lack layers below the last one that is asked for.
+/// Refuses captures that lack layers below the last selected one.
 void check_layers(const ChosenCapture& capture, const std::string& site) {
   const int last = capture.parts.front().layers.back();
   for (int layer = 0; layer <= last; ++layer) {
@@ -121,7 +121,7 @@ SeparabilityRequest separability_request(const Shared& shared, std::size_t captu
           shared.options.c, shared.seed};
 }
 
-/// What the weights of the routed capture are multiplied by before they are compared.
+/// Returns the factors of the routed capture's weights before their comparison.
 HeadScales scales_of(const Shared& shared) {
   const LayerRouter& router = shared.routers.front();
   const std::int64_t layers = std::ssize(shared.routers);

@@ -94,7 +94,7 @@ std::vector<std::string> gap_sentences(const Results& results) {
   return sentences;
 }
 
-/// What the trained mixing adds to the values of the own layer.
+/// Returns sentences on what the trained mixing adds to the values of the own layer.
 std::vector<std::string> mixing_sentences(const Results& results) {
   std::vector<std::string> sentences;
   const bool orders = has_several_orders(quantities_of(results));

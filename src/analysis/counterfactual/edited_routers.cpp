@@ -43,7 +43,7 @@ std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
 EditedRouters::EditedRouters(std::shared_ptr<const RouterExploration> trained)
     : trained_(std::move(trained)),
       layer_values_(trained_->layer_values(RouterQuantity::kSigned)),
-      states_(static_cast<std::size_t>(layer_values_.size()), RouteState::kAsTrained),
+      states_(static_cast<std::size_t>(layer_values_.size()), RouteState::kOriginal),
       is_stale_(states_.size(), false) {}
 
 void EditedRouters::set_edits(std::vector<RouterEdit> edits) {
@@ -78,7 +78,7 @@ void EditedRouters::refresh_block(std::int64_t layer, std::int64_t source) {
   RouteState state = RouteState::kScaled;
   double value = trained_->layer_values(RouterQuantity::kSigned)(layer, source);
   if ((scales.array() == 1.0).all()) {
-    state = RouteState::kAsTrained;
+    state = RouteState::kOriginal;
   } else {
     if ((scales.array() == 0.0).all()) state = RouteState::kOff;
     const MatrixD& weights = trained_->routers().weights[static_cast<std::size_t>(layer)];

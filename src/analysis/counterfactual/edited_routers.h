@@ -25,9 +25,9 @@ std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
 
 /// State of a set of routes under the edits.
 enum class RouteState {
-  kAsTrained,  ///< all have scale 1
-  kScaled,     ///< some have a different scale
-  kOff,        ///< all have scale 0
+  kOriginal,  ///< all have scale 1
+  kScaled,    ///< some have a different scale
+  kOff,       ///< all have scale 0
 };
 
 /// Routers with interactive edits. Each change recomputes only the blocks of weights that it
@@ -43,13 +43,13 @@ class EditedRouters {
   const std::vector<RouterEdit>& edits() const { return edits_; }
   const RouterExploration& trained() const { return *trained_; }
 
-  /// router_layer_values() of edited_routers(), kSigned.
+  /// Returns router_layer_values() of edited_routers(), kSigned.
   const MatrixD& layer_values() const { return layer_values_; }
   /// Returns the state of all routes from the heads of `source` to those of `layer`, source <=
   /// layer.
   RouteState state(std::int64_t layer, std::int64_t source) const;
 
-  /// edit_scales() of one layer.
+  /// Returns edit_scales() of one layer.
   MatrixD scales(std::int64_t layer) const;
   /// Returns a weight after the edits.
   double weight(std::int64_t layer, std::int64_t head, std::int64_t source,

@@ -27,8 +27,8 @@ std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 CaptureReader open_capture(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    if (const std::string begun = unfinished_run(path); !begun.empty()) {
-      throw IoError("{}: does not exist yet; {}", quoted(path), begun);
+    if (const std::string unfinished = unfinished_run(path); !unfinished.empty()) {
+      throw IoError("{}: does not exist yet; {}", quoted(path), unfinished);
     }
     throw IoError("{}: no such file; give the path of a capture, or write one with lime-capture",
                   quoted(path));
@@ -68,7 +68,7 @@ bool has_site(const CaptureReader& reader, const std::string& site) {
   return std::find(there.begin(), there.end(), site) != there.end();
 }
 
-/// The site that kPaperSite stands for.
+/// Returns the site that kPaperSite means for this capture.
 std::string paper_site(const CaptureReader& reader) {
   if (has_site(reader, "routed_values")) return "routed_values";
   if (!reads_other_values(reader)) return "values";

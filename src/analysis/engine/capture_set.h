@@ -36,14 +36,14 @@ struct CaptureSetOptions {
 /// of a decoder whose attention reads the output of W_V itself.
 inline constexpr const char* kPaperSite = "paper";
 
-/// Whether attention reads other values than the output of W_V, as in a LIMe.
+/// Returns true if attention reads other values than the output of W_V, as in a LIMe.
 bool reads_other_values(const CaptureReader& capture);
 
 /// An open capture with its selected sites and layers.
 struct ChosenCapture {
   /// A site and its selected layers.
   struct Part {
-    std::string site;  ///< as in results; the reader knows it by this name, kPaperSite too
+    std::string site;  ///< as in results; the reader accepts this name, also kPaperSite
     std::vector<int> layers;
   };
   std::string label;
@@ -52,22 +52,22 @@ struct ChosenCapture {
 };
 
 /// Opens the captures and selects their sites and layers.
-/// @throws InvalidArgument  if a capture lacks a site or layer; says which and what there is.
+/// @throws InvalidArgument  if a capture lacks a site or layer; names it and the existing ones.
 /// @throws IoError, FormatError  as CaptureReader.
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 
 /// Opens the captures without selecting any parts.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
-/// "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)", which site stands for
-/// kPaperSite, and whether the capture was interrupted; of one whose rows are tokens, of which the
-/// first sequences are used.
+/// Returns "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)" with the site of
+/// kPaperSite, and whether the capture was interrupted. Rows must be tokens; the first
+/// `max_sequences` are counted.
 std::string describe_sequences(const ChosenCapture& capture,
                                std::optional<std::int64_t> max_sequences);
 
-/// Reads the tokenizer of a checkpoint, for the texts of the tokens that `captures` hold.
-/// @throws InvalidArgument  if a capture was made with another tokenizer; one of token ids says of
-///                          none and takes any.
+/// Reads the tokenizer of a checkpoint, for the texts of the tokens in `captures`.
+/// @throws InvalidArgument  if a capture was made with another tokenizer; a capture of token ids
+///                          accepts any.
 /// @throws IoError, FormatError  as load_tokenizer().
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
                                         std::span<const ChosenCapture> captures);

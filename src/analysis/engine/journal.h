@@ -81,7 +81,7 @@ class Journal {
   int file_ = -1;
 };
 
-/// `NAME.part` beside an output file.
+/// Returns `NAME.part` beside an output file.
 std::filesystem::path journal_path(const std::filesystem::path& output);
 
 /// Returns the existing journals: `path` itself and `path.I-of-N`.

@@ -13,10 +13,10 @@ class Provenance {
   /// Starts the clock. @param num_threads  that the work runs on
   explicit Provenance(int num_threads);
 
-  /// Keeps the seconds since the last call (or the start) under `name`, e.g. "compute".
+  /// Stores the seconds since the last call (or the start) under `name`, e.g. "compute".
   void lap(const char* name);
 
-  /// tool, command, created_utc, versions, machine (the processor's model), threads, and seconds in
+  /// Returns tool, command, created_utc, versions, machine (the CPU model), threads, and seconds in
   /// total and per lap.
   Json to_json() const;
 

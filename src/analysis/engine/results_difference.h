@@ -33,7 +33,7 @@ struct ResultsDifference {
 };
 
 /// Compares the rows of two results in their order.
-/// @param tolerance  relative difference, >= 0, up to which numbers count as equal; 0: to the bit.
+/// @param tolerance  relative difference, >= 0, up to which numbers count as equal; 0: bitwise.
 /// @throws InvalidArgument  if the tolerance is negative or not finite.
 ResultsDifference compare_results(const Results& before, const Results& after,
                                   double tolerance = 0.0);

@@ -15,15 +15,16 @@ namespace lime {
 
 /// Runs an analysis: hashes its inputs, computes its units in parallel, and makes the report.
 ///
-/// Rows stand in the order of the units whatever finishes first, and do not depend on threads,
-/// memory, or on how often the run was interrupted: only `provenance` differs.
+/// Rows are in the order of the units and do not depend on threads, memory or interruptions: only
+/// `provenance` differs.
 ///
 /// @param journal      keeps finished units; those of an earlier run that it holds are taken over.
 ///                     Its owner removes it when the report is safe. An error that would come again
 ///                     removes it too.
 /// @param on_progress  called from this thread; counts the work of the units yet to be done.
 /// @throws InvalidArgument  if a unit needs more memory than there is, or as Journal::open().
-/// @throws Interrupted      if `stop` was requested; says what is kept and how to go on.
+/// @throws Interrupted      if `stop` was requested; the message says what is kept and how to
+/// resume.
 /// @throws what a unit throws, with the unit's `where` in front.
 Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
@@ -40,8 +41,8 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
 Report run_analysis(const Analysis& analysis, const RunOptions& run,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// In what a finished result is not what `analysis` would give: metric, version, options or inputs,
-/// as to_text(JsonDifference) says it; empty if in nothing. `analysis.hashed_inputs` must be there.
+/// Returns the difference of a finished result from `analysis` in metric, version, options or
+/// inputs, as to_text(JsonDifference); empty if there is none. Requires `analysis.hashed_inputs`.
 std::string difference_to_result(const Results& finished, const Analysis& analysis,
                                  const RunOptions& run);
 

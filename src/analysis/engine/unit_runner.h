@@ -21,8 +21,8 @@ struct UnitPlan {
 };
 
 /// Plans the units for `threads` threads and the memory limit minus the memory already in use.
-/// @throws InvalidArgument  if a unit alone needs more; says how many do, which needs most, and how
-///                          much.
+/// @throws InvalidArgument  if a unit alone needs more; reports how many do, the largest one, and
+///                          its size.
 UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,
                     std::optional<ByteSize> memory_limit);
 

@@ -40,7 +40,7 @@ std::optional<Standardization> standardization_of(const CaptureReader& capture,
   return make_standardization(capture.statistics(site, layer));
 }
 
-/// What the units of one analysis share.
+/// State shared by the units of one analysis.
 struct Shared {
   EntropyAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;

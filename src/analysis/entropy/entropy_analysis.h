@@ -21,8 +21,8 @@ struct EntropyAnalysisOptions {
   /// Only the first sequences of each capture, > 0; unset: all. The statistics that lime-code
   /// standardises with stay those of the whole capture, as in the LIMe code.
   std::optional<std::int64_t> max_sequences;
-  /// Where Gram matrices and eigenvalues are computed: cpu, cuda or cuda:N. Equal up to rounding,
-  /// so it is stored with the options.
+  /// Device of Gram matrices and eigenvalues: cpu, cuda or cuda:N. Results are equal up to
+  /// rounding, so it is stored with the options.
   std::string device = "cpu";
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }

@@ -12,13 +12,13 @@
 
 namespace lime {
 
-/// One row per order of entropy, as prepare_entropy() names its columns, with the sequences'
+/// Returns one row per order of entropy, with the columns of prepare_entropy(), with the sequences'
 /// entropies as samples.
 UnitResult entropy_result(const SequenceEntropies& entropies,
                           const EntropyAnalysisOptions& options);
 
-/// Diff-eRank: rows of the untrained minus the trained capture, sequence by sequence, of every site
-/// and layer that both have.
+/// Returns the rows of Diff-eRank: the untrained minus the trained capture, sequence by sequence,
+/// of every site and layer that both have.
 /// @param untrained, trained  labels of the two captures.
 /// @param keys                of the units, in the order of `results`.
 /// @throws InvalidArgument  if they have no site and layer in common.

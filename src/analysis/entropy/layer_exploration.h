@@ -31,7 +31,7 @@ struct ExploredSequence {
   std::vector<double> spectrum;  ///< as LayerExploration::spectrum, of this sequence
 };
 
-/// A layer for somebody who looks at it closely: its spectrum, and the sequences at the extremes.
+/// Details of one layer: its spectrum, and the sequences at the extremes.
 struct LayerExploration {
   std::string site;
   int layer = 0;

@@ -19,10 +19,10 @@ struct MeasuredLayer {
   std::int64_t lidar_rows = 0;
 };
 
-/// One row per measure: group, measure, over ("rows" or "sequences"), mean, std, ci_low, ci_high,
-/// n, undefined; ranks have a ceiling, dimensions the points used and the duplicates dropped.
-/// Measures of sequences have samples, where every sequence has a value; measures of rows have
-/// them, and an interval and stderr, where `without` holds the layer without each block of
+/// Returns one row per measure: group, measure, over ("rows" or "sequences"), mean, std, ci_low,
+/// ci_high, n, undefined; ranks have a ceiling, dimensions the points used and the duplicates
+/// dropped. Measures of sequences have samples, where every sequence has a value; measures of rows
+/// have them, and an interval and stderr, where `without` holds the layer without each block of
 /// sequences (jackknife()).
 UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
                            const GeometryAnalysisOptions& options);

@@ -8,16 +8,16 @@
 
 namespace lime {
 
-/// A booktabs table of value and spread, `$3.142 \pm 0.015$`, one column per capture; with several
-/// blocks each has a heading between rules. `notes` stand above it as comments, so that the file
-/// says what it shows. Needs \usepackage{booktabs} only.
+/// Returns a booktabs table of value and spread, `$3.142 \pm 0.015$`, one column per capture; with
+/// several blocks, each has a heading between rules. `notes` are comments above it that describe
+/// the content. Requires only \usepackage{booktabs}.
 std::string results_to_latex(const Results& results, const TableLayout& layout,
                              const std::vector<std::string>& notes = {});
 
-/// `text` as a line of comment, which does not break off into the table.
+/// Returns `text` as one comment line.
 std::string latex_comment(std::string text);
 
-/// `text` with the ten special characters of LaTeX escaped.
+/// Returns `text` with the ten special characters of LaTeX escaped.
 std::string latex_escaped(const std::string& text);
 
 }  // namespace lime

@@ -8,11 +8,11 @@
 
 namespace lime {
 
-/// One character per value, the darker the larger: from a blank at 0 to a full block (or #) at
-/// `largest`. NaN and values below 0 are blank.
+/// Returns one character per value, the darker the larger: from a blank at 0 to a full block (or #)
+/// at `largest`. NaN and values below 0 are blank.
 std::string shades(const VectorD& values, double largest, const TextStyle& style);
 
-/// A map from layers to source layers for the terminal: one line per row, numbered from 0, with
+/// Returns a map from layers to source layers as text: one line per row, numbered from 0, with
 /// percent and a shade per cell; where that is wider than the style allows, shades alone, and at
 /// last shades of several columns together.
 ///

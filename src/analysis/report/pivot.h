@@ -9,8 +9,8 @@
 
 namespace lime {
 
-/// Which columns of a metric's rows become what in a table for people: a block per site, a line
-/// per layer, the captures side by side.
+/// Selects the columns of a metric's rows for a printed table: a block per site, a line per layer,
+/// the captures side by side.
 struct TableLayout {
   std::vector<std::string> block = {"site"};  ///< one block per combination of these columns
   std::string line = "layer";
@@ -26,7 +26,7 @@ struct TableLayout {
       heading = nullptr;
 };
 
-/// The rows of one block. Points into the results that it was made of.
+/// The rows of one block. Points into its results.
 struct PivotBlock {
   std::string heading;
   std::vector<std::string> lines;

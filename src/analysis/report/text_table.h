@@ -15,9 +15,9 @@ struct TextStyle {
   bool unicode = true;  ///< false: ASCII only
 };
 
-/// A table for the terminal: per block a heading, then a line per layer with the captures side by
-/// side: value, spread, interval and a bar from 0 to the ceiling. If a line is too wide, bars are
-/// omitted first, then intervals, then spreads; a last line reports it.
+/// Returns a table for the terminal: per block a heading, then a line per layer with the captures
+/// side by side: value, spread, interval and a bar from 0 to the ceiling. If a line is too wide,
+/// bars are omitted first, then intervals, then spreads; a last line reports it.
 std::string results_to_text(const Results& results, const TableLayout& layout,
                             const TextStyle& style = {});
 

@@ -47,16 +47,16 @@ struct RouterAnalysisOptions {
   void validate() const;
 };
 
-/// Prepares the description of the routers of a checkpoint, and with a capture of what flows
-/// through them.
+/// Prepares the description of the routers of a checkpoint, and with a capture also of the values
+/// that they mix.
 ///
-/// Rows have the column `kind`, which says what else they have; docs/router.md lists them:
+/// The column `kind` of a row determines its other columns; docs/router.md lists them:
 ///   layer, head      numbers per layer, and per target head
 ///   mean_map         weight of source_layer in layer (figure 5 of the LIMe paper)
 ///   head_map         the same per target head (figure 9)
 ///   weight           signed weight of source_head of source_layer in head
 /// The column `weighting` is none (|R|), or keys or values (|R| times the root mean square of what
-/// the buffered head holds), or for mean maps their differences "keys - none", "values - none".
+/// the buffered head), or for mean maps their differences "keys - none", "values - none".
 ///
 /// Reads config.json and the routers of the checkpoint only; its other weights only to compare its
 /// hash with the capture's.

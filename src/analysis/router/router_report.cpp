@@ -76,7 +76,7 @@ constexpr Claim kClaims[] = {
     {"own layer: it receives", "share_own", 1, 1},
 };
 
-double share_if_alike(const Claim& claim, std::int64_t num_layers) {
+double uniform_fraction(const Claim& claim, std::int64_t num_layers) {
   double sum = 0.0;
   for (std::int64_t layer = claim.first_layer; layer < num_layers; ++layer) {
     sum += static_cast<double>(claim.num_sources) / static_cast<double>(layer + 1);
@@ -88,7 +88,7 @@ std::string sentence(const Results& results, const Claim& claim, std::int64_t nu
   std::string text = fmt::format(
       "{} {:.1f} % of the weight in {} ({:.1f} % if the weight were uniform", claim.subject,
       mean_share(results, "none", claim.column, claim.first_layer),
-      layers_text(claim.first_layer, num_layers - 1), share_if_alike(claim, num_layers));
+      layers_text(claim.first_layer, num_layers - 1), uniform_fraction(claim, num_layers));
   for (const std::string& weighting : weightings_of(results, "layer")) {
     if (weighting == "none") continue;
     text += fmt::format("; weighted by {} {:.1f} %", weighting,

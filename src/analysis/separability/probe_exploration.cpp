@@ -28,18 +28,18 @@ double probability(const ProbeResult& probe, std::size_t row, int class_number) 
       static_cast<double>(probe.log_probabilities(static_cast<Eigen::Index>(row), class_number)));
 }
 
-std::vector<PairJudgement> judgements_of(const PairTask& task, std::size_t number,
-                                         const ProbeResult& probe) {
-  std::vector<PairJudgement> judgements;
+std::vector<PairPrediction> predictions_of(const PairTask& task, std::size_t number,
+                                           const ProbeResult& probe) {
+  std::vector<PairPrediction> predictions;
   for (std::size_t i = 0; i < task.pairs.size(); ++i) {
-    judgements.push_back({.task = number,
-                          .pair = task.pairs[i],
-                          .good_probability = probability(probe, 2 * i, 1),
-                          .bad_probability = probability(probe, 2 * i + 1, 1),
-                          .good_right = probe.predictions[2 * i] == 1,
-                          .bad_right = probe.predictions[2 * i + 1] == 0});
+    predictions.push_back({.task = number,
+                           .pair = task.pairs[i],
+                           .good_probability = probability(probe, 2 * i, 1),
+                           .bad_probability = probability(probe, 2 * i + 1, 1),
+                           .good_is_correct = probe.predictions[2 * i] == 1,
+                           .bad_is_correct = probe.predictions[2 * i + 1] == 0});
   }
-  return judgements;
+  return predictions;
 }
 
 double mean_accuracy(const ProbeResult& probe) {
@@ -68,7 +68,7 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
   result.confusion = probe.confusion();
   result.accuracies = probe.accuracies();
   for (std::size_t i = 0; i < task.classes.size(); ++i) {
-    result.judgements.push_back(
+    result.predictions.push_back(
         {.row = task.rows.row[i],
          .truth = task.classes[i],
          .predicted = probe.predictions[i],
@@ -106,8 +106,8 @@ BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& 
     result.tasks.push_back(tasks[t].name);
     result.confusion += probes[t].confusion();
     result.accuracies.push_back(mean_accuracy(probes[t]));
-    for (const PairJudgement& judgement : judgements_of(tasks[t], t, probes[t])) {
-      result.judgements.push_back(judgement);
+    for (const PairPrediction& prediction : predictions_of(tasks[t], t, probes[t])) {
+      result.predictions.push_back(prediction);
     }
   }
   return result;

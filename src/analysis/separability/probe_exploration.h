@@ -20,14 +20,14 @@
 namespace lime {
 
 /// A token of a capture and its predicted class.
-struct TokenJudgement {
+struct TokenPrediction {
   std::int64_t row = 0;  ///< of the capture
   int truth = 0;         ///< number into SeparabilityExploration::class_names
   int predicted = 0;
   double truth_probability = 0.0;
   double predicted_probability = 0.0;
 
-  bool is_right() const { return truth == predicted; }
+  bool is_correct() const { return truth == predicted; }
 };
 
 /// Detailed probe results of one layer.
@@ -37,7 +37,7 @@ struct SeparabilityExploration {
   std::vector<std::string> class_names;  ///< those that occur
   Eigen::MatrixXi confusion;             ///< rows, [true class, predicted class]
   std::vector<double> accuracies;        ///< of the folds
-  std::vector<TokenJudgement> judgements;
+  std::vector<TokenPrediction> predictions;
 };
 
 /// Fits the converged probe of one layer as prepare_separability() does, with the same folds and so
@@ -50,15 +50,15 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
                                              ThreadPool& pool, std::stop_token stop = {});
 
 /// A minimal pair and the predictions for its sentences.
-struct PairJudgement {
+struct PairPrediction {
   std::size_t task = 0;  ///< number into BlimpExploration::tasks
   SentencePair pair;
   double good_probability = 0.0;  ///< that the good sentence is good
   double bad_probability = 0.0;   ///< that the bad sentence is good
-  bool good_right = false;
-  bool bad_right = false;
+  bool good_is_correct = false;
+  bool bad_is_correct = false;
 
-  bool is_right() const { return good_right && bad_right; }
+  bool is_correct() const { return good_is_correct && bad_is_correct; }
 };
 
 /// Detailed probe results of one layer.
@@ -68,7 +68,7 @@ struct BlimpExploration {
   std::vector<std::string> tasks;
   Eigen::MatrixXi confusion;       ///< sentences, [true class, predicted class]; 0 bad, 1 good
   std::vector<double> accuracies;  ///< of the tasks: mean over the folds, as the results have it
-  std::vector<PairJudgement> judgements;
+  std::vector<PairPrediction> predictions;
 };
 
 /// Fits the probes of the selected tasks in one layer as prepare_blimp() does.

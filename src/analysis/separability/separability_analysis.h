@@ -58,7 +58,7 @@ struct EnumNames<ProbeGroup> {
       {{ProbeGroup::kNone, "none"}, {ProbeGroup::kSequence, "sequence"}}};
 };
 
-/// Which words of which captures are told apart, and how.
+/// Options of the separability of words.
 struct SeparabilityOptions {
   CaptureSetOptions captures;
   std::vector<std::string> words;             ///< classes of the captures; empty: all
@@ -76,13 +76,13 @@ struct SeparabilityOptions {
   void validate() const;
 };
 
-/// Prepares how well a linear map tells words apart by their representations, layer by layer.
+/// Prepares the accuracy with which a linear classifier distinguishes words, layer by layer.
 ///
 /// One unit per capture, site and layer, and in it one row per method and labelling, `labels` being
 /// "words" or the name of a control: mean, std (ddof 0) and n of the folds' accuracies, and what
 /// docs/separability.md lists. The samples are the folds' accuracies.
 ///
-/// A layer's rows lie in memory (docs/separability.md says how much that takes).
+/// A layer's rows are kept in memory (docs/separability.md gives the size).
 /// @throws InvalidArgument  as make_separability_task().
 Analysis prepare_separability(const SeparabilityOptions& options, const RunOptions& run);
 

@@ -13,7 +13,7 @@ namespace lime {
 UnitResult probe_layer(const SeparabilityTask& task, const SeparabilityOptions& options,
                        std::uint64_t seed, const MatrixF& rows, const UnitContext& context);
 
-/// Bytes that probe_layer() needs at its peak, its rows included.
+/// Returns the peak memory of probe_layer() in bytes, including its rows.
 std::int64_t bytes_of_layer(const SeparabilityTask& task, const SeparabilityOptions& options,
                             std::int64_t dim);
 

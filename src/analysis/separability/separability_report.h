@@ -10,7 +10,7 @@ namespace lime {
 
 /// Makes the report of prepare_separability(): words and their counts, methods, majority baseline,
 /// and convergence of the fits.
-/// @param chosen  selected rows of each capture.
+/// @param chosen  rows of each capture.
 Report make_separability_report(Results results, const std::vector<ChosenCapture>& captures,
                                 const std::vector<ClassRows>& chosen,
                                 const SeparabilityOptions& options);

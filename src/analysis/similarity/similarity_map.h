@@ -21,7 +21,7 @@ struct SimilarityTask {
   std::vector<std::string> identities;          ///< of their sequences
 };
 
-/// A map to be made: layers of a site of one capture against those of another, or of the same.
+/// A map to compute: layers of a site of one capture against those of another, or of the same.
 struct MapPlan {
   std::size_t first = 0;
   std::size_t second = 0;
@@ -32,19 +32,20 @@ struct MapPlan {
   bool is_within() const { return first == second; }
 };
 
-/// Pairs of places in `plan.layers` and `plan.other_layers` that have to be computed: half of them
-/// where the map is symmetric.
+/// Returns the pairs of indices into `plan.layers` and `plan.other_layers` to compute: half of them
+/// if the map is symmetric.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan);
 
 /// Compares the layers of a map: one row per pair of them, and with a jackknife the samples of a
 /// map within a capture, as prepare_similarity() names them.
-/// @throws InvalidArgument  if rows of a layer are not to be compared, as all alike or not finite.
+/// @throws InvalidArgument  if rows of a layer cannot be compared because all are equal or one is
+///                          not finite.
 /// @throws IoError, FormatError  as CaptureReader.
 UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
                        const UnitContext& context);
 
-/// Sets how much memory measure_map() takes: the rows of all layers, in float and with their
-/// lengths; per thread a product of two layers.
+/// Sets the memory of measure_map(): the rows of all layers in float, with their lengths, and per
+/// thread a product of two layers.
 void set_bytes(Unit& unit, const SimilarityTask& shared, const MapPlan& plan);
 
 }  // namespace lime

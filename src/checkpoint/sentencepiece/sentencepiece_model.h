@@ -38,7 +38,7 @@ class SentencePieceModel {
   virtual bool is_control(std::int32_t id) const = 0;
   virtual bool is_unknown(std::int32_t id) const = 0;
   virtual bool is_byte(std::int32_t id) const = 0;
-  /// -1 where the model has none.
+  /// Returns -1 if the model has none.
   virtual std::int32_t bos_id() const = 0;
   virtual std::int32_t eos_id() const = 0;
 };

@@ -65,7 +65,7 @@ std::size_t leading_space(std::string_view text) {
   return at;
 }
 
-/// Where the white space at the end of `text`, which begins at `from` at the earliest, begins.
+/// Returns the start of the white space at the end of `text`, at least `from`.
 std::size_t trailing_space(std::string_view text, std::size_t from) {
   std::size_t length = 0;
   while (text.size() > from && is_space(decode_at(text, last_character(text), length))) {

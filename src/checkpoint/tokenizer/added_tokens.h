@@ -26,7 +26,7 @@ struct AddedToken {
   bool rstrip = false;       ///< swallows the white space on its right
 };
 
-/// One added token as the files write it, without its id.
+/// Returns an added token of the files, without its id.
 /// @param fields  the object with `content` and the flags.
 AddedToken read_added_token(const JsonFields& fields);
 
@@ -43,7 +43,7 @@ class PatternSet {
     std::size_t end = 0;
     std::size_t value = 0;
   };
-  /// The leftmost-longest match at or after `offset`.
+  /// Returns the leftmost-longest match at or after `offset`.
   std::optional<Match> find(std::string_view text, std::size_t offset) const;
 
  private:

@@ -149,7 +149,7 @@ void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_
       symbols.push_back(id);
       continue;
     }
-    // The alphabet's spelling falls back, not the byte, where a byte-level file asks for both.
+    // If a byte-level file has both, the alphabet's spelling falls back, not the byte.
     const std::string_view written = options_.byte_level ? spell_byte(byte) : character;
     const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
     const bool falls_back =

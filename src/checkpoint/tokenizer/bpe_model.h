@@ -78,8 +78,8 @@ class BpeModel {
   ///                          unknown token, as Hugging Face does.
   void encode(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const;
 
-  /// Whether `token` never stands after another character inside a merged token, so that a word
-  /// may be cut before each run of it without changing the ids.
+  /// Returns true if `token` never follows another character inside a merged token, so that
+  /// cutting a word before each run of it leaves the ids unchanged.
   bool can_cut_before(std::string_view token) const;
 
  private:

@@ -28,7 +28,7 @@ class BpeTokenizer::WordEncoder : public PieceConsumer {
   void add(std::int32_t id) { ids_.push_back(id); }
   Scratch& scratch() { return scratch_; }
   WorkBudget& budget() { return budget_; }
-  /// Hands out the ids, no more than were asked for.
+  /// Returns the ids, at most as many as requested.
   std::vector<std::int32_t> take_ids() {
     if (ids_.size() > max_ids_) ids_.resize(max_ids_);
     return std::move(ids_);

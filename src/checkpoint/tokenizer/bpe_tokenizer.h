@@ -20,7 +20,7 @@
 
 namespace lime {
 
-/// All that a BPE tokenizer is made of, as its files say.
+/// Components of a BPE tokenizer, as read from its files.
 struct BpeTokenizerParts {
   std::string where;  ///< the file, for errors
   std::vector<std::pair<std::string, std::int32_t>> vocabulary;
@@ -29,7 +29,7 @@ struct BpeTokenizerParts {
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   TokenDecoder decoder;
-  /// Tokens taken from the text as a whole; those that `vocabulary` lacks extend it.
+  /// Tokens matched as a whole; those that `vocabulary` lacks extend it.
   std::vector<AddedToken> added_tokens;
   /// Special tokens that are spelled out in a text are ordinary text.
   bool split_special_tokens = false;
@@ -82,8 +82,8 @@ class BpeTokenizer : public Tokenizer {
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   TokenDecoder decoder_;
-  AddedTokenFinder raw_tokens_;         // looked for in the text as it is
-  AddedTokenFinder normalized_tokens_;  // looked for after the normalizer
+  AddedTokenFinder raw_tokens_;         // matched in the raw text
+  AddedTokenFinder normalized_tokens_;  // matched after the normalizer
   std::vector<bool> special_;
   bool split_special_tokens_ = false;
   std::string cut_before_;  // words may be cut before runs of this character; may be empty

@@ -19,13 +19,13 @@ class JsonFields {
   JsonFields(const Json& object, std::string where);
 
   const std::string& where() const { return where_; }
-  /// `where` followed by the member's name.
+  /// Returns `where` followed by the member's name.
   std::string place(std::string_view key) const;
 
-  /// Null where the member is absent or null.
+  /// Returns null if the member is absent or null.
   const Json* find(std::string_view key) const;
-  /// @throws FormatError  if the member is absent or of another type. Where a default is given, an
-  ///                      absent or null member stands for it.
+  /// @throws FormatError  if the member is absent or of another type. With a default, an absent
+  ///                      or null member has that value.
   const Json& get(std::string_view key) const;
   const Json& array(std::string_view key) const;
   std::string string(std::string_view key) const;
@@ -39,11 +39,11 @@ class JsonFields {
   std::string where_;
 };
 
-/// The string, or the `content` of the object, which is how the files write added tokens; nothing
-/// for any other value.
+/// Returns the string, or the `content` of the object (both forms of added tokens); nothing for any
+/// other value.
 std::optional<std::string> token_content(const Json& value);
 
-/// A token id: an integer in [0, 2^31 - 2].
+/// Returns a token id: an integer in [0, 2^31 - 2].
 /// @throws FormatError  that begins with `where`.
 std::int32_t read_token_id(const Json& value, std::string_view where);
 

@@ -18,10 +18,10 @@ struct Merge {
 };
 
 /// The merges of a BPE model by the pair of tokens: a hash table with open addressing, at most half
-/// full, since the look-up is what encoding spends its time on. Thread-safe once filled.
+/// full, because encoding spends its time on look-ups. Thread-safe once filled.
 class MergeTable {
  public:
-  /// @param capacity  the number of pairs that will be inserted at most.
+  /// @param capacity  maximum number of pairs.
   explicit MergeTable(std::size_t capacity = 0)
       : entries_(std::bit_ceil(2 * capacity + 2)),
         shift_(64 - static_cast<int>(std::bit_width(entries_.size() - 1))) {}
@@ -32,7 +32,7 @@ class MergeTable {
     entry = {.key = key_of(left, right), .merge = merge};
   }
 
-  /// @return a merge that does not exist() where the pair does not merge.
+  /// @return a merge that does not exist() if the pair does not merge.
   Merge find(std::int32_t left, std::int32_t right) const {
     return entries_[slot_of(key_of(left, right))].merge;
   }
@@ -49,7 +49,7 @@ class MergeTable {
            static_cast<std::uint32_t>(right);
   }
 
-  /// The slot that holds `key`, or the empty one where it belongs.
+  /// Returns the slot of `key`, or the empty one for it.
   std::size_t slot_of(std::uint64_t key) const {
     const std::uint64_t folded = key ^ (key >> 29);
     std::size_t slot = static_cast<std::size_t>((folded * 0x9E3779B97F4A7C15ULL) >> shift_);

@@ -100,7 +100,7 @@ void Normalizer::add(const Json& definition, const std::string& where) {
     steps_.push_back({.name = fmt::format("{}: type '{}'", where, type), .run = std::move(run)});
     check_num_stages(steps_.size(), where);
   };
-  // What makes a few bytes of each at most.
+  // Steps that turn each byte into a few at most.
   const auto add_mapping = [&](std::function<std::string(std::string_view)> map) {
     add_step([map = std::move(map)](std::string_view text, const StageWork& work) {
       std::string result = map(text);

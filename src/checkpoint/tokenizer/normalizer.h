@@ -17,9 +17,9 @@ namespace lime {
 /// Immutable and thread-safe.
 class Normalizer {
  public:
-  /// Leaves every text as it is.
+  /// Leaves every text unchanged.
   Normalizer() = default;
-  /// @param definition  null stands for none.
+  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   Normalizer(const Json& definition, const std::string& where);
 

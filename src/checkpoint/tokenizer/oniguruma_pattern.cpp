@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-/// What the shorthands hold, as it stands inside brackets. `\w` is Alphabetic, marks, decimal
+/// Contents of the shorthands, as written inside brackets. `\w` is Alphabetic, marks, decimal
 /// digits and connectors, and the Latin-1 numbers that Oniguruma keeps from its oldest tables.
 constexpr std::string_view kSpace = R"(\p{White_Space})";
 constexpr std::string_view kNotSpace = R"(\P{White_Space})";

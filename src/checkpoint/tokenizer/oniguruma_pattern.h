@@ -9,11 +9,11 @@ namespace lime {
 /// Rewrites a pattern of tokenizer.json, which is meant for Oniguruma (Ruby syntax), so that PCRE2
 /// matches the same text.
 ///
-/// The two differ in what the shorthands stand for: `\s` is White_Space (PCRE2 adds U+180E), `\w`
+/// The two differ in the meaning of shorthands: `\s` is White_Space (PCRE2 adds U+180E), `\w`
 /// includes marks and all connectors, `\h` is a hexadecimal digit, `\v` a vertical tab, `\b` is
 /// where `\w` begins or ends, and a script name such as `\p{Han}` does not mean its extensions.
 ///
-/// @throws FormatError  if the pattern uses what cannot be carried over: class intersections and
+/// @throws FormatError  if the pattern uses unsupported syntax: class intersections and
 ///                      nested classes, `{n,m}+`, back-references, `(?m)`.
 /// Source: Oniguruma 6.9, doc/RE; checked code point by code point against Hugging Face's
 /// `tokenizers` 0.23.

@@ -58,7 +58,7 @@ std::unique_ptr<SplitStage> read_split(const JsonFields& fields, const std::stri
 
 std::unique_ptr<MetaspaceStage> read_metaspace(const JsonFields& fields, const std::string& name) {
   using Prepend = MetaspaceStage::Prepend;
-  // Files before tokenizers 0.14 say add_prefix_space instead of prepend_scheme.
+  // Files before tokenizers 0.14 have add_prefix_space instead of prepend_scheme.
   Prepend prepend = fields.boolean("add_prefix_space", true) ? Prepend::kAlways : Prepend::kNever;
   if (const auto scheme = fields.optional_string("prepend_scheme")) {
     if (*scheme == "always") {

@@ -14,16 +14,16 @@ namespace lime {
 /// A part of the text on its way through the pre-tokenizer.
 struct TextPiece {
   std::string_view text;
-  /// Whether it begins where the whole text begins (Metaspace asks).
+  /// True if it begins at the start of the whole text (used by Metaspace).
   bool at_text_start = false;
 };
 
-/// Takes the pieces of a text, one after the other. A piece is valid during the call only.
+/// Receives the pieces of a text in order. A piece is valid only during the call.
 class PieceConsumer {
  public:
   virtual ~PieceConsumer() = default;
   virtual void accept(const TextPiece& piece) = 0;
-  /// True once further pieces are of no use: the pre-tokenizer may then stop.
+  /// Returns true if further pieces are not needed; the pre-tokenizer may then stop.
   virtual bool is_full() const { return false; }
 };
 
@@ -35,7 +35,7 @@ class PieceConsumer {
 /// cannot look beyond it. Immutable and thread-safe; a thread brings its own Scratch.
 class PreTokenizer {
  public:
-  /// One stage, such as the splitting by one pattern.
+  /// One stage, such as a split by one pattern.
   class Stage;
   /// The memory that a stage needs per thread.
   class StageScratch;
@@ -47,20 +47,20 @@ class PreTokenizer {
     Scratch& operator=(Scratch&&) noexcept;
   };
 
-  /// Takes every text as one piece.
+  /// Treats every text as one piece.
   PreTokenizer();
-  /// @param definition  null stands for none.
+  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   PreTokenizer(const Json& definition, const std::string& where);
   ~PreTokenizer();
   PreTokenizer(PreTokenizer&&) noexcept;
   PreTokenizer& operator=(PreTokenizer&&) noexcept;
 
-  /// Whether ByteLevel is among the stages: the vocabulary is then spelt in GPT-2's byte alphabet.
+  /// Returns true if a stage is ByteLevel: the vocabulary then uses GPT-2's byte alphabet.
   bool is_byte_level() const { return byte_level_; }
 
   Scratch make_scratch() const;
-  /// Hands the pieces of `piece`, none of them empty, to `consumer` in order, until it is full.
+  /// Passes the non-empty pieces of `piece` to `consumer` in order, until it is full.
   /// @param piece    valid UTF-8.
   /// @param scratch  from make_scratch() of this object.
   /// @param budget   of the whole text. @throws InvalidArgument  if the stages exceed it.

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// Offset behind the character that begins at `at`. @param text  valid UTF-8
+/// Returns the offset after the character that begins at `at`. @param text  valid UTF-8
 std::size_t character_end(std::string_view text, std::size_t at);
 
 /// A regular expression of tokenizer.json over UTF-8 text with Unicode's classes, compiled to
@@ -30,7 +30,7 @@ class Regex {
   std::unique_ptr<Code> code_;
 };
 
-/// The scratch memory for matching one Regex, which must outlive it. One per thread.
+/// Scratch memory for matching one Regex, which must outlive it. One per thread.
 class RegexMatcher {
  public:
   explicit RegexMatcher(const Regex& regex);
@@ -43,8 +43,8 @@ class RegexMatcher {
     std::size_t end = 0;
   };
 
-  /// The first match of `text` at or after the byte `offset`; what lies before it is seen by
-  /// look-behind.
+  /// Returns the first match in `text` at or after the byte `offset`; look-behind sees the text
+  /// before it.
   /// @param text  valid UTF-8; not checked again. `offset` is at the start of a character.
   /// @param work  pays where the pattern takes many steps or reads far ahead.
   /// @throws InvalidArgument  if the pattern needs too many steps or too much memory.

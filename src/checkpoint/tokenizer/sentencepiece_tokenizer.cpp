@@ -24,7 +24,7 @@ constexpr std::string_view kSpaceMark = "\u2581";
 /// The text that libsentencepiece writes for an unknown token.
 constexpr std::string_view kUnknownText = " \u2047 ";
 
-/// The byte that a token such as `<0xE2>` stands for.
+/// Returns the byte that a token such as `<0xE2>` represents.
 char byte_of(const std::string& token) {
   return static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16));
 }
@@ -123,12 +123,12 @@ class SentencePieceTokenizer : public Tokenizer {
     }
   }
 
-  /// The ids of encode_first(), of one part of the text after the other: the library takes some 80
-  /// bytes of memory per byte of what it is given. Nothing where two parts may share a token.
+  /// Returns the ids of encode_first(), encoding the text in parts: the library requires about 80
+  /// bytes of memory per byte of its argument. Returns nothing if two parts may share a token.
   ///
-  /// The parts end before words. No piece of the vocabulary goes on into a word from what is before
-  /// it, so that no merge does; merges on one side leave those of the other alone and in their
-  /// order; and each part gets the space before its first word.
+  /// Parts end before words. No piece of the vocabulary crosses the start of a word, so no merge
+  /// does. Merges on one side therefore do not change those on the other, or their order. Each part
+  /// includes the space before its first word.
   std::optional<std::vector<std::int32_t>> encode_in_parts(std::string_view text,
                                                            std::size_t max_ids) const {
     constexpr std::size_t kPartBytes = std::size_t{1} << 16;
@@ -148,8 +148,8 @@ class SentencePieceTokenizer : public Tokenizer {
     return ids;
   }
 
-  /// The first place at or after `from` with a letter, then a space and a letter, all of ASCII, so
-  /// that no normalizer looks across it; else the end.
+  /// Returns the first space at or after `from` between two ASCII letters, which no normalizer
+  /// combines with its neighbours; else the end.
   static std::size_t end_of_word(std::string_view text, std::size_t from) {
     const auto is_letter = [&](std::size_t i) {
       return (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
@@ -160,7 +160,7 @@ class SentencePieceTokenizer : public Tokenizer {
     return text.size();
   }
 
-  /// Whether words are encoded one by one: no piece goes on with a space after something else.
+  /// Returns true if words are encoded separately: no piece has a space after another character.
   bool no_piece_holds_two_words() const {
     for (std::int32_t id = 0; id < vocab_size(); ++id) {
       const std::string_view piece = model_->piece(id);
@@ -172,9 +172,9 @@ class SentencePieceTokenizer : public Tokenizer {
     return true;
   }
 
-  /// Where to begin behind the end of a word, in bytes, for the ids to be those of the whole text:
-  /// behind the space, where the normalizer puts one before every text, or at it. Nothing where it
-  /// neither puts one nor keeps one.
+  /// Returns the offset from the end of a word at which the next part starts, so that the ids are
+  /// those of the whole text: after the space if the normalizer prepends one to every text, else at
+  /// the space. Returns nothing if it neither prepends nor keeps one.
   std::optional<std::size_t> beginning_of_next_word() const {
     constexpr std::string_view kWords = "a b";
     try {
@@ -185,7 +185,7 @@ class SentencePieceTokenizer : public Tokenizer {
         parts.insert(parts.end(), second.begin(), second.end());
         if (parts == whole) return begin - 1;
       }
-    } catch (const InvalidArgument&) {  // a broken model; encode() says so of the user's text
+    } catch (const InvalidArgument&) {  // a broken model; encode() reports it for the user's text
     }
     return std::nullopt;
   }

@@ -11,9 +11,9 @@ namespace lime {
 
 /// Reads a SentencePiece model (tokenizer.model) with libsentencepiece.
 ///
-/// BOS is added as in Hugging Face's LlamaTokenizer: unless tokenizer_config.json says
-/// `"add_bos_token": false`; EOS if it says `"add_eos_token": true`. Control tokens that are spelt
-/// out in a text stay ordinary text, as libsentencepiece has it.
+/// BOS and EOS are added as in Hugging Face's LlamaTokenizer: BOS unless tokenizer_config.json has
+/// `"add_bos_token": false`, EOS if it has `"add_eos_token": true`. Names of control tokens in a
+/// text are ordinary text, as in libsentencepiece.
 ///
 /// @throws FormatError  if the file is not a SentencePiece model.
 std::unique_ptr<Tokenizer> read_sentencepiece(const std::filesystem::path& path,

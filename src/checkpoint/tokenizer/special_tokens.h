@@ -31,7 +31,7 @@ struct SpecialTokens {
   std::optional<std::int32_t> config_eos_id;  ///< config.json; the first of a list
 
   using Find = std::function<std::optional<std::int32_t>(std::string_view)>;
-  /// The id of `bos` or of config.json, whichever first names a token that exists.
+  /// Returns the id of `bos` or of config.json, the first that names an existing token.
   std::optional<std::int32_t> bos_id(const Find& token_id, std::int32_t vocab_size) const;
   std::optional<std::int32_t> eos_id(const Find& token_id, std::int32_t vocab_size) const;
 };

@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-/// The byte that a token such as `<0xE2>` stands for.
+/// Returns the byte that a token such as `<0xE2>` represents.
 std::optional<char> fallback_byte(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token.back() != '>') return std::nullopt;
   const std::string digits(token.substr(3, 2));

@@ -17,10 +17,10 @@ namespace lime {
 /// at the start, and Sequence of these. Immutable and thread-safe.
 class TokenDecoder {
  public:
-  /// Writes tokens as they are spelt, with spaces between them, as Hugging Face does without a
+  /// Writes tokens unchanged, separated by spaces, as Hugging Face does without a
   /// decoder.
   TokenDecoder() = default;
-  /// @param definition  null stands for none.
+  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   TokenDecoder(const Json& definition, const std::string& where);
 

@@ -87,7 +87,7 @@ void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
   }
   if (!text_seen)
     throw FormatError("{} must contain the text exactly once", fields.place("single"));
-  // A later template stands around an earlier one.
+  // A later template encloses an earlier one.
   parts.prefix_ids.insert(parts.prefix_ids.begin(), before.begin(), before.end());
   parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());
 }
@@ -221,7 +221,7 @@ std::unique_ptr<Tokenizer> read_gpt2_files(const fs::path& vocab_json, const fs:
   parts.pre_tokenizer = PreTokenizer(byte_level, parts.where);
   parts.decoder = TokenDecoder(byte_level, parts.where);
   parts.model.byte_level = true;
-  // GPT-2's own files do not say it: one token begins and ends a text.
+  // GPT-2's files do not define it: one token begins and ends a text.
   SpecialTokens completed = special;
   constexpr const char* kEndOfText = "<|endoftext|>";
   if (!completed.bos) completed.bos = kEndOfText;

@@ -30,9 +30,9 @@ struct CodeRange {
   std::int32_t last = 0;
 };
 
-/// What Hugging Face's `tokenizers` 0.23.3 leaves as it is although Unicode 15 does not: its tables
-/// are of Unicode 9, and characters that came later have neither decompositions nor combining
-/// classes there. Asked of its normalizers, code point by code point.
+/// Code points that Hugging Face's `tokenizers` 0.23.3 does not change although Unicode 15 does:
+/// its tables are of Unicode 9, in which later characters have neither decompositions nor combining
+/// classes. Determined by running its normalizers on every code point.
 constexpr CodeRange kInert[] = {
     // clang-format off
     {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C},

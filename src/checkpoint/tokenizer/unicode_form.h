@@ -9,11 +9,11 @@ namespace lime {
 /// The normalisation forms of Unicode (UAX 15).
 enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 
-/// `text` in the given form.
+/// Converts `text` to the given form.
 ///
 /// @param text  valid UTF-8.
-/// Linear but for runs of combining marks, which are sorted. Thread-safe.
-/// The tables are those of libutf8proc. What Unicode added after version 9 stays as it is, as in
+/// Linear, except that runs of combining marks are sorted. Thread-safe.
+/// The tables are those of libutf8proc. Characters added after Unicode 9 are unchanged, as in
 /// Hugging Face's `tokenizers`.
 std::string to_unicode_form(std::string_view text, UnicodeForm form);
 

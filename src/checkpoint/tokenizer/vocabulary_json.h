@@ -19,7 +19,7 @@ struct VocabularyJson {
   std::vector<std::pair<std::string, std::int32_t>> entries;
 };
 
-/// @param member_path  where the vocabulary lies: {"model", "vocab"}, or {} for the whole file.
+/// @param member_path  where the vocabulary is: {"model", "vocab"}, or {} for the whole file.
 /// @throws FormatError  if the file is not JSON or an id is not an integer in [0, 2^31 - 2].
 VocabularyJson read_vocabulary_json(const std::filesystem::path& path,
                                     const std::vector<std::string_view>& member_path);

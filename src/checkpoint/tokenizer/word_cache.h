@@ -11,8 +11,8 @@
 
 namespace lime {
 
-/// Caches the ids of words seen before: a table of one megabyte in which a new word takes the
-/// place of the one with the same hash. Not thread-safe: one per thread.
+/// Caches the ids of earlier words: a table of one megabyte in which a new word replaces
+/// the one with the same hash. Not thread-safe: one per thread.
 class WordCache {
  public:
   static constexpr std::size_t kLongestWord = 30;
@@ -27,7 +27,7 @@ class WordCache {
     Key key{};
   };
 
-  /// Returns the place where `word` is stored or belongs.
+  /// Returns the slot of `word`.
   /// @param word  not empty, at most kLongestWord bytes.
   static Place place_of(std::string_view word) {
     Place place;
@@ -44,14 +44,14 @@ class WordCache {
     return place;
   }
 
-  /// The ids of the word at `place`; empty where it is not remembered.
+  /// Returns the ids of the word at `place`; empty if it is not cached.
   std::span<const std::int32_t> find(const Place& place) const {
     const Slot& slot = slots_[place.slot];
     if (slot.key != place.key) return {};
     return {slot.ids.data(), counts_[place.slot]};
   }
 
-  /// Remembers `ids`, if they are few enough.
+  /// Caches `ids` if there are few enough.
   void insert(const Place& place, std::span<const std::int32_t> ids) {
     if (ids.empty() || ids.size() > kMostIds) return;
     Slot& slot = slots_[place.slot];

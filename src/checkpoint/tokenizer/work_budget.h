@@ -10,8 +10,8 @@ namespace lime {
 
 /// Limits the work that the stages of a tokenizer.json may spend on one text. Stages may write
 /// 256 bytes for each byte of the text and 1 MiB more; patterns may take 10,000 steps for each byte
-/// and 10^8 more. Ordinary tokenizers stay far below, a malicious file cannot take hours or fill
-/// the memory. For one thread.
+/// and 10^8 more. Ordinary tokenizers need far less; a malicious file can neither run for hours nor
+/// exhaust the memory. For one thread.
 class WorkBudget {
  public:
   explicit WorkBudget(std::size_t text_bytes);
@@ -23,7 +23,7 @@ class WorkBudget {
   std::uint64_t steps_left_;
 };
 
-/// The part of one stage in the work on a text. Keeps references to both arguments.
+/// Work of one stage on a text. Keeps references to both arguments.
 class StageWork {
  public:
   /// @param stage  the place in the file, for errors.
@@ -32,7 +32,7 @@ class StageWork {
   std::string_view stage() const { return stage_; }
   /// Call before the bytes are written. @throws InvalidArgument  that names the stage.
   void take_bytes(std::uint64_t count) const;
-  /// Steps of a pattern. @throws InvalidArgument  that names the stage.
+  /// Counts steps of a pattern. @throws InvalidArgument  that names the stage.
   void take_steps(std::uint64_t count) const;
 
  private:
@@ -40,7 +40,7 @@ class StageWork {
   std::string_view stage_;
 };
 
-/// `text` with `to` in place of each `from`, which must not be empty.
+/// Replaces each `from`, which must not be empty, by `to` in `text`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to,
                         const StageWork& work);
 

@@ -88,7 +88,7 @@ int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
     status = line.run(argc, argv);
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) == 0) throw;
-    fail_to_print(error.code().value());  // fmt::print() says no more than the reason
+    fail_to_print(error.code().value());  // fmt::print() reports only the reason
   }
   flush_output();
   return status;

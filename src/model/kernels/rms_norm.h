@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// Where RMSNorm rounds to the compute type; the same for float32 and float64.
+/// Selects when RMSNorm rounds to the compute type; no difference for float32 and float64.
 enum class RmsNormCast {
   kBeforeWeight,  ///< w * cast(x / rms(x)): Hugging Face's LlamaRMSNorm
   kAfterWeight,   ///< cast(w * x / rms(x)): the LIMe code's fix_llama_rmsnorm_cast

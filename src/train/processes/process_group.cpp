@@ -57,7 +57,7 @@ constexpr std::chrono::seconds kLastAnswer{20};
 
 /// Deadline for the processes to connect. LibTorch's own waits ignore signals, so waits for a
 /// process that may never connect are implemented here.
-struct Patience {
+struct Rendezvous {
   const ProcessPlace& place;
   std::stop_token stop;
   std::chrono::seconds timeout;
@@ -80,24 +80,25 @@ struct Patience {
 };
 
 /// Connects to the store of rank 0 or torchrun.
-StorePtr reach_store(const Patience& patience) {
-  const ProcessPlace& place = patience.place;
+StorePtr connect_to_store(const Rendezvous& rendezvous) {
+  const ProcessPlace& place = rendezvous.place;
   c10d::TCPStoreOptions options;
   options.port = place.port;
-  options.isServer = place.rank == 0 && !place.has_keeper;
+  options.isServer = place.rank == 0 && !place.has_external_store;
   options.waitWorkers = false;
   // LibTorch logs a line for every failed attempt.
-  while (!options.isServer && !is_listening(place.address, place.port)) patience.wait_for(0);
+  while (!options.isServer && !is_listening(place.address, place.port)) rendezvous.wait_for(0);
   return c10::make_intrusive<c10d::TCPStore>(place.address, options);
 }
 
 /// Returns the store for exchanging addresses, once all processes are connected.
-StorePtr meeting_place(const Patience& patience) {
-  const StorePtr store = c10::make_intrusive<c10d::PrefixStore>("lime", reach_store(patience));
+StorePtr rendezvous_store(const Rendezvous& rendezvous) {
+  const StorePtr store =
+      c10::make_intrusive<c10d::PrefixStore>("lime", connect_to_store(rendezvous));
   const auto sign_of = [](int rank) { return "here/" + std::to_string(rank); };
-  store->set(sign_of(patience.place.rank), std::vector<std::uint8_t>{1});
-  for (int rank = 0; rank < patience.place.size; ++rank) {
-    while (!store->check({sign_of(rank)})) patience.wait_for(rank);
+  store->set(sign_of(rendezvous.place.rank), std::vector<std::uint8_t>{1});
+  for (int rank = 0; rank < rendezvous.place.size; ++rank) {
+    while (!store->check({sign_of(rank)})) rendezvous.wait_for(rank);
   }
   return store;
 }
@@ -107,8 +108,8 @@ bool is_this_machine(const std::string& address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-c10::intrusive_ptr<GroupBase> make_gloo(const Patience& patience) {
-  const ProcessPlace& place = patience.place;
+c10::intrusive_ptr<GroupBase> make_gloo(const Rendezvous& rendezvous) {
+  const ProcessPlace& place = rendezvous.place;
   const auto options = c10d::ProcessGroupGloo::Options::create();
   if (const auto interface = environment_variable("GLOO_SOCKET_IFNAME")) {
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(*interface));
@@ -117,35 +118,35 @@ c10::intrusive_ptr<GroupBase> make_gloo(const Patience& patience) {
   } else {
     options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
   }
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(meeting_place(patience), place.rank,
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(rendezvous_store(rendezvous), place.rank,
                                                      place.size, options);
 }
 #endif
 
-c10::intrusive_ptr<GroupBase> make_group([[maybe_unused]] const Patience& patience,
+c10::intrusive_ptr<GroupBase> make_group([[maybe_unused]] const Rendezvous& rendezvous,
                                          [[maybe_unused]] c10::Device device) {
 #if defined(LIME_HAS_NCCL)
   if (device.is_cuda()) {
-    return c10::make_intrusive<c10d::ProcessGroupNCCL>(meeting_place(patience), patience.place.rank,
-                                                       patience.place.size);
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(
+        rendezvous_store(rendezvous), rendezvous.place.rank, rendezvous.place.size);
   }
 #endif
 #if defined(LIME_HAS_GLOO)
-  return make_gloo(patience);
+  return make_gloo(rendezvous);
 #elif defined(LIME_HAS_MPI)
   return c10d::ProcessGroupMPI::createProcessGroupMPI();
 #else
   throw InvalidArgument(
       "processes: this LibTorch connects processes with NCCL only, which needs --device cuda, got "
       "{} processes on the CPU",
-      patience.place.size);
+      rendezvous.place.size);
 #endif
 }
 
 /// Runs a communication call and translates its errors; after a stop request, they mean that the
 /// others have stopped too.
 template <typename Call>
-void talk(const ProcessPlace& place, const std::stop_token& stop, const Call& call) {
+void communicate(const ProcessPlace& place, const std::stop_token& stop, const Call& call) {
   try {
     call();
   } catch (const Error&) {
@@ -195,9 +196,9 @@ struct ProcessGroup::Impl {
 ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device, std::stop_token stop,
                            std::chrono::seconds timeout)
     : place_(place), device_(device), stop_(std::move(stop)), impl_(std::make_unique<Impl>()) {
-  talk(place_, stop_, [&] {
-    const Patience patience = {.place = place_, .stop = stop_, .timeout = timeout};
-    impl_->group = make_group(patience, device_);
+  communicate(place_, stop_, [&] {
+    const Rendezvous rendezvous = {.place = place_, .stop = stop_, .timeout = timeout};
+    impl_->group = make_group(rendezvous, device_);
   });
 }
 
@@ -207,7 +208,7 @@ void ProcessGroup::sum(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> flat;
   for (const at::Tensor& tensor : tensors) flat.push_back(tensor.flatten());
   std::vector<at::Tensor> all = {at::cat(flat)};
-  talk(place_, stop_, [&] { impl_->finish(impl_->group->allreduce(all), stop_); });
+  communicate(place_, stop_, [&] { impl_->finish(impl_->group->allreduce(all), stop_); });
   std::int64_t first = 0;
   for (const at::Tensor& tensor : tensors) {
     at::Tensor(tensor).copy_(all[0].narrow(0, first, tensor.numel()).view(tensor.sizes()));
@@ -215,11 +216,11 @@ void ProcessGroup::sum(const std::vector<at::Tensor>& tensors) {
   }
 }
 
-void ProcessGroup::take_from_first(const std::vector<at::Tensor>& tensors) {
+void ProcessGroup::broadcast(const std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard no_grad;
   for (const at::Tensor& tensor : tensors) {
     std::vector<at::Tensor> dense = {tensor.detach().contiguous()};
-    talk(place_, stop_, [&] { impl_->finish(impl_->group->broadcast(dense), stop_); });
+    communicate(place_, stop_, [&] { impl_->finish(impl_->group->broadcast(dense), stop_); });
     tensor.detach().copy_(dense[0]);
   }
 }
@@ -238,7 +239,7 @@ ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device, std::s
 }
 
 void ProcessGroup::sum(const std::vector<at::Tensor>&) {}
-void ProcessGroup::take_from_first(const std::vector<at::Tensor>&) {}
+void ProcessGroup::broadcast(const std::vector<at::Tensor>&) {}
 
 #endif
 

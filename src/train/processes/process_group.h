@@ -39,7 +39,7 @@ class ProcessGroup {
   void sum(const std::vector<at::Tensor>& tensors);
   double sum(double value);
   /// Overwrites the tensors with those of rank 0.
-  void take_from_first(const std::vector<at::Tensor>& tensors);
+  void broadcast(const std::vector<at::Tensor>& tensors);
   /// Waits until all processes have called this.
   void wait_for_all() { sum(0.0); }
 

@@ -36,7 +36,7 @@ std::optional<ProcessPlace> process_place(const EnvironmentFn& variable) {
     port = environment_number("MASTER_PORT", *given, 1, 65535);
   }
   place.port = static_cast<std::uint16_t>(port);
-  place.has_keeper = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  place.has_external_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   return place;
 }
 

@@ -17,7 +17,7 @@ struct ProcessPlace {
   std::string address;
   std::uint16_t port = 0;
   /// True if another program (torchrun) runs the store, else the process of rank 0 does.
-  bool has_keeper = false;
+  bool has_external_store = false;
 };
 
 /// Reads the rank from the environment set by the launcher, as launch_place(). Tasks of a job array

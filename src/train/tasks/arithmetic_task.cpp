@@ -12,7 +12,7 @@ namespace lime {
 namespace {
 
 constexpr int kLimit = 1000;
-constexpr std::uint64_t kTestShare = 10;
+constexpr std::uint64_t kTestPeriod = 10;
 constexpr int kMaxDrawsInARow = 10000;
 
 constexpr ArithmeticOperation kOperations[] = {
@@ -64,7 +64,7 @@ void ArithmeticTaskOptions::validate() const {
 }
 
 TaskSplit split_of(const ArithmeticExpression& expression) {
-  return hash_of(expression.text()) % kTestShare == 0 ? TaskSplit::kTest : TaskSplit::kTraining;
+  return hash_of(expression.text()) % kTestPeriod == 0 ? TaskSplit::kTest : TaskSplit::kTraining;
 }
 
 ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, std::uint64_t seed)
@@ -152,12 +152,12 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
 ///   ways(1, value) = 1,  ways(n, value) = sum over operations, pairs (a, b) of operands that give
 ///   the value, and k from 1 to n - 1 of ways(k, a) ways(n - k, b)
 ///
-/// Several ways may give one text. The hash of split_of() gives each split its share of the texts,
-/// within five standard deviations of the binomial distribution.
+/// Several ways may give one text. The hash of split_of() gives each split its fraction of the
+/// texts, within five standard deviations of the binomial distribution.
 std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit split,
                                                    std::int64_t wanted) const {
-  constexpr double kShareOfTests = 1.0 / static_cast<double>(kTestShare);
-  const double share = split == TaskSplit::kTest ? kShareOfTests : 1.0 - kShareOfTests;
+  constexpr double kTestFraction = 1.0 / static_cast<double>(kTestPeriod);
+  const double fraction = split == TaskSplit::kTest ? kTestFraction : 1.0 - kTestFraction;
   const std::size_t num_values = operations_.size();
   std::vector<std::vector<double>> ways = {{}, std::vector<double>(num_values, 1.0)};
   double most = 0.0;
@@ -176,7 +176,7 @@ std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit s
       }
     }
     const double all = std::accumulate(of_value.begin(), of_value.end(), 0.0);
-    most = all * share + 5.0 * std::sqrt(all * share * (1.0 - share));
+    most = all * fraction + 5.0 * std::sqrt(all * fraction * (1.0 - fraction));
     // Longer expressions are more: every value has a sum.
     if (most >= static_cast<double>(wanted)) return wanted;
     ways.push_back(std::move(of_value));

@@ -61,13 +61,14 @@ std::vector<std::vector<std::int32_t>> answer_greedily(
   for (const auto& [length, indices] : by_length) {
     for (std::size_t begin = 0; begin < indices.size(); begin += kBatchSize) {
       if (stop.stop_requested()) throw Interrupted("evaluation: stopped before completion");
-      const auto chosen =
+      const auto selected =
           std::span(indices).subspan(begin, std::min(kBatchSize, indices.size() - begin));
       std::vector<std::vector<std::int32_t>> batch;
-      for (const std::size_t i : chosen) batch.push_back(prompts[i]);
+      for (const std::size_t i : selected) batch.push_back(prompts[i]);
       auto written = generate_greedily(decoder, batch, end_token, max_new_tokens);
-      for (std::size_t k = 0; k < chosen.size(); ++k) answers[chosen[k]] = std::move(written[k]);
-      progress.done += static_cast<std::int64_t>(chosen.size());
+      for (std::size_t k = 0; k < selected.size(); ++k)
+        answers[selected[k]] = std::move(written[k]);
+      progress.done += static_cast<std::int64_t>(selected.size());
       if (on_progress) on_progress(progress);
     }
   }

@@ -50,19 +50,19 @@ int take_weighted(std::vector<int>& candidates, const Graph& graph, Random& rand
   double total = 0.0;
   for (const int node : candidates) total += weight(node);
   double rest = random.uniform() * total;
-  auto chosen = candidates.begin();
-  while (chosen + 1 != candidates.end() && (rest -= weight(*chosen)) >= 0.0) ++chosen;
-  const int node = *chosen;
-  candidates.erase(chosen);
+  auto selected = candidates.begin();
+  while (selected + 1 != candidates.end() && (rest -= weight(*selected)) >= 0.0) ++selected;
+  const int node = *selected;
+  candidates.erase(selected);
   return node;
 }
 
 void add_node(Graph& graph, Random& random) {
-  const double share = random.uniform();
+  const double draw = random.uniform();
   std::vector<int> candidates;
   for (int node = 0; node < graph.size(); ++node) {
     const Origin origin = graph.origins[static_cast<std::size_t>(node)];
-    if (share < 0.35 ? origin == 1 : share < 0.7 ? origin == 2 : true) candidates.push_back(node);
+    if (draw < 0.35 ? origin == 1 : draw < 0.7 ? origin == 2 : true) candidates.push_back(node);
   }
   const int wanted =
       random.uniform() < kShareWithoutPremise ? 0 : 1 + poisson(kMeanFurtherPremises, random);

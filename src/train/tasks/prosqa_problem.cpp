@@ -118,23 +118,23 @@ std::string spaced_prosqa_words(std::string_view text) {
   return fmt::format("{}", fmt::join(prosqa_words(text), " "));
 }
 
-ProsQaVerdict judge_prosqa(const ProsQaProblem& problem, std::string_view written) {
+ProsQaEvaluation evaluate_prosqa(const ProsQaProblem& problem, std::string_view written) {
   const Words words = prosqa_words(written);
   const auto mark = std::find(words.begin(), words.end(), kAnswerMark);
-  ProsQaVerdict verdict;
-  if (mark == words.end() || mark + 1 == words.end()) return verdict;
-  verdict.is_answered = true;
+  ProsQaEvaluation evaluation;
+  if (mark == words.end() || mark + 1 == words.end()) return evaluation;
+  evaluation.is_answered = true;
   const Words answer = prosqa_words(problem.answer);
-  verdict.is_correct = std::equal(mark + 1, words.end(), answer.begin(), answer.end());
-  if (!verdict.is_correct) return verdict;
+  evaluation.is_correct = std::equal(mark + 1, words.end(), answer.begin(), answer.end());
+  if (!evaluation.is_correct) return evaluation;
 
   const std::vector<Words> statements = sentences_of(prosqa_words(problem.question));
   const std::vector<Words> steps = sentences_of(std::span(words.begin(), mark));
   const std::vector<Words> answers = sentences_of(answer);
-  verdict.is_proven =
+  evaluation.is_proven =
       answers.size() == 1 &&
       is_proof(steps, answers.front(), std::set<Words>(statements.begin(), statements.end()));
-  return verdict;
+  return evaluation;
 }
 
 }  // namespace lime

@@ -38,7 +38,7 @@ std::vector<std::string> prosqa_words(std::string_view text);
 std::string spaced_prosqa_words(std::string_view text);
 
 /// Evaluation of a generated answer.
-struct ProsQaVerdict {
+struct ProsQaEvaluation {
   bool is_answered = false;  ///< a text follows `###`
   bool is_correct = false;   ///< and it is the answer
   bool is_proven = false;    ///< and every step is a statement of the question that continues
@@ -46,6 +46,6 @@ struct ProsQaVerdict {
 };
 
 /// @param written  the generated text after the prompt.
-ProsQaVerdict judge_prosqa(const ProsQaProblem& problem, std::string_view written);
+ProsQaEvaluation evaluate_prosqa(const ProsQaProblem& problem, std::string_view written);
 
 }  // namespace lime

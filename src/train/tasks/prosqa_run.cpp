@@ -112,7 +112,7 @@ std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, cons
     } catch (const InvalidArgument& error) {
       throw InvalidArgument("{}: {}", where, error.what());
     }
-    if (!judge_prosqa(problems[i], solution).is_proven) {
+    if (!evaluate_prosqa(problems[i], solution).is_proven) {
       throw FormatError(
           "{}: the steps must lead from the name in question to the answer through statements of "
           "the question, got '{:.200}'",
@@ -167,19 +167,19 @@ Json answer_questions(const Decoder& decoder, std::span<const ProsQaProblem> pro
     std::span<const std::int32_t> ids = written[i];
     const bool is_finished = !ids.empty() && ids.back() == codec.eos;
     if (is_finished) ids = ids.first(ids.size() - 1);
-    const ProsQaVerdict verdict =
-        is_finished ? judge_prosqa(problems[i], codec.decode(ids)) : ProsQaVerdict();
-    correct += verdict.is_correct ? 1 : 0;
-    proven += verdict.is_proven ? 1 : 0;
-    unanswered += verdict.is_answered ? 0 : 1;
+    const ProsQaEvaluation evaluation =
+        is_finished ? evaluate_prosqa(problems[i], codec.decode(ids)) : ProsQaEvaluation();
+    correct += evaluation.is_correct ? 1 : 0;
+    proven += evaluation.is_proven ? 1 : 0;
+    unanswered += evaluation.is_answered ? 0 : 1;
   }
   const auto count = static_cast<std::int64_t>(problems.size());
-  const auto share = [&](std::int64_t part) {
+  const auto fraction = [&](std::int64_t part) {
     return static_cast<double>(part) / static_cast<double>(count);
   };
   return Json::array({{{"count", count},
-                       {"accuracy", share(correct)},
-                       {"proven", share(proven)},
+                       {"accuracy", fraction(correct)},
+                       {"proven", fraction(proven)},
                        {"unanswered", unanswered}}});
 }
 

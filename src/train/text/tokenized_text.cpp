@@ -150,8 +150,8 @@ TokenizedText tokenize_text(const TextSource& source, const Tokenizer& tokenizer
   std::array<std::int64_t, 2> num_tokens = {0, 0};
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const double share = i < source.files.size() ? source.validation_share : 1.0;
-    const FileTokens tokens = tokenize_file(files[i], share, tokenizer, stop);
+    const double held_out = i < source.files.size() ? source.validation_share : 1.0;
+    const FileTokens tokens = tokenize_file(files[i], held_out, tokenizer, stop);
     for (const TextSplit split : {TextSplit::kTraining, TextSplit::kValidation}) {
       const auto index = static_cast<std::size_t>(split);
       write_token_shard(shard_path(folder, split, i), tokens.of_split[index], width);

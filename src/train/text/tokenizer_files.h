@@ -14,8 +14,8 @@ namespace lime {
 /// special_tokens_map.json and added_tokens.json. @throws IoError
 std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder);
 
-/// The files as they lie beside a model of this kind, for transformers' AutoTokenizer to read them
-/// with their own class. transformers 5 takes every tokenizer of a `qwen2` for Qwen2Tokenizer,
+/// Returns the files in the form that transformers' AutoTokenizer expects beside a model of this
+/// kind. transformers 5 takes every tokenizer of a `qwen2` for Qwen2Tokenizer,
 /// which cuts numbers into digits; a null `auto_map` of another class in tokenizer_config.json
 /// prevents it. With `trust_remote_code=True` such a folder is refused.
 std::map<std::string, std::string> files_for_transformers(std::map<std::string, std::string> files,

@@ -32,17 +32,17 @@ constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73
                                                     0x56B4E9, 0xCC79A7, 0xF0E442};
 constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x8C8C8C, 0x555555, 0xB8B8B8};
 
-std::span<const std::uint32_t> anchors_of(MapPalette palette) {
+std::span<const std::uint32_t> anchors_of(HeatmapPalette palette) {
   switch (palette) {
-    case MapPalette::kViridis:
+    case HeatmapPalette::kViridis:
       return kViridis;
-    case MapPalette::kCividis:
+    case HeatmapPalette::kCividis:
       return kCividis;
-    case MapPalette::kGrey:
+    case HeatmapPalette::kGrey:
       return kWhiteToBlack;
-    case MapPalette::kBlueRed:
+    case HeatmapPalette::kBlueRed:
       return kBlueRed;
-    case MapPalette::kPurpleOrange:
+    case HeatmapPalette::kPurpleOrange:
       break;
   }
   return kPurpleOrange;
@@ -61,19 +61,19 @@ double luma(Colour colour) {
   return (0.2126 * colour.red + 0.7152 * colour.green + 0.0722 * colour.blue) / 255.0;
 }
 
-bool is_diverging(MapPalette palette) {
-  return palette == MapPalette::kBlueRed || palette == MapPalette::kPurpleOrange;
+bool is_diverging(HeatmapPalette palette) {
+  return palette == HeatmapPalette::kBlueRed || palette == HeatmapPalette::kPurpleOrange;
 }
 
 Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count) {
   if (palette == ClassPalette::kGrey) return from_hex(kGreys[index % kGreys.size()]);
   if (count <= kOkabeIto.size()) return from_hex(kOkabeIto[index]);
   // The last tenth of viridis is too light on white.
-  return map_colour(MapPalette::kViridis,
-                    0.9 * static_cast<double>(index) / static_cast<double>(count - 1));
+  return heatmap_colour(HeatmapPalette::kViridis,
+                        0.9 * static_cast<double>(index) / static_cast<double>(count - 1));
 }
 
-Colour map_colour(MapPalette palette, double position) {
+Colour heatmap_colour(HeatmapPalette palette, double position) {
   const std::span<const std::uint32_t> anchors = anchors_of(palette);
   const double place = std::clamp(position, 0.0, 1.0) * static_cast<double>(anchors.size() - 1);
   const auto low = std::min(static_cast<std::size_t>(place), anchors.size() - 2);

@@ -31,7 +31,7 @@ enum class ClassPalette {
 };
 
 /// Sequential and diverging palettes for numbers.
-enum class MapPalette {
+enum class HeatmapPalette {
   kViridis,       ///< matplotlib's (van der Walt & Smith 2015, CC0)
   kCividis,       ///< Nunez, Anderton & Renslow 2018, CC0
   kGrey,          ///< white to black
@@ -46,17 +46,17 @@ struct EnumNames<ClassPalette> {
 };
 
 template <>
-struct EnumNames<MapPalette> {
-  static constexpr std::array<std::pair<MapPalette, std::string_view>, 5> kNames = {
-      {{MapPalette::kViridis, "viridis"},
-       {MapPalette::kCividis, "cividis"},
-       {MapPalette::kGrey, "grey"},
-       {MapPalette::kBlueRed, "blue-red"},
-       {MapPalette::kPurpleOrange, "purple-orange"}}};
+struct EnumNames<HeatmapPalette> {
+  static constexpr std::array<std::pair<HeatmapPalette, std::string_view>, 5> kNames = {
+      {{HeatmapPalette::kViridis, "viridis"},
+       {HeatmapPalette::kCividis, "cividis"},
+       {HeatmapPalette::kGrey, "grey"},
+       {HeatmapPalette::kBlueRed, "blue-red"},
+       {HeatmapPalette::kPurpleOrange, "purple-orange"}}};
 };
 
 /// Returns true if the middle of the palette represents 0.
-bool is_diverging(MapPalette palette);
+bool is_diverging(HeatmapPalette palette);
 
 /// Returns the colour of the `index`-th of `count` classes. Beyond the named colours, classes use
 /// evenly spaced colours of viridis.
@@ -64,6 +64,6 @@ Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count);
 
 /// Returns the colour at `position` of the palette, clamped to [0, 1]; interpolates linearly
 /// between the palette's anchors.
-Colour map_colour(MapPalette palette, double position);
+Colour heatmap_colour(HeatmapPalette palette, double position);
 
 }  // namespace lime

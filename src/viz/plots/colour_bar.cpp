@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kSteps = 128;
 
-void dress(QCPAxis& axis, const std::string& label, const PlotTheme& theme) {
+void style_axis(QCPAxis& axis, const std::string& label, const PlotTheme& theme) {
   axis.setVisible(true);
   axis.grid()->setVisible(false);
   axis.setTicker(QSharedPointer<QCPAxisTicker>(new EvenTicker));
@@ -27,7 +27,7 @@ void dress(QCPAxis& axis, const std::string& label, const PlotTheme& theme) {
 
 }  // namespace
 
-QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std::string& label,
+QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const std::string& label,
                             const PlotTheme& theme) {
   // A heatmap with one column.
   QCPAxisRect* const rect = new_axis_rect(plot);
@@ -38,14 +38,14 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const MapScale& scale, const std:
   for (int i = 0; i < kSteps; ++i) {
     ramp(i, 0) = scale.low + (scale.high - scale.low) * (i + 0.5) / kSteps;
   }
-  new MapPlottable(across, steps, ramp, scale);
+  new HeatmapPlottable(across, steps, ramp, scale);
   across->setRange(-0.5, 0.5);
   steps->setRange(-0.5, kSteps - 0.5);
   for (QCPAxis* const axis : {across, steps}) {
     axis->setVisible(false);
     axis->grid()->setVisible(false);
   }
-  dress(*values, label, theme);
+  style_axis(*values, label, theme);
   values->setRange(scale.low, scale.high);
   rect->setSizeConstraintRect(QCPLayoutElement::scrInnerRect);
   rect->setMinimumSize(units(7), 0);

@@ -48,9 +48,9 @@ Extents extents_of(const FigurePanel& panel) {
     for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
     // Stars are drawn above their points.
     if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
-  } else if (const auto* const cloud = std::get_if<CloudPanel>(&panel.content)) {
-    for (const float value : cloud->x) all.x.add(static_cast<double>(value));
-    for (const float value : cloud->y) all.y.add(static_cast<double>(value));
+  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+    for (const float value : points->x) all.x.add(static_cast<double>(value));
+    for (const float value : points->y) all.y.add(static_cast<double>(value));
   } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
     all.x.add(0.0);
     for (const BarPanel::Series& series : bars->series) {
@@ -98,7 +98,7 @@ QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
   return QSharedPointer<QCPAxisTicker>(new EvenTicker);
 }
 
-void dress_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme) {
+void style_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme) {
   axis.setLabel(QString::fromStdString(wanted.label));
   axis.setLabelFont(theme.label_font());
   axis.setTickLabelFont(theme.tick_font());
@@ -128,7 +128,7 @@ void dress_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme)
 
 /// Draws a full frame, and in square panels one scale for both axes, so that distances are
 /// comparable in all directions.
-void frame_cloud(const PanelPlace& place) {
+void frame_scatter(const PanelPlace& place) {
   const double half = 0.5 * std::max(place.x()->range().size(), place.y()->range().size());
   for (QCPAxis* const axis : {place.x(), place.y()}) {
     const double centre = axis->range().center();
@@ -146,7 +146,7 @@ void frame_cloud(const PanelPlace& place) {
 }
 
 /// Labels the groups from top to bottom; `extent` is that of the values.
-void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const BarPanel& bars,
+void style_bar_axes(const PanelPlace& place, const FigurePanel& panel, const BarPanel& bars,
                     const Extent& extent) {
   const auto count = static_cast<double>(bars.groups.size());
   FigureAxis names = panel.y;
@@ -166,11 +166,11 @@ void dress_bar_axes(const PanelPlace& place, const FigurePanel& panel, const Bar
 
 }  // namespace
 
-void dress_axes(const PanelPlace& place, const FigurePanel& panel) {
-  dress_axis(*place.x(), panel.x, *place.theme);
-  dress_axis(*place.y(), panel.y, *place.theme);
+void style_axes(const PanelPlace& place, const FigurePanel& panel) {
+  style_axis(*place.x(), panel.x, *place.theme);
+  style_axis(*place.y(), panel.y, *place.theme);
   place.x()->grid()->setVisible(false);
-  if (const auto* const map = std::get_if<MapPanel>(&panel.content)) {
+  if (const auto* const map = std::get_if<HeatmapPanel>(&panel.content)) {
     place.x()->setRange(panel.x.min.value_or(-0.5),
                         panel.x.max.value_or(static_cast<double>(map->values.cols()) - 0.5));
     place.y()->setRange(panel.y.min.value_or(-0.5),
@@ -180,11 +180,11 @@ void dress_axes(const PanelPlace& place, const FigurePanel& panel) {
   const Extents extents = extents_of(panel);
   place.x()->setRange(range_of(panel.x, extents.x));
   if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    dress_bar_axes(place, panel, *bars, extents.x);
+    style_bar_axes(place, panel, *bars, extents.x);
   } else {
     place.y()->setRange(range_of(panel.y, extents.y));
   }
-  if (std::holds_alternative<CloudPanel>(panel.content)) frame_cloud(place);
+  if (std::holds_alternative<ScatterPanel>(panel.content)) frame_scatter(place);
 }
 
 }  // namespace lime

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viz/plots/cloud_plottable.h"
 #include "viz/plots/dots_plottable.h"
+#include "viz/plots/scatter_plottable.h"
 #include "viz/plots/text_elements.h"
 
 namespace lime {
@@ -20,7 +20,7 @@ constexpr double kMarkerSize = 3.4;     // to be passed to units()
 
 /// Returns true if a curve consists of many discs only.
 bool is_many_dots(const Curve& curve) {
-  return curve.look.pattern == LinePattern::kNone && curve.look.marker == MarkerShape::kDisc &&
+  return curve.style.pattern == LinePattern::kNone && curve.style.marker == MarkerShape::kDisc &&
          curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
 }
 
@@ -167,7 +167,7 @@ void add_reference(const PanelPlace& place, const ReferenceLine& reference,
 void add_curves(const PanelPlace& place, const CurvePanel& panel) {
   for (const ReferenceLine& reference : panel.references) add_reference(place, reference);
   for (const Curve& curve : panel.curves) {
-    const QColor colour = place.theme->class_colour(curve.look.colour, place.num_classes);
+    const QColor colour = place.theme->class_colour(curve.style.colour, place.num_classes);
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
     add_stars(place, curve);  // before the points, which their background must not cover
     if (is_many_dots(curve)) {
@@ -176,15 +176,15 @@ void add_curves(const PanelPlace& place, const CurvePanel& panel) {
     }
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
     graph->setData(to_qvector(curve.x), to_qvector(curve.y), true);
-    graph->setPen(place.theme->curve_pen(curve.look, place.num_classes));
-    graph->setScatterStyle(scatter_style(curve.look.marker, colour));
+    graph->setPen(place.theme->curve_pen(curve.style, place.num_classes));
+    graph->setScatterStyle(scatter_style(curve.style.marker, colour));
     graph->setAdaptiveSampling(false);
     add_error_bars(place, curve, graph, colour);
   }
 }
 
-void add_map(const PanelPlace& place, const MapPanel& panel) {
-  auto* const map = new MapPlottable(place.x(), place.y(), panel.values, place.scale);
+void add_heatmap(const PanelPlace& place, const HeatmapPanel& panel) {
+  auto* const map = new HeatmapPlottable(place.x(), place.y(), panel.values, place.scale);
   if (panel.shows_numbers) map->show_numbers(place.theme->tick_font(), panel.decimals);
   map->show_marks(panel.marks);
   const auto border = [&](double x1, double y1, double x2, double y2) {
@@ -206,18 +206,18 @@ void add_map(const PanelPlace& place, const MapPanel& panel) {
   place.y()->grid()->setVisible(false);
 }
 
-void add_cloud(const PanelPlace& place, const CloudPanel& panel) {
-  CloudLook look;
+void add_scatter(const PanelPlace& place, const ScatterPanel& panel) {
+  ScatterStyle style;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, panel.class_names.size()); ++i) {
     QColor colour = place.theme->class_colour(i, place.num_classes);
     colour.setAlphaF(0.75F);
-    look.colours.push_back(colour);
+    style.colours.push_back(colour);
   }
   // Few points are large, many are small, so that both remain visible.
   const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
-  look.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
-  look.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
-  new CloudPlottable(place.x(), place.y(), panel, std::move(look));
+  style.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
+  style.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
+  new ScatterPlottable(place.x(), place.y(), panel, std::move(style));
   place.x()->grid()->setVisible(false);
   place.y()->grid()->setVisible(false);
 }
@@ -233,7 +233,7 @@ void add_bars(const PanelPlace& place, const BarPanel& panel) {
     auto* const bars = new QCPBars(place.y(), place.x());
     bars->setWidth(0.9 * width);
     bars->setPen(Qt::NoPen);
-    bars->setBrush(place.theme->class_colour(series.look.colour, place.num_classes));
+    bars->setBrush(place.theme->class_colour(series.style.colour, place.num_classes));
     QVector<double> keys;
     QVector<double> minus;
     QVector<double> plus;

@@ -4,7 +4,7 @@
 #include <qcustomplot.h>
 
 #include "viz/figure.h"
-#include "viz/plots/map_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/plot_theme.h"
 
 namespace lime {
@@ -15,18 +15,18 @@ struct PanelPlace {
   QCPAxisRect* rect = nullptr;
   const PlotTheme* theme = nullptr;
   std::size_t num_classes = 1;  ///< of the figure's legend
-  MapScale scale;               ///< of the figure's heatmaps
+  HeatmapScale scale;           ///< of the figure's heatmaps
 
   QCPAxis* x() const { return rect->axis(QCPAxis::atBottom); }
   QCPAxis* y() const { return rect->axis(QCPAxis::atLeft); }
 };
 
 void add_curves(const PanelPlace& place, const CurvePanel& panel);
-void add_map(const PanelPlace& place, const MapPanel& panel);
-void add_cloud(const PanelPlace& place, const CloudPanel& panel);
+void add_heatmap(const PanelPlace& place, const HeatmapPanel& panel);
+void add_scatter(const PanelPlace& place, const ScatterPanel& panel);
 void add_bars(const PanelPlace& place, const BarPanel& panel);
 
 /// Sets fonts, pens, ranges and ticks of the panel's two axes. Call after adding the content.
-void dress_axes(const PanelPlace& place, const FigurePanel& panel);
+void style_axes(const PanelPlace& place, const FigurePanel& panel);
 
 }  // namespace lime

@@ -98,15 +98,15 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
   return to_qcolor(is_dim ? blend(colour, {255, 255, 255}, 0.65) : colour);
 }
 
-QPen PlotTheme::curve_pen(const SeriesLook& look, std::size_t num_classes) const {
-  QColor colour = class_colour(look.colour, num_classes);
-  if (look.is_faint) colour.setAlphaF(0.55F);
-  return {colour, static_cast<qreal>(units(look.width * (look.is_faint ? 0.7 : 1.2))),
-          pen_style(look.pattern), Qt::FlatCap, Qt::RoundJoin};
+QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) const {
+  QColor colour = class_colour(style.colour, num_classes);
+  if (style.is_faint) colour.setAlphaF(0.55F);
+  return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
+          pen_style(style.pattern), Qt::FlatCap, Qt::RoundJoin};
 }
 
-MapPalette PlotTheme::map_palette(bool is_signed) const {
-  if (!style_.map_palette) return is_signed ? MapPalette::kBlueRed : MapPalette::kViridis;
+HeatmapPalette PlotTheme::map_palette(bool is_signed) const {
+  if (!style_.map_palette) return is_signed ? HeatmapPalette::kBlueRed : HeatmapPalette::kViridis;
   if (is_signed && !is_diverging(*style_.map_palette)) {
     throw InvalidArgument("map_palette: signed values need blue-red or purple-orange, got '{}'",
                           enum_name(*style_.map_palette));

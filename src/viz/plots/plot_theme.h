@@ -43,10 +43,10 @@ class PlotTheme {
   QPen grid_pen() const;
 
   QColor class_colour(std::size_t index, std::size_t count) const;
-  QPen curve_pen(const SeriesLook& look, std::size_t num_classes) const;
+  QPen curve_pen(const SeriesStyle& style, std::size_t num_classes) const;
   /// Returns the heatmap palette. @throws InvalidArgument  if values are signed but it is not
   /// diverging.
-  MapPalette map_palette(bool is_signed) const;
+  HeatmapPalette map_palette(bool is_signed) const;
 
  private:
   QFont font(double points) const;

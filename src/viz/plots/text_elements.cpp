@@ -95,14 +95,14 @@ void LegendElement::draw(QCPPainter* painter) {
 
 void LegendElement::draw_sample(QCPPainter* painter, const LegendEntry& entry,
                                 const QRectF& area) const {
-  const QColor colour = theme_.class_colour(entry.look.colour, num_colours_);
+  const QColor colour = theme_.class_colour(entry.style.colour, num_colours_);
   if (entry.is_line) {
-    painter->setPen(theme_.curve_pen(entry.look, num_colours_));
+    painter->setPen(theme_.curve_pen(entry.style, num_colours_));
     painter->drawLine(QLineF(area.left(), area.center().y(), area.right(), area.center().y()));
   }
   painter->setPen(Qt::NoPen);
   painter->setBrush(colour);
-  draw_marker(*painter, entry.is_line ? entry.look.marker : MarkerShape::kDisc, area.center(),
+  draw_marker(*painter, entry.is_line ? entry.style.marker : MarkerShape::kDisc, area.center(),
               kLegendMarkerSize);
 }
 

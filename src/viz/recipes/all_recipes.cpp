@@ -15,7 +15,7 @@ const std::vector<Recipe>& all_recipes() {
        "probe accuracy over layers, with error bars, controls and the majority baseline",
        {},
        separability_figure},
-      {"clouds", {"tsne"}, "t-SNE embeddings, a panel per layer", {"layer"}, cloud_figure},
+      {"embeddings", {"tsne"}, "t-SNE embeddings, a panel per layer", {"layer"}, embedding_figure},
       {"geometry",
        {"geometry"},
        "ranks, anisotropy, curvature and dimension over layers",

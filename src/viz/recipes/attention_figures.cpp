@@ -169,7 +169,7 @@ FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
   const auto place_in = [](const std::set<int>& all, int number) {
     return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
   };
-  MapPanel map;
+  HeatmapPanel map;
   map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(heads.size()));
   for (const FigureRow& row : rows) {
     map.values(place_in(layers, place_of(row, "layer")), place_in(heads, place_of(row, "head"))) =

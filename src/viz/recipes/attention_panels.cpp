@@ -24,7 +24,7 @@ FigureAxis token_axis(const std::string& label, const std::vector<std::string>& 
 }  // namespace
 
 FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::string>& texts) {
-  MapPanel map;
+  HeatmapPanel map;
   map.values = pattern.colwise().reverse();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
     // Later keys are masked.
@@ -40,7 +40,7 @@ FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::strin
 
 FigurePanel routed_attention_panel(const MatrixD& shares, std::int64_t query,
                                    const std::vector<std::string>& texts, int layer_base) {
-  MapPanel map;
+  HeatmapPanel map;
   map.values = shares;
   for (Eigen::Index k = query + 1; k < shares.cols(); ++k) {
     map.values.col(k).setConstant(std::numeric_limits<double>::quiet_NaN());

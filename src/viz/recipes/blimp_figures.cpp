@@ -108,7 +108,7 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
   for (std::size_t i = 0; i < labels.size(); ++i) {
     BarPanel::Series series;
     series.label = labels[i];
-    series.look = model_look(i);
+    series.style = model_style(i);
     for (const std::string& name : names) {
       const std::vector<FigureRow> own = rows_where(part, [&](const FigureRow& row) {
         return row.text("name") == name && row.text("label") == labels[i];

@@ -116,9 +116,9 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
         if (own.empty()) continue;
         curves.curves.push_back(difference_curve(own, options.layer_base));
         curves.curves.back().label = pairs[i];
-        curves.curves.back().look = model_look(i);
+        curves.curves.back().style = model_style(i);
         // Isolated points, so that stars remain readable.
-        curves.curves.back().look.pattern = LinePattern::kNone;
+        curves.curves.back().style.pattern = LinePattern::kNone;
         for (const double layer : curves.curves.back().x) {
           panel.x.min = std::min(panel.x.min.value_or(layer), layer - 0.4);
           panel.x.max = std::max(panel.x.max.value_or(layer), layer + 0.4);

@@ -44,9 +44,9 @@ std::size_t family_colour(const std::string& family) {
   return at == kFamilies.end() ? kMutedColour : static_cast<std::size_t>(at - kFamilies.begin());
 }
 
-/// Returns the look of a router: its family's colour, and the `index`-th pattern and marker of that
-/// colour.
-SeriesLook router_look(const std::string& router, std::size_t index) {
+/// Returns the style of a router: its family's colour, and the `index`-th pattern and marker of
+/// that colour.
+SeriesStyle router_style(const std::string& router, std::size_t index) {
   const std::size_t colour = family_colour(family_of(router));
   if (colour == kMutedColour) {  // controls
     return {colour, kFamilyPatterns[2 + index % 2], MarkerShape::kNone};
@@ -60,7 +60,7 @@ struct RouterSeries {
   std::string label;
   std::string router;
   std::string name;  ///< of the legend
-  SeriesLook look;
+  SeriesStyle style;
 };
 
 std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
@@ -95,7 +95,7 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
     for (const std::string& router : routers) {
       const std::string prefix = routed.size() > 1 ? label + ", " : "";
       series.push_back({label, router, prefix + shown_name(router, options.layer_base),
-                        router_look(router, next_of(router))});
+                        router_style(router, next_of(router))});
     }
   }
   return series;
@@ -204,9 +204,9 @@ FigurePanel gap_panel(const std::vector<FigureRow>& rows, const std::string& qua
     if (own.empty()) continue;
     Curve curve = layer_curve(own, LayerCurves{}, layer_base);
     curve.label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
-    const MarkerShape shown = curve.look.marker;
-    curve.look = model_look(i);
-    if (shown == MarkerShape::kNone) curve.look.marker = shown;
+    const MarkerShape shown = curve.style.marker;
+    curve.style = model_style(i);
+    if (shown == MarkerShape::kNone) curve.style.marker = shown;
     curves.curves.push_back(std::move(curve));
   }
   curves.references.push_back({.y = 0.0, .label = "", .is_zero = true});
@@ -244,10 +244,10 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
       // A dozen bands would merge; the other figures of these results show the intervals.
       columns.low.clear();
       Curve curve = layer_curve(own, columns, options.layer_base);
-      const bool has_room = curve.look.marker != MarkerShape::kNone;
+      const bool has_room = curve.style.marker != MarkerShape::kNone;
       curve.label = one.name;
-      curve.look = one.look;
-      if (!has_room) curve.look.marker = MarkerShape::kNone;
+      curve.style = one.style;
+      if (!has_room) curve.style.marker = MarkerShape::kNone;
       curves.push_back(std::move(curve));
     }
     figure.panels.push_back(std::move(panel));

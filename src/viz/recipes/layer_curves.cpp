@@ -57,7 +57,7 @@ bool is_spread_whole(const Curve& curve) {
 
 }  // namespace
 
-SeriesLook model_look(std::size_t index) {
+SeriesStyle model_style(std::size_t index) {
   return {index, kPatterns[index / 7 % kPatterns.size()], kMarkers[index % kMarkers.size()]};
 }
 
@@ -151,7 +151,7 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
     curve.spread = Curve::Spread::kBars;
   }
   // With many layers there is no room for markers.
-  curve.look.marker = curve.x.size() > 40 ? MarkerShape::kNone : MarkerShape::kDisc;
+  curve.style.marker = curve.x.size() > 40 ? MarkerShape::kNone : MarkerShape::kDisc;
   return curve;
 }
 
@@ -169,9 +169,9 @@ FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& c
     if (of_model.empty()) continue;
     Curve curve = layer_curve(of_model, columns, options.layer_base);
     curve.label = labels[i];
-    const MarkerShape shown = curve.look.marker;
-    curve.look = model_look(i);
-    if (shown == MarkerShape::kNone) curve.look.marker = shown;
+    const MarkerShape shown = curve.style.marker;
+    curve.style = model_style(i);
+    if (shown == MarkerShape::kNone) curve.style.marker = shown;
     curves.curves.push_back(std::move(curve));
   }
   curves.references = references_of(drawn, columns);

@@ -43,9 +43,9 @@ std::string intervals_note(const Figure& figure, std::span<const FigureSource> s
 /// Adds `more` to the note of `figure`, after a semicolon.
 void add_note(Figure& figure, const std::string& more);
 
-/// Returns the look of the `index`-th model in all curves: colour and marker, and dashes beyond the
-/// palette.
-SeriesLook model_look(std::size_t index);
+/// Returns the style of the `index`-th model in all curves: colour and marker, and dashes beyond
+/// the palette.
+SeriesStyle model_style(std::size_t index);
 
 /// Returns the sites of `rows`, or one empty name if there are none.
 std::vector<std::string> sites_of(const std::vector<FigureRow>& rows);

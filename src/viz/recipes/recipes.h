@@ -11,7 +11,7 @@ namespace lime {
 
 Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure separability_figure(std::span<const FigureSource> sources, const FigureOptions& options);
-Figure cloud_figure(std::span<const FigureSource> sources, const FigureOptions& options);
+Figure embedding_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure geometry_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure similarity_figure(std::span<const FigureSource> sources, const FigureOptions& options);
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options);

@@ -96,7 +96,7 @@ namespace {
 /// Returns the mean map of one model and weighting: layers from `first` as rows, sources as
 /// columns.
 FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int first, int base) {
-  MapPanel map{.values = empty_map(rows, layers - first, layers)};
+  HeatmapPanel map{.values = empty_map(rows, layers - first, layers)};
   for (const FigureRow& row : rows) {
     const int layer = row.index("layer", layers);
     if (layer < first) continue;
@@ -164,7 +164,7 @@ std::vector<FigureRow> rows_of_layer(const std::vector<FigureRow>& rows, int lay
 /// Returns a heatmap of target heads (rows) by buffered layers (columns).
 FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int heads, int base) {
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
-  MapPanel map{.values = empty_map(own, heads, layer + 1)};
+  HeatmapPanel map{.values = empty_map(own, heads, layer + 1)};
   for (const FigureRow& row : own) {
     map.values(heads - 1 - row.index("head", heads), row.index("source_layer", layer + 1)) =
         row.number("weight");
@@ -182,7 +182,7 @@ FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int he
 /// layers.
 FigurePanel signed_panel(const std::vector<FigureRow>& rows, int layer, int heads) {
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
-  MapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
+  HeatmapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
   for (const FigureRow& row : own) {
     map.values(heads - 1 - row.index("head", heads),
                row.index("source_layer", layer + 1) * heads + row.index("source_head", heads)) =

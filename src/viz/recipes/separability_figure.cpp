@@ -37,7 +37,7 @@ std::vector<Curve> control_curves(const std::vector<FigureRow>& rows,
       Curve curve = layer_curve(own, columns, layer_base);
       curve.label = fmt::format("{}, {}", labels[i], control_name(controls[c]));
       curve.legend = control_name(controls[c]);
-      curve.look = {i, kControlPatterns[c % kControlPatterns.size()], MarkerShape::kNone, true};
+      curve.style = {i, kControlPatterns[c % kControlPatterns.size()], MarkerShape::kNone, true};
       curves.push_back(std::move(curve));
     }
   }

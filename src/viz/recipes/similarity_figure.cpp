@@ -29,7 +29,7 @@ std::vector<LayerPair> pairs_of(const std::vector<FigureRow>& rows) {
 
 FigurePanel similarity_panel(const std::vector<FigureRow>& rows, const LayerPair& pair,
                              const std::string& measure, int layer_base) {
-  MapPanel map;
+  HeatmapPanel map;
   const int layers = count_of(rows, "layer", kMostLayers);
   const int other_layers = count_of(rows, "other_layer", kMostLayers);
   map.values = empty_map(rows, layers, other_layers);

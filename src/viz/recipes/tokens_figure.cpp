@@ -101,7 +101,7 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   for (const auto& [position, text] : positions) {
     column_of.emplace(position, static_cast<Eigen::Index>(column_of.size()));
   }
-  MapPanel map;
+  HeatmapPanel map;
   map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(positions.size()));
   map.is_signed = measure.is_signed;
   for (const FigureRow& row : rows) {
@@ -116,7 +116,7 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
 std::pair<double, double> norm_range(const Figure& figure) {
   std::vector<double> values;
   for (const FigurePanel& panel : figure.panels) {
-    for (const double value : std::get<MapPanel>(panel.content).values.reshaped()) {
+    for (const double value : std::get<HeatmapPanel>(panel.content).values.reshaped()) {
       if (std::isfinite(value)) values.push_back(value);
     }
   }

@@ -58,16 +58,16 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
     has_validation = has_validation || is_behind;
     train.label = is_behind ? fmt::format("{}, training", labels[i]) : labels[i];
     train.legend = is_behind ? "" : labels[i];
-    train.look = {i, model_look(i).pattern, MarkerShape::kNone, is_behind};
+    train.style = {i, model_style(i).pattern, MarkerShape::kNone, is_behind};
     validation.label = labels[i];
-    validation.look = model_look(i);
-    if (validation.x.size() > kMostMarkers) validation.look.marker = MarkerShape::kNone;
+    validation.style = model_style(i);
+    if (validation.x.size() > kMostMarkers) validation.style.marker = MarkerShape::kNone;
     if (!train.x.empty()) curves.curves.push_back(std::move(train));
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
   // Faint curves are drawn behind the others.
   std::stable_partition(curves.curves.begin(), curves.curves.end(),
-                        [](const Curve& curve) { return curve.look.is_faint; });
+                        [](const Curve& curve) { return curve.style.is_faint; });
   Figure figure;
   figure.panels.push_back({.title = "",
                            .x = {.label = name_of(options.over)},

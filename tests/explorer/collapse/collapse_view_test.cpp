@@ -82,7 +82,7 @@ TEST_F(CollapseViewTest, DrawsACurvePerCaptureWithABand) {
   EXPECT_EQ(panel.curves[0].label, "a");
   EXPECT_EQ(panel.curves[1].label, "b");
   EXPECT_EQ(panel.curves[0].spread, Curve::Spread::kBand);
-  EXPECT_NE(panel.curves[0].look.colour, panel.curves[1].look.colour);
+  EXPECT_NE(panel.curves[0].style.colour, panel.curves[1].style.colour);
 }
 
 TEST_F(CollapseViewTest, MeasuresGeometryWhenItIsAskedFor) {
@@ -117,7 +117,7 @@ TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
   table().setCurrentIndex(table().model()->index(0, 0));
   const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
   ASSERT_EQ(panel.curves.size(), 3U) << shownTexts();
-  EXPECT_EQ(panel.curves[1].look.pattern, LinePattern::kDashed);
+  EXPECT_EQ(panel.curves[1].style.pattern, LinePattern::kDashed);
   const int sequence =
       table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
   const std::vector<int> lengths = {5, 8, 3};

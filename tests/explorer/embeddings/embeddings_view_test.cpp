@@ -118,7 +118,7 @@ TEST_F(EmbeddingsViewTest, ShowsAnEmbeddingPerModelAndExportsIt) {
   ASSERT_TRUE(view_.figure());
   ASSERT_EQ(view_.figure()->panels.size(), 2U);
   EXPECT_EQ(view_.figure()->panels[0].title, "a, layer 0");
-  const auto embedding = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+  const auto embedding = std::get<ScatterPanel>(view_.figure()->panels.at(0).content);
   EXPECT_EQ(embedding.class_names, (std::vector<std::string>{"is", "are"}));
   EXPECT_TRUE(view_.commandLines().at(0).contains("--site hidden --layer 0"));
 }
@@ -333,7 +333,7 @@ TEST_F(EmbeddingsViewTest, ColoursSayClassTokenPositionOrSequence) {
     for (int i = 0; i < box->count(); ++i) {
       box->setCurrentIndex(i);
       Q_EMIT box->activated(i);
-      const auto embedding = std::get<CloudPanel>(view_.figure()->panels.at(0).content);
+      const auto embedding = std::get<ScatterPanel>(view_.figure()->panels.at(0).content);
       EXPECT_EQ(embedding.classes.size(), 16U) << box->itemText(i).toStdString();
       EXPECT_FALSE(view_.grab().isNull());
     }

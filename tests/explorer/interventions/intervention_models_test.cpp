@@ -98,7 +98,7 @@ TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
   subject.set_edits({off, half});
 
   const RouterMap layers = editedLayerMap(subject, 0);
-  const auto& layer_panel = std::get<MapPanel>(layers.figure.panels[0].content);
+  const auto& layer_panel = std::get<HeatmapPanel>(layers.figure.panels[0].content);
   ASSERT_EQ(layer_panel.marks.size(), 2U);
   EXPECT_TRUE(layer_panel.marks[0].is_crossed);
   EXPECT_EQ(layer_panel.marks[0].row, layers.rowOf(2));
@@ -109,7 +109,7 @@ TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
       << "an edit moves no other colour";
 
   const RouterMap weights = editedWeightMap(subject, 2, 0);
-  const auto& panel = std::get<MapPanel>(weights.figure.panels[0].content);
+  const auto& panel = std::get<HeatmapPanel>(weights.figure.panels[0].content);
   EXPECT_EQ(panel.marks.size(), 5U);
   EXPECT_EQ(panel.values(weights.rowOf(0), 5), 0.5 * 205.0);
   EXPECT_EQ(panel.values(weights.rowOf(1), 1), 0.0);
@@ -144,14 +144,14 @@ TEST(InterventionResultTest, ComparesWhatBothExpect) {
   const LineReading before = parseReading(someOutput());
   TokenReading after = before[0];
   after.next = {{3, " c", 0.7}, {5, " d", 0.2}};
-  const std::vector<GuessPair> pairs = compareGuesses(before[0], after, 5);
+  const std::vector<PredictionPair> pairs = comparePredictions(before[0], after, 5);
   ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs[0].token, " b");
   EXPECT_FALSE(pairs[0].after) << "it is not among those that are listed";
   EXPECT_EQ(pairs[0].after_below, 0.2);
   EXPECT_EQ(pairs[1].token, " c");
   EXPECT_EQ(pairs[1].before, 0.06);
-  EXPECT_EQ(compareGuesses(before[0], after, 2).size(), 2U);
+  EXPECT_EQ(comparePredictions(before[0], after, 2).size(), 2U);
   const Figure figure = nextTokensFigure(before[0], after, 5);
   const auto& bars = std::get<BarPanel>(figure.panels[0].content);
   EXPECT_EQ(bars.groups[0], visibleToken(" b").toStdString());

@@ -60,7 +60,7 @@ TEST_F(InterventionsViewTest, ReadsTheLineAndTheTokenThatAreSelected) {
   button("Run").click();
   ASSERT_TRUE(finishes());
   auto& tokens =
-      childCalled<QListView>(view_, "tokens of the line, coloured by the loss of the edits");
+      childCalled<QListView>(view_, "tokens of the line, coloured by the change in loss");
   FigurePane& next = *view_.findChild<FigurePane*>("next-token predictions");
   EXPECT_EQ(next.caption(), "Predicted next token");
   tokens.setCurrentIndex(tokens.model()->index(2, 0));
@@ -116,7 +116,7 @@ TEST_F(InterventionsViewTest, ShowsTheLastLinesOfAChildThatDies) {
   view_.interventions().setPrograms({script("echo '{}'"), dying});
   button("Run").click();
   ASSERT_TRUE(finishes());
-  EXPECT_TRUE(note().contains("lime-generate --each-token: the output must hold tokens"))
+  EXPECT_TRUE(note().contains("lime-generate --each-token: the output must contain tokens"))
       << note().toStdString();
 }
 

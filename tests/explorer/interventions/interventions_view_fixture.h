@@ -32,7 +32,7 @@ class InterventionsViewTest : public WorkspaceTest {
 
   FigureView& layers() { return childCalled<FigureView>(view_, "edited weights between layers"); }
   FigureView& weights() { return childCalled<FigureView>(view_, "edited weights of a layer"); }
-  QPlainTextEdit& text() { return childCalled<QPlainTextEdit>(view_, "text that the models read"); }
+  QPlainTextEdit& text() { return childCalled<QPlainTextEdit>(view_, "input text of the models"); }
   QString note() {
     const auto& label = childCalled<QLabel>(view_, "what to know about the results");
     return label.isVisible() ? label.text() : QString();

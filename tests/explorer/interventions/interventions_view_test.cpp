@@ -37,7 +37,7 @@ TEST_F(InterventionsViewTest, ClicksSelectRoutesAndButtonsEditThem) {
   click(layers(), 0, 1);  // of layers 2 (at the bottom) and 1
   button("Switch off").click();
   EXPECT_EQ(lastEdit(), (Json{{"layer", 2}, {"source", 1}, {"scale", 0.0}}));
-  const auto& map = std::get<MapPanel>(layers().figure()->panels[0].content);
+  const auto& map = std::get<HeatmapPanel>(layers().figure()->panels[0].content);
   EXPECT_EQ(map.values(0, 1), 0.0);
   ASSERT_EQ(map.marks.size(), 1U);
   EXPECT_TRUE(map.marks[0].is_crossed);
@@ -64,7 +64,7 @@ TEST_F(InterventionsViewTest, EveryEditIsAStepOfUndo) {
   EXPECT_EQ(edits().size(), 1U);
   undo_.undo();
   EXPECT_TRUE(edits().empty());
-  EXPECT_TRUE(std::get<MapPanel>(layers().figure()->panels[0].content).marks.empty());
+  EXPECT_TRUE(std::get<HeatmapPanel>(layers().figure()->panels[0].content).marks.empty());
   for (int step = 0; step < 3; ++step) undo_.redo();
   EXPECT_EQ(edits().size(), 2U);
   action("Reset").trigger();
@@ -87,7 +87,7 @@ TEST_F(InterventionsViewTest, KeysSelectAndEditRoutes) {
   EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"source", 0}, {"scale", 0.0}}));
   QTest::keyClick(&layers(), Qt::Key_BracketRight);
   EXPECT_EQ(lastEdit()["scale"], 0.25);
-  auto& scope = childCalled<QComboBox>(view_, "routes that are edited");
+  auto& scope = childCalled<QComboBox>(view_, "edited routes");
   QTest::keyClick(&layers(), Qt::Key_Space);
   EXPECT_EQ(scope.currentText(), "layer 1 from all sources");
   QTest::keyClick(&layers(), Qt::Key_Delete);

@@ -96,7 +96,8 @@ TEST_F(CaptureLocatorTest, ResultsMissTheirCapturesUntilOneIsLocated) {
   workspace_.locateCapture(id, toQString(capture("new/x.h5", "another")));
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   ASSERT_EQ(refused_.size(), 1);
-  EXPECT_TRUE(refused_.front().contains("is of another")) << refused_.front().toStdString();
+  EXPECT_TRUE(refused_.front().contains("must be a capture of the same text"))
+      << refused_.front().toStdString();
   capture("new/b.h5", "text");
   workspace_.locateCapture(id, toQString(capture("new/a.h5", "text")));
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));

@@ -212,7 +212,7 @@ TEST_F(JobRunnerTest, ReportsProgressAndTimeLeftOfAChild) {
   ASSERT_TRUE(waitUntil([&] { return jobs_.find(id)->progress.done == 300; }));
   const JobInfo info = *jobs_.find(id);
   EXPECT_EQ(info.stage, "capture");
-  EXPECT_EQ(info.stages_begun, 2);
+  EXPECT_EQ(info.stages_started, 2);
   EXPECT_EQ(info.share(), 0.75);
   // Half as many remain as were done since the stage began.
   ASSERT_TRUE(info.seconds_left);

@@ -20,8 +20,8 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/models/token_rows.h"
-#include "explorer/probes/judgements_filter.h"
-#include "explorer/probes/judgements_model.h"
+#include "explorer/probes/predictions_filter.h"
+#include "explorer/probes/predictions_model.h"
 #include "explorer/probes/probe_detail.h"
 #include "explorer/probes/tasks_model.h"
 #include "explorer/widgets/figure_view.h"
@@ -59,7 +59,7 @@ class ProbesViewTest : public WorkspaceTest {
 
   FigureView& curves() { return childCalled<FigureView>(view_, "accuracy over layers"); }
   FigureView& confusion() { return childCalled<FigureView>(view_, "confusion matrix"); }
-  QTableView& table() { return childCalled<QTableView>(view_, "judgements of the probe"); }
+  QTableView& table() { return childCalled<QTableView>(view_, "predictions of the probe"); }
   QTableView& tasks() { return childCalled<QTableView>(view_, "accuracy of tasks and layers"); }
   double accuracyAt(int row, int column) {
     return tasks().model()->index(row, column).data(TasksModel::kSort).toDouble();
@@ -135,12 +135,12 @@ TEST_F(ProbesViewTest, DrawsACurvePerCaptureWithErrorBars) {
   EXPECT_TRUE(view_.commandLines().at(0).contains("lime-metrics separability"));
 }
 
-TEST_F(ProbesViewTest, ClickingALayerShowsItsConfusionMatrixAndWhatWasJudgedWrong) {
+TEST_F(ProbesViewTest, ClickingALayerShowsItsConfusionMatrixAndItsErrors) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
   ASSERT_NO_FATAL_FAILURE(clickLayer(0));
   EXPECT_EQ(workspace_.selection().layer, 0);
   ASSERT_NE(confusion().figure(), nullptr);
-  const MatrixD& cells = std::get<MapPanel>(confusion().figure()->panels[0].content).values;
+  const MatrixD& cells = std::get<HeatmapPanel>(confusion().figure()->panels[0].content).values;
   EXPECT_EQ(cells.rows(), 3);
   EXPECT_EQ(cells.sum(), kRows);
   // Row 0 is at the bottom: the true classes are listed from top to bottom.
@@ -156,7 +156,7 @@ TEST_F(ProbesViewTest, ClickingALayerShowsItsConfusionMatrixAndWhatWasJudgedWron
 TEST_F(ProbesViewTest, ACellOfTheConfusionMatrixListsItsTokens) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
   ASSERT_NO_FATAL_FAILURE(clickLayer(0));
-  const MatrixD cells = std::get<MapPanel>(confusion().figure()->panels[0].content).values;
+  const MatrixD cells = std::get<HeatmapPanel>(confusion().figure()->panels[0].content).values;
   const QPoint place = confusion().toPixel(0, QPointF(0, 2)).toPoint();
   QTest::mouseMove(&confusion(), place);
   EXPECT_TRUE(status_.contains("is predicted as is")) << status_.toStdString();
@@ -172,7 +172,7 @@ TEST_F(ProbesViewTest, FractionsReplaceCountsAndUndoRestoresThem) {
   ASSERT_NO_FATAL_FAILURE(clickLayer(1));
   ASSERT_NO_FATAL_FAILURE(select("Confusion", "fractions of the true class"));
   const auto cells = [&] {
-    return std::get<MapPanel>(confusion().figure()->panels[0].content).values;
+    return std::get<HeatmapPanel>(confusion().figure()->panels[0].content).values;
   };
   EXPECT_NEAR(cells().row(0).sum(), 1.0, 1e-12);
   undo_.undo();
@@ -257,7 +257,7 @@ TEST_F(ProbesViewTest, ResultsAreDrawnWithTheirOwnOptions) {
   EXPECT_EQ(panel.curves[0].label, "LIMe");
   ASSERT_NO_FATAL_FAILURE(clickLayer(1));
   ASSERT_NE(confusion().figure(), nullptr) << labels().toStdString();
-  const MatrixD& cells = std::get<MapPanel>(confusion().figure()->panels[0].content).values;
+  const MatrixD& cells = std::get<HeatmapPanel>(confusion().figure()->panels[0].content).values;
   const Results stored = read_results(toPath(results));
   const QString expected = toQString(stored.rows.at(1).at("confusion").get<std::string>());
   QStringList rows;
@@ -331,7 +331,7 @@ TEST_F(ProbesViewTest, MinimalPairsHaveATableOfTasksAndLayers) {
   EXPECT_EQ(view_.state().at("sort"), TasksModel::kMean) << "quick steps are one";
   tasks().setFocus();
   ASSERT_TRUE(waitUntil([this] { return view_.figure()->name == "blimp-tasks"; }));
-  const MapPanel map = std::get<MapPanel>(view_.figure()->panels.at(0).content);
+  const HeatmapPanel map = std::get<HeatmapPanel>(view_.figure()->panels.at(0).content);
   EXPECT_EQ(map.values(3, 1), accuracyAt(0, last)) << "as the table is sorted";
   EXPECT_EQ(map.values(0, 1), accuracyAt(3, last));
 }
@@ -346,13 +346,13 @@ TEST_F(ProbesViewTest, ATaskIsLookedAtPairByPair) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   const std::string task = view_.state().at("task");
   EXPECT_FALSE(task.empty());
-  // Not "pairs judged wrong": accuracy counts sentences.
+  // Not "misclassified pairs": accuracy counts sentences.
   EXPECT_TRUE(labels().contains(" pairs have a misclassified sentence")) << labels().toStdString();
   view_.findChild<QCheckBox*>()->click();
   EXPECT_GE(table().model()->rowCount(), 10);
   EXPECT_LE(table().model()->rowCount(), 12);
-  EXPECT_EQ(table().model()->index(0, JudgementsModel::kFirst).data().toString(), toQString(task));
-  EXPECT_EQ(table().model()->columnCount(), JudgementsModel::kColumns);
+  EXPECT_EQ(table().model()->index(0, PredictionsModel::kFirst).data().toString(), toQString(task));
+  EXPECT_EQ(table().model()->columnCount(), PredictionsModel::kColumns);
   EXPECT_TRUE(view_.commandLines().constLast().contains("--task"));
   EXPECT_TRUE(view_.commandLines().constLast().contains("--judgements"));
   table().setCurrentIndex(table().model()->index(0, 0));
@@ -444,8 +444,8 @@ TEST_F(ProbesViewTest, AClosedCaptureLeavesTheFigure) {
 
 TEST_F(ProbesViewTest, ItsModelIsAProperOne) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({wordsFile()}));
-  JudgementsModel model;
-  JudgementsFilter filter;
+  PredictionsModel model;
+  PredictionsFilter filter;
   filter.setSourceModel(&model);
   const QAbstractItemModelTester tester(&model,
                                         QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -461,9 +461,9 @@ TEST_F(ProbesViewTest, ItsModelIsAProperOne) {
   EXPECT_EQ(model.rowCount(), kRows);
   EXPECT_EQ(filter.rowCount(), kRows - detail->confusion.trace());
   filter.setMisclassifiedOnly(false);
-  filter.sort(JudgementsModel::kThird, Qt::AscendingOrder);
+  filter.sort(PredictionsModel::kThird, Qt::AscendingOrder);
   const auto probability = [&](int row) {
-    return filter.index(row, JudgementsModel::kThird).data(JudgementsModel::kSort).toDouble();
+    return filter.index(row, PredictionsModel::kThird).data(PredictionsModel::kSort).toDouble();
   };
   EXPECT_LE(probability(0), probability(1));
   filter.setText("no sentence holds this");

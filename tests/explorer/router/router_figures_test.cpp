@@ -22,7 +22,7 @@ RouterExploration randomRouters(std::int64_t layers, std::int64_t heads, std::ui
 }
 
 const MatrixD& drawn(const RouterMap& map) {
-  return std::get<MapPanel>(map.figure.panels.front().content).values;
+  return std::get<HeatmapPanel>(map.figure.panels.front().content).values;
 }
 
 TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
@@ -53,9 +53,9 @@ TEST(RouterFiguresTest, MapsKnowWhatStandsAtAPlaceOfTheirAxes) {
 
 TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
   const RouterExploration routers = randomRouters(6, 4);
-  RouterLook look;
-  look.is_sorted = true;
-  const RouterMap map = headMap({&routers, nullptr}, 5, look);
+  RouterDisplay display;
+  display.is_sorted = true;
+  const RouterMap map = headMap({&routers, nullptr}, 5, display);
   double before = INFINITY;
   for (Eigen::Index c = 0; c < map.values.cols(); ++c) {
     const double sum = map.values.col(c).cwiseAbs().sum();
@@ -67,9 +67,9 @@ TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
 
 TEST(RouterFiguresTest, ThresholdLeavesOutTheWeakButKeepsTheirNumbers) {
   const RouterExploration routers = randomRouters(4, 3);
-  RouterLook look;
-  look.threshold = 0.5;
-  const RouterMap map = blockMap({&routers, nullptr}, 3, 1, look);
+  RouterDisplay display;
+  display.threshold = 0.5;
+  const RouterMap map = blockMap({&routers, nullptr}, 3, 1, display);
   const double largest = map.values.cwiseAbs().maxCoeff();
   for (Eigen::Index i = 0; i < map.values.size(); ++i) {
     const bool is_there = std::isfinite(drawn(map).data()[i]);
@@ -82,7 +82,7 @@ TEST(RouterFiguresTest, DifferenceOfARouterWithItselfIsZeroEverywhere) {
   const RouterSubject both{&routers, &routers};
   EXPECT_EQ(headMap(both, 3, {}).values.cwiseAbs().maxCoeff(), 0.0);
   EXPECT_EQ(blockMap(both, 3, 0, {}).values.cwiseAbs().maxCoeff(), 0.0);
-  EXPECT_TRUE(std::get<MapPanel>(layerMap(both, {}).figure.panels[0].content).is_signed);
+  EXPECT_TRUE(std::get<HeatmapPanel>(layerMap(both, {}).figure.panels[0].content).is_signed);
 }
 
 TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
@@ -91,16 +91,16 @@ TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
       1.0, 0.0, 0.0, 0.0;
   const RouterExploration routers(weights);
   const RouterSubject subject{&routers, nullptr};
-  EXPECT_EQ(
-      describeWeight(subject, {}, 1, 0, 0, 1).toStdString(),
-      "layer 1, head 0 reads layer 0, head 1: weight -0.7000, share 0.7000, rank 1 of 4 sources");
+  EXPECT_EQ(describeWeight(subject, {}, 1, 0, 0, 1).toStdString(),
+            "layer 1, head 0 reads layer 0, head 1: weight -0.7000, fraction 0.7000, rank 1 of 4 "
+            "sources");
   EXPECT_EQ(
       describeHeadCell(subject, {}, 1, 0, 1).toStdString(),
-      "layer 1, head 0 reads layer 1: share 0.2000, signed weight 0.2000, rank 2 of 2 layers");
-  RouterLook look;
-  look.layer_base = 1;
-  EXPECT_TRUE(
-      describeLayerCell(subject, look, 1, 0).startsWith("layer 2 reads layer 1: share 0.9000"));
+      "layer 1, head 0 reads layer 1: fraction 0.2000, signed weight 0.2000, rank 2 of 2 layers");
+  RouterDisplay display;
+  display.layer_base = 1;
+  EXPECT_TRUE(describeLayerCell(subject, display, 1, 0)
+                  .startsWith("layer 2 reads layer 1: fraction 0.9000"));
 }
 
 TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {
@@ -117,15 +117,15 @@ TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {
 
 TEST(RouterFiguresTest, FlowHasANodeForEachBufferedHead) {
   const RouterExploration routers = randomRouters(5, 3);
-  const RouterFlowFigure picture = flowFigure(routers, 3, 1, {});
-  EXPECT_EQ(picture.nodes.size(), 12U);
-  const auto& curves = std::get<CurvePanel>(picture.figure.panels[0].content).curves;
-  EXPECT_EQ(curves.back().x.size(), picture.nodes.size());
-  EXPECT_EQ(curves.back().x[picture.nodes.size() - 1], 3.0);
+  const RouterFlowFigure flow = flowFigure(routers, 3, 1, {});
+  EXPECT_EQ(flow.nodes.size(), 12U);
+  const auto& curves = std::get<CurvePanel>(flow.figure.panels[0].content).curves;
+  EXPECT_EQ(curves.back().x.size(), flow.nodes.size());
+  EXPECT_EQ(curves.back().x[flow.nodes.size() - 1], 3.0);
   for (const Curve& curve : curves) {
     EXPECT_TRUE(std::is_sorted(curve.x.begin(), curve.x.end())) << curve.label;
   }
-  const auto& map = std::get<MapPanel>(picture.figure.panels[1].content).values;
+  const auto& map = std::get<HeatmapPanel>(flow.figure.panels[1].content).values;
   EXPECT_NEAR(map(2, 0), router_flow(routers.routers(), 3, 1).indirect(0, 0), 1e-15);
 }
 

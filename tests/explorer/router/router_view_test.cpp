@@ -73,7 +73,7 @@ TEST_F(RouterViewTest, ClickingALayerThenACellThenAWeightSelectsThem) {
   click(0, 1, 0);  // of layers 2 (at the bottom) and 1
   EXPECT_EQ(selection().layer, 1);
   EXPECT_EQ(selection().source_layer, 0);
-  EXPECT_EQ(std::get<MapPanel>(plot(1).figure()->panels[0].content).values.cols(), 2);
+  EXPECT_EQ(std::get<HeatmapPanel>(plot(1).figure()->panels[0].content).values.cols(), 2);
   click(1, 0, 1);  // heads 1 (at the bottom) and 0
   EXPECT_EQ(selection().head, 1);
   EXPECT_EQ(selection().source_layer, 1);
@@ -91,7 +91,7 @@ TEST_F(RouterViewTest, ClickingALayerThenACellThenAWeightSelectsThem) {
 TEST_F(RouterViewTest, HoverSaysWhatIsUnderThePointer) {
   open({checkpointFolder()});
   QTest::mouseMove(&plot(0), cell(0, 0, 1));
-  EXPECT_TRUE(status_.startsWith("layer 2 reads layer 1: share")) << status_.toStdString();
+  EXPECT_TRUE(status_.startsWith("layer 2 reads layer 1: fraction")) << status_.toStdString();
   QTest::mouseMove(&plot(2), cell(2, 0, 0));
   EXPECT_TRUE(status_.startsWith("layer 2, head 1 reads layer")) << status_.toStdString();
   EXPECT_TRUE(status_.contains("of 6 sources")) << status_.toStdString();
@@ -174,7 +174,7 @@ TEST_F(RouterViewTest, ShowsTheDifferenceOfTwoCheckpointsAndAFilmOfMany) {
   EXPECT_EQ(controls->checkpoint(), documents[1].id) << "step-10 follows step-2";
   controls->setOther(documents[0].id);
   Q_EMIT controls->otherSelected();
-  const auto& map = std::get<MapPanel>(plot(0).figure()->panels[0].content);
+  const auto& map = std::get<HeatmapPanel>(plot(0).figure()->panels[0].content);
   EXPECT_TRUE(map.is_signed);
   EXPECT_EQ(map.values(0, 0), 0.0) << "all three have the same weights";
   const int steps = undo_.count();

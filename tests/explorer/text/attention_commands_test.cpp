@@ -58,7 +58,7 @@ class AttentionCommandsTest : public WorkspaceTest {
       EXPECT_EQ(a.y.ticks[i].label, b.y.ticks[i].label);
     }
     const auto cellsOf = [](const FigurePanel& panel) {
-      const MatrixD& values = std::get<MapPanel>(panel.content).values;
+      const MatrixD& values = std::get<HeatmapPanel>(panel.content).values;
       return MatrixD(values.array().isNaN().select(-1.0, values));
     };
     EXPECT_EQ(shown.colour_label, made.colour_label);

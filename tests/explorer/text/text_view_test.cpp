@@ -129,7 +129,7 @@ TEST_F(TextViewTest, AReloadedCaptureIsMeasuredAgain) {
   const QString file = captureFile("a.h5");
   ASSERT_NO_FATAL_FAILURE(openAndWait({file}));
   const auto cell = [this] {
-    return std::get<MapPanel>(map().figure()->panels.front().content).values(0, 0);
+    return std::get<HeatmapPanel>(map().figure()->panels.front().content).values(0, 0);
   };
   const double before = cell();
   std::filesystem::remove_all(folder_ / "a.h5");
@@ -150,7 +150,7 @@ TEST_F(TextViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
 
 TEST_F(TextViewTest, ShowsLayersAndTokensOfTheFirstSequence) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
-  const auto& cells = std::get<MapPanel>(map().figure()->panels.at(0).content).values;
+  const auto& cells = std::get<HeatmapPanel>(map().figure()->panels.at(0).content).values;
   EXPECT_EQ(cells.rows(), 2);
   EXPECT_EQ(cells.cols(), 5);
   EXPECT_EQ(view_.state().at("site"), "hidden");
@@ -177,11 +177,11 @@ TEST_F(TextViewTest, SequencesAreSelectedAndFound) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
   list().setCurrentIndex(list().model()->index(1, 0));
   ASSERT_NO_FATAL_FAILURE(settle());
-  EXPECT_EQ(std::get<MapPanel>(map().figure()->panels.at(0).content).values.cols(), 8);
+  EXPECT_EQ(std::get<HeatmapPanel>(map().figure()->panels.at(0).content).values.cols(), 8);
   EXPECT_TRUE(view_.commandLines().at(0).contains("--sequence 1"));
   undo_.undo();
   ASSERT_NO_FATAL_FAILURE(settle());
-  EXPECT_EQ(std::get<MapPanel>(map().figure()->panels.at(0).content).values.cols(), 5);
+  EXPECT_EQ(std::get<HeatmapPanel>(map().figure()->panels.at(0).content).values.cols(), 5);
   view_.findChild<QLineEdit*>()->setText("no sequence holds this");
   EXPECT_EQ(list().model()->rowCount(), 0);
 }
@@ -300,12 +300,12 @@ TEST_F(TextViewTest, AttentionIsFollowedThroughTheRouters) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
   ASSERT_NO_FATAL_FAILURE(showAttention());
   ASSERT_NE(pattern().figure(), nullptr) << labels().toStdString();
-  const MatrixD cells = std::get<MapPanel>(pattern().figure()->panels[0].content).values;
+  const MatrixD cells = std::get<HeatmapPanel>(pattern().figure()->panels[0].content).values;
   EXPECT_EQ(cells.rows(), 5);
   EXPECT_EQ(cells(0, 0), 1.0) << "the last query, at the bottom, looks at the first token";
   EXPECT_TRUE(std::isnan(cells(4, 1))) << "what comes is not seen";
   ASSERT_NE(routed().figure(), nullptr);
-  const MatrixD shares = std::get<MapPanel>(routed().figure()->panels[0].content).values;
+  const MatrixD shares = std::get<HeatmapPanel>(routed().figure()->panels[0].content).values;
   EXPECT_EQ(shares.rows(), 2);
   EXPECT_NEAR(shares.sum(), 1.0, 1e-9);
   EXPECT_NEAR(shares.col(0).sum(), 1.0, 1e-9) << "all of it is of the first token";
@@ -315,7 +315,7 @@ TEST_F(TextViewTest, AttentionIsFollowedThroughTheRouters) {
   box("Head").setCurrentIndex(1);
   Q_EMIT box("Head").activated(1);
   ASSERT_NO_FATAL_FAILURE(settle());
-  const MatrixD other = std::get<MapPanel>(routed().figure()->panels[0].content).values;
+  const MatrixD other = std::get<HeatmapPanel>(routed().figure()->panels[0].content).values;
   EXPECT_NEAR(other.col(4).sum(), 1.0, 1e-9) << "the second head looks at the token itself";
   undo_.undo();
   EXPECT_EQ(view_.state().at("head"), 0);

@@ -22,7 +22,7 @@ Figure mapFigure(int rows, int cols) {
   FigurePanel panel;
   panel.x.label = "column";
   panel.y.label = "row";
-  panel.content = MapPanel{.values = values};
+  panel.content = HeatmapPanel{.values = values};
   Figure figure;
   figure.name = "map";
   figure.panels = {panel};
@@ -101,7 +101,7 @@ TEST_F(FigureViewTest, FindsTheNearestPointOfACurve) {
 
 TEST_F(FigureViewTest, ManyDotsAreDrawnWhereTheirPointsAre) {
   Curve dots;
-  dots.look = {.pattern = LinePattern::kNone};
+  dots.style = {.pattern = LinePattern::kNone};
   for (int i = 0; i < 30; ++i) {
     for (int j = 0; j < 20; ++j) {
       dots.x.push_back(i);

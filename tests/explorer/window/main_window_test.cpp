@@ -222,11 +222,14 @@ TEST_F(MainWindowTest, StatesMustBeNamesThatViewsHave) {
     return lime::testing::refusal_of<InvalidArgument>([&] { window.setStates(states); });
   };
   const std::string no_name = refusal({{"router", {{"bogus", 1}}}});
-  EXPECT_TRUE(no_name.starts_with("state: router: has no 'bogus'; it has checkpoint, ")) << no_name;
+  EXPECT_TRUE(
+      no_name.starts_with("state: router: unknown setting 'bogus' (available: checkpoint, "))
+      << no_name;
   const std::string no_view = refusal({{"routr", Json::object()}});
-  EXPECT_TRUE(no_view.starts_with("state: has no 'routr'; it has selection, ")) << no_view;
+  EXPECT_TRUE(no_view.starts_with("state: unknown setting 'routr' (available: selection, "))
+      << no_view;
   EXPECT_EQ(refusal({{"selection", {{"layers", 1}}}}),
-            "state: selection: has no 'layers'; it has layer, rows");
+            "state: selection: unknown setting 'layers' (available: layer, rows)");
   EXPECT_EQ(refusal({{"router", 1}}),
             "state: router: must be an object of names and values, got 1");
   EXPECT_NO_THROW(window.setStates({{"router", {{"detail", 1}, {"layer", 0}}}}));

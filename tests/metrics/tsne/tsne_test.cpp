@@ -20,12 +20,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Returns points of `num_clouds` separate clusters, cluster by cluster.
-MatrixF clouds(Eigen::Index num_points, int num_clouds, Eigen::Index dim, std::uint64_t seed) {
+/// Returns points of `num_clusters` separate clusters, cluster by cluster.
+MatrixF clusters(Eigen::Index num_points, int num_clusters, Eigen::Index dim, std::uint64_t seed) {
   MatrixF points = testing::random_matrix(num_points, dim, seed).cast<float>();
-  const MatrixF centres = 6.0F * testing::random_matrix(num_clouds, dim, seed + 1).cast<float>();
+  const MatrixF centres = 6.0F * testing::random_matrix(num_clusters, dim, seed + 1).cast<float>();
   for (Eigen::Index i = 0; i < num_points; ++i) {
-    points.row(i) += centres.row(i * num_clouds / num_points);
+    points.row(i) += centres.row(i * num_clusters / num_points);
   }
   return points;
 }
@@ -53,7 +53,7 @@ TsneOptions short_run(TsneRepulsion repulsion) {
 }
 
 TEST(AffinitiesTest, RowsHaveThePerplexityAskedFor) {
-  const MatrixF points = clouds(200, 3, 8, 1);
+  const MatrixF points = clusters(200, 3, 8, 1);
   ThreadPool pool(2);
   const NeighborGraph graph = find_neighbors(points, 61, {}, pool);
   const MatrixD conditional = conditional_probabilities(graph.squared_distance, 20.0, pool);
@@ -74,7 +74,7 @@ TEST(AffinitiesTest, SpreadEvenlyOverMoreDuplicatesThanThePerplexity) {
 }
 
 TEST(AffinitiesTest, AreSymmetricAndSumToOne) {
-  const Affinities affinities = affinities_of(clouds(150, 2, 5, 2), 10.0);
+  const Affinities affinities = affinities_of(clusters(150, 2, 5, 2), 10.0);
   MatrixD dense = MatrixD::Zero(150, 150);
   for (std::size_t row = 0; row < 150; ++row) {
     for (auto i = affinities.offset[row]; i < affinities.offset[row + 1]; ++i) {
@@ -107,7 +107,7 @@ std::vector<MatrixD> embeddings(Eigen::Index num_points) {
 }
 
 TEST(TsneGradientTest, ApproximationsHoldForEmbeddingsOfEverySize) {
-  const Affinities affinities = affinities_of(clouds(700, 4, 6, 3), 15.0);
+  const Affinities affinities = affinities_of(clusters(700, 4, 6, 3), 15.0);
   ThreadPool pool(2);
   for (const MatrixD& embedding : embeddings(700)) {
     const MatrixD exact = tsne_gradient(affinities, embedding, {.theta = 0.0}, pool);
@@ -122,7 +122,7 @@ TEST(TsneGradientTest, ApproximationsHoldForEmbeddingsOfEverySize) {
 }
 
 TEST(TsneTest, SeparatesCloudsAndSaysHowItWent) {
-  const MatrixF points = clouds(400, 4, 20, 4);
+  const MatrixF points = clusters(400, 4, 20, 4);
   ThreadPool pool(2);
   const TsneResult result = tsne(points, {.perplexity = 20.0}, pool);
   EXPECT_EQ(result.iterations, 1000);
@@ -141,7 +141,7 @@ TEST(TsneTest, SeparatesCloudsAndSaysHowItWent) {
 }
 
 TEST(TsneTest, GivesTheSameBitsForAnyNumberOfThreads) {
-  const MatrixF points = clouds(500, 3, 10, 5);
+  const MatrixF points = clusters(500, 3, 10, 5);
   for (const TsneRepulsion repulsion : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
     ThreadPool one(1);
     ThreadPool three(3);
@@ -155,7 +155,7 @@ TEST(TsneTest, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(TsneTest, SeedsMatterForRandomStarts) {
-  const MatrixF points = clouds(100, 2, 4, 6);
+  const MatrixF points = clusters(100, 2, 4, 6);
   TsneOptions options = short_run(TsneRepulsion::kExact);
   options.init = TsneInit::kRandom;
   ThreadPool pool(2);
@@ -166,7 +166,7 @@ TEST(TsneTest, SeedsMatterForRandomStarts) {
 }
 
 TEST(TsneTest, CallbacksSeeTheRunAndCanEndIt) {
-  const MatrixF points = clouds(100, 2, 4, 7);
+  const MatrixF points = clusters(100, 2, 4, 7);
   ThreadPool pool(2);
   std::vector<std::int64_t> seen;
   const auto until_150 = [&](const TsneStep& step) {
@@ -183,7 +183,7 @@ TEST(TsneTest, CallbacksSeeTheRunAndCanEndIt) {
 }
 
 TEST(TsneTest, EndsEarlyWhenNothingIsGained) {
-  const MatrixF points = clouds(60, 2, 4, 8);
+  const MatrixF points = clusters(60, 2, 4, 8);
   TsneOptions options;
   options.perplexity = 5.0;
   options.iterations = 20'000;
@@ -201,7 +201,7 @@ TEST(TsneTest, StopsOnRequest) {
     return true;
   };
   ThreadPool pool(2);
-  EXPECT_THROW(tsne(clouds(100, 2, 4, 9), {.perplexity = 10.0}, pool, std::nullopt, stop_at_once,
+  EXPECT_THROW(tsne(clusters(100, 2, 4, 9), {.perplexity = 10.0}, pool, std::nullopt, stop_at_once,
                     source.get_token()),
                Interrupted);
 }
@@ -214,7 +214,7 @@ double correlation(const MatrixD& a, const MatrixD& b) {
 }
 
 TEST(TsneTest, StaysNearTheStartThatItIsGiven) {
-  const MatrixF points = clouds(240, 12, 10, 10);
+  const MatrixF points = clusters(240, 12, 10, 10);
   TsneOptions options = short_run(TsneRepulsion::kExact);
   options.iterations = 400;
   options.learning_rate = 240.0 / 12.0 / 4.0;  // the default 50 is unstable for so few points
@@ -232,7 +232,7 @@ TEST(TsneTest, StaysNearTheStartThatItIsGiven) {
 
 TEST(TsneTest, EmbedsDuplicatesAndPointsOnALine) {
   ThreadPool pool(2);
-  MatrixF points = clouds(120, 3, 5, 11);
+  MatrixF points = clusters(120, 3, 5, 11);
   for (Eigen::Index i = 0; i < 60; ++i) points.row(i) = points.row(0);
   const TsneOptions options = short_run(TsneRepulsion::kExact);
   EXPECT_TRUE(tsne(points, options, pool).embedding.allFinite());
@@ -244,7 +244,7 @@ TEST(TsneTest, EmbedsDuplicatesAndPointsOnALine) {
 }
 
 TEST(TsneTest, NamesWhatIsWrong) {
-  MatrixF points = clouds(100, 2, 4, 12);
+  MatrixF points = clusters(100, 2, 4, 12);
   EXPECT_EQ(message_of(points, {.perplexity = 40.0}),
             "tsne: perplexity must be <= (num_points - 1) / 3 = 33.0 for 100 points, got 40");
   EXPECT_EQ(message_of(points, {.perplexity = 0.5}), "perplexity: must be >= 1, got 0.5");

@@ -9,7 +9,7 @@
 namespace lime {
 
 /// Style of the points of a scatter plot.
-struct CloudLook {
+struct ScatterStyle {
   double diameter = 0.0;        ///< units
   int raster_dpi = 0;           ///< rasterizes all points at this resolution; 0: vector graphics
   std::vector<QColor> colours;  ///< one per class
@@ -17,9 +17,9 @@ struct CloudLook {
 
 /// Scatter plot of points coloured by class. The classes are interleaved in drawing order, so that
 /// none covers the others.
-class CloudPlottable : public QCPAbstractPlottable {
+class ScatterPlottable : public QCPAbstractPlottable {
  public:
-  CloudPlottable(QCPAxis* keys, QCPAxis* values, const CloudPanel& cloud, CloudLook look);
+  ScatterPlottable(QCPAxis* keys, QCPAxis* values, const ScatterPanel& points, ScatterStyle style);
 
   double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
   QCPRange getKeyRange(bool& found, QCP::SignDomain) const override;
@@ -32,8 +32,8 @@ class CloudPlottable : public QCPAbstractPlottable {
  private:
   void draw_points(QPainter& painter) const;
 
-  CloudPanel cloud_;
-  CloudLook look_;
+  ScatterPanel points_;
+  ScatterStyle style_;
   std::vector<std::size_t> order_;
 };
 

@@ -16,8 +16,8 @@
 namespace lime {
 
 /// Maps the numbers of a heatmap to colours.
-struct MapScale {
-  MapPalette palette = MapPalette::kViridis;
+struct HeatmapScale {
+  HeatmapPalette palette = HeatmapPalette::kViridis;
   double low = 0.0;
   double high = 1.0;
 
@@ -28,23 +28,23 @@ struct MapScale {
 /// Heatmap: value [r, c] fills [c - 0.5, c + 0.5] x [r - 0.5, r + 0.5]. Cells are vector graphics,
 /// so that prints show no seams or blur; a large number of cells becomes one image with a pixel
 /// each. NaN draws nothing.
-class MapPlottable : public QCPAbstractPlottable {
+class HeatmapPlottable : public QCPAbstractPlottable {
  public:
-  MapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, MapScale scale);
+  HeatmapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, HeatmapScale scale);
 
   /// Writes each value into its cell.
   void show_numbers(const QFont& font, int decimals) {
     number_font_ = font;
     decimals_ = decimals;
   }
-  void show_marks(std::vector<MapPanel::Mark> marks) { marks_ = std::move(marks); }
+  void show_marks(std::vector<HeatmapPanel::Mark> marks) { marks_ = std::move(marks); }
   /// @param cells  same number of cells as before
   void set_cells(MatrixD cells) {
     cells_ = std::move(cells);
-    picture_ = QImage();
+    image_ = QImage();
   }
   /// Always draws one image: for the screen, which is redrawn often.
-  void draw_as_picture() { always_picture_ = true; }
+  void rasterize() { is_rasterized_ = true; }
 
   double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
   QCPRange getKeyRange(bool& found, QCP::SignDomain) const override;
@@ -57,20 +57,20 @@ class MapPlottable : public QCPAbstractPlottable {
  private:
   QRectF cell_rect(Eigen::Index row, Eigen::Index col) const;
   void draw_cells(QCPPainter* painter) const;
-  void draw_picture(QCPPainter* painter);
-  QImage picture();
+  void draw_image(QCPPainter* painter);
+  QImage image();
   void draw_numbers(QCPPainter* painter) const;
   void draw_marks(QCPPainter* painter) const;
   /// Returns a text colour that is readable on a cell of this value.
   QColor ink_on(double value) const;
 
   MatrixD cells_;
-  MapScale scale_;
+  HeatmapScale scale_;
   std::optional<QFont> number_font_;
   int decimals_ = 2;
-  std::vector<MapPanel::Mark> marks_;
-  bool always_picture_ = false;
-  QImage picture_;             ///< created when first drawn
+  std::vector<HeatmapPanel::Mark> marks_;
+  bool is_rasterized_ = false;
+  QImage image_;               ///< created when first drawn
   std::vector<QRgb> colours_;  ///< of the scale from low to high; likewise
 };
 

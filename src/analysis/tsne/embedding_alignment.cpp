@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tsne/cloud_alignment.h"
+#include "analysis/tsne/embedding_alignment.h"
 
 #include <algorithm>
 #include <cmath>

@@ -18,10 +18,10 @@ using testing::figure_refusal;
 using ::testing::HasSubstr;
 using testing::sample_router;
 
-TEST(MapFiguresTest, TheMeanMapIsALowerTriangle) {
+TEST(HeatmapFiguresTest, TheMeanMapIsALowerTriangle) {
   const std::vector<FigureSource> sources = {sample_router(4)};
   const Figure figure = make_figure(sources, {});
-  const auto& map = std::get<MapPanel>(figure.panels.at(0).content);
+  const auto& map = std::get<HeatmapPanel>(figure.panels.at(0).content);
   // Layer 0 has no other source.
   ASSERT_EQ(map.values.rows(), 3);
   // Row 0 is at the bottom: the last layer.
@@ -30,23 +30,23 @@ TEST(MapFiguresTest, TheMeanMapIsALowerTriangle) {
   EXPECT_TRUE(std::isnan(map.values(2, 2)));
 }
 
-TEST(MapFiguresTest, SignedWeightsAreCentredAtZero) {
+TEST(HeatmapFiguresTest, SignedWeightsAreCentredAtZero) {
   const std::vector<FigureSource> sources = {sample_router(3)};
   const Figure figure = make_figure(sources, {.kind = "router-signed"});
   EXPECT_EQ(colour_range_of(figure), std::pair(-0.5, 0.5));
 }
 
-TEST(MapFiguresTest, MeanMapsShowEveryWeightingThatIsThere) {
+TEST(HeatmapFiguresTest, MeanMapsShowEveryWeightingThatIsThere) {
   const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
   const Figure shares = make_figure(sources, {});
   ASSERT_EQ(shares.panels.size(), 2U);
   EXPECT_EQ(shares.panels[0].title, "|R|");
   EXPECT_EQ(shares.panels[1].title, "|R| \xC3\x97 rms of keys");
-  EXPECT_NEAR(std::get<MapPanel>(shares.panels[1].content).values(1, 0), 0.55, 1e-12);
+  EXPECT_NEAR(std::get<HeatmapPanel>(shares.panels[1].content).values(1, 0), 0.55, 1e-12);
   EXPECT_EQ(shares.colour_label, "fraction");
   const Figure change = make_figure(sources, {.weighting = {"keys - none"}});
   ASSERT_EQ(change.panels.size(), 1U);
-  EXPECT_TRUE(std::get<MapPanel>(change.panels[0].content).is_signed);
+  EXPECT_TRUE(std::get<HeatmapPanel>(change.panels[0].content).is_signed);
   EXPECT_EQ(colour_range_of(change), std::pair(-0.1, 0.1));
   EXPECT_THAT(figure_refusal(sources, {.weighting = {"none", "keys - none"}}),
               HasSubstr("fractions and differences need separate figures"));
@@ -54,18 +54,18 @@ TEST(MapFiguresTest, MeanMapsShowEveryWeightingThatIsThere) {
               HasSubstr("no 'values' (their weightings: none, keys, keys - none)"));
 }
 
-TEST(MapFiguresTest, MapsPerHeadAreOfOneWeighting) {
+TEST(HeatmapFiguresTest, MapsPerHeadAreOfOneWeighting) {
   const std::vector<FigureSource> sources = {testing::sample_weighted_router(3)};
   const Figure bare = make_figure(sources, {.kind = "router-heads"});
-  EXPECT_DOUBLE_EQ(std::get<MapPanel>(bare.panels.at(0).content).values(0, 0), 0.5);
+  EXPECT_DOUBLE_EQ(std::get<HeatmapPanel>(bare.panels.at(0).content).values(0, 0), 0.5);
   const Figure keys = make_figure(sources, {.kind = "router-heads", .weighting = {"keys"}});
-  EXPECT_DOUBLE_EQ(std::get<MapPanel>(keys.panels.at(0).content).values(0, 0), 0.55);
+  EXPECT_DOUBLE_EQ(std::get<HeatmapPanel>(keys.panels.at(0).content).values(0, 0), 0.55);
   EXPECT_EQ(keys.colour_label, "fraction of |R| \xC3\x97 rms of keys");
   EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .weighting = {"none", "keys"}}),
               HasSubstr("maps per head show a single weighting"));
 }
 
-TEST(MapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
+TEST(HeatmapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
   std::vector<FigureSource> sources = {sample_router(3), sample_router(4)};
   for (Json& row : sources[1].results.rows) row["label"] = "other";
   const Figure heads = make_figure(sources, {.kind = "router-heads"});
@@ -78,7 +78,7 @@ TEST(MapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
   EXPECT_EQ(weights.panels[0].x.max, weights.panels[4].x.max);
 }
 
-TEST(MapFiguresTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
+TEST(HeatmapFiguresTest, EmbeddingsHaveAPanelPerModelAndLayerAndOneLegend) {
   const std::vector<FigureSource> sources = {testing::sample_tsne(9)};
   const Figure figure = make_figure(sources, {.layer_base = 1});
   ASSERT_EQ(figure.panels.size(), 12U);
@@ -92,19 +92,19 @@ TEST(MapFiguresTest, CloudsHaveAPanelPerModelAndLayerAndOneLegend) {
   EXPECT_THAT(figure_refusal(sources, {.layer = {9}}), HasSubstr("their layers: 0, 1"));
 }
 
-TEST(MapFiguresTest, SimilarityHasAMapPerPairOfModels) {
+TEST(HeatmapFiguresTest, SimilarityHasAMapPerPairOfModels) {
   const std::vector<FigureSource> sources = {testing::sample_similarity(3)};
   const Figure figure = make_figure(sources, {});
   ASSERT_EQ(figure.panels.size(), 3U);
   EXPECT_EQ(figure.panels[2].x.label, "layer of LIMe");
   EXPECT_EQ(figure.panels[2].y.label, "layer of LLaMA");
-  const auto& map = std::get<MapPanel>(figure.panels[2].content);
+  const auto& map = std::get<HeatmapPanel>(figure.panels[2].content);
   EXPECT_DOUBLE_EQ(map.values(2, 1), 0.8 * std::exp(-0.3));
   EXPECT_EQ(colour_range_of(figure), std::pair(0.0, 1.0));
   EXPECT_EQ(make_figure(sources, {.measure = {"procrustes"}}).colour_label, "Procrustes distance");
 }
 
-TEST(MapFiguresTest, TokensHaveAMapPerModel) {
+TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   FigureSource source;
   source.results.metric = "tokens";
   for (const char* const label : {"LLaMA", "LIMe"}) {
@@ -129,12 +129,12 @@ TEST(MapFiguresTest, TokensHaveAMapPerModel) {
   EXPECT_EQ(figure.panels[0].title, "LLaMA");
   EXPECT_EQ(figure.panels[0].x.ticks.at(1).label, "b");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "2");
-  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
   EXPECT_TRUE(map.is_signed);
   EXPECT_DOUBLE_EQ(map.values(1, 2), 0.2);
   EXPECT_EQ(figure.colour_label, "entropy contribution (nats)");
   const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
-  EXPECT_TRUE(std::isnan(std::get<MapPanel>(cosines.panels[0].content).values(0, 39)));
+  EXPECT_TRUE(std::isnan(std::get<HeatmapPanel>(cosines.panels[0].content).values(0, 39)));
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
   EXPECT_EQ(norms.note, "site: hidden; norms beyond the colour scale are clipped");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
@@ -143,7 +143,7 @@ TEST(MapFiguresTest, TokensHaveAMapPerModel) {
                         "next_cosine, entropy_contribution), got 'curvature'"));
 }
 
-TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
+TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   const std::vector<FigureSource> sources = {testing::sample_attention(3)};
   const Figure figure = make_figure(sources, {.layer_base = 1});
   EXPECT_EQ(figure.name, "attention");
@@ -154,7 +154,7 @@ TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_EQ(figure.panels[0].x.ticks.at(5).label, "27");
   ASSERT_TRUE(figure.panels[0].x.if_crowded) << "small panels say the positions instead";
   EXPECT_EQ(figure.panels[0].x.if_crowded->ticks.at(5).label, "5");
-  const auto& map = std::get<MapPanel>(figure.panels[1].content);
+  const auto& map = std::get<HeatmapPanel>(figure.panels[1].content);
   EXPECT_DOUBLE_EQ(map.values(0, 3), 1.0 / 6.0) << "the last query is at the bottom";
   EXPECT_DOUBLE_EQ(map.values(4, 1), 0.5);
   EXPECT_TRUE(std::isnan(map.values(4, 2))) << "what comes is not seen";
@@ -165,20 +165,20 @@ TEST(MapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_THAT(figure_refusal(sources, {.layer = {3}}), HasSubstr("their layers: 0, 1, 2"));
 }
 
-TEST(MapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
+TEST(HeatmapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
   EXPECT_EQ(figure.panels.size(), 64U);
   EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; select others with --layer"));
 }
 
-TEST(MapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
+TEST(HeatmapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
   const std::vector<FigureSource> sources = {testing::sample_attention_heads(6, 4)};
   const Figure figure = make_figure(sources, {});
   EXPECT_EQ(figure.name, "attention-heads");
   ASSERT_EQ(figure.panels.size(), 2U);
   EXPECT_EQ(figure.panels[1].title, "LIMe");
   EXPECT_EQ(figure.colour_label, "entropy (nats)");
-  EXPECT_DOUBLE_EQ(std::get<MapPanel>(figure.panels[1].content).values(5, 3), 1.7);
+  EXPECT_DOUBLE_EQ(std::get<HeatmapPanel>(figure.panels[1].content).values(5, 3), 1.7);
   const Figure sinks = make_figure(sources, {.measure = {"first_share"}});
   EXPECT_EQ(sinks.colour_range, std::pair(0.0, 1.0));
   EXPECT_THAT(figure_refusal(sources, {.measure = {"norm"}}),
@@ -187,12 +187,12 @@ TEST(MapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
   EXPECT_THAT(figure_refusal(sources, {.kind = "attention"}), HasSubstr("with --sequence N"));
 }
 
-TEST(MapFiguresTest, RoutedAttentionHasBufferedLayersAndKeys) {
+TEST(HeatmapFiguresTest, RoutedAttentionHasBufferedLayersAndKeys) {
   const std::vector<FigureSource> sources = {testing::sample_attention(2)};
   const Figure figure =
       make_figure(sources, {.kind = "attention-routed", .layer = {1}, .head = {0}});
   ASSERT_EQ(figure.panels.size(), 1U);
-  const auto& map = std::get<MapPanel>(figure.panels[0].content);
+  const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
   EXPECT_EQ(map.values.rows(), 2);
   EXPECT_DOUBLE_EQ(map.values(1, 2), 4.0 / 35.0);
   EXPECT_EQ(map.values.cols(), 5) << "what comes after the query has no room";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/plots/map_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,24 +27,25 @@ QString number_text(double value, int decimals) {
 
 }  // namespace
 
-Colour MapScale::colour(double value) const {
-  return map_colour(palette, (value - low) / (high - low));
+Colour HeatmapScale::colour(double value) const {
+  return heatmap_colour(palette, (value - low) / (high - low));
 }
 
-MapPlottable::MapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, MapScale scale)
+HeatmapPlottable::HeatmapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells,
+                                   HeatmapScale scale)
     : QCPAbstractPlottable(keys, values), cells_(std::move(cells)), scale_(scale) {}
 
-QCPRange MapPlottable::getKeyRange(bool& found, QCP::SignDomain) const {
+QCPRange HeatmapPlottable::getKeyRange(bool& found, QCP::SignDomain) const {
   found = cells_.cols() > 0;
   return {-0.5, static_cast<double>(cells_.cols()) - 0.5};
 }
 
-QCPRange MapPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const {
+QCPRange HeatmapPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const {
   found = cells_.rows() > 0;
   return {-0.5, static_cast<double>(cells_.rows()) - 0.5};
 }
 
-QRectF MapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
+QRectF HeatmapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
   const auto x = static_cast<double>(col);
   const auto y = static_cast<double>(row);
   // Whole units, so that adjacent cells meet exactly.
@@ -55,9 +56,9 @@ QRectF MapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
   return QRectF(QPointF(left, top), QPointF(right, bottom)).normalized();
 }
 
-void MapPlottable::draw(QCPPainter* painter) {
-  if (always_picture_ || cells_.size() > kMaxVectorCells) {
-    draw_picture(painter);
+void HeatmapPlottable::draw(QCPPainter* painter) {
+  if (is_rasterized_ || cells_.size() > kMaxVectorCells) {
+    draw_image(painter);
   } else {
     draw_cells(painter);
   }
@@ -65,7 +66,7 @@ void MapPlottable::draw(QCPPainter* painter) {
   draw_marks(painter);
 }
 
-void MapPlottable::draw_cells(QCPPainter* painter) const {
+void HeatmapPlottable::draw_cells(QCPPainter* painter) const {
   painter->setRenderHint(QPainter::Antialiasing, false);
   for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
     for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
@@ -86,10 +87,10 @@ void MapPlottable::draw_cells(QCPPainter* painter) const {
   }
 }
 
-QImage MapPlottable::picture() {
+QImage HeatmapPlottable::image() {
   if (colours_.empty()) {
     for (int i = 0; i < kColourSteps; ++i) {
-      const Colour colour = map_colour(scale_.palette, i / (kColourSteps - 1.0));
+      const Colour colour = heatmap_colour(scale_.palette, i / (kColourSteps - 1.0));
       colours_.push_back(qRgb(colour.red, colour.green, colour.blue));
     }
   }
@@ -111,26 +112,26 @@ QImage MapPlottable::picture() {
   return image;
 }
 
-void MapPlottable::draw_picture(QCPPainter* painter) {
-  if (picture_.isNull()) picture_ = picture();
+void HeatmapPlottable::draw_image(QCPPainter* painter) {
+  if (image_.isNull()) image_ = image();
   const QRectF target = cell_rect(0, 0).united(cell_rect(cells_.rows() - 1, cells_.cols() - 1));
   painter->setRenderHint(QPainter::SmoothPixmapTransform, false);
-  painter->drawImage(target, picture_);
+  painter->drawImage(target, image_);
 }
 
-QColor MapPlottable::ink_on(double value) const {
+QColor HeatmapPlottable::ink_on(double value) const {
   const bool is_dark = luma(scale_.colour(value)) < 0.5;
   return is_dark ? QColor(255, 255, 255) : QColor(20, 20, 20);
 }
 
-void MapPlottable::draw_marks(QCPPainter* painter) const {
+void HeatmapPlottable::draw_marks(QCPPainter* painter) const {
   if (marks_.empty()) return;
   const QSizeF size = cell_rect(0, 0).size();
   if (std::min(size.width(), size.height()) < units(kSmallestMarked)) return;
   painter->setRenderHint(QPainter::Antialiasing, true);
   const QCPRange cols = mKeyAxis->range();
   const QCPRange rows = mValueAxis->range();
-  for (const MapPanel::Mark& mark : marks_) {
+  for (const HeatmapPanel::Mark& mark : marks_) {
     if (mark.row >= cells_.rows() || mark.col >= cells_.cols()) continue;
     // When zoomed in, nearly all of them are out of view.
     if (mark.col + 1 < cols.lower || mark.col - 1 > cols.upper) continue;
@@ -158,7 +159,7 @@ void MapPlottable::draw_marks(QCPPainter* painter) const {
   }
 }
 
-void MapPlottable::draw_numbers(QCPPainter* painter) const {
+void HeatmapPlottable::draw_numbers(QCPPainter* painter) const {
   // As large as the cells allow; omitted if that is too small to read.
   const QSizeF cell = cell_rect(0, 0).size();
   const QRectF text =

@@ -7,14 +7,14 @@
 
 namespace lime::explorer {
 
-/// Filters and sorts the rows of a JudgementsModel.
-class JudgementsFilter : public QSortFilterProxyModel {
+/// Filters and sorts the rows of a PredictionsModel.
+class PredictionsFilter : public QSortFilterProxyModel {
   Q_OBJECT
 
  public:
   using Cell = std::pair<int, int>;  ///< of the confusion matrix: true and predicted class
 
-  explicit JudgementsFilter(QObject* parent = nullptr);
+  explicit PredictionsFilter(QObject* parent = nullptr);
 
   void setMisclassifiedOnly(bool misclassified_only);
   /// Keeps one cell of the confusion matrix, or all.

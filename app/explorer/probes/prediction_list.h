@@ -7,8 +7,8 @@
 
 #include "explorer/models/selection.h"
 #include "explorer/models/token_rows.h"
-#include "explorer/probes/judgements_filter.h"
-#include "explorer/probes/judgements_model.h"
+#include "explorer/probes/predictions_filter.h"
+#include "explorer/probes/predictions_model.h"
 
 class QCheckBox;
 class QLabel;
@@ -18,16 +18,16 @@ class QTableView;
 namespace lime::explorer {
 
 /// Lists the predictions of a probe; the user filters them by correctness, cell and sentence.
-class JudgementList : public QWidget {
+class PredictionList : public QWidget {
   Q_OBJECT
 
  public:
-  explicit JudgementList(QWidget* parent = nullptr);
+  explicit PredictionList(QWidget* parent = nullptr);
 
   /// @param detail  null: shows `message` instead
   void setDetail(std::shared_ptr<const ProbeDetail> detail, const QString& message, int layer_base);
-  const std::optional<JudgementsFilter::Cell>& cell() const { return filter_.cell(); }
-  void setCell(const std::optional<JudgementsFilter::Cell>& cell);
+  const std::optional<PredictionsFilter::Cell>& cell() const { return filter_.cell(); }
+  void setCell(const std::optional<PredictionsFilter::Cell>& cell);
   bool isMisclassifiedOnly() const;
   void setMisclassifiedOnly(bool misclassified_only);
   void focusSearch();
@@ -43,8 +43,8 @@ class JudgementList : public QWidget {
   void selectTokens();
   void updateTitle(const QString& message);
 
-  JudgementsModel model_;
-  JudgementsFilter filter_;
+  PredictionsModel model_;
+  PredictionsFilter filter_;
   int layer_base_ = 0;
   std::unique_ptr<TokenRows> rows_;  ///< of the detail's capture
   std::shared_ptr<const CaptureReader> rows_capture_;

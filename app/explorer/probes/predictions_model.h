@@ -13,7 +13,7 @@ namespace lime::explorer {
 
 /// Lists the prediction of a probe for each token, or each minimal pair. Texts are looked up when
 /// they are shown.
-class JudgementsModel : public TableModel<ProbeJudgement> {
+class PredictionsModel : public TableModel<ProbePrediction> {
  public:
   /// The columns of tokens are the true and the predicted class, the probability of the true one,
   /// and the sentence; those of pairs the task, the probabilities that the good and the bad
@@ -28,14 +28,14 @@ class JudgementsModel : public TableModel<ProbeJudgement> {
   QString text(int row) const;
 
  private:
-  using Value = std::function<QVariant(const ProbeJudgement&)>;
-  using Cell = TableColumn<ProbeJudgement>;
+  using Value = std::function<QVariant(const ProbePrediction&)>;
+  using Cell = TableColumn<ProbePrediction>;
   std::vector<Cell> tokenColumns();
   std::vector<Cell> pairColumns();
   Cell column(const char* title, const char* help, Value text, Value sorted);
-  const TokenInSentence& sentenceOf(const ProbeJudgement& judgement) const;
+  const TokenInSentence& sentenceOf(const ProbePrediction& prediction) const;
   QString textOf(std::int64_t capture_row) const;
-  QString toolTip(const ProbeJudgement& judgement) const;
+  QString toolTip(const ProbePrediction& prediction) const;
 
   std::shared_ptr<const ProbeDetail> detail_;
   mutable std::map<std::int64_t, TokenInSentence> sentences_;  ///< by row of the capture

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/plots/cloud_plottable.h"
+#include "viz/plots/scatter_plottable.h"
 
 #include <QImage>
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace lime {
 namespace {
 
 /// Interleaves the classes; returns point indices, each class in its own order.
-std::vector<std::size_t> taking_turns(const std::vector<int>& classes, std::size_t num_classes) {
+std::vector<std::size_t> interleave_classes(const std::vector<int>& classes,
+                                            std::size_t num_classes) {
   std::vector<std::size_t> seen(std::max<std::size_t>(1, num_classes), 0);
   std::vector<std::pair<std::size_t, std::size_t>> turns;
   for (std::size_t i = 0; i < classes.size(); ++i) {
@@ -32,28 +33,28 @@ QCPRange range_of(const std::vector<float>& values, bool& found) {
 
 }  // namespace
 
-CloudPlottable::CloudPlottable(QCPAxis* keys, QCPAxis* values, const CloudPanel& cloud,
-                               CloudLook look)
+ScatterPlottable::ScatterPlottable(QCPAxis* keys, QCPAxis* values, const ScatterPanel& points,
+                                   ScatterStyle style)
     : QCPAbstractPlottable(keys, values),
-      cloud_(cloud),
-      look_(std::move(look)),
-      order_(taking_turns(cloud_.classes, look_.colours.size())) {}
+      points_(points),
+      style_(std::move(style)),
+      order_(interleave_classes(points_.classes, style_.colours.size())) {}
 
-QCPRange CloudPlottable::getKeyRange(bool& found, QCP::SignDomain) const {
-  return range_of(cloud_.x, found);
+QCPRange ScatterPlottable::getKeyRange(bool& found, QCP::SignDomain) const {
+  return range_of(points_.x, found);
 }
 
-QCPRange CloudPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const {
-  return range_of(cloud_.y, found);
+QCPRange ScatterPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const {
+  return range_of(points_.y, found);
 }
 
-void CloudPlottable::draw(QCPPainter* painter) {
-  if (look_.raster_dpi == 0) {
+void ScatterPlottable::draw(QCPPainter* painter) {
+  if (style_.raster_dpi == 0) {
     draw_points(*painter);
     return;
   }
   const QRectF area = clipRect();
-  const double scale = look_.raster_dpi / kUnitsPerInch;
+  const double scale = style_.raster_dpi / kUnitsPerInch;
   QImage image(static_cast<int>(std::ceil(area.width() * scale)),
                static_cast<int>(std::ceil(area.height() * scale)), QImage::Format_ARGB32);
   image.fill(Qt::transparent);
@@ -65,15 +66,15 @@ void CloudPlottable::draw(QCPPainter* painter) {
   painter->drawImage(QRectF(area.topLeft(), QSizeF(image.size()) / scale), image);
 }
 
-void CloudPlottable::draw_points(QPainter& painter) const {
+void ScatterPlottable::draw_points(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing, true);
   painter.setPen(Qt::NoPen);
-  const double radius = look_.diameter / 2.0;
+  const double radius = style_.diameter / 2.0;
   for (const std::size_t i : order_) {
-    painter.setBrush(look_.colours[static_cast<std::size_t>(cloud_.classes[i])]);
+    painter.setBrush(style_.colours[static_cast<std::size_t>(points_.classes[i])]);
     painter.drawEllipse(
-        coordsToPixels(static_cast<double>(cloud_.x[i]), static_cast<double>(cloud_.y[i])), radius,
-        radius);
+        coordsToPixels(static_cast<double>(points_.x[i]), static_cast<double>(points_.y[i])),
+        radius, radius);
   }
 }
 

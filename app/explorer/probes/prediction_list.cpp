@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explorer/probes/judgement_list.h"
+#include "explorer/probes/prediction_list.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>
@@ -16,7 +16,7 @@
 
 namespace lime::explorer {
 
-JudgementList::JudgementList(QWidget* parent)
+PredictionList::PredictionList(QWidget* parent)
     : QWidget(parent),
       title_(makeCaption()),
       misclassified_only_(new QCheckBox(QStringLiteral("Misclassified &only"))),
@@ -28,8 +28,8 @@ JudgementList::JudgementList(QWidget* parent)
   search_->setClearButtonEnabled(true);
   search_->setMaximumWidth(180);
   filter_.setSourceModel(&model_);
-  table_ = makeTable(filter_, QStringLiteral("judgements of the probe"));
-  table_->setItemDelegateForColumn(JudgementsModel::kSentence, new SentenceDelegate(table_));
+  table_ = makeTable(filter_, QStringLiteral("predictions of the probe"));
+  table_->setItemDelegateForColumn(PredictionsModel::kSentence, new SentenceDelegate(table_));
   table_->setAlternatingRowColors(true);
   table_->setSortingEnabled(true);
   auto* const bar = new QHBoxLayout;
@@ -44,13 +44,13 @@ JudgementList::JudgementList(QWidget* parent)
     filter_.setMisclassifiedOnly(is_on);
     Q_EMIT misclassifiedOnlyChanged();
   });
-  connect(search_, &QLineEdit::textChanged, &filter_, &JudgementsFilter::setText);
+  connect(search_, &QLineEdit::textChanged, &filter_, &PredictionsFilter::setText);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          &JudgementList::selectTokens);
+          &PredictionList::selectTokens);
 }
 
-void JudgementList::setDetail(std::shared_ptr<const ProbeDetail> detail, const QString& message,
-                              int layer_base) {
+void PredictionList::setDetail(std::shared_ptr<const ProbeDetail> detail, const QString& message,
+                               int layer_base) {
   layer_base_ = layer_base;
   const ProbeDetail* const before = model_.detail();
   if (detail.get() != before) {
@@ -65,62 +65,62 @@ void JudgementList::setDetail(std::shared_ptr<const ProbeDetail> detail, const Q
   updateTitle(message);
 }
 
-void JudgementList::setColumns() {
+void PredictionList::setColumns() {
   const int width = table_->fontMetrics().averageCharWidth();
   const bool of_pairs = model_.detail()->question == ProbeQuestion::kBlimp;
-  table_->setColumnWidth(JudgementsModel::kFirst, width * (of_pairs ? 24 : 10));
-  table_->setColumnWidth(JudgementsModel::kSecond, width * 13);
-  table_->setColumnWidth(JudgementsModel::kThird, width * 13);
-  if (of_pairs) table_->setColumnWidth(JudgementsModel::kSentence, width * 40);
+  table_->setColumnWidth(PredictionsModel::kFirst, width * (of_pairs ? 24 : 10));
+  table_->setColumnWidth(PredictionsModel::kSecond, width * 13);
+  table_->setColumnWidth(PredictionsModel::kThird, width * 13);
+  if (of_pairs) table_->setColumnWidth(PredictionsModel::kSentence, width * 40);
   // The least probable first.
-  table_->sortByColumn(of_pairs ? JudgementsModel::kSecond : JudgementsModel::kThird,
+  table_->sortByColumn(of_pairs ? PredictionsModel::kSecond : PredictionsModel::kThird,
                        Qt::AscendingOrder);
 }
 
-void JudgementList::updateTitle(const QString& message) {
+void PredictionList::updateTitle(const QString& message) {
   const ProbeDetail* const detail = model_.detail();
   if (detail == nullptr) {
     title_->setText(message);
     return;
   }
-  const auto wrong = std::count_if(detail->judgements.begin(), detail->judgements.end(),
-                                   [](const ProbeJudgement& one) { return !one.isRight(); });
+  const auto wrong = std::count_if(detail->predictions.begin(), detail->predictions.end(),
+                                   [](const ProbePrediction& one) { return !one.isCorrect(); });
   const bool of_pairs = detail->question == ProbeQuestion::kBlimp;
   title_->setText(QStringLiteral("<b>%1, layer %2</b>  %3 of %4 %5%6")
                       .arg(detail->label.toHtmlEscaped())
                       .arg(detail->layer + layer_base_)
                       .arg(wrong)
-                      .arg(detail->judgements.size())
+                      .arg(detail->predictions.size())
                       .arg(of_pairs ? QStringLiteral("pairs have a misclassified sentence")
                                     : QStringLiteral("tokens are misclassified"),
                            cell() ? QStringLiteral("; one cell is listed") : QString()));
 }
 
-void JudgementList::setCell(const std::optional<JudgementsFilter::Cell>& cell) {
+void PredictionList::setCell(const std::optional<PredictionsFilter::Cell>& cell) {
   filter_.setCell(cell);
 }
 
-bool JudgementList::isMisclassifiedOnly() const { return misclassified_only_->isChecked(); }
+bool PredictionList::isMisclassifiedOnly() const { return misclassified_only_->isChecked(); }
 
-void JudgementList::setMisclassifiedOnly(bool misclassified_only) {
+void PredictionList::setMisclassifiedOnly(bool misclassified_only) {
   const QSignalBlocker quiet(misclassified_only_);
   misclassified_only_->setChecked(misclassified_only);
   filter_.setMisclassifiedOnly(misclassified_only);
 }
 
-void JudgementList::focusSearch() { search_->setFocus(Qt::ShortcutFocusReason); }
+void PredictionList::focusSearch() { search_->setFocus(Qt::ShortcutFocusReason); }
 
-void JudgementList::selectTokens() {
+void PredictionList::selectTokens() {
   const QModelIndex index = filter_.mapToSource(table_->currentIndex());
   const ProbeDetail* const detail = model_.detail();
   if (!index.isValid() || detail == nullptr) return;
-  const ProbeJudgement& one = model_.at(index.row());
+  const ProbePrediction& one = model_.at(index.row());
   std::vector<std::int64_t> rows = {one.row};
   if (detail->question == ProbeQuestion::kBlimp) rows.push_back(one.bad_row);
   Q_EMIT tokensSelected(tokensAt(detail->sentences->capture(), rows));
 }
 
-void JudgementList::showSelected(const TokenSelection& selected) {
+void PredictionList::showSelected(const TokenSelection& selected) {
   const ProbeDetail* const detail = model_.detail();
   if (detail == nullptr) return;
   if (const auto& capture = detail->sentences->sharedCapture(); rows_capture_ != capture) {

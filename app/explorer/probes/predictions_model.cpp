@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explorer/probes/judgements_model.h"
+#include "explorer/probes/predictions_model.h"
 
 #include <functional>
 #include <utility>
@@ -17,62 +17,62 @@ QString classText(const ProbeDetail& detail, int number) {
   return toQString(printable(detail.classes[static_cast<std::size_t>(number)]));
 }
 
-QString tick(bool is_right) {
-  return is_right ? QStringLiteral("\u2713 ") : QStringLiteral("\u2717 ");
+QString tick(bool is_correct) {
+  return is_correct ? QStringLiteral("\u2713 ") : QStringLiteral("\u2717 ");
 }
 
 }  // namespace
 
-void JudgementsModel::setDetail(std::shared_ptr<const ProbeDetail> detail) {
+void PredictionsModel::setDetail(std::shared_ptr<const ProbeDetail> detail) {
   detail_ = std::move(detail);
   sentences_.clear();
   if (!detail_) {
     setRows({});
   } else {
     setTable(detail_->question == ProbeQuestion::kBlimp ? pairColumns() : tokenColumns(),
-             detail_->judgements);
+             detail_->predictions);
   }
 }
 
-QString JudgementsModel::textOf(std::int64_t capture_row) const {
+QString PredictionsModel::textOf(std::int64_t capture_row) const {
   const CaptureReader& capture = detail_->sentences->capture();
   const auto sequence = capture.rows().sequence[static_cast<std::size_t>(capture_row)];
   return toQString(capture.sequences()[static_cast<std::size_t>(sequence)].text)
       .replace(QLatin1Char('\n'), QLatin1Char(' '));
 }
 
-QString JudgementsModel::text(int row) const {
+QString PredictionsModel::text(int row) const {
   const QString own = textOf(at(row).row);
   return detail_->question == ProbeQuestion::kBlimp
              ? own + QLatin1Char('\n') + textOf(at(row).bad_row)
              : own;
 }
 
-const TokenInSentence& JudgementsModel::sentenceOf(const ProbeJudgement& judgement) const {
-  const auto [at, is_new] = sentences_.try_emplace(judgement.row);
+const TokenInSentence& PredictionsModel::sentenceOf(const ProbePrediction& prediction) const {
+  const auto [at, is_new] = sentences_.try_emplace(prediction.row);
   if (is_new) {
     const RowTable& rows = detail_->sentences->capture().rows();
-    const auto place = static_cast<std::size_t>(judgement.row);
+    const auto place = static_cast<std::size_t>(prediction.row);
     at->second =
         detail_->sentences->at(rows.sequence[place], rows.position[place], rows.token[place]);
   }
   return at->second;
 }
 
-JudgementsModel::Cell JudgementsModel::column(const char* title, const char* help, Value text,
-                                              Value sorted) {
+PredictionsModel::Cell PredictionsModel::column(const char* title, const char* help, Value text,
+                                                Value sorted) {
   return {.title = QString::fromUtf8(title),
           .text = std::move(text),
           .help = QString::fromUtf8(help),
-          .further = [this, sorted = std::move(sorted)](const ProbeJudgement& one,
+          .further = [this, sorted = std::move(sorted)](const ProbePrediction& one,
                                                         int role) -> QVariant {
             if (role == kSort) return sorted(one);
             return role == Qt::ToolTipRole ? QVariant(toolTip(one)) : QVariant();
           }};
 }
 
-std::vector<JudgementsModel::Cell> JudgementsModel::tokenColumns() {
-  using One = const ProbeJudgement&;
+std::vector<PredictionsModel::Cell> PredictionsModel::tokenColumns() {
+  using One = const ProbePrediction&;
   std::vector<Cell> columns = {
       column(
           "True", "The class of the token",
@@ -80,7 +80,7 @@ std::vector<JudgementsModel::Cell> JudgementsModel::tokenColumns() {
           [](One one) { return one.truth; }),
       column(
           "Predicted", "The class with the largest probability",
-          [this](One one) { return tick(one.isRight()) + classText(*detail_, one.predicted); },
+          [this](One one) { return tick(one.isCorrect()) + classText(*detail_, one.predicted); },
           [](One one) { return one.predicted; }),
       column(
           "p(true)", "Probability of the true class, by the fold that did not train on the token",
@@ -99,8 +99,8 @@ std::vector<JudgementsModel::Cell> JudgementsModel::tokenColumns() {
   return columns;
 }
 
-std::vector<JudgementsModel::Cell> JudgementsModel::pairColumns() {
-  using One = const ProbeJudgement&;
+std::vector<PredictionsModel::Cell> PredictionsModel::pairColumns() {
+  using One = const ProbePrediction&;
   return {
       column(
           "Task", "Paradigm of BLiMP (UID)",
@@ -108,11 +108,11 @@ std::vector<JudgementsModel::Cell> JudgementsModel::pairColumns() {
           [](One one) { return one.task; }),
       column(
           "p(good)", "Probability that the good sentence is good: correct above 50 %",
-          [](One one) { return tick(one.good_right) + percent(one.truth_probability); },
+          [](One one) { return tick(one.good_is_correct) + percent(one.truth_probability); },
           [](One one) { return one.truth_probability; }),
       column(
           "p(bad)", "Probability that the bad sentence is good: correct below 50 %",
-          [](One one) { return tick(one.bad_right) + percent(one.predicted_probability); },
+          [](One one) { return tick(one.bad_is_correct) + percent(one.predicted_probability); },
           [](One one) { return one.predicted_probability; }),
       column(
           "Good sentence", "The acceptable sentence", [this](One one) { return textOf(one.row); },
@@ -123,7 +123,7 @@ std::vector<JudgementsModel::Cell> JudgementsModel::pairColumns() {
           [](One one) { return static_cast<qlonglong>(one.bad_row); })};
 }
 
-QString JudgementsModel::toolTip(const ProbeJudgement& one) const {
+QString PredictionsModel::toolTip(const ProbePrediction& one) const {
   if (detail_->question == ProbeQuestion::kBlimp) {
     return QStringLiteral(
                "%1, pair %2\ngood: %3\n  predicted good with %4\nbad: %5\n  predicted "

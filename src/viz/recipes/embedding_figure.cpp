@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "viz/recipes/figure_row.h"
+#include "viz/recipes/layer_curves.h"
+#include "viz/recipes/recipes.h"
+
+namespace lime {
+namespace {
+
+constexpr std::size_t kMostPanels = 6;  // per row and model
+
+/// Returns the name of a class without the leading space of a token.
+std::string shown_name(const std::string& name) {
+  return name.size() > 1 && name.front() == ' ' ? name.substr(1) : name;
+}
+
+/// Returns the layers of `embeddings` to draw: the requested ones, or at most six, evenly spaced.
+std::vector<int> shown_layers(const std::vector<const SourceEmbedding*>& embeddings,
+                              const FigureOptions& options) {
+  std::set<int> there;
+  for (const SourceEmbedding* const embedding : embeddings) there.insert(embedding->layer);
+  if (!options.layer.empty()) return layers_asked_for(options, there);
+  const std::vector<int> all(there.begin(), there.end());
+  if (all.size() <= kMostPanels) return all;
+  std::vector<int> some;
+  for (std::size_t i = 0; i < kMostPanels; ++i) {
+    some.push_back(all[i * (all.size() - 1) / (kMostPanels - 1)]);
+  }
+  return some;
+}
+
+/// Returns all embeddings of the requested sites and labels.
+std::vector<const SourceEmbedding*> embeddings_of(std::span<const FigureSource> sources,
+                                                  const FigureOptions& options) {
+  const auto is_chosen = [](const std::vector<std::string>& list, const std::string& text) {
+    return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+  };
+  std::vector<const SourceEmbedding*> embeddings;
+  for (const FigureSource& source : sources) {
+    for (const SourceEmbedding& embedding : source.embeddings) {
+      if (!is_chosen(options.site, embedding.site) || !is_chosen(options.label, embedding.label))
+        continue;
+      embeddings.push_back(&embedding);
+    }
+  }
+  return embeddings;
+}
+
+/// Returns the classes of all embeddings, in order of first appearance.
+std::vector<std::string> classes_of(const std::vector<const SourceEmbedding*>& embeddings) {
+  std::vector<std::string> names;
+  for (const SourceEmbedding* const embedding : embeddings) {
+    for (const std::string& name : embedding->class_names) {
+      const std::string shown = shown_name(name);
+      if (std::find(names.begin(), names.end(), shown) == names.end()) names.push_back(shown);
+    }
+  }
+  return names;
+}
+
+ScatterPanel panel_of(const SourceEmbedding& embedding,
+                      const std::vector<std::string>& class_names) {
+  ScatterPanel panel{embedding.x, embedding.y, {}, class_names};
+  std::vector<int> number;
+  for (const std::string& name : embedding.class_names) {
+    const auto at = std::find(class_names.begin(), class_names.end(), shown_name(name));
+    number.push_back(static_cast<int>(at - class_names.begin()));
+  }
+  for (const int c : embedding.classes)
+    panel.classes.push_back(number[static_cast<std::size_t>(c)]);
+  return panel;
+}
+
+}  // namespace
+
+Figure embedding_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
+  rows_of(sources, options);  // throws if a site or label does not exist
+  std::vector<const SourceEmbedding*> embeddings = embeddings_of(sources, options);
+  if (embeddings.empty())
+    throw NothingToShow("figure: no t-SNE coordinates found next to the results");
+  const std::vector<int> layers = shown_layers(embeddings, options);
+  const auto is_hidden = [&](const SourceEmbedding* embedding) {
+    return std::find(layers.begin(), layers.end(), embedding->layer) == layers.end();
+  };
+  std::erase_if(embeddings, is_hidden);
+  const std::vector<std::string> class_names = classes_of(embeddings);
+  std::set<std::string> labels;
+  std::set<std::string> sites;
+  for (const SourceEmbedding* const embedding : embeddings) {
+    labels.insert(embedding->label);
+    sites.insert(embedding->site);
+  }
+  Figure figure;
+  for (const SourceEmbedding* const embedding : embeddings) {
+    FigurePanel panel;
+    panel.title =
+        fmt::format("{}{}{}{}layer {}", labels.size() > 1 ? embedding->label : "",
+                    labels.size() > 1 ? ", " : "", sites.size() > 1 ? embedding->site : "",
+                    sites.size() > 1 ? ", " : "", embedding->layer + options.layer_base);
+    // The axes of t-SNE have no meaning.
+    panel.x = {.hides_numbers = true};
+    panel.y = {.hides_numbers = true};
+    panel.content = panel_of(*embedding, class_names);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.note = site_note({sites.begin(), sites.end()});
+  figure.columns = options.columns > 0 ? options.columns : static_cast<int>(layers.size());
+  figure.panel_aspect = 1.0;
+  figure.is_wide = figure.columns >= 3;
+  return figure;
+}
+
+}  // namespace lime
