@@ -34,7 +34,7 @@ class InterventionsViewTest : public WorkspaceTest {
   FigureView& weights() { return childCalled<FigureView>(view_, "edited weights of a layer"); }
   QPlainTextEdit& text() { return childCalled<QPlainTextEdit>(view_, "input text of the models"); }
   QString note() {
-    const auto& label = childCalled<QLabel>(view_, "what to know about the results");
+    const auto& label = childCalled<QLabel>(view_, "notes on the results");
     return label.isVisible() ? label.text() : QString();
   }
   QPushButton& button(const QString& text) {

@@ -81,7 +81,7 @@ TEST_F(CaptureLocatorTest, RefusesACaptureOfAnotherText) {
     checkIsCaptureOf(input("a.h5"), capture("new/a.h5", "another"));
     FAIL() << "it was taken";
   } catch (const FormatError& error) {
-    EXPECT_TRUE(std::string(error.what()).find("must be a capture of the text that") !=
+    EXPECT_TRUE(std::string(error.what()).find("must be a capture of the same text as") !=
                 std::string::npos)
         << error.what();
   }

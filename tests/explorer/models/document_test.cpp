@@ -90,7 +90,7 @@ TEST_F(DocumentTest, RefusesFilesOfAnotherKind) {
               HasSubstr("must be a checkpoint, a capture"));
   EXPECT_THAT(refusalOf(write("empty.json", "")), HasSubstr("is empty"));
   EXPECT_THAT(refusalOf(write("table.json", "{\"a\": 1}")), HasSubstr("lime-results"));
-  EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("must be a checkpoint folder"));
+  EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("must contain a checkpoint"));
   EXPECT_THAT(refusalOf(folder_ / "absent.h5"), HasSubstr("No such file"));
 }
 
