@@ -5,9 +5,8 @@
 
 namespace lime {
 
-// One function per command of lime-metrics, each in its own file. A new measurement is
-// src/analysis/NAME_analysis.{h,cpp}, which prepares an Analysis, NAME_command.cpp here, and its
-// line in main.cpp; docs/architecture.md ("Analyses") has the recipe.
+// One function per command of lime-metrics, each in its own file; docs/architecture.md ("A new
+// measurement") has the recipe.
 
 void add_attention_command(MetricCommands& commands);
 void add_blimp_command(MetricCommands& commands);
