@@ -6,24 +6,10 @@
 
 #include "analysis/geometry/geometry_options.h"
 #include "core/matrix.h"
+#include "metrics/geometry/row_draws.h"
 #include "store/capture_reader.h"
 
 namespace lime {
-
-/// Draws `count` of the numbers below `total` without replacement, ascending; all if there are no
-/// more. Depends on total, count and seed only, so that captures of one text get the same rows.
-std::vector<std::int64_t> draw_rows(std::int64_t total, std::int64_t count, std::uint64_t seed);
-
-/// Rows of tokens that occur often: `size` occurrences of each, one token after the other.
-struct TokenClasses {
-  std::vector<std::int64_t> rows;  ///< [num_classes * size]
-  std::int64_t num_classes = 0;
-};
-
-/// Draws the classes of LiDAR among the first `num_rows` rows.
-/// @throws InvalidArgument  if fewer than 2 tokens occur often enough.
-TokenClasses draw_token_classes(const CaptureReader& capture, std::int64_t num_rows,
-                                const TokenClassOptions& options, std::uint64_t seed);
 
 /// Rows that one pass keeps for measures that cannot be accumulated.
 struct RowsToKeep {

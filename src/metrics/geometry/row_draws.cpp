@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/geometry/row_draws.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "core/errors.h"
+#include "core/random.h"
+
+namespace lime {
+namespace {
+
+/// Streams of the seed.
+constexpr std::uint64_t kNeighborStream = 1;
+constexpr std::uint64_t kClassStream = 2;
+
+/// Puts `count` items drawn without replacement in front, and drops the others.
+template <typename T>
+void draw(std::vector<T>& items, std::size_t count, Random& random) {
+  for (std::size_t i = 0; i < count && i < items.size(); ++i) {
+    const auto left = static_cast<std::uint64_t>(items.size() - i);
+    std::swap(items[i], items[i + static_cast<std::size_t>(random.below(left))]);
+  }
+  if (items.size() > count) items.resize(count);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> draw_rows(std::int64_t total, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(total));
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  if (count >= total) return rows;
+  Random random = Random(seed).fork(kNeighborStream);
+  draw(rows, static_cast<std::size_t>(count), random);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TokenClasses draw_token_classes(std::span<const std::int32_t> tokens, std::int64_t size,
+                                std::int64_t count, std::uint64_t seed) {
+  std::map<std::int32_t, std::vector<std::int64_t>> occurrences;
+  for (std::size_t row = 0; row < tokens.size(); ++row) {
+    occurrences[tokens[row]].push_back(static_cast<std::int64_t>(row));
+  }
+  std::vector<std::int32_t> frequent;
+  for (const auto& [token, rows] : occurrences) {
+    if (static_cast<std::int64_t>(rows.size()) >= size) frequent.push_back(token);
+  }
+  if (frequent.size() < 2) {
+    throw InvalidArgument(
+        "lidar_size: at least 2 tokens must occur {} times, got {}; use a smaller --lidar-size or "
+        "capture more text",
+        size, frequent.size());
+  }
+  Random random = Random(seed).fork(kClassStream);
+  draw(frequent, static_cast<std::size_t>(count), random);
+  std::sort(frequent.begin(), frequent.end());
+  TokenClasses classes;
+  classes.num_classes = static_cast<std::int64_t>(frequent.size());
+  for (const std::int32_t token : frequent) {
+    std::vector<std::int64_t>& rows = occurrences[token];
+    draw(rows, static_cast<std::size_t>(size), random);
+    std::sort(rows.begin(), rows.end());
+    classes.rows.insert(classes.rows.end(), rows.begin(), rows.end());
+  }
+  return classes;
+}
+
+}  // namespace lime
