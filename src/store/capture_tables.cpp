@@ -16,7 +16,6 @@ enum class Kind { kText, kTexts, kJson, kInt, kUint, kBool };
 struct Attribute {
   const char* name;
   Kind kind;
-  bool is_optional = false;  ///< absent in files of earlier versions
 };
 
 constexpr Attribute kAttributes[] = {
@@ -31,7 +30,7 @@ constexpr Attribute kAttributes[] = {
     {"input_sha256", Kind::kText},
     {"compute_dtype", Kind::kText},
     {"storage_dtype", Kind::kText},
-    {"compression", Kind::kText, true},
+    {"compression", Kind::kText},
     {"rows", Kind::kText},
     {"seed", Kind::kUint},
     {"prepended", Kind::kText},
@@ -89,10 +88,20 @@ std::vector<std::string> texts_of(const Hdf5File& file, const std::string& datas
 /// Maximum row width: far above that of models, and small enough to avoid overflow in products.
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 31;
 
+/// Returns the sites in the order of their attribute, or without it of their names.
+std::vector<std::string> list_sites(const Hdf5File& file) {
+  if (file.has_attribute("sites")) return file.strings_attribute("sites");
+  return file.has("activations") ? file.groups("activations") : std::vector<std::string>();
+}
+
+std::string hook_of(const Hdf5File& file, const std::string& dataset) {
+  return file.has_attribute("hook", dataset) ? file.string_attribute("hook", dataset) : "";
+}
+
 /// Returns the sites in capture order, each with ascending layers.
 std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
   std::vector<ActivationInfo> activations;
-  for (const std::string& site : file.strings_attribute("sites")) {
+  for (const std::string& site : list_sites(file)) {
     const auto first = static_cast<std::ptrdiff_t>(activations.size());
     for (const std::string& name : file.datasets("activations/" + site)) {
       const std::optional<int> layer = layer_of_name(name);
@@ -102,7 +111,7 @@ std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
         throw FormatError("store: '{}': '{}' must be [rows, dim] and named after its layer",
                           file.path().string(), path);
       }
-      activations.push_back({site, *layer, shape[1], file.string_attribute("hook", path)});
+      activations.push_back({site, *layer, shape[1], hook_of(file, path)});
     }
     std::sort(activations.begin() + first, activations.end(),
               [](const ActivationInfo& a, const ActivationInfo& b) { return a.layer < b.layer; });
@@ -138,6 +147,13 @@ std::vector<T> read_optional_column(const Hdf5File& file, const std::string& nam
                       size, column.size());
   }
   return column;
+}
+
+/// Returns the text of each sequence; empty texts if the file has none.
+std::vector<std::string> read_texts(const Hdf5File& file) {
+  if (file.has("sequences/text")) return file.read_strings("sequences/text");
+  const std::size_t offsets = file.read<std::int64_t>("sequences/offset").size();
+  return std::vector<std::string>(offsets == 0 ? 0 : offsets - 1);
 }
 
 /// Checks that the column's values are in [-1, num_names), where -1 stands for none.
@@ -209,9 +225,10 @@ void write_attributes(Hdf5Writer& file, const CaptureTables& tables) {
 CaptureTables read_attributes(const Hdf5File& file) {
   check_format(file);
   const std::string where = "store: '" + file.path().string() + "'";
-  Json info = Json::object();
+  // Other programs and earlier versions write fewer attributes.
+  Json info = to_json(CaptureInfo());
   for (const Attribute& attribute : kAttributes) {
-    if (attribute.is_optional && !file.has_attribute(attribute.name)) continue;
+    if (!file.has_attribute(attribute.name)) continue;
     info[attribute.name] = read_attribute(file, attribute);
   }
   info["class_names"] = texts_of(file, "rows/class", "names");
@@ -221,6 +238,7 @@ CaptureTables read_attributes(const Hdf5File& file) {
   CaptureTables tables;
   tables.info = capture_info_from_json(info, where);
   tables.activations = list_activations(file);
+  if (!file.has_attribute("shards")) return tables;
   tables.identity_sha256 = file.string_attribute("identity_sha256");
   const Json shards = parse_json(file.string_attribute("shards"), where + ": attribute 'shards'");
   constexpr std::size_t kMaxShards = std::size_t{1} << 20;
@@ -272,7 +290,7 @@ void write_sequences(Hdf5Writer& file, const CaptureTables& tables) {
 }
 
 std::vector<Sequence> read_sequences(const Hdf5File& file) {
-  std::vector<std::string> texts = file.read_strings("sequences/text");
+  std::vector<std::string> texts = read_texts(file);
   const std::size_t count = texts.size();
   const auto labels = read_optional_column<std::int8_t>(file, "sequences/label", count, -1);
   const auto pairs = read_optional_column<std::int32_t>(file, "sequences/pair", count, -1);
