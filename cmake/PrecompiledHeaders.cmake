@@ -56,8 +56,10 @@ if(LIME_PRECOMPILE)
   list(APPEND LIME_PRECOMPILED_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 endif()
 
-lime_prepare_headers(torch LIBRARIES lime_torch
-  HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_HEADERS})
+if(TARGET lime_torch)
+  lime_prepare_headers(torch LIBRARIES lime_torch
+    HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_HEADERS})
+endif()
 if(LIME_BUILD_TESTS)
   lime_prepare_headers(torch_test LIBRARIES lime_torch GTest::gmock OPTIONS ${LIME_TEST_COMPILE}
     HEADERS ${LIME_STANDARD_HEADERS} ${LIME_TORCH_TEST_HEADERS} ${LIME_TEST_HEADERS})
@@ -65,6 +67,8 @@ endif()
 if(LIME_PRECOMPILE)
   lime_prepare_headers(library HEADERS ${LIME_STANDARD_HEADERS})
   lime_prepare_headers(quick OPTIONS ${LIME_QUICK_COMPILE} HEADERS ${LIME_STANDARD_HEADERS})
+endif()
+if(LIME_PRECOMPILE AND NOT LIME_PYTHON)
   # The window and figures share what their tests are compiled with: a header less. What the target of
   # GoogleTest defines is defined for all then, as it must be.
   set(qt_libraries QCustomPlotQt6::QCustomPlotQt6 Qt6::Widgets)

@@ -14,7 +14,7 @@ packages=(
 )
 # Needed by the checks only: the linters, h5py as a second reader of the files, a virtual display, and
 # mpirun, which starts several processes.
-test_packages=(clang-format clang-tidy python3 python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin)
+test_packages=(clang-format clang-tidy python3 python3-dev python3-venv python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin)
 if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null; then

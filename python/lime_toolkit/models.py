@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of modules by model_type, and the parts of fused projections."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+from .errors import NoSuchNameError
+
+Part = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A module per layer whose output is recorded.
+
+    pattern: name of the module as in `model.named_modules()`, `*` for the number of the layer. What
+        comes before it (`model.`, `base_model.model.`) may be left out if the rest is unique.
+    part: function of the output [batch, tokens, dim] and the model's config that returns the part
+        to record, e.g. the values of a fused projection. Of outputs that are tuples the first
+        tensor is taken, or with `output` another one.
+    """
+
+    pattern: str
+    part: Part | None = None
+    output: int = 0
+
+
+def third(index: int) -> Part:
+    """A third of a projection that has queries, keys and values one after the other (gpt2, mpt)."""
+    return lambda output, config: output.chunk(3, -1)[index]
+
+
+def interleaved(index: int) -> Part:
+    """One of query, key and value of each head, one head after the other (gpt_neox, bloom)."""
+
+    def part(output: Any, config: Any) -> Any:
+        heads = _heads(config)
+        return output.unflatten(-1, (heads, 3, -1))[..., index, :].flatten(-2)
+
+    return part
+
+
+def grouped(index: int) -> Part:
+    """Queries, keys or values one after the other, with fewer key-value heads (phi3)."""
+
+    def part(output: Any, config: Any) -> Any:
+        heads, key_value_heads = _heads(config), _key_value_heads(config)
+        head_dim = output.shape[-1] // (heads + 2 * key_value_heads)
+        sizes = [heads * head_dim, key_value_heads * head_dim, key_value_heads * head_dim]
+        return output.split(sizes, -1)[index]
+
+    return part
+
+
+def falcon(index: int) -> Part:
+    """Queries, keys or values of Falcon: groups of query heads, each followed by its key and value."""
+
+    def part(output: Any, config: Any) -> Any:
+        heads = _heads(config)
+        groups = 1 if getattr(config, "multi_query", False) else heads
+        if getattr(config, "new_decoder_architecture", False):
+            groups = config.num_kv_heads
+        split = output.unflatten(-1, (groups, heads // groups + 2, -1))
+        chosen = split[..., :-2, :] if index == 0 else split[..., index - 3 : split.shape[-2] + index - 2, :]
+        return chosen.flatten(-3)
+
+    return part
+
+
+def _text_config(config: Any) -> Any:
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _heads(config: Any) -> int:
+    config = _text_config(config)
+    for name in ("num_attention_heads", "n_head", "n_heads", "num_heads"):
+        if getattr(config, name, None):
+            return int(getattr(config, name))
+    raise ValueError("record: the config has no num_attention_heads")
+
+
+def _key_value_heads(config: Any) -> int:
+    config = _text_config(config)
+    return int(getattr(config, "num_key_value_heads", None) or _heads(config))
+
+
+def num_heads(site: str, config: Any, dim: int) -> int:
+    """Returns the heads of a row of queries, keys or values; 0 where there are none."""
+    if site not in ("queries", "keys", "values") or config is None:
+        return 0
+    try:
+        heads = _heads(config) if site == "queries" else _key_value_heads(config)
+    except ValueError:
+        return 0
+    return heads if dim % heads == 0 else 0
+
+
+def _separate(layer: str, query: str, key: str, value: str) -> dict[str, Site]:
+    return {
+        "hidden": Site(layer),
+        "values": Site(f"{layer}.{value}"),
+        "keys": Site(f"{layer}.{key}"),
+        "queries": Site(f"{layer}.{query}"),
+    }
+
+
+def _fused(layer: str, projection: str, part: Callable[[int], Part]) -> dict[str, Site]:
+    names = ("queries", "keys", "values")
+    return {"hidden": Site(layer)} | {
+        name: Site(f"{layer}.{projection}", part(i)) for i, name in enumerate(names)
+    }
+
+
+_LLAMA = _separate("layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+_BERT = _separate("encoder.layer.*", "attention.self.query", "attention.self.key", "attention.self.value")
+
+#: Sites by model_type, for Recorder(path, model). `hidden` is the residual stream after each block,
+#: `values`, `keys` and `queries` the outputs of the projections, before rotary embeddings and norms.
+SITES: dict[str, dict[str, Site]] = {
+    **dict.fromkeys(
+        (
+            "llama", "mistral", "mixtral", "ministral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gemma",
+            "gemma2", "gemma3", "gemma3_text", "olmo", "olmo2", "olmo3", "olmoe", "phi", "phimoe", "stablelm",
+            "starcoder2", "cohere", "cohere2", "granite", "granitemoe", "smollm3", "helium",
+            "glm", "exaone4", "gpt_oss", "arcee", "ernie4_5", "seed_oss", "hunyuan_v1_dense", "apertus",
+        ),
+        _LLAMA,
+    ),
+    "phi3": _fused("layers.*", "self_attn.qkv_proj", grouped),
+    "gpt_neox": _fused("layers.*", "attention.query_key_value", interleaved),
+    "bloom": _fused("h.*", "self_attention.query_key_value", interleaved),
+    "falcon": _fused("h.*", "self_attention.query_key_value", falcon),
+    "gpt2": _fused("h.*", "attn.c_attn", third),
+    "mpt": _fused("blocks.*", "attn.Wqkv", third),
+    "gptj": _separate("h.*", "attn.q_proj", "attn.k_proj", "attn.v_proj"),
+    "gpt_neo": _separate("h.*", "attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj"),
+    "opt": _separate("decoder.layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    **dict.fromkeys(("bert", "roberta", "electra", "xlm-roberta", "camembert"), _BERT),
+    "distilbert": _separate("transformer.layer.*", "attention.q_lin", "attention.k_lin", "attention.v_lin"),
+    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba"), {"hidden": Site("layers.*")}),
+    "rwkv": {"hidden": Site("blocks.*")},
+}
+
+
+def default_sites(config: Any) -> dict[str, Site]:
+    """Returns `hidden`, and `values` where there are any, of a known model_type.
+
+    Raises ValueError if the model_type is unknown.
+    """
+    known = SITES.get(getattr(_text_config(config), "model_type", "")) or SITES.get(
+        getattr(config, "model_type", "")
+    )
+    if known is None:
+        raise ValueError(
+            f"sites: model_type '{getattr(config, 'model_type', None)}' is unknown; name the modules, e.g. "
+            "sites={'hidden': 'model.layers.*'}"
+        )
+    return {name: site for name, site in known.items() if name in ("hidden", "values")}
+
+
+def find_modules(model: Any, sites: Mapping[str, Site]) -> dict[str, list[tuple[int, str, Any]]]:
+    """Returns layer, name and module of each site, layers ascending.
+
+    Raises NoSuchNameError (a KeyError) if a pattern matches nothing, naming near ones; ValueError
+    if it matches in several places.
+    """
+    modules = dict(model.named_modules())
+    return {name: _match(site.pattern, modules, name) for name, site in sites.items()}
+
+
+def _match(pattern: str, modules: dict[str, Any], site: str) -> list[tuple[int, str, Any]]:
+    expression = re.compile(
+        r"(?P<before>(?:.+\.)?)" + r"(\d+)".join(re.escape(part) for part in pattern.split("*")) + "$"
+    )
+    found: dict[str, list[tuple[int, str, Any]]] = {}
+    for name, module in modules.items():
+        match = expression.match(name)
+        if match:
+            layer = int(match[2]) if "*" in pattern else 0
+            found.setdefault(match["before"], []).append((layer, name, module))
+    if not found:
+        raise NoSuchNameError(f"sites: no module matches '{pattern}' of '{site}' {_near(pattern, modules)}")
+    if len(found) > 1 and "" not in found:
+        raise ValueError(
+            f"sites: '{pattern}' of '{site}' matches in {len(found)} places: "
+            f"{', '.join(sorted(before + pattern for before in found))}; write more of the name"
+        )
+    layers = found.get("") or next(iter(found.values()))
+    if len({layer for layer, _, _ in layers}) < len(layers):
+        raise ValueError(f"sites: '{pattern}' of '{site}' matches several modules of one layer")
+    return sorted(layers, key=lambda one: one[0])
+
+
+def _near(pattern: str, modules: dict[str, Any]) -> str:
+    names = dict.fromkeys(re.sub(r"(?<=\.)\d+(?=\.|$)", "*", name) for name in modules if name)
+    near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.4)
+    endings = [name for name in names if name.endswith("." + pattern.split(".")[-1])]
+    near = list(dict.fromkeys([*near, *endings]))[:4]
+    return f"(near: {', '.join(near)})" if near else f"(modules: {', '.join(list(names)[:8])}, ...)"

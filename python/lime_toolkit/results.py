@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads results and embeddings: docs/results_format.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import NoSuchNameError
+
+_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_VERSIONS = (1, 2)
+
+
+class Results:
+    """A results file of lime-metrics (JSON): `metric`, `inputs`, `options`, `provenance`, `rows`.
+
+        Results("entropy.json").frame().groupby("layer")["mean"].mean()
+
+    Raises FileNotFoundError; ValueError if it is not a results file or of an unknown version.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"results: '{path}' is not JSON: {error}") from error
+        schema = content.get("schema", "") if isinstance(content, dict) else ""
+        if schema not in [f"lime-results/{version}" for version in _VERSIONS]:
+            raise ValueError(
+                f"results: '{path}' has the schema '{schema}', this version reads lime-results/1 and 2"
+            )
+        self.schema: str = schema
+        self.metric: str = content["metric"]
+        self.inputs: list[dict[str, Any]] = content["inputs"]
+        self.options: dict[str, Any] = content["options"]
+        self.provenance: dict[str, Any] = content["provenance"]
+        self.rows: list[dict[str, Any]] = content["rows"]
+
+    def __repr__(self) -> str:
+        return f"<Results '{self.path}': {self.metric}, {len(self.rows)} rows>"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        return self.frame().to_html(index=False, max_rows=60)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Returns the table by column: keys in the order of their first appearance, None where a
+        row has no such key, and numbers as numbers ("nan", "inf" and "-inf" of numeric columns)."""
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        return {name: _numbers([row.get(name) for row in self.rows]) for name in names}
+
+    def frame(self, library: str = "pandas") -> Any:
+        """Returns the table as a frame of pandas (or "polars").
+
+        Whole numbers are Int64 (missing: <NA>), other numbers float64 (missing: NaN), truth values
+        boolean, texts string; lists stay lists. Raises ImportError without the library.
+        """
+        columns = self.columns()
+        if library == "polars":
+            import polars
+
+            return polars.DataFrame(columns, strict=False)
+        if library != "pandas":
+            raise ValueError(f"library: expected one of pandas, polars, got '{library}'")
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("Results.frame() needs pandas; pip install lime-toolkit[frames]") from error
+        return pandas.DataFrame(
+            {name: pandas.Series(values, dtype=_dtype(values)) for name, values in columns.items()}
+        )
+
+
+def _numbers(values: list[Any]) -> list[Any]:
+    """Replaces the texts that stand for NaN and infinity in a column of numbers."""
+    present = [value for value in values if value is not None]
+    numeric = all(_is_number(value) or value in _NUMBERS for value in present if not isinstance(value, list))
+    if not numeric or any(isinstance(value, (list, dict)) for value in present):
+        return [_in_list(value) for value in values]
+    return [_NUMBERS.get(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _in_list(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [_NUMBERS.get(one, one) if isinstance(one, str) else _in_list(one) for one in value]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _dtype(values: list[Any]) -> str:
+    present = [value for value in values if value is not None]
+    if not present:
+        return "float64"
+    if all(isinstance(value, bool) for value in present):
+        return "boolean"
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in present):
+        return "Int64"
+    if all(_is_number(value) for value in present):
+        return "float64"
+    return "string" if all(isinstance(value, str) for value in present) else "object"
+
+
+class Embeddings:
+    """Embeddings of `lime-metrics tsne -o NAME.json`: the file NAME.embeddings.h5.
+
+        embeddings = Embeddings("tsne.embeddings.h5")
+        xy = embeddings["LIMe", "values", 3]           # f32 [num_points, 2]
+        embeddings.rows("LIMe")["token"]
+
+    Raises FileNotFoundError; ValueError if it is not such a file.
+    """
+
+    def __init__(self, path: str | Path):
+        import h5py
+
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise FileNotFoundError(f"embeddings: '{path}' does not exist")
+        self._points: dict[tuple[str, str, int], np.ndarray] = {}
+        self._divergences: dict[tuple[str, str, int], float] = {}
+        self._rows: dict[str, dict[str, np.ndarray]] = {}
+        self.class_names: dict[str, list[str]] = {}
+        with h5py.File(self.path, "r") as file:
+            if file.attrs.get("format") not in ("lime-embeddings", b"lime-embeddings"):
+                raise ValueError(f"embeddings: '{path}' is not an embeddings file")
+            if file.attrs["schema_version"] != 1:
+                raise ValueError(
+                    f"embeddings: '{path}' has schema version {file.attrs['schema_version']}, this version reads 1"
+                )
+            captures = file["captures"]
+            for index in sorted(captures, key=int):
+                self._read_capture(captures[index])
+
+    def _read_capture(self, group: Any) -> None:
+        label = _text(group.attrs["label"])
+        self._rows[label] = {name: column[:] for name, column in group["rows"].items()}
+        if "class" in group["rows"]:
+            self.class_names[label] = [_text(one) for one in group["rows/class"].attrs.get("names", [])]
+        for site in group:
+            if site == "rows":
+                continue
+            for layer, dataset in group[site].items():
+                key = (label, site, int(layer))
+                self._points[key] = dataset[:]
+                self._divergences[key] = float(dataset.attrs["kl_divergence"])
+
+    def __repr__(self) -> str:
+        return f"<Embeddings '{self.path}': {len(self._points)} of {self.labels}>"
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._rows)
+
+    def keys(self) -> list[tuple[str, str, int]]:
+        """Label, site and layer of each embedding."""
+        return list(self._points)
+
+    def rows(self, label: str) -> dict[str, np.ndarray]:
+        """Row, sequence, position, token (and class) of the points of a capture. Raises KeyError."""
+        if label not in self._rows:
+            raise NoSuchNameError(f"embeddings: '{self.path}' has no capture '{label}' (available: {self.labels})")
+        return self._rows[label]
+
+    def kl_divergence(self, label: str, site: str, layer: int) -> float:
+        """Returns the Kullback-Leibler divergence of an embedding. Raises KeyError."""
+        return self._divergences[self._key(label, site, layer)]
+
+    def __getitem__(self, key: tuple[str, str, int]) -> np.ndarray:
+        """Returns the points of (label, site, layer), f32 [num_points, 2]. Raises KeyError."""
+        return self._points[self._key(*key)]
+
+    def _key(self, label: str, site: str, layer: int) -> tuple[str, str, int]:
+        if (label, site, layer) not in self._points:
+            raise NoSuchNameError(
+                f"embeddings: '{self.path}' has no embedding of {label}, {site}, layer {layer}"
+            )
+        return label, site, layer
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "core/threads/thread_pool.h"
+
+namespace lime::python {
+
+/// Runs `work` on a thread of its own, without the GIL and with one library thread, as the programs
+/// do. The calling thread waits and handles signals: Ctrl-C requests a stop.
+/// @throws what `work` throws; nanobind's python_error for a signal handler that raised.
+void run_interruptibly(const std::function<void(std::stop_token)>& work);
+
+/// The same for work that returns a value and uses `num_threads` threads (0: all CPUs).
+template <typename Work>
+auto run_with_threads(int num_threads, const Work& work) {
+  std::optional<decltype(work(std::declval<ThreadPool&>(), std::stop_token()))> result;
+  run_interruptibly([&](const std::stop_token& stop) {
+    ThreadPool pool(num_threads);
+    result.emplace(work(pool, stop));
+  });
+  return std::move(*result);
+}
+
+/// The same on the calling thread, for work of less than a millisecond: starting a thread takes
+/// longer. For functions that call no library with threads of its own.
+template <typename Work>
+auto run_at_once(const Work& work) {
+  const nanobind::gil_scoped_release without_gil;
+  ThreadPool pool(1);
+  return work(pool, std::stop_token());
+}
+
+}  // namespace lime::python

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "call.h"
+#include "metrics/geometry/intrinsic_dimension.h"
+#include "metrics/geometry/layer_geometry.h"
+#include "metrics/geometry/lidar.h"
+#include "metrics/geometry/row_draws.h"
+#include "metrics/geometry/similarity.h"
+#include "metrics/geometry/token_profile.h"
+
+namespace lime::python {
+namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
+double or_nan(const std::optional<double>& value) { return value.value_or(kUndefined); }
+
+/// Sequences in the caller's memory as a source, and the first row of each.
+struct MemorySequences {
+  explicit MemorySequences(const std::vector<RowsF>& sequences) : rows(matrix_refs(sequences)) {
+    for (const ConstMatrixRef& one : rows) offsets.push_back(offsets.back() + one.rows());
+    source = {static_cast<std::int64_t>(rows.size()), [this](std::int64_t index, MatrixF& out) {
+                out = rows[static_cast<std::size_t>(index)];
+              }};
+  }
+  MemorySequences(const MemorySequences&) = delete;
+  MemorySequences& operator=(const MemorySequences&) = delete;
+
+  std::vector<ConstMatrixRef> rows;
+  std::vector<std::int64_t> offsets = {0};
+  SequenceSource source;
+};
+
+/// One value of each sequence.
+template <typename ValueOf>
+nb::object per_sequence(const LayerGeometry& geometry, const ValueOf& value_of) {
+  std::vector<double> values;
+  for (const SequenceGeometry& one : geometry.sequences) values.push_back(value_of(one));
+  return to_numpy(std::move(values));
+}
+
+template <typename ValueOf>
+void set_ranks(nb::dict& result, const ValueOf& value_of) {
+  const auto rank = [](double SpectrumMeasures::*member) {
+    return [member](const MeasuredSpectrum& spectrum) {
+      return spectrum.ranks ? (*spectrum.ranks).*member : kUndefined;
+    };
+  };
+  result["effective_rank"] = value_of(rank(&SpectrumMeasures::effective_rank));
+  result["rankme"] = value_of(rank(&SpectrumMeasures::rankme));
+  result["participation_ratio"] = value_of(
+      [](const MeasuredSpectrum& spectrum) { return or_nan(spectrum.participation_ratio); });
+  result["stable_rank"] = value_of(rank(&SpectrumMeasures::stable_rank));
+  result["numerical_rank"] = value_of(rank(&SpectrumMeasures::numerical_rank));
+}
+
+nb::dict to_dict(const LayerGeometry& geometry, const LayerGeometryOptions& options) {
+  nb::dict result;
+  if (options.spectrum_of_rows) {
+    set_ranks(result, [&](const auto& of) { return nb::cast(of(geometry.spectrum)); });
+  }
+  if (options.spectrum_of_sequences) {
+    nb::dict ranks;
+    set_ranks(ranks, [&](const auto& of) {
+      return per_sequence(geometry, [&](const SequenceGeometry& one) { return of(one.spectrum); });
+    });
+    result["sequence_ranks"] = ranks;
+  }
+  if (options.similarity) {
+    const auto add = [&](const char* name, std::optional<double> SequenceSimilarity::*member) {
+      result[name] = per_sequence(geometry, [member](const SequenceGeometry& one) {
+        return or_nan(one.similarity.*member);
+      });
+    };
+    result["anisotropy"] = or_nan(geometry.directions.mean_cosine());
+    result["anisotropy_centred"] = or_nan(geometry.centred_directions.mean_cosine());
+    add("sequence_cosine", &SequenceSimilarity::mean_cosine);
+    add("mean_token_similarity", &SequenceSimilarity::mean_token_similarity);
+    add("rank_one_residual", &SequenceSimilarity::rank_one_residual);
+    add("rank_one_residual_1inf", &SequenceSimilarity::rank_one_residual_1inf);
+  }
+  if (options.curvature) {
+    result["curvature"] = per_sequence(
+        geometry, [](const SequenceGeometry& one) { return or_nan(one.curvature.degrees); });
+  }
+  if (options.massive) {
+    const auto add = [&](const char* name, double MassiveActivations::*member) {
+      result[name] = per_sequence(
+          geometry, [member](const SequenceGeometry& one) { return one.massive.*member; });
+    };
+    add("massive_share", &MassiveActivations::share);
+    add("massive_token_share", &MassiveActivations::token_share);
+    add("largest_to_median", &MassiveActivations::largest_ratio);
+  }
+  return result;
+}
+
+nb::dict geometry(const std::vector<RowsF>& sequences, const std::optional<Column<double>>& centre,
+                  bool rank_of_rows, bool rank_of_sequences, bool similarity, bool curvature,
+                  bool massive, const std::string& centering, double rankme_epsilon,
+                  std::optional<double> rank_tolerance, double massive_threshold,
+                  double massive_ratio, int threads) {
+  LayerGeometryOptions options;
+  options.spectrum_of_rows = rank_of_rows;
+  options.spectrum_of_sequences = rank_of_sequences;
+  options.similarity = similarity;
+  options.curvature = curvature;
+  options.massive = massive;
+  options.centering = enum_value<Centering>(centering, "centering");
+  options.spectrum_options = {.rankme_epsilon = rankme_epsilon, .rank_tolerance = rank_tolerance};
+  options.massive_options = {.threshold = massive_threshold, .ratio = massive_ratio};
+  options.validate();
+  const MemorySequences memory(sequences);
+  const LayerGeometry measured =
+      run_with_threads(threads, [&](ThreadPool& pool, const std::stop_token& stop) {
+        const VectorD mean = centre ? vector_of(*centre) : mean_of_rows(memory.source, pool, stop);
+        return layer_geometry(memory.source, memory.offsets, mean, options, pool, {}, stop);
+      });
+  return to_dict(measured, options);
+}
+
+nb::dict dimension(const RowsF& rows, std::int64_t k, const std::string& two_nn_fit,
+                   double two_nn_discard, const std::string& mle_average,
+                   double duplicate_tolerance, int threads) {
+  const IntrinsicDimensionOptions options = {
+      .num_neighbors = k,
+      .two_nn_fit = enum_value<TwoNnFit>(two_nn_fit, "two_nn_fit"),
+      .two_nn_discard = two_nn_discard,
+      .mle_average = enum_value<MleAverage>(mle_average, "mle_average"),
+      .duplicate_tolerance = duplicate_tolerance};
+  const ConstMatrixRef points = matrix_ref(rows);
+  const IntrinsicDimension found =
+      run_with_threads(threads, [&](ThreadPool& pool, const std::stop_token& stop) {
+        return intrinsic_dimension(points, options, pool, stop);
+      });
+  nb::dict result;
+  result["two_nn"] = or_nan(found.two_nn);
+  result["mle"] = or_nan(found.mle);
+  result["points"] = found.points;
+  result["duplicates"] = found.duplicates;
+  result["recall"] = found.recall;
+  return result;
+}
+
+double lidar_of(const RowsF& rows, std::int64_t num_classes, double delta, double epsilon) {
+  const ConstMatrixRef points = matrix_ref(rows);
+  return run_with_threads(1, [&](ThreadPool&, const std::stop_token&) {
+    return lidar(points, num_classes, {.delta = delta, .epsilon = epsilon});
+  });
+}
+
+ComparableRows prepare_rows(const RowsF& rows) {
+  MatrixF copy = matrix_ref(rows);
+  return run_with_threads(
+      1, [&](ThreadPool&, const std::stop_token&) { return comparable_rows(std::move(copy)); });
+}
+
+nb::tuple compare_rows(const ComparableRows& x, const ComparableRows& y) {
+  const RowSimilarity similarity = run_with_threads(
+      1, [&](ThreadPool&, const std::stop_token&) { return RowComparison().compare(x, y); });
+  return nb::make_tuple(similarity.cka, or_nan(similarity.cka_debiased), similarity.procrustes);
+}
+
+nb::dict profile(const RowsF& rows) {
+  TokenProfile found = token_profile(matrix_ref(rows));
+  nb::dict result;
+  result["norm"] = vector_to_numpy(std::move(found.norm));
+  result["relative_norm"] = vector_to_numpy(std::move(found.relative_norm));
+  result["next_cosine"] = vector_to_numpy(std::move(found.next_cosine));
+  return result;
+}
+
+}  // namespace
+
+void bind_geometry(nb::module_& module) {
+  module.def("geometry", geometry, nb::arg("sequences"), nb::arg("centre").none(),
+             nb::arg("rank_of_rows"), nb::arg("rank_of_sequences"), nb::arg("similarity"),
+             nb::arg("curvature"), nb::arg("massive"), nb::arg("centering"),
+             nb::arg("rankme_epsilon"), nb::arg("rank_tolerance").none(),
+             nb::arg("massive_threshold"), nb::arg("massive_ratio"), nb::arg("threads"));
+  module.def("intrinsic_dimension", dimension, nb::arg("rows"), nb::arg("k"), nb::arg("two_nn_fit"),
+             nb::arg("two_nn_discard"), nb::arg("mle_average"), nb::arg("duplicate_tolerance"),
+             nb::arg("threads"));
+  module.def("lidar", lidar_of);
+  module.def("draw_rows", [](std::int64_t total, std::int64_t count, std::uint64_t seed) {
+    return to_numpy(draw_rows(total, count, seed));
+  });
+  module.def("draw_token_classes", [](const Column<std::int32_t>& tokens, std::int64_t size,
+                                      std::int64_t count, std::uint64_t seed) {
+    TokenClasses classes = draw_token_classes(span_of(tokens), size, count, seed);
+    return nb::make_tuple(to_numpy(std::move(classes.rows)), classes.num_classes);
+  });
+  nb::class_<ComparableRows>(module, "ComparableRows");
+  module.def("comparable_rows", prepare_rows);
+  module.def("compare_rows", compare_rows);
+  module.def("token_profile", profile);
+}
+
+}  // namespace lime::python
