@@ -75,8 +75,8 @@ class Tokenizer {
   /// Returns the largest id plus one. The model's embedding may have more rows.
   virtual std::int32_t vocab_size() const = 0;
 
-  /// Returns "byte-level-bpe", "bpe" (tokenizer.json in SentencePiece style), "word-level" or
-  /// "sentencepiece".
+  /// Returns "byte-level-bpe", "bpe" (tokenizer.json in SentencePiece style), "unigram",
+  /// "wordpiece", "word-level" or "sentencepiece".
   virtual std::string_view kind() const = 0;
 
   /// Beginning-of-text token as tokenizer_config.json, special_tokens_map.json, tokenizer.model or

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/bpe_model.h"
+#include "checkpoint/tokenizer/models/bpe_model.h"
 
 #include <gtest/gtest.h>
 

@@ -49,6 +49,29 @@ TEST_P(TokenizerGoldenTest, IdsEqualHuggingFace) {
   }
 }
 
+/// The 32-bit FNV-1a hash of ids as little-endian int32, as make_tokenizer_goldens.py has it.
+std::string hash_of(const Ids& ids) {
+  std::uint32_t hash = 0x811C9DC5U;
+  for (const std::int32_t id : ids) {
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      hash = (hash ^ (static_cast<std::uint32_t>(id) >> shift & 0xFFU)) * 0x01000193U;
+    }
+  }
+  return fmt::format("{:08x}", hash);
+}
+
+TEST_P(TokenizerGoldenTest, IdsOfHostileTextsEqualHuggingFace) {
+  const Json hostile = read_json_file(testing::golden_file("tokenizers/hostile.json"));
+  const auto hashes = hostile.at("ids").at(GetParam()).get<std::string>();
+  const Json& texts = hostile.at("texts");
+  ASSERT_GE(texts.size(), 1000U);
+  ASSERT_EQ(hashes.size(), 8 * texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto text = texts[i].get<std::string>();
+    EXPECT_EQ(hash_of(tokenizer_->encode(text)), hashes.substr(8 * i, 8)) << "text: " << text;
+  }
+}
+
 TEST_P(TokenizerGoldenTest, TheFirstIdsAreThoseOfTheWholeText) {
   std::string text;
   for (const Json& golden : golden_.at("cases")) text += golden.at("text").get<std::string>();
@@ -73,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerGoldenTest,
                          ::testing::Values("gpt2", "llama3", "qwen2", "smollm2", "prefix_space",
                                            "llama2", "mistral", "metaspace", "phrases", "gemma",
                                            "deepseek", "behaviors", "words", "word_level", "cl100k",
-                                           "o200k"),
+                                           "o200k", "unigram", "unigram_bytes", "precompiled",
+                                           "bert", "bert_cased", "clip", "marked_bpe"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace

@@ -127,19 +127,20 @@ TEST(TokenizerHostileTest, MembersMustHaveTheirTypes) {
   EXPECT_EQ(error_of("{}"), "tokenizer.json'.model is missing");
   EXPECT_EQ(error_after([](Json& json) { json["model"] = 3; }),
             "tokenizer.json': model must be an object, got 3");
-  const std::string unigram =
-      "tokenizer.json': model.vocab must be an object, got a list, as in a Unigram model; replace "
-      "this file with the SentencePiece tokenizer.model of the checkpoint";
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }), unigram);
-  EXPECT_EQ(error_after([](Json& json) {
-              json["model"]["vocab"] = {1, "b", {{"id", 3}}};
-            }),
-            unigram);
-  EXPECT_EQ(error_after([](Json& json) {
-              json["model"]["type"] = "Unigram";
-              json["model"]["vocab"] = Json::array({Json::array({"<unk>", 0.0})});
-            }),
-            unigram);
+  EXPECT_EQ(error_after([](Json& json) { json["model"]["vocab"] = Json::array(); }),
+            "tokenizer.json': model.vocab must be an object");
+  const auto with_pieces = [](const Json& pieces, int unknown) {
+    return error_after([&](Json& json) {
+      json["model"] = {{"type", "Unigram"}, {"unk_id", unknown}, {"vocab", pieces}};
+      json["added_tokens"] = Json::array();
+      json["post_processor"] = nullptr;
+    });
+  };
+  EXPECT_EQ(with_pieces(Json::array({Json::array({"a", -1.0}), Json::array({"b", "c"})}), 0),
+            "tokenizer.json': model.vocab must have pairs of a token and its log probability, got "
+            "[\"b\",\"c\"]");
+  EXPECT_EQ(with_pieces(Json::array({Json::array({"a", -1.0}), Json::array({"b", -2.5})}), 2),
+            "tokenizer.json': model.unk_id must be in [0, 2), got 2");
   EXPECT_EQ(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"),
             "tokenizer.json': is a Git LFS pointer, and the file itself was not downloaded; run "
             "'git lfs pull' in its folder");
@@ -162,20 +163,24 @@ TEST(TokenizerHostileTest, UnsupportedComponentsAreNamed) {
   const auto with_type = [](const char* component, const char* type) {
     return error_after([&](Json& json) { json[component] = {{"type", type}}; });
   };
-  EXPECT_EQ(with_type("normalizer", "Precompiled"),
-            "tokenizer.json': normalizer: type 'Precompiled' is not supported");
+  EXPECT_EQ(with_type("normalizer", "ByteLevel"),
+            "tokenizer.json': normalizer: type 'ByteLevel' is not supported");
   EXPECT_EQ(with_type("pre_tokenizer", "UnicodeScripts"),
             "tokenizer.json': pre_tokenizer: type 'UnicodeScripts' is not supported");
-  EXPECT_EQ(with_type("post_processor", "BertProcessing"),
-            "tokenizer.json': post_processor: type 'BertProcessing' is not supported");
+  EXPECT_EQ(with_type("post_processor", "Unknown"),
+            "tokenizer.json': post_processor: type 'Unknown' is not supported");
   EXPECT_EQ(with_type("decoder", "CTC"), "tokenizer.json': decoder: type 'CTC' is not supported");
-  EXPECT_EQ(with_type("model", "Unigram"),
-            "tokenizer.json': model: type 'Unigram' is not supported (supported: BPE, WordLevel)");
+  EXPECT_EQ(with_type("model", "Bigram"),
+            "tokenizer.json': model: type 'Bigram' is not supported (supported: BPE, Unigram, "
+            "WordLevel, WordPiece)");
+  EXPECT_EQ(error_after([](Json& json) {
+              json["normalizer"] = {{"type", "Precompiled"}, {"precompiled_charsmap", "AQAAAA=="}};
+            }),
+            "tokenizer.json': normalizer.precompiled_charsmap must contain a double array and "
+            "strings");
   EXPECT_EQ(
       error_after([](Json& json) { json["model"]["dropout"] = 0.1; }),
       "tokenizer.json': model.dropout is not supported; remove it to encode deterministically");
-  EXPECT_EQ(error_after([](Json& json) { json["model"]["end_of_word_suffix"] = "</w>"; }),
-            "tokenizer.json': model.end_of_word_suffix is not supported");
 }
 
 TEST(TokenizerHostileTest, PatternsMustBeSound) {

@@ -1,41 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer/normalizer.h"
 
-#include <utf8proc.h>
-
-#include <array>
 #include <memory>
 #include <utility>
 
 #include "checkpoint/tokenizer/json_fields.h"
 #include "checkpoint/tokenizer/oniguruma_pattern.h"
+#include "checkpoint/tokenizer/precompiled_map.h"
 #include "checkpoint/tokenizer/regex.h"
+#include "checkpoint/tokenizer/text_maps.h"
 #include "checkpoint/tokenizer/unicode_form.h"
 #include "core/errors.h"
 
 namespace lime {
 namespace {
-
-/// Unicode's lower case of each character by itself; U+0130 alone becomes two characters.
-std::string lowercase(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    std::int32_t code = 0;
-    const auto length =
-        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
-                         static_cast<utf8proc_ssize_t>(text.size() - at), &code);
-    if (code == 0x130) {
-      result += "i\u0307";
-    } else {
-      std::array<utf8proc_uint8_t, 4> bytes{};
-      const auto written = utf8proc_encode_char(utf8proc_tolower(code), bytes.data());
-      result.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(written));
-    }
-    at += static_cast<std::size_t>(length);
-  }
-  return result;
-}
 
 std::string prepend(std::string_view prefix, std::string_view text, const StageWork& work) {
   if (text.empty()) return "";
@@ -87,6 +65,15 @@ Run strip(bool left, bool right) {
   };
 }
 
+BertNormalization read_bert(const JsonFields& fields) {
+  BertNormalization steps;
+  steps.clean_text = fields.boolean("clean_text", true);
+  steps.handle_chinese_chars = fields.boolean("handle_chinese_chars", true);
+  steps.lowercase = fields.boolean("lowercase", true);
+  steps.strip_accents = fields.boolean("strip_accents", steps.lowercase);
+  return steps;
+}
+
 }  // namespace
 
 Normalizer::Normalizer(const Json& definition, const std::string& where) {
@@ -123,6 +110,17 @@ void Normalizer::add(const Json& definition, const std::string& where) {
     add_form(UnicodeForm::kNfkd);
   } else if (type == "Lowercase") {
     add_mapping(lowercase);
+  } else if (type == "StripAccents") {
+    add_mapping(strip_accents);
+  } else if (type == "Nmt") {
+    add_mapping(normalize_nmt);
+  } else if (type == "BertNormalizer") {
+    add_mapping(
+        [steps = read_bert(fields)](std::string_view text) { return normalize_bert(text, steps); });
+  } else if (type == "Precompiled") {
+    const auto charsmap = fields.optional_string("precompiled_charsmap").value_or("");
+    auto rules = std::make_shared<const PrecompiledMap>(charsmap, fields.where());
+    add_mapping([rules](std::string_view text) { return rules->apply(text); });
   } else if (type == "Prepend") {
     add_step([prefix = fields.string("prepend")](std::string_view text, const StageWork& work) {
       return prepend(prefix, text, work);

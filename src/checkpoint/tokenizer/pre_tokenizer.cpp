@@ -146,6 +146,12 @@ void PreTokenizer::add(const Json& definition, const std::string& where) {
   } else if (type == "Whitespace") {
     stages_.push_back(std::make_unique<SplitStage>(name, kWordOrSymbols, SplitBehavior::kRemoved,
                                                    /*invert=*/true));
+  } else if (type == "BertPreTokenizer") {
+    stages_.push_back(std::make_unique<SplitStage>(name, R"(\s)", SplitBehavior::kRemoved));
+    stages_.push_back(std::make_unique<SplitStage>(name, kPunctuation, SplitBehavior::kIsolated));
+  } else if (type == "CharDelimiterSplit") {
+    stages_.push_back(std::make_unique<SplitStage>(name, quote_pattern(fields.string("delimiter")),
+                                                   SplitBehavior::kRemoved));
   } else if (type == "WhitespaceSplit") {
     stages_.push_back(std::make_unique<SplitStage>(name, R"(\s)", SplitBehavior::kRemoved));
   } else if (type == "Metaspace") {

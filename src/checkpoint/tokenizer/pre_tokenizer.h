@@ -30,9 +30,10 @@ class PieceConsumer {
 /// Cuts a text into the pieces that are encoded on their own: the `pre_tokenizer` of
 /// tokenizer.json.
 ///
-/// Supports ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, Metaspace and
-/// Sequence of these. Each stage sees only the piece that the stage before made, so that a pattern
-/// cannot look beyond it. Immutable and thread-safe; a thread brings its own Scratch.
+/// Supports ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer,
+/// CharDelimiterSplit, Metaspace and Sequence of these. Each stage sees only the piece that the
+/// stage before made, so that a pattern cannot look beyond it. Immutable and thread-safe; a thread
+/// brings its own Scratch.
 class PreTokenizer {
  public:
   /// One stage, such as a split by one pattern.

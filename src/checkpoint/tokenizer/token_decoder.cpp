@@ -2,6 +2,7 @@
 #include "checkpoint/tokenizer/token_decoder.h"
 
 #include <optional>
+#include <utility>
 
 #include "checkpoint/tokenizer/byte_alphabet.h"
 #include "checkpoint/tokenizer/json_fields.h"
@@ -17,6 +18,16 @@ std::optional<char> fallback_byte(std::string_view token) {
   const std::string digits(token.substr(3, 2));
   if (digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) return std::nullopt;
   return static_cast<char>(std::stoi(digits, nullptr, 16));
+}
+
+/// Removes the space before punctuation and English suffixes, as WordPiece's `cleanup`.
+std::string clean_up(std::string text, const StageWork& work) {
+  constexpr std::pair<std::string_view, std::string_view> kChanges[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kChanges) text = replace_all(text, from, to, work);
+  return text;
 }
 
 }  // namespace
@@ -46,6 +57,14 @@ void TokenDecoder::add(const Json& definition, const std::string& where) {
         fields.optional_string("prepend_scheme").value_or(prepended ? "always" : "never");
     if (scheme != "never") dropped_at_start_ = replacement;
     replacements_.emplace_back(replacement, " ");
+  } else if (type == "WordPiece") {
+    word_piece_ = true;
+    cleans_up_ = fields.boolean("cleanup", true);
+    continuation_ = fields.optional_string("prefix").value_or("##");
+  } else if (type == "BPEDecoder") {
+    const std::string suffix = fields.optional_string("suffix").value_or("</w>");
+    if (suffix.empty()) throw FormatError("{}.suffix must not be empty", where);
+    replacements_.emplace_back(suffix, " ");
   } else if (type == "Replace") {
     const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
     if (pattern.find("Regex") != nullptr) {
@@ -86,6 +105,11 @@ std::string TokenDecoder::piece(std::string_view token, bool at_text_start) cons
     result = replace_all(result, dropped_at_start_, "", work);
   }
   for (const auto& [from, to] : replacements_) result = replace_all(result, from, to, work);
+  if (word_piece_) {
+    const bool continues = result.starts_with(continuation_);
+    if (!at_text_start) result = continues ? result.substr(continuation_.size()) : " " + result;
+    if (cleans_up_) result = clean_up(std::move(result), work);
+  }
   if (byte_fallback_) {
     if (const auto byte = fallback_byte(result)) result.assign(1, *byte);
   }

@@ -14,7 +14,8 @@ namespace lime {
 /// tokenizer.json.
 ///
 /// Supports ByteLevel, Metaspace, Replace (of strings), ByteFallback, Fuse, Strip of one character
-/// at the start, and Sequence of these. Immutable and thread-safe.
+/// at the start, WordPiece, BPEDecoder, and Sequence of these. BPEDecoder writes a space behind
+/// each word, also behind the last one, which Hugging Face's omits. Immutable and thread-safe.
 class TokenDecoder {
  public:
   /// Writes tokens unchanged, separated by spaces, as Hugging Face does without a
@@ -35,6 +36,9 @@ class TokenDecoder {
   bool byte_level_ = false;
   bool byte_fallback_ = false;
   bool fused_ = false;
+  bool word_piece_ = false;
+  bool cleans_up_ = false;    // WordPiece: no spaces before punctuation
+  std::string continuation_;  // WordPiece: in front of tokens that continue a word
   std::vector<std::pair<std::string, std::string>> replacements_;
   std::string replacement_name_;  // the place of the Replace in the file
   std::string dropped_at_start_;  // Metaspace: all of these in the first token

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "checkpoint/tokenizer/bpe_tokenizer.h"
+#include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 #include "checkpoint/tokenizer/vocabulary_json.h"
 #include "core/errors.h"
 #include "core/files/mapped_file.h"
@@ -32,30 +32,42 @@ BpeModel::MergePair read_merge(const Json& merge, const std::string& where) {
                     printable(merge.dump()));
 }
 
-void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
-  const std::string type = model.optional_string("type").value_or("BPE");
-  if (type != "BPE" && type != "WordLevel") {
-    throw FormatError("{}: type '{}' is not supported (supported: BPE, WordLevel)", model.where(),
-                      type);
+/// The tokens and log probabilities of a Unigram model, a list of pairs.
+void read_unigram(const JsonFields& model, TokenizerParts& parts) {
+  parts.unigram = UnigramOptions{.byte_fallback = model.boolean("byte_fallback", false)};
+  if (const Json* const id = model.find("unk_id")) {
+    parts.unigram->unknown_id = read_token_id(*id, model.place("unk_id"));
   }
-  for (const std::string_view affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!model.optional_string(affix).value_or("").empty()) {
-      throw FormatError("{} is not supported", model.place(affix));
+  for (const Json& piece : model.array("vocab")) {
+    if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number()) {
+      throw FormatError("{} must have pairs of a token and its log probability, got {}",
+                        model.place("vocab"), printable(piece.dump(), 120));
     }
+    parts.vocabulary.emplace_back(piece[0].get<std::string>(),
+                                  static_cast<std::int32_t>(parts.scores.size()));
+    parts.scores.push_back(piece[1].get<double>());
   }
+}
+
+void read_word_piece(const JsonFields& model, TokenizerParts& parts) {
+  WordPieceOptions options;
+  options.unknown_token = model.optional_string("unk_token").value_or(options.unknown_token);
+  options.continuing_subword_prefix = model.optional_string("continuing_subword_prefix")
+                                          .value_or(options.continuing_subword_prefix);
+  options.max_input_chars_per_word = static_cast<std::size_t>(
+      std::max<std::int64_t>(0, model.integer("max_input_chars_per_word", 100)));
+  parts.word_piece = std::move(options);
+}
+
+void read_bpe(const JsonFields& model, TokenizerParts& parts) {
   const Json* dropout = model.find("dropout");
   if (dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0.0)) {
     throw FormatError("{} is not supported; remove it to encode deterministically",
                       model.place("dropout"));
   }
-  if (!model.get("vocab").is_object()) {
-    throw FormatError("{} must be an object", model.place("vocab"));
-  }
-  parts.model.unknown_token = model.optional_string("unk_token");
-  if (type == "WordLevel") {
-    parts.model.whole_words = true;
-    return;
-  }
+  const auto mark = [&](std::string_view key) { return model.optional_string(key).value_or(""); };
+  parts.model.continuing_subword_prefix = mark("continuing_subword_prefix");
+  parts.model.end_of_word_suffix = mark("end_of_word_suffix");
   parts.model.byte_fallback = model.boolean("byte_fallback", false);
   parts.model.fuse_unknown = model.boolean("fuse_unk", false);
   parts.model.ignore_merges = model.boolean("ignore_merges", false);
@@ -65,8 +77,25 @@ void read_model(const JsonFields& model, BpeTokenizerParts& parts) {
   }
 }
 
+void read_model(const JsonFields& model, TokenizerParts& parts) {
+  const std::string type = model.optional_string("type").value_or("BPE");
+  if (type == "Unigram") return read_unigram(model, parts);
+  if (type != "BPE" && type != "WordLevel" && type != "WordPiece") {
+    throw FormatError(
+        "{}: type '{}' is not supported (supported: BPE, Unigram, WordLevel, WordPiece)",
+        model.where(), type);
+  }
+  if (!model.get("vocab").is_object()) {
+    throw FormatError("{} must be an object", model.place("vocab"));
+  }
+  if (type == "WordPiece") return read_word_piece(model, parts);
+  parts.model.unknown_token = model.optional_string("unk_token");
+  parts.model.whole_words = type == "WordLevel";
+  if (type == "BPE") read_bpe(model, parts);
+}
+
 /// One side of a TemplateProcessing: the ids of the special tokens before and after the text.
-void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
+void read_template(const JsonFields& fields, TokenizerParts& parts) {
   const JsonFields special(fields.get("special_tokens"), fields.place("special_tokens"));
   std::vector<std::int32_t> before;
   std::vector<std::int32_t> after;
@@ -92,8 +121,14 @@ void read_template(const JsonFields& fields, BpeTokenizerParts& parts) {
   parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());
 }
 
-void read_post_processor(const Json& definition, const std::string& where,
-                         BpeTokenizerParts& parts) {
+/// The id of a token that is written as ["[CLS]", 101].
+std::int32_t read_pair_id(const JsonFields& fields, std::string_view key) {
+  const Json& pair = fields.array(key);
+  if (pair.size() != 2) throw FormatError("{} must be a token and its id", fields.place(key));
+  return read_token_id(pair[1], fields.place(key));
+}
+
+void read_post_processor(const Json& definition, const std::string& where, TokenizerParts& parts) {
   if (definition.is_null()) return;
   const JsonFields fields(definition, where);
   const std::string type = fields.string("type");
@@ -101,12 +136,15 @@ void read_post_processor(const Json& definition, const std::string& where,
     for (const Json& part : fields.array("processors")) read_post_processor(part, where, parts);
   } else if (type == "TemplateProcessing") {
     read_template(fields, parts);
+  } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+    parts.prefix_ids.insert(parts.prefix_ids.begin(), read_pair_id(fields, "cls"));
+    parts.suffix_ids.push_back(read_pair_id(fields, "sep"));
   } else if (type != "ByteLevel") {  // ByteLevel only moves offsets
     throw FormatError("{}: type '{}' is not supported", where, type);
   }
 }
 
-void read_added_tokens(const JsonFields& file, BpeTokenizerParts& parts) {
+void read_added_tokens(const JsonFields& file, TokenizerParts& parts) {
   if (file.find("added_tokens") == nullptr) return;
   for (const Json& entry : file.array("added_tokens")) {
     const JsonFields fields(entry, file.place("added_tokens"));
@@ -117,7 +155,7 @@ void read_added_tokens(const JsonFields& file, BpeTokenizerParts& parts) {
 }
 
 /// Adds what the files beside the tokenizer's call special and the tokenizer itself does not.
-void add_special_tokens(const SpecialTokens& special, BpeTokenizerParts& parts) {
+void add_special_tokens(const SpecialTokens& special, TokenizerParts& parts) {
   const auto is_added = [&](const std::string& content) {
     return std::any_of(parts.added_tokens.begin(), parts.added_tokens.end(),
                        [&](const AddedToken& token) { return token.content == content; });
@@ -144,7 +182,7 @@ void add_special_tokens(const SpecialTokens& special, BpeTokenizerParts& parts) 
   }
 }
 
-void resolve_ends(const SpecialTokens& special, BpeTokenizerParts& parts) {
+void resolve_ends(const SpecialTokens& special, TokenizerParts& parts) {
   parts.split_special_tokens = special.split_special_tokens;
   std::int32_t vocab_size = 0;
   for (const auto& [token, id] : parts.vocabulary) vocab_size = std::max(vocab_size, id + 1);
@@ -184,7 +222,7 @@ std::vector<BpeModel::MergePair> read_merges_txt(const fs::path& path) {
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const SpecialTokens& special) {
   VocabularyJson json = read_vocabulary_json(path, {"model", "vocab"});
-  BpeTokenizerParts parts;
+  TokenizerParts parts;
   parts.where = "'" + path.string() + "'";
   const JsonFields file(json.rest, parts.where);
   const auto component = [&](std::string_view name) {
@@ -205,12 +243,12 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const Speci
   add_special_tokens(special, parts);
   resolve_ends(special, parts);
   parts.sha256 = sha256_of_file(path);
-  return std::make_unique<BpeTokenizer>(std::move(parts));
+  return std::make_unique<HuggingFaceTokenizer>(std::move(parts));
 }
 
 std::unique_ptr<Tokenizer> read_gpt2_files(const fs::path& vocab_json, const fs::path& merges_txt,
                                            const SpecialTokens& special) {
-  BpeTokenizerParts parts;
+  TokenizerParts parts;
   parts.where = "'" + vocab_json.string() + "'";
   VocabularyJson json = read_vocabulary_json(vocab_json, {});
   if (!json.rest.is_object()) throw FormatError("{} must be an object", parts.where);
@@ -232,7 +270,7 @@ std::unique_ptr<Tokenizer> read_gpt2_files(const fs::path& vocab_json, const fs:
   if (special.add_bos.value_or(false) && parts.bos_id) parts.prefix_ids = {*parts.bos_id};
   if (special.add_eos.value_or(false) && parts.eos_id) parts.suffix_ids = {*parts.eos_id};
   parts.sha256 = sha256_of(sha256_of_file(vocab_json) + sha256_of_file(merges_txt));
-  return std::make_unique<BpeTokenizer>(std::move(parts));
+  return std::make_unique<HuggingFaceTokenizer>(std::move(parts));
 }
 
 }  // namespace lime

@@ -9,7 +9,7 @@
 
 namespace lime {
 
-/// Reads Hugging Face's tokenizer.json with a BPE or a WordLevel model.
+/// Reads Hugging Face's tokenizer.json with a BPE, Unigram, WordLevel or WordPiece model.
 /// @param special  from the other files; BOS and EOS depend only on its post_processor.
 /// @throws FormatError  if the file is broken or needs a component that is not supported.
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::filesystem::path& path,

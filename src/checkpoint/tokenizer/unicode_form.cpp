@@ -7,8 +7,9 @@
 #include <array>
 #include <cassert>
 #include <cstdint>
-#include <iterator>
 #include <vector>
+
+#include "checkpoint/tokenizer/unicode_sets.h"
 
 namespace lime {
 namespace {
@@ -24,11 +25,6 @@ bool is_composed(UnicodeForm form) {
 /// Below this code point every character is in the form already, has combining class 0 and does
 /// not combine with the character before it.
 std::int32_t first_changing(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0x80; }
-
-struct CodeRange {
-  std::int32_t first = 0;
-  std::int32_t last = 0;
-};
 
 /// Code points that Hugging Face's `tokenizers` 0.23.3 does not change although Unicode 15 does:
 /// its tables are of Unicode 9, in which later characters have neither decompositions nor combining
@@ -50,12 +46,7 @@ constexpr CodeRange kInert[] = {
     // clang-format on
 };
 
-bool is_inert(std::int32_t code) {
-  const auto* const range =
-      std::lower_bound(std::begin(kInert), std::end(kInert), code,
-                       [](const CodeRange& other, std::int32_t at) { return other.last < at; });
-  return range != std::end(kInert) && range->first <= code;
-}
+bool is_inert(std::int32_t code) { return is_in(kInert, code); }
 
 const utf8proc_uint8_t* bytes_at(std::string_view text, std::size_t offset) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data() + offset);
@@ -106,12 +97,6 @@ void order_marks(std::vector<std::int32_t>& codes) {
   }
 }
 
-void append(std::int32_t code, std::string& result) {
-  std::array<utf8proc_uint8_t, 4> bytes{};
-  const auto length = utf8proc_encode_char(code, bytes.data());
-  result.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
-}
-
 void normalize_island(std::string_view text, UnicodeForm form, std::vector<std::int32_t>& codes,
                       std::string& result) {
   codes.clear();
@@ -122,7 +107,8 @@ void normalize_island(std::string_view text, UnicodeForm form, std::vector<std::
     const int options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     count = utf8proc_normalize_utf32(codes.data(), count, static_cast<utf8proc_option_t>(options));
   }
-  for (utf8proc_ssize_t i = 0; i < count; ++i) append(codes[static_cast<std::size_t>(i)], result);
+  for (utf8proc_ssize_t i = 0; i < count; ++i)
+    append_character(codes[static_cast<std::size_t>(i)], result);
 }
 
 }  // namespace

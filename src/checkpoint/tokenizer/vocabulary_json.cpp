@@ -23,18 +23,16 @@ class VocabularyFilter {
   bool operator()(int depth, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
     const auto level = static_cast<std::size_t>(depth);
-    if (event == Event::key) {
+    if (event == Event::key && !in_list_) {
       const auto& name = value.get_ref<const std::string&>();
       keys_.resize(std::max(keys_.size(), level));
       keys_[level - 1] = name;
       return !is_member(level);
     }
-    if (event == Event::array_start && is_vocabulary(level)) {
-      throw FormatError(
-          "{} must be an object, got a list, as in a Unigram model; replace this file with the "
-          "SentencePiece tokenizer.model of the checkpoint",
-          where_);
+    if (is_vocabulary(level) && (event == Event::array_start || event == Event::array_end)) {
+      in_list_ = event == Event::array_start;
     }
+    if (in_list_) return true;
     if (!is_member(level)) return true;
     const std::string& token = keys_[level - 1];
     if (event == Event::object_start || event == Event::array_start) {
@@ -67,6 +65,7 @@ class VocabularyFilter {
   std::vector<std::string_view> member_path_;
   std::string where_;
   VocabularyJson& result_;
+  bool in_list_ = false;
   std::vector<std::string> keys_;  // the keys that lead to where the parser is
 };
 

@@ -15,7 +15,7 @@ namespace lime {
 /// Contains a JSON file whose vocabulary, an object of token to id, is stored separately: hundreds
 /// of thousands of members would be slow in the tree, and duplicates would go unnoticed.
 struct VocabularyJson {
-  Json rest;  ///< the file with an empty object in the vocabulary's place
+  Json rest;  ///< the file with an empty object in the vocabulary's place; a list stays in it
   std::vector<std::pair<std::string, std::int32_t>> entries;
 };
 

@@ -3,21 +3,34 @@
 Hugging Face's `tokenizers` produces with it for difficult texts.
 
 The vocabularies are trained on the few texts below; patterns, normalizers, post-processors and
-decoders are those of the named checkpoints. Requires the Python package tokenizers.
+decoders are those of the named checkpoints. Requires the Python packages tokenizers and
+sentencepiece (for the rules of `precompiled`).
 
     python3 make_tokenizer_goldens.py
+
+The training of Unigram and WordPiece vocabularies differs from run to run: a new run changes their
+files.
 
 {"provenance": {...}, "tokenizer": <tokenizer.json>,
  "cases": [{"text", "ids", "with_special": ids with BOS and EOS, "decoded": of "ids"}, ...]}
 
+hostile.json: {"provenance", "texts": 1,200 random texts, "ids": {name: per text 8 hexadecimal
+digits, the 32-bit FNV-1a hash of its ids as little-endian int32, without special tokens}}
+
 "decoded" is absent if a text contains a token that Hugging Face matches in its normalized form: it
-decodes to that form, and our tokenizer to the token.
+decodes to that form, and our tokenizer to the token. So it is for byte tokens that form no
+character, of which Hugging Face decodes each to U+FFFD.
 """
+import base64
+import io
 import json
 import pathlib
 import random
+import struct
+import tempfile
 import unicodedata
 
+import sentencepiece
 import tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import trainers
@@ -26,6 +39,7 @@ from texts import HARD_TEXTS, PARTS, TRAINING_TEXTS
 
 SEED = 20261121
 RANDOM_TEXTS = 120
+HOSTILE_TEXTS = 1200
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
           r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -252,8 +266,123 @@ def o200k():
     return train_byte_level(pre_tokenizers.Sequence([split(O200K), byte_level()]))
 
 
-def random_texts():
-    rng = random.Random(SEED)
+def train_unigram(normalizer, pre_tokenizer, byte_fallback=False, size=700):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizer
+    known = [text for text in TRAINING_TEXTS if max(map(ord, text)) < 0x500]
+    special = ["<unk>", "<s>", "</s>"] + (BYTE_TOKENS if byte_fallback else [])
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>",
+                                      show_progress=False)
+    tokenizer.train_from_iterator(known, trainer)
+    made = json.loads(tokenizer.to_str())
+    made["added_tokens"] = made["added_tokens"][:3]
+    made["model"]["byte_fallback"] = byte_fallback
+    made["model"]["vocab"] = [[token, round(score, 6)] for token, score in made["model"]["vocab"]]
+    return made
+
+
+def unigram():
+    """As older multilingual models: spaces marked, accents removed, `</s>` behind the text."""
+    made = train_unigram(
+        normalizers.Sequence([normalizers.Nmt(), normalizers.NFKD(), normalizers.StripAccents(),
+                              normalizers.Replace(Regex(" {2,}"), " ")]),
+        pre_tokenizers.Metaspace())
+    made["decoder"] = made["pre_tokenizer"]
+    made["post_processor"] = template(made, after=["</s>"])
+    return made
+
+
+def unigram_bytes():
+    """Without a pre-tokenizer: whole texts are words; bytes for unknown characters."""
+    made = train_unigram(normalizers.Replace(" ", "▁"), None, byte_fallback=True)
+    made["decoder"] = {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+        {"type": "ByteFallback"}, {"type": "Fuse"}]}
+    return made
+
+
+def precompiled():
+    """The rules of a small SentencePiece model, some of which begin alike or hold marks."""
+    rules = {"A": "a", "\u00e9": "e", "e\u0301": "e", "\ufb01": "fi", "\u3000": " ", "\t": " ",
+             "\u4f60": "x", "\u4f60\u597d": "hello", "\U0001f1e9\U0001f1ea": "de", "\u0301": "",
+             "\U0001f999": "llama", "\r\n": "\n", "\u00df": "ss"}
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as file:
+        for source, target in rules.items():
+            file.write(" ".join(f"{ord(c):x}" for c in source) + "\t" +
+                       " ".join(f"{ord(c):x}" for c in target) + "\n")
+        file.flush()
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TRAINING_TEXTS[:6]), model_writer=model, vocab_size=120,
+            normalization_rule_tsv=file.name, minloglevel=2, hard_vocab_limit=False)
+    from sentencepiece import sentencepiece_model_pb2
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.ParseFromString(model.getvalue())
+    made = train_unigram(None, pre_tokenizers.Metaspace())
+    made["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(
+        proto.normalizer_spec.precompiled_charsmap).decode()}
+    made["decoder"] = made["pre_tokenizer"]
+    return made
+
+
+def train_word_piece(normalizer, pre_tokenizer):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=60))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.train_from_iterator(TRAINING_TEXTS, trainers.WordPieceTrainer(
+        vocab_size=600, show_progress=False,
+        special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]))
+    return json.loads(tokenizer.to_str())
+
+
+def bert():
+    made = train_word_piece(normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer())
+    made["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
+    made["decoder"] = {"type": "WordPiece", "prefix": "##", "cleanup": True}
+    return made
+
+
+def bert_cased():
+    made = train_word_piece(
+        normalizers.BertNormalizer(lowercase=False, strip_accents=True, handle_chinese_chars=False),
+        pre_tokenizers.Sequence([pre_tokenizers.CharDelimiterSplit(" "),
+                                 pre_tokenizers.BertPreTokenizer()]))
+    made["post_processor"] = {"type": "RobertaProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2],
+                              "trim_offsets": True, "add_prefix_space": False}
+    made["decoder"] = {"type": "WordPiece", "prefix": "##", "cleanup": False}
+    return made
+
+
+def clip():
+    """Byte-level words whose last character is marked."""
+    tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>"))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        split(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", True),
+        byte_level()])
+    tokenizer.train_from_iterator(TRAINING_TEXTS, trainers.BpeTrainer(
+        vocab_size=900, show_progress=False, end_of_word_suffix="</w>",
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return json.loads(tokenizer.to_str())
+
+
+def marked_bpe():
+    """Merges of tokens with a prefix and a suffix, words at boundaries, code points in braces."""
+    marks = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, **marks))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.WhitespaceSplit(), split(r"\b"), split(r"[\x{1F300}-\x{1FAFF}]|\x{4E16}")])
+    known = [text for text in TRAINING_TEXTS if max(map(ord, text)) < 0x500]
+    tokenizer.train_from_iterator(known, trainers.BpeTrainer(
+        vocab_size=700, show_progress=False, special_tokens=["<unk>"], **marks))
+    return json.loads(tokenizer.to_str())
+
+
+def random_texts(seed=SEED, count=RANDOM_TEXTS):
+    rng = random.Random(seed)
 
     def character():
         while True:
@@ -264,7 +393,18 @@ def random_texts():
                 return chr(code)
 
     return ["".join(rng.choice(PARTS) if rng.random() < 0.9 else character()
-                    for _ in range(rng.randrange(1, 14))) for _ in range(RANDOM_TEXTS)]
+                    for _ in range(rng.randrange(1, 14))) for _ in range(count)]
+
+
+def hashes(tokenizer, texts):
+    result = ""
+    for text in texts:
+        value = 0x811C9DC5
+        for id in tokenizer.encode(text, add_special_tokens=False).ids:
+            for byte in struct.pack("<i", id):
+                value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+        result += f"{value:08x}"
+    return result
 
 
 def write(name, made, texts):
@@ -274,8 +414,9 @@ def write(name, made, texts):
     for text in texts:
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         case = {"text": text, "ids": ids, "with_special": tokenizer.encode(text).ids}
-        if not lowered.intersection(ids):
-            case["decoded"] = tokenizer.decode(ids)
+        decoded = tokenizer.decode(ids)
+        if not lowered.intersection(ids) and "\ufffd\ufffd" not in decoded:
+            case["decoded"] = decoded
         cases.append(case)
     provenance = {"script": pathlib.Path(__file__).name, "seed": SEED,
                   "tokenizers": tokenizers.__version__, "unicode": unicodedata.unidata_version}
@@ -290,9 +431,22 @@ def write(name, made, texts):
 
 def main():
     texts = HARD_TEXTS + random_texts()
+    hostile = random_texts(SEED + 1, HOSTILE_TEXTS)
+    ids = {}
     for make in (gpt2, llama3, qwen2, smollm2, prefix_space, llama2, mistral, metaspace, phrases,
                  gemma, deepseek, behaviors, words, word_level, cl100k, o200k):
-        write(make.__name__, make(), texts)
+        made = make()
+        write(make.__name__, made, texts)
+        ids[make.__name__] = hashes(Tokenizer.from_str(json.dumps(made)), hostile)
+    for make in (unigram, unigram_bytes, precompiled, bert, bert_cased, clip, marked_bpe):
+        made = make()
+        write(make.__name__, made, HARD_TEXTS)
+        ids[make.__name__] = hashes(Tokenizer.from_str(json.dumps(made)), hostile)
+    provenance = {"script": pathlib.Path(__file__).name, "seed": SEED + 1,
+                  "tokenizers": tokenizers.__version__, "unicode": unicodedata.unidata_version}
+    content = {"provenance": provenance, "texts": hostile, "ids": ids}
+    pathlib.Path(__file__).with_name("hostile.json").write_text(
+        json.dumps(content, ensure_ascii=False, indent=0) + "\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

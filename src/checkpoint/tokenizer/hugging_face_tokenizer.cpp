@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/bpe_tokenizer.h"
+#include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 
 #include <algorithm>
 #include <span>
@@ -12,13 +12,40 @@ namespace lime {
 namespace {
 
 constexpr std::string_view kMetaspace = "\u2581";
+constexpr std::string_view kBpe = "bpe";
+
+std::string_view kind_of(const TokenizerParts& parts) {
+  if (parts.unigram) return "unigram";
+  if (parts.word_piece) return "wordpiece";
+  if (parts.model.whole_words) return "word-level";
+  return parts.model.byte_level ? "byte-level-bpe" : kBpe;
+}
+
+std::vector<UnigramModel::Piece> pieces_of(const TokenizerParts& parts) {
+  std::vector<UnigramModel::Piece> pieces;
+  for (std::size_t i = 0; i < parts.scores.size(); ++i) {
+    pieces.emplace_back(parts.vocabulary[i].first, parts.scores[i]);
+  }
+  return pieces;
+}
+
+std::unique_ptr<const SubwordModel> make_model(const TokenizerParts& parts,
+                                               const Vocabulary& vocabulary) {
+  if (parts.unigram) {
+    return std::make_unique<UnigramModel>(pieces_of(parts), *parts.unigram, parts.where);
+  }
+  if (parts.word_piece) {
+    return std::make_unique<WordPieceModel>(parts.vocabulary, *parts.word_piece);
+  }
+  return std::make_unique<BpeModel>(vocabulary, parts.merges, parts.model, parts.where);
+}
 
 }  // namespace
 
 /// Encodes the pieces that the pre-tokenizer makes, until there are enough ids.
-class BpeTokenizer::WordEncoder : public PieceConsumer {
+class HuggingFaceTokenizer::WordEncoder : public PieceConsumer {
  public:
-  WordEncoder(const BpeTokenizer& tokenizer, Scratch& scratch, std::size_t text_bytes,
+  WordEncoder(const HuggingFaceTokenizer& tokenizer, Scratch& scratch, std::size_t text_bytes,
               std::size_t max_ids)
       : tokenizer_(tokenizer), scratch_(scratch), budget_(text_bytes), max_ids_(max_ids) {
     ids_.reserve(std::min(text_bytes / 4 + 8, max_ids_));
@@ -50,7 +77,7 @@ class BpeTokenizer::WordEncoder : public PieceConsumer {
  private:
   void encode(std::string_view word) {
     if (word.size() > WordCache::kLongestWord) {
-      return tokenizer_.model_.encode(word, scratch_.bpe, ids_);
+      return tokenizer_.model_->encode(word, scratch_.bpe, ids_);
     }
     const WordCache::Place place = WordCache::place_of(word);
     const auto known = scratch_.cache.find(place);
@@ -60,22 +87,22 @@ class BpeTokenizer::WordEncoder : public PieceConsumer {
     }
     std::vector<std::int32_t>& ids = scratch_.word_ids;
     ids.clear();
-    tokenizer_.model_.encode(word, scratch_.bpe, ids);
+    tokenizer_.model_->encode(word, scratch_.bpe, ids);
     scratch_.cache.insert(place, ids);
     ids_.insert(ids_.end(), ids.begin(), ids.end());
   }
 
-  const BpeTokenizer& tokenizer_;
+  const HuggingFaceTokenizer& tokenizer_;
   Scratch& scratch_;
   WorkBudget budget_;
   std::size_t max_ids_;
   std::vector<std::int32_t> ids_;
 };
 
-BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
+HuggingFaceTokenizer::HuggingFaceTokenizer(TokenizerParts parts)
     : vocabulary_(merge_vocabulary(parts)),
-      model_options_(parts.model),
-      model_(vocabulary_, parts.merges, parts.model, parts.where),
+      kind_(kind_of(parts)),
+      model_(make_model(parts, vocabulary_)),
       normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       decoder_(std::move(parts.decoder)),
@@ -84,7 +111,7 @@ BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
         scratch->pre_tokenizer = pre_tokenizer_.make_scratch();
         return scratch;
       }) {
-  if (!model_options_.byte_level && model_.can_cut_before(kMetaspace)) cut_before_ = kMetaspace;
+  if (kind_ == kBpe && model_->can_cut_before(kMetaspace)) cut_before_ = kMetaspace;
   add_special_flags(parts.added_tokens);
   split_special_tokens_ = parts.split_special_tokens;
   prepare_finders(std::move(parts.added_tokens));
@@ -103,9 +130,9 @@ BpeTokenizer::BpeTokenizer(BpeTokenizerParts parts)
 }
 
 /// The model's tokens and the added ones together; a token that is in both must have one id.
-Vocabulary BpeTokenizer::merge_vocabulary(BpeTokenizerParts& parts) {
+Vocabulary HuggingFaceTokenizer::merge_vocabulary(const TokenizerParts& parts) {
   const Vocabulary model(parts.vocabulary, parts.where + ": model.vocab");
-  auto entries = std::move(parts.vocabulary);
+  auto entries = parts.vocabulary;
   std::unordered_map<std::string, std::int32_t> extra;
   for (const AddedToken& token : parts.added_tokens) {
     auto known = model.find(token.content);
@@ -121,14 +148,14 @@ Vocabulary BpeTokenizer::merge_vocabulary(BpeTokenizerParts& parts) {
   return Vocabulary(std::move(entries), parts.where + ": vocabulary and added tokens");
 }
 
-void BpeTokenizer::add_special_flags(const std::vector<AddedToken>& tokens) {
+void HuggingFaceTokenizer::add_special_flags(const std::vector<AddedToken>& tokens) {
   special_.assign(static_cast<std::size_t>(vocab_size()), false);
   for (const AddedToken& token : tokens) {
     if (token.special) special_[static_cast<std::size_t>(token.id)] = true;
   }
 }
 
-void BpeTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
+void HuggingFaceTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
   const auto middle = std::stable_partition(
       tokens.begin(), tokens.end(), [](const AddedToken& token) { return !token.normalized; });
   const std::vector<AddedToken> raw(tokens.begin(), middle);
@@ -145,8 +172,8 @@ void BpeTokenizer::prepare_finders(std::vector<AddedToken> tokens) {
   normalized_tokens_ = AddedTokenFinder(normalized, contents);
 }
 
-std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
-                                               const EncodeOptions& options) const {
+std::vector<std::int32_t> HuggingFaceTokenizer::encode(std::string_view text,
+                                                       const EncodeOptions& options) const {
   if (const auto offset = first_invalid_utf8(text)) {
     throw InvalidArgument("tokenizer: text must be UTF-8, got an invalid byte at offset {}",
                           *offset);
@@ -171,8 +198,8 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text,
 }
 
 /// Encodes text in which no token is left that is looked for before the normalizer.
-void BpeTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
-                              WordEncoder& encoder) const {
+void HuggingFaceTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
+                                      WordEncoder& encoder) const {
   const std::string normalized =
       normalizer_.is_identity() ? std::string() : normalizer_.apply(piece.text, encoder.budget());
   const std::string_view ordinary = normalizer_.is_identity() ? piece.text : normalized;
@@ -188,22 +215,22 @@ void BpeTokenizer::encode_raw(const TextPiece& piece, bool skip_special,
   }
 }
 
-void BpeTokenizer::check_id(std::int32_t id) const {
+void HuggingFaceTokenizer::check_id(std::int32_t id) const {
   if (id < 0 || id >= vocab_size()) {
     throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {}", vocab_size(), id);
   }
 }
 
-std::string BpeTokenizer::piece(std::int32_t id, bool at_text_start) const {
+std::string HuggingFaceTokenizer::piece(std::int32_t id, bool at_text_start) const {
   check_id(id);
   return decoder_.piece(vocabulary_.token(id), at_text_start);
 }
 
-std::optional<std::int32_t> BpeTokenizer::token_id(std::string_view token) const {
+std::optional<std::int32_t> HuggingFaceTokenizer::token_id(std::string_view token) const {
   return vocabulary_.find(token);
 }
 
-bool BpeTokenizer::is_special(std::int32_t id) const {
+bool HuggingFaceTokenizer::is_special(std::int32_t id) const {
   check_id(id);
   return special_[static_cast<std::size_t>(id)];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/bpe_model.h"
+#include "checkpoint/tokenizer/models/bpe_model.h"
 
 #include <algorithm>
 #include <functional>
@@ -17,8 +17,10 @@ namespace {
 constexpr std::size_t kShortWord = 48;
 constexpr std::int32_t kNoSymbol = -1;
 
+}  // namespace
+
 /// Collects the unknown characters of a word, joined or one by one.
-class UnknownRun {
+class BpeModel::UnknownRun {
  public:
   UnknownRun(std::optional<std::int32_t> id, bool fuse) : id_(id), fuse_(fuse) {}
 
@@ -37,8 +39,6 @@ class UnknownRun {
   bool fuse_;
   bool open_ = false;
 };
-
-}  // namespace
 
 BpeModel::BpeModel(const Vocabulary& vocabulary, const std::vector<MergePair>& merges,
                    const BpeOptions& options, const std::string& where)
@@ -83,7 +83,8 @@ void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::strin
       throw FormatError("{}: merge {}, '{} {}', must consist of tokens in the vocabulary, got '{}'",
                         where, rank, printable(left), printable(right), printable(token));
     };
-    const std::int32_t result = id_of(left + right);
+    const std::size_t prefix = options_.continuing_subword_prefix.size();
+    const std::int32_t result = id_of(left + right.substr(std::min(prefix, right.size())));
     merges_.insert(id_of(left), id_of(right),
                    {.rank = static_cast<std::int32_t>(rank), .result = result});
     merged_ids_.push_back(result);
@@ -92,7 +93,9 @@ void BpeModel::add_merges(const std::vector<MergePair>& merges, const std::strin
 
 bool BpeModel::can_cut_before(std::string_view token) const {
   const bool takes_whole_words = options_.ignore_merges || options_.whole_words;
-  if (takes_whole_words || !vocabulary_.find(token)) return false;
+  const bool has_marks =
+      !options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty();
+  if (takes_whole_words || has_marks || !vocabulary_.find(token)) return false;
   return std::none_of(merged_ids_.begin(), merged_ids_.end(), [&](std::int32_t id) {
     std::string_view merged = vocabulary_.token(id);
     while (merged.starts_with(token)) merged.remove_prefix(token.size());
@@ -136,6 +139,9 @@ void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_
     throw InvalidArgument("tokenizer: a word must be at most {} bytes long, got {}", kMostSymbols,
                           word.size());
   }
+  if (!options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty()) {
+    return split_marked_word(word, symbols);
+  }
   UnknownRun unknown(unknown_id_, options_.fuse_unknown);
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t end = options_.byte_level ? at + 1 : character_end(word, at);
@@ -150,16 +156,42 @@ void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_
       continue;
     }
     // If a byte-level file has both, the alphabet's spelling falls back, not the byte.
-    const std::string_view written = options_.byte_level ? spell_byte(byte) : character;
-    const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
-    const bool falls_back =
-        options_.byte_fallback &&
-        std::all_of(written.begin(), written.end(), [&](char c) { return fallback(c) >= 0; });
-    if (!falls_back) {
-      unknown.add(symbols);
-      continue;
+    fall_back(options_.byte_level ? spell_byte(byte) : character, unknown, symbols);
+  }
+  unknown.close(symbols);
+}
+
+/// Appends the tokens of the bytes of what has no token, if there are all of them.
+void BpeModel::fall_back(std::string_view written, UnknownRun& unknown,
+                         std::vector<std::int32_t>& symbols) const {
+  const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
+  const bool falls_back =
+      options_.byte_fallback &&
+      std::all_of(written.begin(), written.end(), [&](char c) { return fallback(c) >= 0; });
+  if (!falls_back) return unknown.add(symbols);
+  for (const char c : written) symbols.push_back(fallback(c));
+}
+
+/// split_into_symbols() where characters have a prefix or the last one a suffix.
+void BpeModel::split_marked_word(std::string_view word, std::vector<std::int32_t>& symbols) const {
+  std::string spelled;
+  for (const char c : options_.byte_level ? word : std::string_view()) {
+    spelled += spell_byte(static_cast<unsigned char>(c));
+  }
+  const std::string_view text = options_.byte_level ? std::string_view(spelled) : word;
+  UnknownRun unknown(unknown_id_, options_.fuse_unknown);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = character_end(text, at);
+    std::string symbol = at > 0 ? options_.continuing_subword_prefix : "";
+    symbol += text.substr(at, end - at);
+    if (end == text.size()) symbol += options_.end_of_word_suffix;
+    at = end;
+    if (const auto id = vocabulary_.find(symbol)) {
+      unknown.close(symbols);
+      symbols.push_back(*id);
+    } else {
+      fall_back(symbol, unknown, symbols);
     }
-    for (const char c : written) symbols.push_back(fallback(c));
   }
   unknown.close(symbols);
 }

@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/tokenizer/merge_table.h"
-#include "checkpoint/tokenizer/vocabulary.h"
+#include "checkpoint/tokenizer/models/merge_table.h"
+#include "checkpoint/tokenizer/models/subword_model.h"
+#include "checkpoint/tokenizer/models/vocabulary.h"
 
 namespace lime {
 
@@ -28,6 +29,10 @@ struct BpeOptions {
   /// Words are tokens as a whole and are never cut, as in Hugging Face's WordLevel model; a word
   /// that is none becomes `unknown_token`.
   bool whole_words = false;
+  /// In front of the characters of a word but the first, and of tokens that begin with them.
+  std::string continuing_subword_prefix = {};
+  /// Behind the last character of a word, and tokens that end with it.
+  std::string end_of_word_suffix = {};
   /// The token for characters that have none; without it they are dropped.
   std::optional<std::string> unknown_token = std::nullopt;
 };
@@ -62,7 +67,7 @@ struct BpeScratch {
 /// Immutable and thread-safe. Time O(n log n) for a word of n characters; short words take a
 /// simple O(n^2) loop that is faster for them.
 /// Source: Sennrich, Haddow & Birch (2016), arXiv:1508.07909.
-class BpeModel {
+class BpeModel : public SubwordModel {
  public:
   using MergePair = std::pair<std::string, std::string>;
 
@@ -76,18 +81,23 @@ class BpeModel {
   /// Appends the ids of `word` to `ids`.
   /// @throws InvalidArgument  with `whole_words`, for an unknown word where the vocabulary has no
   ///                          unknown token, as Hugging Face does.
-  void encode(std::string_view word, BpeScratch& scratch, std::vector<std::int32_t>& ids) const;
+  void encode(std::string_view word, BpeScratch& scratch,
+              std::vector<std::int32_t>& ids) const override;
 
   /// Returns true if `token` never follows another character inside a merged token, so that
   /// cutting a word before each run of it leaves the ids unchanged.
-  bool can_cut_before(std::string_view token) const;
+  bool can_cut_before(std::string_view token) const override;
 
  private:
+  class UnknownRun;
   void add_merges(const std::vector<MergePair>& merges, const std::string& where);
   void prepare_bytes();
   std::optional<std::int32_t> whole_word(std::string_view word) const;
   std::int32_t only_word(std::string_view word) const;
   void split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const;
+  void split_marked_word(std::string_view word, std::vector<std::int32_t>& symbols) const;
+  void fall_back(std::string_view written, UnknownRun& unknown,
+                 std::vector<std::int32_t>& symbols) const;
   void merge_short(BpeScratch& scratch) const;
   void merge_long(BpeScratch& scratch) const;
   void push_candidate(BpeScratch& scratch, std::int32_t left) const;

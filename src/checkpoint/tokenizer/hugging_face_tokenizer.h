@@ -10,22 +10,29 @@
 
 #include "checkpoint/tokenizer.h"
 #include "checkpoint/tokenizer/added_tokens.h"
-#include "checkpoint/tokenizer/bpe_model.h"
+#include "checkpoint/tokenizer/models/bpe_model.h"
+#include "checkpoint/tokenizer/models/subword_model.h"
+#include "checkpoint/tokenizer/models/unigram_model.h"
+#include "checkpoint/tokenizer/models/vocabulary.h"
+#include "checkpoint/tokenizer/models/word_cache.h"
+#include "checkpoint/tokenizer/models/word_piece_model.h"
 #include "checkpoint/tokenizer/normalizer.h"
 #include "checkpoint/tokenizer/pre_tokenizer.h"
 #include "checkpoint/tokenizer/scratch_pool.h"
 #include "checkpoint/tokenizer/token_decoder.h"
-#include "checkpoint/tokenizer/vocabulary.h"
-#include "checkpoint/tokenizer/word_cache.h"
 
 namespace lime {
 
-/// Components of a BPE tokenizer, as read from its files.
-struct BpeTokenizerParts {
+/// Components of a tokenizer, as read from its files.
+struct TokenizerParts {
   std::string where;  ///< the file, for errors
   std::vector<std::pair<std::string, std::int32_t>> vocabulary;
   std::vector<BpeModel::MergePair> merges;
+  /// One of the three, the first that is set.
+  std::optional<UnigramOptions> unigram = std::nullopt;
+  std::optional<WordPieceOptions> word_piece = std::nullopt;
   BpeOptions model;
+  std::vector<double> scores;  ///< of `vocabulary`, for `unigram`
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   TokenDecoder decoder;
@@ -40,15 +47,15 @@ struct BpeTokenizerParts {
   std::string sha256;
 };
 
-/// Byte-pair encoding as Hugging Face's `tokenizers` runs it:
+/// A tokenizer as Hugging Face's `tokenizers` runs it:
 ///
-///   text -> added tokens -> normalizer -> pieces -> cache or merges -> ids -> BOS, EOS
+///   text -> added tokens -> normalizer -> pieces -> cache or model -> ids -> BOS, EOS
 ///
 /// Thread-safe: every call borrows scratch memory and a word cache from a pool.
-class BpeTokenizer : public Tokenizer {
+class HuggingFaceTokenizer : public Tokenizer {
  public:
   /// @throws FormatError  if the parts contradict each other.
-  explicit BpeTokenizer(BpeTokenizerParts parts);
+  explicit HuggingFaceTokenizer(TokenizerParts parts);
 
   std::vector<std::int32_t> encode(std::string_view text,
                                    const EncodeOptions& options = {}) const override;
@@ -56,10 +63,7 @@ class BpeTokenizer : public Tokenizer {
   std::optional<std::int32_t> token_id(std::string_view token) const override;
   bool is_special(std::int32_t id) const override;
   std::int32_t vocab_size() const override { return vocabulary_.size(); }
-  std::string_view kind() const override {
-    if (model_options_.whole_words) return "word-level";
-    return model_options_.byte_level ? "byte-level-bpe" : "bpe";
-  }
+  std::string_view kind() const override { return kind_; }
 
  private:
   struct Scratch {
@@ -70,15 +74,15 @@ class BpeTokenizer : public Tokenizer {
   };
   class WordEncoder;
 
-  static Vocabulary merge_vocabulary(BpeTokenizerParts& parts);
+  static Vocabulary merge_vocabulary(const TokenizerParts& parts);
   void add_special_flags(const std::vector<AddedToken>& tokens);
   void prepare_finders(std::vector<AddedToken> tokens);
   void encode_raw(const TextPiece& piece, bool skip_special, WordEncoder& encoder) const;
   void check_id(std::int32_t id) const;
 
   Vocabulary vocabulary_;
-  BpeOptions model_options_;
-  BpeModel model_;
+  std::string_view kind_;
+  std::unique_ptr<const SubwordModel> model_;
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   TokenDecoder decoder_;

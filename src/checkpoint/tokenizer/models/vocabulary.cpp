@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/vocabulary.h"
+#include "checkpoint/tokenizer/models/vocabulary.h"
 
 #include <algorithm>
 
