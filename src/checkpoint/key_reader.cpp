@@ -27,7 +27,21 @@ KeyReader::KeyReader(const Json& object, std::string where)
   }
 }
 
+bool KeyReader::contains(const char* key) const {
+  read_.insert(key);
+  return object_.contains(key);
+}
+
+std::vector<std::string> KeyReader::unread() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object_.items()) {
+    if (!read_.contains(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
 const Json* KeyReader::find(const char* key) const {
+  read_.insert(key);
   const auto found = object_.find(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }

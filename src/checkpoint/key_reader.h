@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,9 @@ class KeyReader {
   /// Returns the value of `key`, or null if it is absent or null.
   const Json* find(const char* key) const;
   /// Returns true even if the value is null.
-  bool contains(const char* key) const { return object_.contains(key); }
+  bool contains(const char* key) const;
+  /// Returns the keys of the object that no member has been called with, in their order.
+  std::vector<std::string> unread() const;
   const std::string& where() const { return where_; }
 
   std::optional<std::int64_t> integer(const char* key) const;
@@ -43,6 +46,7 @@ class KeyReader {
 
   const Json& object_;
   std::string where_;
+  mutable std::set<std::string, std::less<>> read_;
 };
 
 }  // namespace lime

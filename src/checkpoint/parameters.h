@@ -62,7 +62,9 @@ struct ParameterSpec {
   StoredPlace stored;
 
   /// Returns true if the tensor of the file is the parameter itself.
-  bool is_stored_alone() const { return stored.name == name && stored.shape == shape; }
+  bool is_stored_alone() const {
+    return stored.name == name && stored.shape == shape && stored.column_stride == 1;
+  }
 };
 
 /// Lists all parameters of a decoder in the order of the forward pass, from which weights, files,

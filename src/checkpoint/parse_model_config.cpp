@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and writing of model_config.h: the keys that all families of transformers share.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/key_reader.h"
+#include "checkpoint/known_keys.h"
 #include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/files/folder.h"
@@ -131,24 +133,6 @@ void read_routing(const KeyReader& keys, ModelConfig& config) {
   }
 }
 
-void refuse_what_we_lack(const KeyReader& keys) {
-  if (keys.find("quantization_config") != nullptr) {
-    throw FormatError(
-        "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
-        "checkpoint",
-        keys.where());
-  }
-  if (!keys.boolean("is_causal", true)) {
-    keys.fail("is_causal", "true, because bidirectional attention is not supported", false);
-  }
-  if (keys.find("text_config") != nullptr) {
-    throw FormatError(
-        "{}: 'text_config' must be absent, got the config of a multimodal model; save its language "
-        "model alone, with the keys of text_config at the top level",
-        keys.where());
-  }
-}
-
 /// Asked before the sizes are validated, so it must hold for any numbers.
 std::int64_t derived_head_dim(const KeyReader& keys, const ModelConfig& config) {
   if (config.num_attention_heads < 1) return 0;
@@ -165,8 +149,11 @@ void read_sizes(const KeyReader& keys, const Family& family, ModelConfig& config
   const SizeKeys& names = family.keys;
   config.vocab_size = keys.required_integer("vocab_size");
   config.hidden_size = keys.required_integer(names.hidden_size);
-  config.intermediate_size =
-      names.intermediate_size == nullptr ? 1 : keys.required_integer(names.intermediate_size);
+  const auto inner = keys.integer(names.intermediate_size);
+  if (!inner && family.inner_per_hidden == 0) keys.required_integer(names.intermediate_size);
+  constexpr std::int64_t kMaxHidden = std::numeric_limits<std::int32_t>::max();
+  config.intermediate_size = inner.value_or(
+      family.inner_per_hidden * std::clamp(config.hidden_size, std::int64_t{0}, kMaxHidden));
   config.num_hidden_layers = keys.required_integer(names.num_hidden_layers);
   config.num_attention_heads = keys.required_integer(names.num_attention_heads);
   config.num_key_value_heads = config.num_attention_heads;
@@ -259,7 +246,7 @@ void write_sizes(const ModelConfig& config, const Family& family, Json& json) {
   const SizeKeys& names = family.keys;
   json["vocab_size"] = config.vocab_size;
   json[names.hidden_size] = config.hidden_size;
-  if (names.intermediate_size != nullptr) json[names.intermediate_size] = config.intermediate_size;
+  json[names.intermediate_size] = config.intermediate_size;
   json[names.num_hidden_layers] = config.num_hidden_layers;
   json[names.num_attention_heads] = config.num_attention_heads;
   if (names.num_key_value_heads != nullptr) {
@@ -285,7 +272,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
   ModelConfig config;
   config.raw = json;
   const Family& family = read_family(keys, config);
-  refuse_what_we_lack(keys);
+  refuse_unsupported_keys(keys);
   read_sizes(keys, family, config);
   if (family.keys.activation != nullptr) config.spec.activation = read_activation(keys, family);
   config.tie_word_embeddings = keys.boolean("tie_word_embeddings", family.tie_word_embeddings);
@@ -298,6 +285,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
   sizes.spec.ropes.clear();
   sizes.validate(where);  // before anything is sized by num_hidden_layers
   family.read(keys, config);
+  warn_of_unknown_keys(keys, config.warnings);
   config.validate(where);
   return config;
 }

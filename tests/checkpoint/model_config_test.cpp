@@ -341,9 +341,9 @@ TEST(ModelConfigTest, RefusesWhatThisBuildCannotCompute) {
   EXPECT_EQ(error_of(changed_llama("hidden_act", "mish")),
             "'config.json': 'hidden_act' must be one of silu, gelu, gelu_new, gelu_pytorch_tanh, "
             "relu and relu2, got \"mish\"");
-  EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}})),
-            "'config.json': 'rope_scaling': unknown RoPE type 'yarn' (supported: default, linear, "
-            "llama3)");
+  EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "ntk"}, {"factor", 4.0}})),
+            "'config.json': 'rope_scaling': unknown RoPE type 'ntk' (supported: default, linear, "
+            "dynamic, llama3, yarn, longrope)");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}})),
             "'config.json': 'rope_scaling': 'factor' is missing");
   EXPECT_EQ(error_of(changed_llama("rope_scaling", {{"rope_type", "linear"}, {"factor", -2}})),

@@ -4,14 +4,28 @@
 #include <algorithm>
 #include <array>
 
+#include "checkpoint/families/gemma.h"
+#include "checkpoint/families/gemma2.h"
+#include "checkpoint/families/gemma3_text.h"
+#include "checkpoint/families/gpt2.h"
+#include "checkpoint/families/gpt_neox.h"
+#include "checkpoint/families/granite.h"
 #include "checkpoint/families/llama.h"
 #include "checkpoint/families/mistral.h"
+#include "checkpoint/families/olmo2.h"
+#include "checkpoint/families/olmo3.h"
+#include "checkpoint/families/opt.h"
+#include "checkpoint/families/phi3.h"
 #include "checkpoint/families/qwen2.h"
+#include "checkpoint/families/qwen3.h"
+#include "checkpoint/families/smollm3.h"
 
 namespace lime {
 
 std::span<const Family* const> all_families() {
-  static constexpr std::array kFamilies = {&kLlama, &kMistral, &kQwen2};
+  static constexpr std::array kFamilies = {
+      &kLlama, &kMistral, &kMinistral, &kQwen2,      &kQwen3,   &kSmolLm3, &kOlmo2, &kOlmo3,
+      &kPhi3,  &kGemma,   &kGemma2,    &kGemma3Text, &kGranite, &kGptNeoX, &kGpt2,  &kOpt};
   return kFamilies;
 }
 

@@ -12,7 +12,7 @@ namespace lime {
 /// Contains the keys of config.json for the sizes, where families name them differently.
 struct SizeKeys {
   const char* hidden_size = "hidden_size";
-  const char* intermediate_size = "intermediate_size";  ///< null: set by Family::read()
+  const char* intermediate_size = "intermediate_size";
   const char* num_hidden_layers = "num_hidden_layers";
   const char* num_attention_heads = "num_attention_heads";
   const char* num_key_value_heads = "num_key_value_heads";  ///< null: as many as heads
@@ -29,6 +29,7 @@ struct Family {
   /// Defaults of transformers for absent keys, from its configuration_*.py.
   std::int64_t num_key_value_heads = 0;  ///< 0: as many as num_attention_heads
   std::int64_t head_dim = 0;             ///< 0: hidden_size / num_attention_heads
+  std::int64_t inner_per_hidden = 0;     ///< intermediate_size / hidden_size; 0: no default
   std::string_view activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   bool tie_word_embeddings = false;

@@ -36,4 +36,11 @@ const Family kMistral = {.model_type = "mistral",
                          .read = read_mistral,
                          .write = write_mistral};
 
+const Family kMinistral = {.model_type = "ministral",
+                           .architecture = "MinistralForCausalLM",
+                           .num_key_value_heads = 8,
+                           .max_position_embeddings = 131072,
+                           .read = read_mistral,
+                           .write = write_mistral};
+
 }  // namespace lime

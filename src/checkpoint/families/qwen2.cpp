@@ -7,30 +7,10 @@
 namespace lime {
 namespace {
 
-/// Layers slide with `use_sliding_window` only: those of `layer_types`, or from
-/// `max_window_layers` on.
-void read_windows(const KeyReader& keys, ModelConfig& config) {
-  std::optional<std::int64_t> window;
-  if (keys.boolean("use_sliding_window", false)) {
-    window = keys.integer("sliding_window");
-    if (!keys.contains("sliding_window")) window = 4096;  // the default of Qwen2Config
-  }
-  auto slides = read_layer_types(keys, config.num_hidden_layers, window.has_value());
-  if (!window) return;
-  if (!slides) {
-    const std::int64_t first = keys.integer("max_window_layers").value_or(28);
-    slides.emplace();
-    for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-      slides->push_back(layer >= first);
-    }
-  }
-  set_windows(config, *slides, *window);
-}
-
 void read_qwen2(const KeyReader& keys, ModelConfig& config) {
   read_llama_basics(keys, config);
   config.spec.qkv_bias = true;
-  read_windows(keys, config);
+  read_qwen_windows(keys, config);
 }
 
 void write_qwen2(const ModelConfig& config, Json& json) {
@@ -45,6 +25,22 @@ void write_qwen2(const ModelConfig& config, Json& json) {
 }
 
 }  // namespace
+
+void read_qwen_windows(const KeyReader& keys, ModelConfig& config) {
+  auto window = keys.integer("sliding_window");
+  if (!keys.contains("sliding_window")) window = 4096;  // the default of Qwen2Config
+  if (!keys.boolean("use_sliding_window", false)) window = std::nullopt;
+  const std::int64_t first = keys.integer("max_window_layers").value_or(28);
+  auto slides = read_layer_types(keys, config.num_hidden_layers, window.has_value());
+  if (!window) return;
+  if (!slides) {
+    slides.emplace();
+    for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+      slides->push_back(layer >= first);
+    }
+  }
+  set_windows(config, *slides, *window);
+}
 
 const Family kQwen2 = {.model_type = "qwen2",
                        .architecture = "Qwen2ForCausalLM",

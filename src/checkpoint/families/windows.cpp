@@ -34,6 +34,19 @@ void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int6
   }
 }
 
+void set_alternating_windows(const KeyReader& keys, ModelConfig& config, std::int64_t period) {
+  const auto window = keys.contains("sliding_window") ? keys.integer("sliding_window") : 4096;
+  auto slides = read_layer_types(keys, config.num_hidden_layers, window.has_value());
+  if (!slides) {
+    if (!window) keys.fail("sliding_window", "a number, or be absent for 4096", nullptr);
+    slides.emplace();
+    for (std::int64_t layer = 1; layer <= config.num_hidden_layers; ++layer) {
+      slides->push_back(layer % period != 0);
+    }
+  }
+  set_windows(config, *slides, window.value_or(0));
+}
+
 void write_layer_types(const ModelConfig& config, Json& json) {
   json["layer_types"] = Json::array();
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

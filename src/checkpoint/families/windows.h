@@ -19,6 +19,11 @@ std::optional<std::vector<bool>> read_layer_types(const KeyReader& keys, std::in
 /// Sets the windows of the layers, one flag per layer.
 void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int64_t window);
 
+/// Sets the windows of a family that slides in all layers but every `period`-th, unless
+/// `layer_types` says which: `sliding_window`, by default 4096.
+/// @throws FormatError  if a layer slides and `sliding_window` is null.
+void set_alternating_windows(const KeyReader& keys, ModelConfig& config, std::int64_t period);
+
 /// Writes `layer_types`.
 void write_layer_types(const ModelConfig& config, Json& json);
 

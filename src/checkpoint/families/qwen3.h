@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checkpoint/families/family.h"
+
+namespace lime {
+
+/// Qwen3: LLaMA's blocks with a norm of each head's query and key.
+extern const Family kQwen3;
+
+}  // namespace lime

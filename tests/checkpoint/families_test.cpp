@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of checkpoint/families accept and refuse. Their numbers are compared with
+// transformers in tests/model/family_golden_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "checkpoint/families/family.h"
+#include "checkpoint/model_config.h"
+#include "checkpoint/test_model.h"
+#include "core/errors.h"
+#include "support/refusal.h"
+
+namespace lime {
+namespace {
+
+using testing::refusal_of;
+using testing::small_config;
+
+/// Returns a config.json of a family with other values of some keys.
+Json family_config(const std::string& family, const Json& changes = Json::object()) {
+  Json json = small_config(family);
+  if (family == "gpt2") {
+    json = {
+        {"model_type", "gpt2"}, {"vocab_size", 11}, {"n_embd", 16}, {"n_layer", 3}, {"n_head", 4}};
+  }
+  if (family == "opt") json["ffn_dim"] = 24;
+  if (family == "gpt_neox") json["rotary_pct"] = 0.5;
+  json.update(changes);
+  return json;
+}
+
+ModelConfig parse(const std::string& family, const Json& changes = Json::object()) {
+  return parse_model_config(family_config(family, changes), "'config.json'");
+}
+
+std::string error_of(const std::string& family, const Json& changes) {
+  return refusal_of<FormatError>([&] { parse(family, changes); });
+}
+
+/// Returns the layers with a window, as text: "SFS" for layers 0 and 2 of three.
+std::string windows_of(const ModelConfig& config) {
+  std::string text;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    text += config.spec.layer(layer).window ? 'S' : 'F';
+  }
+  return text;
+}
+
+TEST(FamiliesTest, HaveTheDefaultsOfTransformers) {
+  EXPECT_EQ(parse("qwen3").head_dim, 128);
+  EXPECT_EQ(parse("gemma2", {{"num_key_value_heads", 4}}).head_dim, 256);
+  EXPECT_TRUE(parse("gemma", {{"tie_word_embeddings", nullptr}}).tie_word_embeddings);
+  EXPECT_FALSE(parse("olmo2", {{"tie_word_embeddings", nullptr}}).tie_word_embeddings);
+  EXPECT_EQ(parse("olmo2").spec.norm.eps, 1e-5);
+  EXPECT_EQ(parse("smollm3").spec.ropes.front().theta, 2000000.0);
+  EXPECT_EQ(parse("gpt2").intermediate_size, 64);
+  EXPECT_EQ(parse("gpt2").max_position_embeddings, 1024);
+  EXPECT_EQ(parse("gpt_neox").spec.rotary_dim, 2);
+  EXPECT_EQ(parse("granite").spec.layer(0).attention_scale, 1.0);
+}
+
+TEST(FamiliesTest, SlideInTheLayersOfTransformers) {
+  const Json four = {{"num_hidden_layers", 4}};
+  EXPECT_EQ(windows_of(parse("gemma2", four)), "SFSF");
+  EXPECT_EQ(windows_of(parse("olmo3", four)), "SSSF");
+  EXPECT_EQ(windows_of(parse("gemma3_text", {{"num_hidden_layers", 7}})), "SSSSSFS");
+  EXPECT_EQ(windows_of(parse("gemma3_text", {{"sliding_window_pattern", 2}})), "SFS");
+  EXPECT_EQ(windows_of(parse("smollm3", four)), "FFFF");
+  EXPECT_EQ(windows_of(parse(
+                "smollm3",
+                {{"num_hidden_layers", 4}, {"use_sliding_window", true}, {"sliding_window", 7}})),
+            "FFFS");
+  EXPECT_EQ(windows_of(parse("phi3", {{"sliding_window", 7}})), "SSS");
+  EXPECT_EQ(windows_of(parse("qwen3", {{"use_sliding_window", true}, {"max_window_layers", 1}})),
+            "FSS");
+}
+
+TEST(FamiliesTest, RotateInTheLayersOfSmolLm3) {
+  const auto rotates = [](const ModelConfig& config, std::int64_t layer) {
+    return config.spec.layer(layer).rope.has_value();
+  };
+  const ModelConfig listed = parse("smollm3", {{"no_rope_layers", {0, 1, 1}}});
+  EXPECT_FALSE(rotates(listed, 0));
+  EXPECT_TRUE(rotates(listed, 1));
+  EXPECT_FALSE(rotates(parse("smollm3", {{"no_rope_layer_interval", 2}}), 1));
+  EXPECT_EQ(error_of("smollm3", {{"no_rope_layers", {0}}}),
+            "'config.json': 'no_rope_layers' must have one entry for each of 3 layers, got 1");
+  EXPECT_EQ(error_of("smollm3", {{"no_rope_layer_interval", 0}}),
+            "'config.json': 'no_rope_layer_interval' must be at least 1, got 0");
+}
+
+TEST(FamiliesTest, ReadARopePerLayerType) {
+  const ModelConfig four =
+      parse("gemma3_text", {{"rope_theta", 5e5},
+                            {"rope_local_base_freq", 7.0},
+                            {"rope_scaling", {{"rope_type", "linear"}, {"factor", 8.0}}}});
+  ASSERT_EQ(four.spec.ropes.size(), 2u);
+  EXPECT_EQ(four.spec.ropes[0].theta, 5e5);
+  EXPECT_EQ(four.spec.ropes[0].kind, RopeKind::kLinear);
+  EXPECT_EQ(four.spec.ropes[1].theta, 7.0);
+  EXPECT_EQ(four.spec.ropes[1].kind, RopeKind::kDefault);
+  EXPECT_EQ(four.spec.layer(0).rope, 1u);
+  const Json types = {
+      {"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 5e5}}},
+      {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 7.0}}}};
+  EXPECT_EQ(parse("gemma3_text", {{"rope_parameters", types}}).spec, four.spec);
+  EXPECT_EQ(error_of("olmo3", {{"rope_theta", 10000.0}}),
+            "'config.json': 'rope_theta' must be 500000, or be given per layer type in "
+            "rope_parameters, got 10000.0");
+  EXPECT_EQ(error_of("olmo3", {{"rope_parameters", {{"rope_theta", 1.0}}}}),
+            "'config.json': 'rope_parameters': must have the objects full_attention and "
+            "sliding_attention, got {\"rope_theta\":1.0}");
+}
+
+TEST(FamiliesTest, ResolveTheAttentionFactorOfRope) {
+  const auto factor = [](const Json& scaling) {
+    return parse("llama", {{"max_position_embeddings", 64}, {"rope_scaling", scaling}})
+        .spec.ropes.front()
+        .attention_factor;
+  };
+  Json yarn = {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 16}};
+  EXPECT_DOUBLE_EQ(factor(yarn), 0.1 * std::log(4.0) + 1.0);
+  yarn["mscale"] = 2.0;
+  yarn["mscale_all_dim"] = 1.0;
+  EXPECT_DOUBLE_EQ(factor(yarn), (0.2 * std::log(4.0) + 1.0) / (0.1 * std::log(4.0) + 1.0));
+  yarn["attention_factor"] = 1.5;
+  EXPECT_DOUBLE_EQ(factor(yarn), 1.5);
+  Json longrope = {{"rope_type", "longrope"},
+                   {"short_factor", {1.0, 2.0}},
+                   {"long_factor", {3.0, 4.0}},
+                   {"original_max_position_embeddings", 16}};
+  EXPECT_DOUBLE_EQ(factor(longrope), std::sqrt(1.0 + std::log(4.0) / std::log(16.0)));
+  longrope["factor"] = 1.0;
+  EXPECT_DOUBLE_EQ(factor(longrope), 1.0);
+  longrope["short_factor"] = {1.0};
+  EXPECT_EQ(error_of("llama", {{"rope_scaling", longrope}}),
+            "'config.json': 'rope_scaling': 'short_factor' must have one number for each of 2 "
+            "rotated pairs, got 1");
+}
+
+TEST(FamiliesTest, RefuseKeysThatTransformersReadsDifferentlyOrNotAtAll) {
+  EXPECT_EQ(error_of("gemma", {{"hidden_act", "gelu"}, {"hidden_activation", "silu"}}),
+            "'config.json': 'hidden_activation' must be absent or the activation that hidden_act "
+            "stands for, gelu_pytorch_tanh, got \"silu\"");
+  EXPECT_EQ(error_of("gemma3_text", {{"attn_logit_softcapping", 50.0}}),
+            "'config.json': 'attn_logit_softcapping' must be null, because transformers does not "
+            "apply it, got 50.0");
+  EXPECT_EQ(error_of("gpt_neox", {{"rope_theta", 500.0}}),
+            "'config.json': 'rope_theta' must be 10000, as 'rotary_emb_base', got 500.0");
+  EXPECT_EQ(error_of("gpt_neox", {{"rotary_pct", 0.75}}),
+            "'config.json': 'rotary_pct' must give an even number of dimensions of 4 to rotate, "
+            "got 3");
+  EXPECT_EQ(error_of("phi3", {{"attention_bias", true}}),
+            "'config.json': 'attention_bias' must be false, because the blocks of phi3 have no "
+            "biases, got true");
+  EXPECT_EQ(error_of("gemma2", {{"sliding_window", nullptr}}),
+            "'config.json': 'sliding_window' must be a number, or be absent for 4096, got null");
+}
+
+TEST(FamiliesTest, RefuseWhatNoFamilyComputes) {
+  EXPECT_EQ(error_of("gemma2", {{"use_bidirectional_attention", true}}),
+            "'config.json': 'use_bidirectional_attention' must be false, because bidirectional "
+            "attention is not supported; capture it with transformers, got true");
+  EXPECT_EQ(error_of("gpt2", {{"add_cross_attention", true}}),
+            "'config.json': 'add_cross_attention' must be false, because cross-attention is not "
+            "supported, got true");
+  EXPECT_THAT(error_of("gpt2", {{"pruned_heads", {{"0", {1}}}}}),
+              ::testing::HasSubstr("'pruned_heads' must be empty"));
+  EXPECT_THAT(error_of("gpt2", {{"activation_function", "quick_gelu"}}),
+              ::testing::HasSubstr("'activation_function' must be one of silu, gelu"));
+  EXPECT_THAT(error_of("qwen3", {{"quantization_config", {{"bits", 4}}}}),
+              ::testing::HasSubstr("use the unquantised checkpoint"));
+}
+
+TEST(FamiliesTest, WarnOfUnknownKeysInOneLine) {
+  EXPECT_THAT(parse("llama", {{"use_cache", true}, {"id2label", {}}}).warnings,
+              ::testing::IsEmpty());
+  EXPECT_THAT(parse("llama", {{"embedding_multiplier", 12.0}, {"alibi", true}}).warnings,
+              ::testing::ElementsAre(
+                  "'config.json': unknown keys are ignored: 'embedding_multiplier', 'alibi'"));
+  EXPECT_THAT(parse("granite", {{"embedding_multiplier", 12.0}}).warnings, ::testing::IsEmpty());
+  const Json scaling = {{"rope_type", "linear"}, {"factor", 2.0}, {"mscale", 1.0}};
+  EXPECT_THAT(
+      parse("llama", {{"rope_scaling", scaling}}).warnings,
+      ::testing::ElementsAre("'config.json': 'rope_scaling': unknown keys are ignored: 'mscale'"));
+}
+
+TEST(FamiliesTest, AreWrittenAsTheyWereRead) {
+  for (const Family* family : all_families()) {
+    const ModelConfig config = parse(std::string(family->model_type));
+    const Json written = model_config_to_json(config);
+    EXPECT_TRUE(parse_model_config(written, "written") == config) << family->model_type;
+  }
+}
+
+}  // namespace
+}  // namespace lime
