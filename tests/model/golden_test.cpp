@@ -19,7 +19,7 @@ namespace {
 using testing::activations;
 using testing::golden_file;
 using testing::golden_tensor;
-using testing::max_difference;
+using testing::relative_error;
 using testing::skip_reason;
 using testing::test_data;
 
@@ -86,11 +86,6 @@ class GoldenTest : public ::testing::TestWithParam<GoldenCase> {
     return tensor.dim() == rank ? tensor : tensor.unsqueeze(rank == 4 ? 1 : 0);
   }
 };
-
-/// The largest difference, relative to the largest magnitude of the reference where that exceeds 1.
-double relative_error(const at::Tensor& found, const at::Tensor& reference) {
-  return max_difference(found, reference) / std::max(1.0, reference.abs().max().item<double>());
-}
 
 TEST_P(GoldenTest, LogitsAndHiddenStatesEqualTheReference) {
   const Decoder model = decoder();

@@ -5,6 +5,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/errors.h"
@@ -224,6 +225,10 @@ double max_difference(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor difference = (a.to(torch::kDouble) - b.to(torch::kDouble)).abs();
   if (!difference.isfinite().all().item<bool>()) return kInfinity;
   return difference.numel() == 0 ? 0.0 : difference.max().item<double>();
+}
+
+double relative_error(const at::Tensor& found, const at::Tensor& expected) {
+  return max_difference(found, expected) / std::max(1.0, expected.abs().max().item<double>());
 }
 
 namespace {

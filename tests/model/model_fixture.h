@@ -48,6 +48,9 @@ at::Tensor golden_tensor(const std::filesystem::path& file, const std::string& d
 /// Returns the largest absolute difference; infinity for different shapes or non-finite values.
 double max_difference(const at::Tensor& a, const at::Tensor& b);
 
+/// Returns max_difference(), relative to the largest magnitude of `expected` where that exceeds 1.
+double relative_error(const at::Tensor& found, const at::Tensor& expected);
+
 /// Runs the decoder and returns copies of all activations whose hook names match `patterns`, by
 /// hook name; `*` matches any text.
 std::map<std::string, at::Tensor> activations(const Decoder& decoder, const at::Tensor& ids,
