@@ -142,7 +142,7 @@ void run_captured(const BenchOptions& options, const std::optional<Computing>& c
   capture.threads = options.threads;
   PassClock clock;
   const CaptureResult result =
-      run_capture(capture, {.on_start = [&](const CaptureOutlook&) { clock.start(); },
+      run_capture(capture, {.on_start = [&](const CapturePreview&) { clock.start(); },
                             .on_progress =
                                 [&](const Progress& progress) {
                                   if (progress.done > 0) clock.pass_ended();

@@ -18,6 +18,7 @@ namespace lime::testing {
 ModelConfig small_config(const std::string& kind) {
   ModelConfig config = tiny_config(kind);
   config.vocab_size = 31;
+  config.max_position_embeddings = 200;
   config.bos_token_id = std::nullopt;
   config.eos_token_ids.clear();
   return config;
@@ -84,7 +85,6 @@ std::vector<NamedConfig> spec_configs() {
     spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = 1e-5};
     spec.ropes.clear();
     spec.learned_position_offset = 0;
-    config.max_position_embeddings = 200;
     spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
     spec.qkv_layout = QkvLayout::kConcatenated;
     spec.transposed_linears = true;
@@ -92,8 +92,7 @@ std::vector<NamedConfig> spec_configs() {
     spec.activation = Activation::kGeluTanh;
     spec.layers = {{.attention_scale = 0.4}, {.attention_scale = 0.2}, {.attention_scale = 0.1}};
   };
-  const auto opt_350m = [](Spec& spec, Config& config) {
-    config.max_position_embeddings = 200;
+  const auto opt_350m = [](Spec& spec, Config&) {
     spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = 1e-5};
     spec.norm_placement = NormPlacement::kAfterSum;
     spec.has_final_norm = false;
