@@ -183,6 +183,7 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
                {"tie_word_embeddings", !untie_word_embeddings},
                {"bos_token_id", bos_token_id},
                {"eos_token_id", eos_token_id},
+               {"pad_token_id", nullptr},  // some families' default is outside a small vocabulary
                {"initializer_range", initializer_range},
                {"torch_dtype", "float32"}};
   if (blocks) keys[decoder] = Json::object();
