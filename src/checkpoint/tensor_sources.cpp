@@ -14,6 +14,9 @@
 namespace lime {
 namespace {
 
+constexpr const char* kHeadHint =
+    "; a base model was saved without its head: load the whole model with AutoModelForCausalLM and "
+    "save it with save_pretrained()";
 constexpr std::string_view kRouter = ".self_attn.lime_router.";
 /// Names that the released LIMe code has had for the fused keys and values.
 constexpr std::array<std::string_view, 4> kFusedNames = {
@@ -253,10 +256,13 @@ TensorSources Locator::match() && {
   std::vector<std::string> unexpected;
   for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
   if (missing.empty() && unexpected.empty()) return found;
-  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
+  const bool lacks_head =
+      unexpected.empty() && missing == std::vector{config_.spec.names.output + ".weight"};
+  throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}{}", where_,
                     missing.empty() ? "" : " missing " + list_names(missing),
                     missing.empty() || unexpected.empty() ? "" : " and",
-                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
+                    unexpected.empty() ? "" : " unexpected " + list_names(unexpected),
+                    lacks_head ? kHeadHint : "");
 }
 
 }  // namespace

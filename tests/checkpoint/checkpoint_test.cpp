@@ -154,7 +154,9 @@ TEST_F(CheckpointTest, NamesTheHeadThatABaseModelLacks) {
   base.remove("lm_head.weight");
   for (TestTensor& tensor : base.tensors) tensor.name = tensor.name.substr(6);
   EXPECT_EQ(error_of(base),
-            "the tensors must be those of config.json, got missing 1 ('lm_head.weight')");
+            "the tensors must be those of config.json, got missing 1 ('lm_head.weight'); a base "
+            "model was saved without its head: load the whole model with AutoModelForCausalLM and "
+            "save it with save_pretrained()");
 }
 
 TEST_F(CheckpointTest, RefusesWeightsThatAreIntegers) {

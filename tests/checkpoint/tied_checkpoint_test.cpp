@@ -69,7 +69,9 @@ TEST_F(TiedCheckpointTest, MissesTheOutputProjectionOfAnUntiedModel) {
   model_.remove("lm_head.weight");
   model_.config["tie_word_embeddings"] = false;
   EXPECT_EQ(error_of(model_),
-            "the tensors must be those of config.json, got missing 1 ('lm_head.weight')");
+            "the tensors must be those of config.json, got missing 1 ('lm_head.weight'); a base "
+            "model was saved without its head: load the whole model with AutoModelForCausalLM and "
+            "save it with save_pretrained()");
 }
 
 }  // namespace
