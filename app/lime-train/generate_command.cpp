@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "core/files/atomic_file.h"
 #include "core/program/program.h"
+#include "core/program/progress.h"
 #include "train/tasks/arithmetic_task.h"
 #include "train/tasks/prosqa_generator.h"
 #include "train/tasks/task_files.h"
@@ -60,7 +61,7 @@ struct GenerateCommand {
 };
 
 /// `count` different held-out expressions, the numbers of operands in turn.
-std::string expression_lines(const GenerateCommand& command) {
+std::string expression_lines(const GenerateCommand& command, const ProgressFn& on_progress) {
   const ArithmeticGenerator generator(command.arithmetic, command.seed);
   const auto kinds = static_cast<std::int64_t>(command.arithmetic.operands.size());
   std::vector<std::vector<ArithmeticExpression>> drawn;
@@ -68,7 +69,7 @@ std::string expression_lines(const GenerateCommand& command) {
     const std::int64_t count = (command.count - kind + kinds - 1) / kinds;
     drawn.push_back(
         generator.draw_distinct(command.arithmetic.operands[static_cast<std::size_t>(kind)],
-                                TaskSplit::kTest, count, {}, interrupt_token()));
+                                TaskSplit::kTest, count, {}, on_progress, interrupt_token()));
   }
   std::string lines;
   for (std::int64_t i = 0; i < command.count; ++i) {
@@ -80,14 +81,17 @@ std::string expression_lines(const GenerateCommand& command) {
   return lines;
 }
 
-std::string questions(const GenerateCommand& command) {
+std::string questions(const GenerateCommand& command, const ProgressFn& on_progress) {
   return prosqa_file(ProsQaGenerator(command.seed ^ kProsQaFileSeed)
-                         .draw_distinct(command.count, {}, interrupt_token()));
+                         .draw_distinct(command.count, {}, on_progress, interrupt_token()));
 }
 
 int run_generate(const GenerateCommand& command) {
-  const std::string lines =
-      command.task == GeneratedTask::kProsQa ? questions(command) : expression_lines(command);
+  ProgressLine progress({.label = "generate", .unit = "samples"});
+  const std::string lines = command.task == GeneratedTask::kProsQa
+                                ? questions(command, progress.callback())
+                                : expression_lines(command, progress.callback());
+  progress.finish();
   if (command.output.empty()) {
     fmt::print("{}", lines);
   } else {

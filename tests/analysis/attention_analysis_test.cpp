@@ -180,8 +180,12 @@ TEST_F(AttentionAnalysisTest, AnotherCheckpointsTokenizerGivesNoTexts) {
   options_.sequence = 1;
   options_.captures.layer = LayerSelection::parse("2");
   options_.checkpoint = testing::source_file("data/lm-llama");
-  EXPECT_THAT(testing::refusal_of<InvalidArgument>([&] { analyze(); }),
-              HasSubstr("the tokenizer of"));
+  EXPECT_THAT(
+      testing::refusal_of<InvalidArgument>([&] { analyze(); }),
+      ::testing::MatchesRegex("checkpoint: the tokenizer of '" + options_.checkpoint.string() +
+                              "' .sha256 [0-9a-f]+\\.\\.\\.. differs from that of '.*"
+                              "capture.h5' .[0-9a-f]+\\.\\.\\..; use the checkpoint "
+                              "of the capture, or omit --checkpoint"));
 }
 
 TEST_F(AttentionAnalysisTest, RoutedAttentionSaysWhatItGoesBy) {

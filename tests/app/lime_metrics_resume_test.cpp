@@ -275,6 +275,16 @@ TEST_F(LimeMetricsResumeTest, EscapesWhatATerminalWouldObey) {
   is_harmless(run("tokens " + file));
   is_harmless(run("geometry " + file));
   is_harmless(run("entropy " + file + " --site none"));
+  // Our writer refuses such names, another program's may not.
+  std::filesystem::copy_file(testing::source_file("tests/fuzz/corpus/capture/odd-site"),
+                             folder_ / "odd.h5");
+  for (const char* command : {"tokens", "entropy"}) {
+    const ProgramRun odd = is_harmless(run(command + std::string(" odd.h5")));
+    EXPECT_EQ(odd.status, 0) << odd.errors;
+    EXPECT_THAT(odd.output, HasSubstr("v\\x1b[31m\\n"));
+  }
+  EXPECT_THAT(is_harmless(run("entropy odd.h5 --site none")).errors,
+              HasSubstr("its sites: v\\x1b[31m\\n)"));
 
   Json results = parse_json(testing::read_text(folder_ / "e.json"), "e.json");
   results["rows"][0]["mean"] = 1e9;

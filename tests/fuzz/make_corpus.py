@@ -449,8 +449,18 @@ def make_hostile_captures():
     save("capture", "hostile-deflate", hostile([SITE], lambda file: put_deflated(file, cut=5)))
 
 
+def with_odd_site(file):
+    """A capture whose site has a name that a terminal would obey."""
+    packed(file)
+    odd = "v\x1b[31m\n"
+    for group in ("activations", "statistics"):
+        file.move(f"{group}/values", f"{group}/{odd}")
+    file.attrs.create("sites", [odd], dtype=h5py.string_dtype())
+
+
 def make_captures():
     make_hostile_captures()
+    save("capture", "odd-site", hdf5(with_odd_site))
     whole = hdf5(packed)
     save("capture", "packed", whole)
     save("capture", "half", hdf5(lambda file: packed(file, "<f2")))

@@ -60,12 +60,13 @@ compare=(--compare first --compare-resamples 200)
 models=("$root/data/aet-llama" "$root/data/aet-lime")
 measure entropy entropy "${both[@]}" --site values,hidden --bootstrap 200 "${compare[@]}"
 measure entropy-bounds entropy lime.h5 --site hidden --top-k 2 --bootstrap 0
-for preset in raw seq-vcr layer-by-layer matrix-entropy diff-erank; do
+for preset in raw seq-vcr layer-by-layer matrix-entropy; do
   measure "entropy-$preset" entropy lime.h5 --site hidden --preset "$preset" --bootstrap 0
 done
+measure entropy-diff-erank entropy "${both[@]}" --site hidden --preset diff-erank --bootstrap 0
 measure separability separability "${words[@]}" --layer 0,2 --method both --control shuffled --folds 2
 measure separability-c separability words-lime.h5 --layer 1 --folds 2 --group sequence \
-  --c 0.1,1,10 --inner-folds 2 --control shuffled,token,random-features
+  --c 0.1,1,10 --inner-folds 2 --control shuffled,random-features
 measure blimp blimp "${pairs[@]}" --layer 1 --folds 2 --bootstrap 200 --judgements judgements.jsonl
 measure blimp-c blimp pairs-lime.h5 --layer 1 --folds 2 --c 0.1,1,10 --control --by task
 measure blimp-zero-shot blimp --zero-shot "${pairs[@]}" --bootstrap 200

@@ -147,7 +147,7 @@ TEST(ProsQaGeneratorTest, LeavesOutQuestionsOfOtherSpacing) {
 
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(generator.draw_distinct(2, {}, stop.get_token()), Interrupted);
+  EXPECT_THROW(generator.draw_distinct(2, {}, {}, stop.get_token()), Interrupted);
 }
 
 /// Means over problems that measure their difficulty.

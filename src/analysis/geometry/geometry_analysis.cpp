@@ -246,7 +246,9 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   analysis.units = make_units(shared);
   if (!options.measures_items()) {
     analysis.lacks_items =
-        "measures of all rows together have no values per item; add --jackknife 10";
+        options.jackknife > 0
+            ? "LiDAR has no values per item; add another group to --measure"
+            : "measures of all rows together have no values per item; add --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Results results, std::span<const UnitResult>) {

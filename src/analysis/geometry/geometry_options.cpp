@@ -35,9 +35,10 @@ bool GeometryAnalysisOptions::wants(GeometryGroup group) const {
 }
 
 bool GeometryAnalysisOptions::measures_items() const {
-  return jackknife > 0 || (wants(GeometryGroup::kRank) && ranks != RankScope::kRows) ||
-         wants(GeometryGroup::kSimilarity) || wants(GeometryGroup::kCurvature) ||
-         wants(GeometryGroup::kMassive);
+  const bool has_blocks = jackknife > 0;
+  return (wants(GeometryGroup::kRank) && (has_blocks || ranks != RankScope::kRows)) ||
+         (wants(GeometryGroup::kDimension) && has_blocks) || wants(GeometryGroup::kSimilarity) ||
+         wants(GeometryGroup::kCurvature) || wants(GeometryGroup::kMassive);
 }
 
 void GeometryAnalysisOptions::describe(OptionList& list) {

@@ -20,12 +20,12 @@ namespace {
 std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint64_t seed,
                                            TaskSplit split,
                                            std::span<const ArithmeticExpression> excluded,
-                                           std::stop_token stop) {
+                                           const ProgressFn& on_progress, std::stop_token stop) {
   const ArithmeticGenerator generator(data.task, seed);
   const std::int64_t count = split == TaskSplit::kTraining ? data.train_samples : data.test_samples;
   std::vector<ArithmeticExpression> all;
   for (const int operands : data.task.operands) {
-    const auto drawn = generator.draw_distinct(operands, split, count, excluded, stop);
+    const auto drawn = generator.draw_distinct(operands, split, count, excluded, on_progress, stop);
     all.insert(all.end(), drawn.begin(), drawn.end());
   }
   return all;
@@ -34,12 +34,12 @@ std::vector<ArithmeticExpression> draw_all(const ArithmeticData& data, std::uint
 using Samples = TaskSamples<ArithmeticExpression>;
 
 Samples take_expressions(const ArithmeticData& data, std::uint64_t seed,
-                         const std::stop_token& stop) {
+                         const ProgressFn& on_progress, const std::stop_token& stop) {
   return take_samples<ArithmeticExpression>(
       data.files,
       [&](const std::filesystem::path& file) { return read_expressions(file, data.task.range()); },
       [&](TaskSplit split, std::span<const ArithmeticExpression> excluded) {
-        return draw_all(data, seed, split, excluded, stop);
+        return draw_all(data, seed, split, excluded, on_progress, stop);
       },
       [](const ArithmeticExpression& expression) { return expression.text(); });
 }
@@ -134,7 +134,7 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   if (!setup.from.empty()) require_same_words(setup.from, vocabulary, data.task.range());
   Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
                                         ArithmeticVocabulary::kEos);
-  const Samples samples = take_expressions(data, setup.seed, stop);
+  const Samples samples = take_expressions(data, setup.seed, drawing(on_progress), stop);
   const std::int64_t longest = decoder.config().max_position_embeddings;
   return train_on_sequences(
       decoder, setup,

@@ -186,7 +186,8 @@ std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit s
 
 std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
     int num_operands, TaskSplit split, std::int64_t count,
-    std::span<const ArithmeticExpression> excluded, std::stop_token stop) const {
+    std::span<const ArithmeticExpression> excluded, const ProgressFn& on_progress,
+    std::stop_token stop) const {
   const auto refuse = [&](const char* there_are, std::int64_t number) {
     throw InvalidArgument(
         "arithmetic task: {} different expressions of {} operands are needed for {}, there are {} "
@@ -202,6 +203,7 @@ std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
   int draws_in_a_row = 0;
   for (std::int64_t index = 0; static_cast<std::int64_t>(expressions.size()) < count; ++index) {
     if (stop.stop_requested()) throw Interrupted("arithmetic task: stopped while drawing samples");
+    report_drawn(on_progress, std::ssize(expressions), count);
     ArithmeticExpression expression = draw(num_operands, split, index);
     if (seen.insert(expression.text()).second) {
       expressions.push_back(std::move(expression));

@@ -49,11 +49,13 @@ class ArithmeticGenerator {
   ArithmeticExpression draw(int num_operands, TaskSplit split, std::int64_t index) const;
 
   /// Returns `count` distinct expressions, the first ones of draw() that are not in `excluded`.
+  /// @param on_progress  number of samples drawn.
   /// @throws InvalidArgument  if the range has too few of them; gives the largest possible number.
   /// @throws Interrupted      if `stop` was requested.
   std::vector<ArithmeticExpression> draw_distinct(
       int num_operands, TaskSplit split, std::int64_t count,
-      std::span<const ArithmeticExpression> excluded = {}, std::stop_token stop = {}) const;
+      std::span<const ArithmeticExpression> excluded = {}, const ProgressFn& on_progress = {},
+      std::stop_token stop = {}) const;
 
  private:
   struct Split {

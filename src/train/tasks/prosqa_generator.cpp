@@ -11,6 +11,7 @@
 
 #include "core/errors.h"
 #include "core/random.h"
+#include "train/tasks/task_files.h"
 
 namespace lime {
 namespace {
@@ -192,12 +193,14 @@ ProsQaProblem ProsQaGenerator::draw(std::int64_t index) const {
 
 std::vector<ProsQaProblem> ProsQaGenerator::draw_distinct(std::int64_t count,
                                                           std::span<const ProsQaProblem> excluded,
+                                                          const ProgressFn& on_progress,
                                                           std::stop_token stop) const {
   std::unordered_set<std::string> seen;
   for (const ProsQaProblem& problem : excluded) seen.insert(spaced_prosqa_words(problem.question));
   std::vector<ProsQaProblem> problems;
   for (std::int64_t i = 0; static_cast<std::int64_t>(problems.size()) < count; ++i) {
     if (stop.stop_requested()) throw Interrupted("ProsQA: stopped while drawing problems");
+    report_drawn(on_progress, std::ssize(problems), count);
     ProsQaProblem problem = draw(i);
     if (seen.insert(spaced_prosqa_words(problem.question)).second) {
       problems.push_back(std::move(problem));

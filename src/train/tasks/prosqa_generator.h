@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/program/progress.h"
 #include "train/tasks/prosqa_problem.h"
 
 namespace lime {
@@ -31,9 +32,11 @@ class ProsQaGenerator {
 
   /// Returns `count` problems with distinct questions, the first ones of draw() whose questions
   /// differ in words from those of `excluded`.
+  /// @param on_progress  number of problems drawn.
   /// @throws Interrupted  if `stop` was requested.
   std::vector<ProsQaProblem> draw_distinct(std::int64_t count,
                                            std::span<const ProsQaProblem> excluded = {},
+                                           const ProgressFn& on_progress = {},
                                            std::stop_token stop = {}) const;
 
   /// Names and concepts of the published files.

@@ -125,14 +125,14 @@ std::vector<ProsQaProblem> read_problems(const std::filesystem::path& path, cons
 using Samples = TaskSamples<ProsQaProblem>;
 
 Samples take_problems(const ProsQaData& data, std::uint64_t seed, const Codec& codec,
-                      const std::stop_token& stop) {
+                      const ProgressFn& on_progress, const std::stop_token& stop) {
   return take_samples<ProsQaProblem>(
       data.files, [&](const std::filesystem::path& file) { return read_problems(file, codec); },
       [&](TaskSplit split, std::span<const ProsQaProblem> excluded) {
         const bool is_test = split == TaskSplit::kTest;
         const ProsQaGenerator generator(is_test ? seed ^ kTestSeed : seed);
         return generator.draw_distinct(is_test ? data.test_problems : data.train_problems, excluded,
-                                       stop);
+                                       on_progress, stop);
       },
       [](const ProsQaProblem& problem) { return spaced_prosqa_words(problem.question); });
 }
@@ -203,7 +203,7 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
   data.validate();
   setup.validate();
   const Codec codec = setup.from.empty() ? word_codec() : checkpoint_codec(setup.from);
-  const Samples samples = take_problems(data, setup.seed, codec, stop);
+  const Samples samples = take_problems(data, setup.seed, codec, drawing(on_progress), stop);
 
   Decoder decoder = setup.first_decoder(codec.vocab_size, codec.bos, codec.eos);
   const std::int64_t longest = decoder.config().max_position_embeddings;

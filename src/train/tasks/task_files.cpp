@@ -13,6 +13,18 @@ void check_drawn_samples(const char* option, std::int64_t count) {
   throw InvalidArgument("{}: must be from 1 to {}, got {}", option, kMostDrawnSamples, count);
 }
 
+void report_drawn(const ProgressFn& on_progress, std::int64_t drawn, std::int64_t count) {
+  constexpr std::int64_t kInterval = 1000;
+  if (on_progress && drawn % kInterval == 0) on_progress({drawn, count, ""});
+}
+
+ProgressFn drawing(const ProgressFn& on_progress) {
+  if (!on_progress) return {};
+  return [on_progress](const Progress& drawn) {
+    on_progress({0, 0, fmt::format("{} of {} samples drawn", drawn.done, drawn.total)});
+  };
+}
+
 void TaskFiles::describe(OptionList& list) {
   list.group("Samples from files (--task aet or prosqa)");
   list.add(

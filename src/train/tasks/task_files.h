@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/options.h"
+#include "core/program/progress.h"
 
 namespace lime {
 
@@ -18,6 +19,12 @@ inline constexpr std::int64_t kMostDrawnSamples = 1'000'000;
 /// Checks a number of samples to draw. @throws InvalidArgument  that names `option`, if it is
 /// not in [1, kMostDrawnSamples].
 void check_drawn_samples(const char* option, std::int64_t count);
+
+/// Reports every thousandth sample drawn.
+void report_drawn(const ProgressFn& on_progress, std::int64_t drawn, std::int64_t count);
+
+/// Adapts the progress of a training run to the samples drawn before its first step.
+ProgressFn drawing(const ProgressFn& on_progress);
 
 /// Split that samples belong to.
 enum class TaskSplit : std::uint8_t { kTraining, kTest };
