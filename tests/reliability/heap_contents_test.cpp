@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/files/sha256.h"
+#include "core/program/program.h"
 #include "reliability/programs.h"
 #include "store/capture_reader.h"
 
@@ -149,6 +150,10 @@ TEST_F(HeapContentsTest, DoNotReachTheResults) {
       // The last of several values of an option counts, so the lists come first.
       const std::string options = command.lists + " " + choices[v];
       const std::string usual = outcome(command, options, 0);
+      // A checker's own exit code, e.g. ASAN_OPTIONS=exitcode=99, or a crash.
+      EXPECT_LE(std::stoi(usual.substr(std::string("status ").size())), kExitUsage)
+          << command.name << options << "\n"
+          << usual;
       if (v == 0) {
         EXPECT_THAT(usual, ::testing::StartsWith("status 0\n")) << command.name << options;
       }

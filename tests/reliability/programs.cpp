@@ -60,7 +60,8 @@ ReliabilityTest::ReliabilityTest() {
 std::string ReliabilityTest::shell(const std::string& command, const std::string& below) const {
   return fmt::format(
       "cd '{}' && unset RANK WORLD_SIZE PMI_RANK OMPI_COMM_WORLD_RANK SLURM_ARRAY_TASK_ID "
-      "SLURM_STEP_NUM_TASKS; PATH=\"{}:$PATH\"; export LC_ALL=C.UTF-8; {}",
+      "SLURM_STEP_NUM_TASKS; PATH=\"${{LIME_CHECKED_PROGRAMS:+$LIME_CHECKED_PROGRAMS:}}{}:$PATH\"; "
+      "export LC_ALL=C.UTF-8; {}",
       (folder_ / below).string(), LIME_PROGRAMS, command);
 }
 

@@ -38,7 +38,8 @@ class ReliabilityTest : public ::testing::Test {
  protected:
   ReliabilityTest();
 
-  /// Returns the command to run in the folder, or in a subfolder, with the built programs in PATH
+  /// Returns the command to run in the folder, or in a subfolder, with the built programs in PATH,
+  /// after those in the folder LIME_CHECKED_PROGRAMS of another build if that is set,
   /// and without the variables of a launcher that the test itself may run under.
   std::string shell(const std::string& command, const std::string& below = ".") const;
   ProgramRun run(const std::string& command, const std::string& below = ".") const;
