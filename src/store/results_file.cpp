@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string_view>
 #include <unordered_set>
 
@@ -17,40 +14,19 @@ namespace lime {
 namespace {
 
 constexpr std::string_view kFamily = "lime-results/";
-constexpr std::string_view kSchema = "lime-results/1";
+constexpr std::string_view kSchema = "lime-results/2";
+constexpr std::string_view kFirstSchema = "lime-results/1";  // lists were text
 
-void check_row(const Json& row, std::size_t index, std::string_view where) {
-  if (!row.is_object()) throw FormatError("{}: rows[{}] must be an object", where, index);
-  for (const auto& [key, value] : row.items()) {
-    if (value.is_structured()) {
-      throw FormatError("{}: rows[{}].{} must be a number, string, true, false or null", where,
-                        index, key);
-    }
-  }
+/// Returns a member of type `type`, which `what` names in errors.
+const Json& member(const Json& object, const std::string& key, Json::value_t type,
+                   std::string_view what, std::string_view where) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->type() == type) return *found;
+  throw FormatError("{}: '{}' must be {}", where, key, what);
 }
 
 std::string text_member(const Json& object, const std::string& key, std::string_view where) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) {
-    throw FormatError("{}: '{}' must be a string", where, key);
-  }
-  return found->get<std::string>();
-}
-
-const Json& object_member(const Json& object, const std::string& key, std::string_view where) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) {
-    throw FormatError("{}: '{}' must be an object", where, key);
-  }
-  return *found;
-}
-
-const Json& array_member(const Json& object, const std::string& key, std::string_view where) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) {
-    throw FormatError("{}: '{}' must be a list", where, key);
-  }
-  return *found;
+  return member(object, key, Json::value_t::string, "a string", where);
 }
 
 void check_schema(const Json& document, std::string_view where) {
@@ -61,15 +37,10 @@ void check_schema(const Json& document, std::string_view where) {
     throw FormatError("{}: is not a results file (no schema 'lime-results/...')", where);
   }
   const auto schema = document["schema"].get<std::string>();
-  if (schema != kSchema) {
-    throw FormatError("{}: has schema version {}, this build reads 1; recompute it or update",
+  if (schema != kSchema && schema != kFirstSchema) {
+    throw FormatError("{}: has schema version {}, this build reads 1 and 2; recompute it or update",
                       where, schema.substr(kFamily.size()));
   }
-}
-
-std::string csv_value(const Json& value) {
-  if (value.is_null()) return "";
-  return value.is_string() ? csv_cell(value.get_ref<const std::string&>()) : value.dump();
 }
 
 }  // namespace
@@ -95,19 +66,12 @@ std::string results_to_json(const Results& results) {
   text += ",\n \"rows\": [";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "\n  " : ",\n  ";
-    text += dump(results_value(results.rows[i]), -1);
+    text += dump(results_value(results.rows[i].json()), -1);
   }
   return text + "\n ]\n}\n";
 }
 
 void write_results(const std::filesystem::path& path, const Results& results) {
-  for (std::size_t i = 0; i < results.rows.size(); ++i) {
-    try {
-      check_row(results.rows[i], i, "results");
-    } catch (const FormatError& error) {
-      throw InvalidArgument("{}", error.what());
-    }
-  }
   write_file_atomically(path, results_to_json(results));
 }
 
@@ -117,7 +81,7 @@ Results read_results(const std::filesystem::path& path) {
   check_schema(document, where);
   Results results;
   results.metric = text_member(document, "metric", where);
-  for (const Json& input : array_member(document, "inputs", where)) {
+  for (const Json& input : member(document, "inputs", Json::value_t::array, "a list", where)) {
     results.inputs.push_back({text_member(input, "path", where + ": inputs"),
                               text_member(input, "sha256", where + ": inputs"),
                               text_member(input, "label", where + ": inputs"),
@@ -125,11 +89,11 @@ Results read_results(const std::filesystem::path& path) {
                                   ? text_member(input, "text_sha256", where + ": inputs")
                                   : ""});
   }
-  results.options = object_member(document, "options", where);
-  results.provenance = object_member(document, "provenance", where);
-  for (const Json& row : array_member(document, "rows", where)) {
-    check_row(row, results.rows.size(), where);
-    results.rows.push_back(row);
+  results.options = member(document, "options", Json::value_t::object, "an object", where);
+  results.provenance = member(document, "provenance", Json::value_t::object, "an object", where);
+  for (const Json& row : member(document, "rows", Json::value_t::array, "a list", where)) {
+    results.rows.push_back(
+        ResultRow::from_json(row, fmt::format("{}: rows[{}]", where, results.rows.size())));
   }
   return results;
 }
@@ -137,8 +101,8 @@ Results read_results(const std::filesystem::path& path) {
 std::vector<std::string> results_columns(const Results& results) {
   std::vector<std::string> columns;
   std::unordered_set<std::string> seen;
-  for (const Json& row : results.rows) {
-    for (const auto& item : row.items()) {
+  for (const ResultRow& row : results.rows) {
+    for (const auto& item : row.json().items()) {
       if (seen.insert(item.key()).second) columns.push_back(item.key());
     }
   }
@@ -152,36 +116,13 @@ std::string results_to_csv(const Results& results) {
     text += (i == 0 ? "" : ",") + csv_cell(columns[i]);
   }
   text += '\n';
-  for (const Json& row : results.rows) {
+  for (const ResultRow& row : results.rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (i > 0) text += ',';
-      const auto cell = row.find(columns[i]);
-      if (cell != row.end()) text += csv_value(results_value(*cell));
+      text += (i == 0 ? "" : ",") + csv_cell(row.shown({columns[i]}));
     }
     text += '\n';
   }
   return text;
-}
-
-Json results_value(const Json& value) {
-  // JSON has neither NaN nor infinities, and null would be indistinguishable from an absent value.
-  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    return fmt::format("{}", value.get<double>());
-  }
-  if (!value.is_structured()) return value;
-  Json copy = value;
-  for (Json& item : copy) item = results_value(item);
-  return copy;
-}
-
-double results_number(const Json& row, const std::string& key) {
-  const auto found = row.find(key);
-  if (found == row.end()) throw FormatError("results: a row has no '{}'", key);
-  if (found->is_number()) return found->get<double>();
-  if (*found == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (*found == "inf") return std::numeric_limits<double>::infinity();
-  if (*found == "-inf") return -std::numeric_limits<double>::infinity();
-  throw FormatError("results: '{}' must be a number, got {}", key, found->dump());
 }
 
 }  // namespace lime

@@ -63,11 +63,9 @@ class LogLine {
   }
 
   double number(const std::string& key) const {
-    try {
-      return results_number(json_, key);
-    } catch (const FormatError&) {
-      throw unfit(key, "a number");
-    }
+    const auto number = has(key) ? number_of(json_.at(key)) : std::nullopt;
+    if (!number) throw unfit(key, "a number");
+    return *number;
   }
 
   Json object(const std::string& key) const {  // empty if absent
@@ -105,15 +103,15 @@ std::string label_of(const std::filesystem::path& path) {
 }
 
 /// Returns a point of the loss curve.
-Json loss_row(const LogLine& line, const std::string& kind, const std::string& label,
-              const TokenCount& tokens, std::optional<double> parameters) {
+ResultRow loss_row(const LogLine& line, const std::string& kind, const std::string& label,
+                   const TokenCount& tokens, std::optional<double> parameters) {
   const double step = line.number("step");
-  Json row = {{"kind", kind},
-              {"label", label},
-              {"step", step},
-              {"tokens", tokens.at(step)},
-              {"loss", line.number("loss")}};
-  if (parameters) row["flops"] = 6.0 * *parameters * tokens.at(step);
+  ResultRow row = {{col::kKind, kind},
+                   {col::kLabel, label},
+                   {col::kStep, step},
+                   {col::kTokens, tokens.at(step)},
+                   {col::kLoss, line.number("loss")}};
+  if (parameters) row.set(col::kFlops, 6.0 * *parameters * tokens.at(step));
   return row;
 }
 

@@ -69,11 +69,11 @@ class AttentionAnalysisTest : public ::testing::Test {
   std::string refusal() {
     return testing::refusal_of([&] { analyze(); });
   }
-  static const Json* row_of(const Report& report, const Json& wanted) {
-    for (const Json& row : report.results.rows) {
+  static const ResultRow* row_of(const Report& report, const Json& wanted) {
+    for (const ResultRow& row : report.results.rows) {
       bool is_it = true;
       for (const auto& [key, value] : wanted.items()) {
-        is_it = is_it && row.contains(key) && row.at(key) == value;
+        is_it = is_it && row.has({key}) && row.cell({key}) == value;
       }
       if (is_it) return &row;
     }
@@ -81,8 +81,8 @@ class AttentionAnalysisTest : public ::testing::Test {
     return nullptr;
   }
   static double value_of(const Report& report, const Json& wanted, const std::string& column) {
-    const Json* const row = row_of(report, wanted);
-    return row == nullptr ? std::nan("") : results_number(*row, column);
+    const ResultRow* const row = row_of(report, wanted);
+    return row == nullptr ? std::nan("") : row->number({column});
   }
 
   testing::TemporaryFolder folder_;
@@ -162,17 +162,17 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   const AttentionExploration attention = explore_attention(reader, 2, 1);
   const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
   std::size_t weights = 0;
-  for (const Json& row : report.results.rows) {
-    if (row.at("kind") != "weight") continue;
+  for (const ResultRow& row : report.results.rows) {
+    if (row.text(col::kKind) != "weight") continue;
     ++weights;
-    EXPECT_EQ(row.at("layer"), 2);
-    EXPECT_EQ(results_number(row, "weight"),
-              attention.patterns[row.at("head").get<std::size_t>()](
-                  row.at("query").get<Eigen::Index>(), row.at("key").get<Eigen::Index>()));
+    EXPECT_EQ(row.integer(col::kLayer), 2);
+    EXPECT_EQ(row.number(col::kWeight),
+              attention.patterns[static_cast<std::size_t>(row.integer(col::kHead))](
+                  row.integer(col::kQuery), row.integer(col::kKey)));
   }
   EXPECT_EQ(weights, 2 * tokens * (tokens + 1) / 2);
-  EXPECT_EQ(row_of(report, {{"kind", "token"}, {"position", 1}})->at("text"), " 7");
-  EXPECT_FALSE(row_of(report, {{"kind", "layer"}})->contains("ci_low"));
+  EXPECT_EQ(row_of(report, {{"kind", "token"}, {"position", 1}})->text(col::kText), " 7");
+  EXPECT_FALSE(row_of(report, {{"kind", "layer"}})->has(col::kCiLow));
 }
 
 TEST_F(AttentionAnalysisTest, AnotherCheckpointsTokenizerGivesNoTexts) {
@@ -193,7 +193,7 @@ TEST_F(AttentionAnalysisTest, RoutedAttentionSaysWhatItGoesBy) {
   options_.sequence = 0;
   options_.query = 4;
   options_.captures.layer = LayerSelection::parse("1");
-  EXPECT_EQ(row_of(analyze(), {{"kind", "routed"}})->at("by"), "values");
+  EXPECT_EQ(row_of(analyze(), {{"kind", "routed"}})->text(col::kBy), "values");
 }
 
 TEST_F(AttentionAnalysisTest, SkippedQueriesDoNotCount) {

@@ -20,10 +20,10 @@ namespace {
 using testing::counting_analysis;
 using ::testing::HasSubstr;
 
-std::vector<Json> rows_of_kind(const Results& results, const std::string& kind) {
-  std::vector<Json> rows;
-  for (const Json& row : results.rows) {
-    if (row.value("kind", "") == kind) rows.push_back(row);
+std::vector<ResultRow> rows_of_kind(const Results& results, const std::string& kind) {
+  std::vector<ResultRow> rows;
+  for (const ResultRow& row : results.rows) {
+    if (row.text(col::kKind) == kind) rows.push_back(row);
   }
   return rows;
 }
@@ -40,20 +40,20 @@ std::string refusal(const Analysis& analysis) {
 
 TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {
   const Report report = compare({.compare = ComparePairs::kFirst});
-  const std::vector<Json> rows = rows_of_kind(report.results, "comparison");
+  const std::vector<ResultRow> rows = rows_of_kind(report.results, "comparison");
   ASSERT_EQ(rows.size(), 3u);
   for (int layer = 0; layer < 3; ++layer) {
-    const Json& row = rows[static_cast<std::size_t>(layer)];
-    EXPECT_EQ(row.at("label"), "b");
-    EXPECT_EQ(row.at("baseline"), "a");
-    EXPECT_EQ(row.at("layer"), layer);
-    EXPECT_EQ(row.at("alpha"), 0.5);
-    EXPECT_EQ(row.at("n"), 20);
+    const ResultRow& row = rows[static_cast<std::size_t>(layer)];
+    EXPECT_EQ(row.cell(col::kLabel), "b");
+    EXPECT_EQ(row.cell(col::kBaseline), "a");
+    EXPECT_EQ(row.cell(col::kLayer), layer);
+    EXPECT_EQ(row.cell(col::kAlpha), 0.5);
+    EXPECT_EQ(row.cell(col::kN), 20);
     // The units' samples differ by the layer index, all 20 equally.
-    EXPECT_NEAR(row.at("difference").get<double>(), layer, 1e-12);
-    EXPECT_NEAR(row.at("ci_low").get<double>(), layer, 1e-12);
-    EXPECT_EQ(row.at("p").get<double>(), layer == 0 ? 1.0 : 1.0 / 10001.0);
-    EXPECT_EQ(row.at("p_holm").get<double>(), layer == 0 ? 1.0 : 3.0 / 10001.0);
+    EXPECT_NEAR(row.cell(col::kDifference).get<double>(), layer, 1e-12);
+    EXPECT_NEAR(row.cell(col::kCiLow).get<double>(), layer, 1e-12);
+    EXPECT_EQ(row.cell(col::kP).get<double>(), layer == 0 ? 1.0 : 1.0 / 10001.0);
+    EXPECT_EQ(row.cell(col::kPHolm).get<double>(), layer == 0 ? 1.0 : 3.0 / 10001.0);
   }
   const std::string text = format_report(report, ResultsFormat::kTable);
   EXPECT_THAT(text, HasSubstr("\nb - a: values, alpha 0.5, entropy (20 sequences)\n"));
@@ -62,21 +62,24 @@ TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {
 
 TEST(CompareOptionTest, DoesNotDependOnThreads) {
   const CompareOptions options{.compare = ComparePairs::kAll, .summary = SummaryOver::kLayers};
-  EXPECT_EQ(compare(options, 5, 1).results.rows, compare(options, 5, 4).results.rows);
+  EXPECT_EQ(results_to_csv(compare(options, 5, 1).results),
+            results_to_csv(compare(options, 5, 4).results));
 }
 
 TEST(CompareOptionTest, AllPairsAreComparedInOneDirection) {
   auto counting = counting_analysis(2);
   for (std::size_t i = 0; i < 2; ++i) {
     Unit third = counting.analysis.units[i];
-    third.key["label"] = "c";
+    third.key.set(col::kLabel, "c");
     counting.analysis.units.push_back(std::move(third));
   }
   counting.analysis.compare.compare = ComparePairs::kAll;
   std::vector<std::string> pairs;
-  for (const Json& row : rows_of_kind(run_analysis(counting.analysis, {}).results, "comparison")) {
-    if (row.at("layer") == 0) {
-      pairs.push_back(row.at("label").get<std::string>() + row.at("baseline").get<std::string>());
+  for (const ResultRow& row :
+       rows_of_kind(run_analysis(counting.analysis, {}).results, "comparison")) {
+    if (row.cell(col::kLayer) == 0) {
+      pairs.push_back(row.cell(col::kLabel).get<std::string>() +
+                      row.cell(col::kBaseline).get<std::string>());
     }
   }
   EXPECT_THAT(pairs, ::testing::ElementsAre("ba", "ca", "cb"));
@@ -94,7 +97,7 @@ TEST(CompareOptionTest, RefusesOtherItemsBeforeTheWork) {
 
 TEST(CompareOptionTest, RefusesOtherItemsOfMapsAndOfMeansOverLayersBeforeTheWork) {
   auto maps = counting_analysis(1);
-  for (Unit& unit : maps.analysis.units) unit.key["other_label"] = unit.key["label"];
+  for (Unit& unit : maps.analysis.units) unit.key.set(col::kOtherLabel, unit.key.text(col::kLabel));
   maps.analysis.compare.compare = ComparePairs::kFirst;
   maps.analysis.units[1].identity = "other sequences";
   EXPECT_THAT(refusal(maps.analysis), HasSubstr("'a' and 'b' contain different sequences"));
@@ -102,7 +105,7 @@ TEST(CompareOptionTest, RefusesOtherItemsOfMapsAndOfMeansOverLayersBeforeTheWork
 
   auto means = counting_analysis(1);
   means.analysis.compare = {.compare = ComparePairs::kFirst, .summary = SummaryOver::kLayers};
-  means.analysis.units[1].key["layer"] = 7;
+  means.analysis.units[1].key.set(col::kLayer, 7);
   means.analysis.units[1].identity = "other sequences";
   EXPECT_THAT(refusal(means.analysis), HasSubstr("'a' and 'b' contain different sequences"));
   EXPECT_EQ(*means.runs, 0);
@@ -113,7 +116,7 @@ TEST(CompareOptionTest, RefusesOtherItemsThatShowAfterTheWork) {
   counting.analysis.compare.compare = ComparePairs::kFirst;
   counting.analysis.units[1].measure = [](const UnitContext&) {
     UnitResult result;
-    result.samples = {{.key = {{"alpha", 0.5}},
+    result.samples = {{.key = {{col::kAlpha, 0.5}},
                        .quantity = "entropy",
                        .items = "sequences",
                        .values = {1.0, 2.0}}};
@@ -130,7 +133,7 @@ TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
 
   counting = counting_analysis(1);
   counting.analysis.compare.compare = ComparePairs::kFirst;
-  counting.analysis.units[1].key["layer"] = 7;
+  counting.analysis.units[1].key.set(col::kLayer, 7);
   EXPECT_EQ(refusal(counting.analysis), "compare: the captures have no site and layer in common");
   EXPECT_EQ(*counting.runs, 0);
 
@@ -146,7 +149,7 @@ TEST(CompareOptionTest, RefusesWhatCannotBeCompared) {
 
 TEST(SummaryOptionTest, IsTheMeanOverTheLayersWithBothIntervals) {
   const Report report = compare({.summary = SummaryOver::kLayers}, 4);
-  const std::vector<Json> rows = rows_of_kind(report.results, "layer_mean");
+  const std::vector<ResultRow> rows = rows_of_kind(report.results, "layer_mean");
   ASSERT_EQ(rows.size(), 2u);
   std::vector<double> layer_means;
   std::vector<double> item_means(20, 0.0);
@@ -160,13 +163,13 @@ TEST(SummaryOptionTest, IsTheMeanOverTheLayersWithBothIntervals) {
   }
   const Summary over_layers = summarize(layer_means, {.seed = 4});
   const Summary over_items = summarize(item_means, {.seed = 4});
-  EXPECT_EQ(rows[1].at("label"), "b");
-  EXPECT_NEAR(rows[1].at("mean").get<double>(), over_layers.mean, 1e-12);
-  EXPECT_NEAR(rows[1].at("mean").get<double>(), over_items.mean, 1e-12);
-  EXPECT_NEAR(rows[1].at("ci_low").get<double>(), over_layers.ci_low, 1e-12);
-  EXPECT_NEAR(rows[1].at("items_ci_high").get<double>(), over_items.ci_high, 1e-12);
-  EXPECT_EQ(rows[1].at("layers"), 4);
-  EXPECT_EQ(rows[1].at("n"), 20);
+  EXPECT_EQ(rows[1].cell(col::kLabel), "b");
+  EXPECT_NEAR(rows[1].cell(col::kMean).get<double>(), over_layers.mean, 1e-12);
+  EXPECT_NEAR(rows[1].cell(col::kMean).get<double>(), over_items.mean, 1e-12);
+  EXPECT_NEAR(rows[1].cell(col::kCiLow).get<double>(), over_layers.ci_low, 1e-12);
+  EXPECT_NEAR(rows[1].cell(col::kItemsCiHigh).get<double>(), over_items.ci_high, 1e-12);
+  EXPECT_EQ(rows[1].cell(col::kLayers), 4);
+  EXPECT_EQ(rows[1].cell(col::kN), 20);
 }
 
 TEST(SummaryOptionTest, StandsInPlaceOfTheLayersInTables) {

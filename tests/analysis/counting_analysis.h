@@ -31,7 +31,7 @@ inline CountingAnalysis counting_analysis(
   for (const std::string label : {"a", "b"}) {
     for (int layer = 0; layer < num_layers; ++layer) {
       Unit unit;
-      unit.key = {{"label", label}, {"site", "values"}, {"layer", layer}};
+      unit.key = {{col::kLabel, label}, {col::kSite, "values"}, {col::kLayer, layer}};
       unit.where = fmt::format("'{}.h5': site 'values', layer {}", label, layer);
       unit.identity = "the same sequences";
       unit.bytes = 1000;
@@ -40,15 +40,19 @@ inline CountingAnalysis counting_analysis(
         if (on_unit) on_unit(label, layer);
         Random random(static_cast<std::uint64_t>(layer));
         UnitResult result;
-        Samples samples{.key = {{"alpha", 0.5}}, .quantity = "entropy", .items = "sequences"};
+        Samples samples{.key = {{col::kAlpha, 0.5}}, .quantity = "entropy", .items = "sequences"};
         for (int i = 0; i < 20; ++i) {
           samples.values.push_back(random.normal() + (label == "b" ? layer : 0) + 0.1 * i / 3.0);
         }
-        Json row = {{"alpha", 0.5}, {"mean", samples.values[0]}, {"third", 1.0 / 3.0}};
-        for (const char* column : {"std", "ci_low", "ci_high", "ceiling"}) row[column] = 1.5;
-        row["nothing"] = std::nan("");
-        row["zero"] = -0.0;
-        row["many"] = layer == 0 ? Json("inf") : Json(1e300);
+        ResultRow row = {
+            {col::kAlpha, 0.5}, {col::kMean, samples.values[0]}, {col::kLower, 1.0 / 3.0}};
+        for (const NumberColumn& column : {col::kStd, col::kCiLow, col::kCiHigh, col::kCeiling}) {
+          row.set(column, 1.5);
+        }
+        row.set(col::kUpper, std::nan("")).set(col::kLeftOut, -0.0);
+        row.set(col::kC, layer == 0 ? std::numeric_limits<double>::infinity() : 1e300);
+        row.set(col::kFoldAccuracies, std::vector<double>{0.1, 1.0 / 3.0, -0.0, 1e-300});
+        row.set(col::kConfusion, Eigen::MatrixXi{{3, 1}, {0, layer}});
         result.rows = {row};
         result.samples = {samples};
         result.matrices = {{"points", MatrixD::Constant(2, 3, 0.1 * layer)}};

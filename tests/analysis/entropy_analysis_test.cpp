@@ -35,7 +35,7 @@ class AnalyzeEntropyTest : public ::testing::Test {
   }
 
   double mean_of_row(std::size_t row) {
-    return analyze_entropy(options_, {}).results.rows.at(row).at("mean");
+    return analyze_entropy(options_, {}).results.rows.at(row).number(col::kMean);
   }
 
   testing::TemporaryFolder folder_;
@@ -93,7 +93,7 @@ TEST_F(AnalyzeEntropyTest, StatisticsStayThoseOfAllSequences) {
   options_.max_sequences = 1;
   options_.summary.resamples = 0;
   const Results first = analyze_entropy(options_, {}).results;
-  EXPECT_EQ(first.rows[0].at("n"), 1);
+  EXPECT_EQ(first.rows[0].cell(col::kN), 1);
 
   // The same rows as a separate capture are standardised with their own statistics.
   SmallCapture alone = example_capture();
@@ -103,7 +103,8 @@ TEST_F(AnalyzeEntropyTest, StatisticsStayThoseOfAllSequences) {
   }
   use(alone, "alone.h5");
   const Results own = analyze_entropy(options_, {}).results;
-  EXPECT_GT(std::abs(first.rows[0].at("mean").get<double>() - own.rows[0].at("mean").get<double>()),
+  EXPECT_GT(std::abs(first.rows[0].cell(col::kMean).get<double>() -
+                     own.rows[0].cell(col::kMean).get<double>()),
             1e-3);
   options_.entropy.preset = EntropyPreset::kRaw;
   const double raw_alone = mean_of_row(0);
@@ -116,7 +117,7 @@ TEST_F(AnalyzeEntropyTest, OneSequenceHasNoInterval) {
   capture.lengths = {16};
   use(capture);
   const Report report = analyze_entropy(options_, {});
-  EXPECT_TRUE(std::isnan(results_number(report.results.rows[0], "ci_low")));
+  EXPECT_TRUE(std::isnan(report.results.rows[0].number(col::kCiLow)));
   EXPECT_THAT(results_to_json(report.results), HasSubstr("\"ci_low\":\"nan\""));
 }
 
@@ -126,7 +127,7 @@ TEST_F(AnalyzeEntropyTest, EqualLengthsHaveOneCeiling) {
   capture.activations.push_back({"hidden", 0, testing::random_matrix(42, 3, 1)});
   use(capture);
   const Report report = analyze_entropy(options_, {});
-  EXPECT_EQ(report.results.rows[0].at("ceiling"), std::log(3.0));
+  EXPECT_EQ(report.results.rows[0].cell(col::kCeiling), std::log(3.0));
   EXPECT_THAT(format_report(report, ResultsFormat::kTable),
               HasSubstr("hidden (dim 3, tokens 6, ceiling 1.099)\n"));
 }
@@ -137,7 +138,7 @@ TEST_F(AnalyzeEntropyTest, EveryOrderHasRowsAndABlockOfItsOwn) {
   options_.entropy.alpha = {0.5, std::numeric_limits<double>::infinity()};
   const Report report = analyze_entropy(options_, {});
   EXPECT_EQ(report.results.rows.size(), 4u);
-  EXPECT_EQ(report.results.rows[1].at("alpha"), "inf");
+  EXPECT_TRUE(std::isinf(report.results.rows[1].number(col::kAlpha)));
   const std::string text = format_report(report, ResultsFormat::kTable);
   EXPECT_THAT(text, HasSubstr("values, alpha 0.5 ("));
   EXPECT_THAT(text, HasSubstr("values, alpha inf ("));

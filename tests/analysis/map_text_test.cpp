@@ -68,15 +68,15 @@ TEST(MapTextTest, ShadesGrowWithTheValue) {
 
 /// Columns of two decoders; their names distinguish the rows.
 const std::vector<TableColumn>& decoder_columns() {
-  static const std::vector<TableColumn> columns = {{"name", text_cell("name"), false},
-                                                   {"count", text_cell("count")},
-                                                   {"share %", number_cell("share", 1, 100.0)}};
+  static const std::vector<TableColumn> columns = {table_column(col::kName),
+                                                   table_column(col::kN, "count"),
+                                                   number_column(col::kShare, 1, "share %", 100.0)};
   return columns;
 }
 
 TEST(ColumnTableTest, AlignsColumns) {
-  const Json a = {{"name", "llama"}, {"count", 12}, {"share", 0.5}};
-  const Json b = {{"name", "lime"}, {"count", 7}};
+  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
+  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
   EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns()),
             "name   count  share %\n"
             "llama     12     50.0\n"
@@ -84,8 +84,8 @@ TEST(ColumnTableTest, AlignsColumns) {
 }
 
 TEST(ColumnTableTest, ColumnsThatDoNotFitFollowBelow) {
-  const Json a = {{"name", "llama"}, {"count", 12}, {"share", 0.5}};
-  const Json b = {{"name", "lime"}, {"count", 7}};
+  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
+  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
   EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns(), {.width = 15}),
             "name   count\n"
             "llama     12\n"
@@ -97,12 +97,12 @@ TEST(ColumnTableTest, ColumnsThatDoNotFitFollowBelow) {
 }
 
 TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
-  const Json a = {{"layer", 0}, {"head", 0}, {"weight", 0.25}, {"share", 0.5}};
-  const Json b = {{"layer", 0}, {"head", 1}, {"weight", 0.75}, {"share", 0.125}};
-  const std::vector<TableColumn> columns = {{"layer", text_cell("layer")},
-                                            {"head", text_cell("head")},
-                                            {"a long heading", number_cell("weight", 2)},
-                                            {"another long heading", number_cell("share", 3)}};
+  const ResultRow a = {{col::kLayer, 0}, {col::kHead, 0}, {col::kWeight, 0.25}, {col::kShare, 0.5}};
+  const ResultRow b = {
+      {col::kLayer, 0}, {col::kHead, 1}, {col::kWeight, 0.75}, {col::kShare, 0.125}};
+  const std::vector<TableColumn> columns = {table_column(col::kLayer), table_column(col::kHead),
+                                            number_column(col::kWeight, 2, "a long heading"),
+                                            number_column(col::kShare, 3, "another long heading")};
   EXPECT_EQ(columns_to_text({&a, &b}, columns, {.width = 34}),
             "layer  head  a long heading\n"
             "    0     0            0.25\n"
@@ -114,11 +114,12 @@ TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
 }
 
 TEST(ColumnTableTest, WritesBooktabs) {
-  const Json a = {{"name", "a_b"}};
-  const Json b = {{"name", "c"}};
-  const std::string latex =
-      columns_to_latex({&a, &b}, {{"Name", text_cell("name"), false, "\\textbf{Name}"}}, {"a note"},
-                       [](const Json&, const Json&) { return true; });
+  const ResultRow a = {{col::kName, "a_b"}};
+  const ResultRow b = {{col::kName, "c"}};
+  TableColumn name = table_column(col::kName, "Name");
+  name.latex_header = "\\textbf{Name}";
+  const std::string latex = columns_to_latex(
+      {&a, &b}, {name}, {"a note"}, [](const ResultRow&, const ResultRow&) { return true; });
   EXPECT_EQ(latex,
             "% needs \\usepackage{booktabs}\n% a note\n\\begin{tabular}{l}\n\\toprule\n"
             "\\textbf{Name} \\\\\n\\midrule\na\\_b \\\\\n\\midrule\nc \\\\\n\\bottomrule\n"

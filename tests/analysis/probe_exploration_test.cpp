@@ -61,17 +61,12 @@ TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
   for (const ProbeGroup group : {ProbeGroup::kNone, ProbeGroup::kSequence}) {
     options.group = group;
     const Report report = run_analysis(prepare_separability(options, {}), {});
-    const Json& row = report.results.rows.at(0);
+    const ResultRow& row = report.results.rows.at(0);
     const SeparabilityExploration layer = explore_separability(reader, "values", 0, options, pool_);
-    std::string confusion;
-    for (Eigen::Index r = 0; r < 3; ++r) {
-      confusion += fmt::format("{}{} {} {}", r > 0 ? "; " : "", layer.confusion(r, 0),
-                               layer.confusion(r, 1), layer.confusion(r, 2));
-    }
-    EXPECT_EQ(row.at("confusion"), confusion);
+    EXPECT_EQ(row.cell(col::kConfusion), matrix_cell_of(layer.confusion));
     double mean = 0.0;
     for (const double accuracy : layer.accuracies) mean += accuracy / 5.0;
-    EXPECT_NEAR(row.at("mean").get<double>(), mean, 1e-12);
+    EXPECT_NEAR(row.cell(col::kMean).get<double>(), mean, 1e-12);
   }
 }
 
@@ -106,10 +101,10 @@ TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
     const BlimpExploration explored = explore_blimp(reader, "hidden", layer, options, pool_);
     ASSERT_EQ(explored.tasks.size(), 3U);
     for (std::size_t t = 0; t < 3; ++t) {
-      for (const Json& row : report.results.rows) {
-        if (row.at("layer") != layer || row.at("level") != "task") continue;
-        if (row.at("name") != explored.tasks[t]) continue;
-        EXPECT_NEAR(row.at("mean").get<double>(), explored.accuracies[t], 1e-12);
+      for (const ResultRow& row : report.results.rows) {
+        if (row.cell(col::kLayer) != layer || row.cell(col::kLevel) != "task") continue;
+        if (row.cell(col::kName) != explored.tasks[t]) continue;
+        EXPECT_NEAR(row.cell(col::kMean).get<double>(), explored.accuracies[t], 1e-12);
       }
     }
     EXPECT_EQ(explored.predictions.size(), 32U);

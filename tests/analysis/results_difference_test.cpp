@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/errors.h"
+#include "support/result_rows.h"
 
 namespace lime {
 namespace {
@@ -14,16 +15,24 @@ namespace {
 Results example() {
   Results results;
   results.metric = "entropy";
-  results.rows = {{{"label", "a"}, {"site", "values"}, {"layer", 0}, {"mean", 2.0}, {"n", 4}},
-                  {{"label", "a"}, {"site", "values"}, {"layer", 1}, {"mean", 1.5}, {"n", 4}}};
+  results.rows = {{{col::kLabel, "a"},
+                   {col::kSite, "values"},
+                   {col::kLayer, 0},
+                   {col::kMean, 2.0},
+                   {col::kN, 4}},
+                  {{col::kLabel, "a"},
+                   {col::kSite, "values"},
+                   {col::kLayer, 1},
+                   {col::kMean, 1.5},
+                   {col::kN, 4}}};
   return results;
 }
 
 TEST(CompareResultsTest, EqualRowsAreTheSame) {
   Results before = example();
-  before.rows[0]["ci_low"] = "nan";
+  testing::set_cell(before.rows[0], col::kCiLow, "nan");
   Results after = example();
-  after.rows[0]["ci_low"] = std::nan("");  // as computed, before writing
+  after.rows[0].set(col::kCiLow, std::nan(""));  // as computed, before writing
   const ResultsDifference difference = compare_results(before, after);
   EXPECT_TRUE(difference.same());
   EXPECT_EQ(difference.num_values(), 11);
@@ -31,8 +40,8 @@ TEST(CompareResultsTest, EqualRowsAreTheSame) {
 
 TEST(CompareResultsTest, NamesTheLargestDifferenceOfAColumn) {
   Results after = example();
-  after.rows[0]["mean"] = std::nextafter(2.0, 3.0);
-  after.rows[1]["mean"] = 1.25;
+  after.rows[0].set(col::kMean, std::nextafter(2.0, 3.0));
+  after.rows[1].set(col::kMean, 1.25);
   const ResultsDifference difference = compare_results(example(), after);
   EXPECT_FALSE(difference.same());
   EXPECT_EQ(difference.num_different(), 2);
@@ -47,7 +56,7 @@ TEST(CompareResultsTest, NamesTheLargestDifferenceOfAColumn) {
 
 TEST(CompareResultsTest, ToleranceIsRelative) {
   Results after = example();
-  after.rows[0]["mean"] = 2.0 * (1.0 + 1e-10);
+  after.rows[0].set(col::kMean, 2.0 * (1.0 + 1e-10));
   EXPECT_FALSE(compare_results(example(), after).same());
   EXPECT_FALSE(compare_results(example(), after, 1e-11).same());
   EXPECT_TRUE(compare_results(example(), after, 1e-9).same());
@@ -56,8 +65,8 @@ TEST(CompareResultsTest, ToleranceIsRelative) {
 
 TEST(CompareResultsTest, TextsAndAbsentValuesDifferWhateverTheTolerance) {
   Results after = example();
-  after.rows[0]["label"] = "b";
-  after.rows[1].erase("n");
+  after.rows[0].set(col::kLabel, "b");
+  after.rows[1].erase(col::kN);
   const ResultsDifference difference = compare_results(example(), after, 0.5);
   EXPECT_EQ(difference.num_different(), 2);
   EXPECT_EQ(difference.columns[0].largest, std::numeric_limits<double>::infinity());

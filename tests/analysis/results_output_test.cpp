@@ -22,14 +22,14 @@ using testing::write_text;
 Report example_report() {
   Report report;
   report.results.metric = "entropy";
-  report.results.rows = {Json{{"label", "a"},
-                              {"site", "values"},
-                              {"layer", 0},
-                              {"mean", 0.1},
-                              {"std", 0.0},
-                              {"ci_low", 0.1},
-                              {"ci_high", 0.1},
-                              {"ceiling", 1.0}}};
+  report.results.rows = {ResultRow{{col::kLabel, "a"},
+                                   {col::kSite, "values"},
+                                   {col::kLayer, 0},
+                                   {col::kMean, 0.1},
+                                   {col::kStd, 0.0},
+                                   {col::kCiLow, 0.1},
+                                   {col::kCiHigh, 0.1},
+                                   {col::kCeiling, 1.0}}};
   report.notes = {"what it shows"};
   report.legend = "what the cells are";
   return report;

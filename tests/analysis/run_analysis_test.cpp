@@ -72,9 +72,9 @@ TEST_F(RunAnalysisTest, RowsStandInTheOrderOfTheUnitsForAnyNumberOfThreads) {
   }
   const Results results = run_analysis(counting.analysis, {.threads = 3}).results;
   ASSERT_EQ(results.rows.size(), 14u);
-  EXPECT_EQ(results.rows[8].at("label"), "b");
-  EXPECT_EQ(results.rows[8].at("layer"), 1);
-  EXPECT_EQ(results.rows[8].begin().key(), "label");
+  EXPECT_EQ(results.rows[8].cell(col::kLabel), "b");
+  EXPECT_EQ(results.rows[8].cell(col::kLayer), 1);
+  EXPECT_EQ(results.rows[8].json().begin().key(), "label");
 }
 
 TEST_F(RunAnalysisTest, RemarksThatCapturesHoldDifferentSequences) {
@@ -83,7 +83,7 @@ TEST_F(RunAnalysisTest, RemarksThatCapturesHoldDifferentSequences) {
   counting.analysis.units.back().identity = "other sequences";
   EXPECT_TRUE(run_analysis(counting.analysis, {}).remarks.empty()) << "the first layer decides";
   for (Unit& unit : counting.analysis.units) {
-    if (unit.key.at("label") == "b") unit.identity = "other sequences";
+    if (unit.key.cell(col::kLabel) == "b") unit.identity = "other sequences";
   }
   const Report report = run_analysis(counting.analysis, {});
   const std::string remark =
@@ -142,11 +142,11 @@ TEST_F(RunAnalysisTest, DropsALastLineThatIsDamaged) {
 TEST_F(RunAnalysisTest, RefusesToGoOnWithAJournalOfAnotherSchema) {
   interrupt_after(3, 5);
   std::string text = testing::read_text(path_);
-  const std::string schema = "lime-journal/1";
-  text.replace(text.find(schema), schema.size(), "lime-journal/2");
+  const std::string schema = kJournalSchema;
+  text.replace(text.find(schema), schema.size(), "lime-journal/9");
   const std::string expected =
       "'" + path_.string() +
-      "': is a journal of schema 'lime-journal/2', this build resumes 'lime-journal/1'; resume "
+      "': is a journal of schema 'lime-journal/9', this build resumes 'lime-journal/2'; resume "
       "with the version that started it, or remove the file to start over";
   for (const char* const more : {"", "{\"another\":\"line\"}\n{\"and\":\"more\"}\n"}) {
     testing::write_text(path_, text + more);

@@ -65,7 +65,8 @@ class SeparabilityTest : public ::testing::Test {
   }
   static const Json& row(const Report& report, int layer, const std::string& method,
                          const std::string& labels) {
-    for (const Json& candidate : report.results.rows) {
+    for (const ResultRow& of_results : report.results.rows) {
+      const Json& candidate = of_results.json();
       if (candidate.at("layer") == layer && candidate.at("method") == method &&
           candidate.at("labels") == labels) {
         return candidate;
@@ -89,7 +90,7 @@ TEST_F(SeparabilityTest, SaysWhereWordsCanBeToldApart) {
   EXPECT_EQ(apart.at("std"), 0.0);
   EXPECT_EQ(apart.at("n"), 5);
   EXPECT_EQ(apart.at("rows"), kRows);
-  EXPECT_EQ(apart.at("confusion"), "40 0 0; 0 40 0; 0 0 40");
+  EXPECT_EQ(apart.at("confusion"), Json::parse("[[40,0,0],[0,40,0],[0,0,40]]"));
   EXPECT_NEAR(apart.at("majority").get<double>(), 1.0 / 3.0, 0.01);
   EXPECT_EQ(apart.at("converged"), true);
   EXPECT_LE(apart.at("gradient_norm").get<double>(), 1e-7);

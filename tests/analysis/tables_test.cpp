@@ -20,15 +20,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Json row(const std::string& label, const std::string& site, int layer, double mean) {
-  return {{"label", label},
-          {"site", site},
-          {"layer", layer},
-          {"mean", mean},
-          {"std", 0.125},
-          {"ci_low", mean - 0.0625},
-          {"ci_high", mean + 0.0625},
-          {"ceiling", 4.0}};
+ResultRow row(const std::string& label, const std::string& site, int layer, double mean) {
+  return {{col::kLabel, label},
+          {col::kSite, site},
+          {col::kLayer, layer},
+          {col::kMean, mean},
+          {col::kStd, 0.125},
+          {col::kCiLow, mean - 0.0625},
+          {col::kCiHigh, mean + 0.0625},
+          {col::kCeiling, 4.0}};
 }
 
 /// Two captures; the second has no hidden states and fewer layers, and its rows are unordered.
@@ -50,7 +50,7 @@ TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
   EXPECT_EQ(pivot.blocks[0].heading, "values");
   EXPECT_THAT(pivot.blocks[0].lines, ElementsAre("0", "1", "10"));
   EXPECT_EQ(pivot.blocks[0].cells[1][1], nullptr);
-  EXPECT_EQ(pivot.blocks[0].cells[2][1]->at("mean"), 3.75);
+  EXPECT_EQ(pivot.blocks[0].cells[2][1]->number(col::kMean), 3.75);
   EXPECT_THAT(pivot.blocks[1].lines, ElementsAre("0"));
 }
 
@@ -58,7 +58,7 @@ TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
   Results results = example_tables();
   results.rows.push_back(results.rows.front());
   EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
-  results.rows = {Json{{"label", "x"}}};
+  results.rows = {ResultRow{{col::kLabel, "x"}}};
   EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
 }
 
@@ -162,7 +162,7 @@ TEST(LatexTableTest, WritesInfinitiesAsMathematics) {
 
 TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
   TableLayout layout;
-  layout.heading = [](const std::string& name, const std::vector<const Json*>& rows) {
+  layout.heading = [](const std::string& name, const std::vector<const ResultRow*>& rows) {
     return fmt::format("{}, {} rows", name, rows.size());
   };
   EXPECT_THAT(results_to_text(example_tables(), layout), HasSubstr("values, 5 rows\n"));

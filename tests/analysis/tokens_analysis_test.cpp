@@ -51,7 +51,7 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
   const MatrixF rows = reader.read_sequence("hidden", 1, 1);
   const MatrixF all = reader.read_all("hidden", 1);
   const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(all)));
-  const Json& third = report.results.rows.at(8 + 2);
+  const Json& third = report.results.rows.at(8 + 2).json();
   EXPECT_EQ(third.at("layer"), 1);
   EXPECT_EQ(third.at("position"), 2);
   EXPECT_EQ(third.at("token"), reader.rows().token.at(5 + 2));
@@ -66,7 +66,7 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
               matrix_renyi_entropy(ConstMatrixRefD(z), 0.5) -
                   matrix_renyi_entropy(ConstMatrixRefD(rest), 0.5),
               1e-7);
-  EXPECT_TRUE(report.results.rows.at(7).at("next_cosine").is_null()) << "nothing follows";
+  EXPECT_TRUE(report.results.rows.at(7).cell(col::kNextCosine).is_null()) << "nothing follows";
 }
 
 TEST_F(TokensAnalysisTest, TablesShowEveryToken) {
@@ -102,7 +102,7 @@ TEST_F(TokensAnalysisTest, TextsComeFromTheTokenizerOfTheCapture) {
   capture.tokenizer_sha256 = load_tokenizer(lime)->sha256();
   use(capture);
   options_.checkpoint = lime;
-  EXPECT_TRUE(analyze().results.rows.front().contains("text"));
+  EXPECT_TRUE(analyze().results.rows.front().has(col::kText));
   options_.checkpoint = testing::source_file("data/lm-llama");
   const std::string other = load_tokenizer(options_.checkpoint)->sha256().substr(0, 12);
   EXPECT_EQ(refusal(), "checkpoint: the tokenizer of '" + options_.checkpoint.string() +
@@ -111,7 +111,7 @@ TEST_F(TokensAnalysisTest, TextsComeFromTheTokenizerOfTheCapture) {
                            capture.tokenizer_sha256.substr(0, 12) +
                            "...); use the checkpoint of the capture, or omit --checkpoint");
   use(testing::example_capture(), "of_ids.h5");
-  EXPECT_TRUE(analyze().results.rows.front().contains("text")) << "it does not say which it had";
+  EXPECT_TRUE(analyze().results.rows.front().has(col::kText)) << "it does not say which it had";
 }
 
 TEST_F(TokensAnalysisTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {

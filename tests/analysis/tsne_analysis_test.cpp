@@ -86,17 +86,17 @@ TEST_F(TsneAnalysisTest, GivesARowPerSiteAndLayer) {
   use(three_words(2));
   const Report report = analyze();
   ASSERT_EQ(report.results.rows.size(), 4U);
-  const Json& row = report.results.rows[3];
-  EXPECT_EQ(row.at("site"), "hidden");
-  EXPECT_EQ(row.at("layer"), 1);
-  EXPECT_EQ(row.at("points"), kTokens);
-  EXPECT_EQ(row.at("distinct"), kTokens);
-  EXPECT_EQ(row.at("classes"), 3);
-  EXPECT_EQ(row.at("iterations"), 150);
-  EXPECT_EQ(row.at("recall"), 1.0);
-  EXPECT_GT(row.at("kl_divergence"), 0.0);
-  EXPECT_GT(row.at("trustworthiness"), 0.8);
-  EXPECT_FALSE(row.contains("moved"));
+  const ResultRow& row = report.results.rows[3];
+  EXPECT_EQ(row.cell(col::kSite), "hidden");
+  EXPECT_EQ(row.cell(col::kLayer), 1);
+  EXPECT_EQ(row.cell(col::kPoints), kTokens);
+  EXPECT_EQ(row.cell(col::kDistinct), kTokens);
+  EXPECT_EQ(row.cell(col::kClasses), 3);
+  EXPECT_EQ(row.cell(col::kIterations), 150);
+  EXPECT_EQ(row.cell(col::kRecall), 1.0);
+  EXPECT_GT(row.cell(col::kKlDivergence), 0.0);
+  EXPECT_GT(row.cell(col::kTrustworthiness), 0.8);
+  EXPECT_FALSE(row.has(col::kMoved));
   EXPECT_EQ(report.results.provenance.at("tsne_seconds").size(), 4U);
 }
 
@@ -110,7 +110,7 @@ TEST_F(TsneAnalysisTest, WritesCoordinatesBesideTheResults) {
   EXPECT_THAT(file.strings_attribute("names", "captures/0/rows/class"),
               ElementsAre(" is", " are", "100"));
   EXPECT_EQ(file.double_attribute("kl_divergence", "captures/0/hidden/000"),
-            report.results.rows[2].at("kl_divergence"));
+            report.results.rows[2].cell(col::kKlDivergence));
   // Separated classes stay separated: neighbours in the embedding have the same class.
   const MatrixF drawing = file.read_matrix("captures/0/hidden/000");
   for (Eigen::Index i = 0; i < drawing.rows(); ++i) {
@@ -132,8 +132,8 @@ TEST_F(TsneAnalysisTest, ChoosesRowsByClass) {
   options_.classes = {"are", "100"};
   options_.max_per_class = 20;
   const Report report = analyze();
-  EXPECT_EQ(report.results.rows.at(0).at("points"), 40);
-  EXPECT_EQ(report.results.rows.at(0).at("classes"), 2);
+  EXPECT_EQ(report.results.rows.at(0).cell(col::kPoints), 40);
+  EXPECT_EQ(report.results.rows.at(0).cell(col::kClasses), 2);
   const Hdf5File file = embeddings(report);
   EXPECT_EQ(file.read<std::int64_t>("captures/0/rows/row")[2], 4);
   EXPECT_EQ(file.read<std::int32_t>("captures/0/rows/token")[2], 4);
@@ -144,7 +144,7 @@ TEST_F(TsneAnalysisTest, SamplesWithASeedAndSaysSo) {
   options_.captures.site = {"hidden"};
   options_.max_points = 60;
   const Report first = analyze();
-  EXPECT_EQ(first.results.rows.at(0).at("points"), 60);
+  EXPECT_EQ(first.results.rows.at(0).cell(col::kPoints), 60);
   EXPECT_THAT(first.notes.at(1), HasSubstr("60 points"));
   EXPECT_THAT(first.notes.at(1), HasSubstr("(a sample of 90)"));
   EXPECT_EQ(first.results.rows, analyze().results.rows);
@@ -158,10 +158,10 @@ TEST_F(TsneAnalysisTest, AlignsEachLayerWithTheOneBefore) {
   options_.align = true;
   const Report report = analyze();
   ASSERT_EQ(report.results.rows.size(), 3U);
-  EXPECT_FALSE(report.results.rows[0].contains("moved"));
-  EXPECT_EQ(report.results.rows[2].at("layer"), 2);
-  EXPECT_EQ(report.results.rows[2].at("site"), "hidden");
-  const double aligned = report.results.rows[2].at("moved");
+  EXPECT_FALSE(report.results.rows[0].has(col::kMoved));
+  EXPECT_EQ(report.results.rows[2].cell(col::kLayer), 2);
+  EXPECT_EQ(report.results.rows[2].cell(col::kSite), "hidden");
+  const double aligned = report.results.rows[2].cell(col::kMoved);
   EXPECT_LT(aligned, 0.7);  // unaligned points move by 1.4 on average
   const Hdf5File file = embeddings(report);
   EXPECT_EQ(file.datasets("captures/0/hidden").size(), 3U);
@@ -209,7 +209,7 @@ TEST_F(TsneAnalysisTest, EmbedsCapturesWithoutClasses) {
   capture.class_names.clear();
   capture.class_id.clear();
   use(capture);
-  EXPECT_EQ(analyze().results.rows.at(0).at("classes"), 0);
+  EXPECT_EQ(analyze().results.rows.at(0).cell(col::kClasses), 0);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_F(LimeMetricsSeparabilityTest, SaysInWhichLayerWordsAreApart) {
   const Json table = rows("separability --layer 1");
   ASSERT_EQ(table.size(), 1U);
   EXPECT_EQ(table.at(0).at("mean"), 1.0);
-  EXPECT_EQ(table.at(0).at("confusion"), "40 0 0; 0 40 0; 0 0 40");
+  EXPECT_EQ(table.at(0).at("confusion"), Json::parse("[[40,0,0],[0,40,0],[0,0,40]]"));
   EXPECT_EQ(run("rerun words.json").status, 0);
 }
 

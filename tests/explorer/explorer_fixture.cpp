@@ -56,13 +56,13 @@ QString WorkspaceTest::resultsFile(const std::string& name) {
   results.metric = "entropy";
   results.inputs = {{"run.h5", std::string(64, '0'), "run"}};
   for (int layer = 0; layer < 3; ++layer) {
-    results.rows.push_back({{"label", "run"},
-                            {"site", "values"},
-                            {"layer", layer},
-                            {"mean", 2.0 + 0.1 * layer},
-                            {"ci_low", 1.9 + 0.1 * layer},
-                            {"ci_high", 2.1 + 0.1 * layer},
-                            {"ceiling", 3.0}});
+    results.rows.push_back({{col::kLabel, "run"},
+                            {col::kSite, "values"},
+                            {col::kLayer, layer},
+                            {col::kMean, 2.0 + 0.1 * layer},
+                            {col::kCiLow, 1.9 + 0.1 * layer},
+                            {col::kCiHigh, 2.1 + 0.1 * layer},
+                            {col::kCeiling, 3.0}});
   }
   write_results(folder_ / name, results);
   return toQString(folder_ / name);

@@ -256,6 +256,10 @@ def make_results():
     save("results", "rows", json.dumps(results))
     save("results", "no-rows", json.dumps(results | {"rows": [], "inputs": []}))
     save("results", "later", json.dumps(results | {"schema": "lime-results/9"}))
+    lists = {"label": "a", "fold_accuracies": [0.5, "nan", 1], "confusion": [[3, 1], [0, 4]]}
+    save("results", "arrays", json.dumps(results | {"schema": "lime-results/2", "rows": [lists]}))
+    texts = lists | {"fold_accuracies": "0.5; 1", "confusion": "3 1; 0 4"}
+    save("results", "lists-as-text", json.dumps(results | {"rows": [texts]}))
     for name, (metric, rows) in FIGURE_ROWS.items():
         save("results", name, json.dumps(results | {"metric": metric, "rows": rows}))
     # Numbers of layers, heads and tokens that were once used without a range check.

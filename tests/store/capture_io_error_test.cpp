@@ -124,7 +124,7 @@ TEST_F(CaptureIoErrorTest, PackThatDoesNotFitLeavesNothing) {
 TEST_F(CaptureIoErrorTest, ResultsThatDoNotFitLeaveNothing) {
   Results results;
   results.metric = "entropy";
-  results.rows.assign(1000, Json{{"layer", 1}, {"mean", 2.5}});
+  results.rows.assign(1000, ResultRow{{col::kLayer, 1}, {col::kMean, 2.5}});
   const auto out = folder_ / "out/entropy.json";
   const std::string error = error_with_limit(5000, [&] { write_results(out, results); });
   EXPECT_THAT(error, AllOf(HasSubstr(out.string()), HasSubstr("too large")));

@@ -24,8 +24,9 @@ Results sample() {
   results.inputs = {{"capture.h5", "ab12", "LLaMA"}};
   results.options = {{"alpha", std::numeric_limits<double>::infinity()}, {"preset", "lime-code"}};
   results.provenance = {{"tool", "lime 0.1.0"}};
-  results.rows = {{{"label", "LLaMA, small"}, {"layer", 0}, {"mean", 0.1}},
-                  {{"label", "say \"hi\""}, {"layer", 1}, {"mean", std::nan("")}, {"n", 4}}};
+  results.rows = {
+      {{col::kLabel, "LLaMA, small"}, {col::kLayer, 0}, {col::kMean, 0.1}},
+      {{col::kLabel, "say \"hi\""}, {col::kLayer, 1}, {col::kMean, std::nan("")}, {col::kN, 4}}};
   return results;
 }
 
@@ -55,10 +56,9 @@ TEST_F(ResultsFileTest, ReadsBackWhatWasWritten) {
   ASSERT_EQ(read.inputs.size(), 1U);
   EXPECT_EQ(read.inputs[0].label, "LLaMA");
   EXPECT_EQ(read.options["alpha"], "inf");
-  EXPECT_TRUE(std::isinf(results_number(read.options, "alpha")));
   ASSERT_EQ(read.rows.size(), 2U);
-  EXPECT_EQ(results_number(read.rows[0], "mean"), 0.1);
-  EXPECT_TRUE(std::isnan(results_number(read.rows[1], "mean")));
+  EXPECT_EQ(read.rows[0].number(col::kMean), 0.1);
+  EXPECT_TRUE(std::isnan(read.rows[1].number(col::kMean)));
   EXPECT_THAT(results_columns(read), ElementsAre("label", "layer", "mean", "n"));
   EXPECT_EQ(results_to_json(read), results_to_json(sample()));
 }
@@ -72,28 +72,47 @@ TEST_F(ResultsFileTest, SaysWhatIsWrong) {
   EXPECT_EQ(read_error("{\"a\": 1}"),
             "r.json': is not a results file (no schema 'lime-results/...')");
   EXPECT_EQ(read_error("{\"schema\": \"lime-results/7\"}"),
-            "r.json': has schema version 7, this build reads 1; recompute it or update");
+            "r.json': has schema version 7, this build reads 1 and 2; recompute it or update");
   EXPECT_EQ(read_error("{\"schema\": \"lime-results/1\"}"), "r.json': 'metric' must be a string");
   const std::string good = results_to_json(sample());
   EXPECT_THAT(read_error(good.substr(0, good.size() / 2)), ::testing::HasSubstr("truncated"));
   std::string nested = good;
-  nested.replace(nested.find("\"layer\":0"), 9, "\"layer\":[0]");
+  nested.replace(nested.find("\"layer\":0"), 9, "\"layer\":[[[0]]]");
   EXPECT_EQ(read_error(nested),
-            "r.json': rows[0].layer must be a number, string, true, false or null");
+            "r.json': rows[0].layer must be a number, string, true, false, null or an array of "
+            "numbers");
   EXPECT_THROW(read_results(folder_ / "none.json"), IoError);
 }
 
-TEST_F(ResultsFileTest, RefusesRowsThatAreNotFlat) {
-  Results results = sample();
-  results.rows.push_back({{"values", {1, 2}}});
-  EXPECT_THROW(write_results(folder_ / "x.json", results), InvalidArgument);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+TEST_F(ResultsFileTest, LeavesNothingBehindIfTheFileCannotBeWritten) {
   EXPECT_THROW(write_results(folder_ / "no/such/folder.json", sample()), IoError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(ResultsFileTest, NumbersThatAreNotThereAreAnError) {
-  EXPECT_THROW(results_number({{"a", 1}}, "b"), FormatError);
-  EXPECT_THROW(results_number({{"a", "word"}}, "a"), FormatError);
+TEST_F(ResultsFileTest, ReadsTheListsOfTheFirstSchema) {
+  const Results results = read_results(testing::golden_file("results/schema-1.json"));
+  ASSERT_EQ(results.rows.size(), 7U);
+  EXPECT_EQ(results.rows[1].cell(col::kConfusion),
+            Json::parse("[[13,22,6,19],[14,17,19,10],[13,21,16,10],[17,21,16,6]]"));
+  EXPECT_EQ(results.rows[0].cell(col::kFoldAccuracies), Json::parse("[1.0,1.0,1.0,1.0,1.0]"));
+  EXPECT_THAT(results_to_json(results), ::testing::HasSubstr(R"("schema": "lime-results/2")"));
+  EXPECT_THAT(results_to_json(results),
+              ::testing::HasSubstr(R"("fold_accuracies":[0.375,0.3125,)"));
+  EXPECT_THAT(results_to_csv(results), ::testing::HasSubstr(",0.375; 0.3125; "))
+      << "an array is one cell";
+  EXPECT_THAT(results_to_csv(results),
+              ::testing::HasSubstr(",13 22 6 19; 14 17 19 10; 13 21 16 10; 17 21 16 6,"));
+}
+
+TEST_F(ResultsFileTest, NamesTextThatIsNoList) {
+  const std::string good = results_to_json(sample());
+  for (const std::string cell : {"fold_accuracies\":\"0.5; high\"", "fold_accuracies\":\"0.5 0.5\"",
+                                 "confusion\":\"1 2; 3 1e300\"", "confusion\":\"nan\""}) {
+    std::string text = good;
+    text.replace(text.find("n\":4"), 4, cell);
+    EXPECT_THAT(read_error(text), ::testing::HasSubstr("must be numbers separated by semicolons"))
+        << cell;
+  }
 }
 
 }  // namespace

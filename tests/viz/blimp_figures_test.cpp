@@ -21,7 +21,8 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
   FigureSource source = testing::sample_blimp(4);
   source.results.options["folds"] = 5;
   source.results.options["confidence"] = 0.9;
-  for (Json& row : source.results.rows) row.update(Json{{"tasks", 67}, {"pairs", 67000}});
+  for (ResultRow& row : source.results.rows)
+    row.add(ResultRow{{col::kTasks, 67}, {col::kPairs, 67000}});
   const auto table_of = [&](const std::vector<int>& layer, std::optional<BlimpGroups> by) {
     return make_figure(std::vector<FigureSource>{source},
                        {.kind = "blimp-table", .layer = layer, .by = by, .layer_base = 1});
@@ -41,9 +42,12 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
   const Figure one = table_of({2}, {});
   EXPECT_EQ(first_cell(one), "60.0 [56.0, 63.0]");
   EXPECT_THAT(one.note, HasSubstr("layer 2, 67 tasks, 67,000 pairs, 5 folds; [ ]: 90 % intervals"));
-  for (Json& row : source.results.rows) {
-    if (row["level"] != "linguistics_term") continue;
-    row.update(Json{{"level", "task"}, {"std", 0.013}, {"ci_low", nullptr}, {"ci_high", nullptr}});
+  for (ResultRow& row : source.results.rows) {
+    if (row.cell(col::kLevel) != "linguistics_term") continue;
+    row.add(ResultRow{{col::kLevel, "task"},
+                      {col::kStd, 0.013},
+                      {col::kCiLow, nullptr},
+                      {col::kCiHigh, nullptr}});
   }
   const Figure tasks = table_of({2}, BlimpGroups::kTask);
   EXPECT_EQ(first_cell(tasks), "60.0 \xC2\xB1 1.3");
@@ -55,9 +59,12 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
 
 TEST(BlimpFiguresTest, ATableOfOneGroupDoesNotSayItTwice) {
   FigureSource source = testing::sample_blimp(0);
-  std::erase_if(source.results.rows,
-                [](const Json& row) { return row["level"] != "all" && row["name"] != "syntax"; });
-  for (Json& row : source.results.rows) row["mean"] = row["ci_low"] = row["ci_high"] = 0.5;
+  std::erase_if(source.results.rows, [](const ResultRow& row) {
+    return row.cell(col::kLevel) != "all" && row.cell(col::kName) != "syntax";
+  });
+  for (ResultRow& row : source.results.rows) {
+    row.set(col::kMean, 0.5).set(col::kCiLow, 0.5).set(col::kCiHigh, 0.5);
+  }
   const Figure figure = make_figure(std::vector<FigureSource>{source},
                                     {.kind = "blimp-table", .by = BlimpGroups::kField});
   EXPECT_EQ(std::get<TablePanel>(figure.panels.at(0).content).rows.size(), 1U);
@@ -87,11 +94,11 @@ TEST(BlimpFiguresTest, BlimpIsCurvesBarsOrATable) {
 
 TEST(BlimpFiguresTest, ZeroShotBarsHaveStarsWhereTheModelsWereCompared) {
   FigureSource source = testing::sample_blimp(0);
-  source.results.rows.push_back({{"kind", "comparison"},
-                                 {"label", "LIMe"},
-                                 {"baseline", "LLaMA"},
-                                 {"quantity", "accuracy"},
-                                 {"p_holm", 0.004}});
+  source.results.rows.push_back({{col::kKind, "comparison"},
+                                 {col::kLabel, "LIMe"},
+                                 {col::kBaseline, "LLaMA"},
+                                 {col::kQuantity, "accuracy"},
+                                 {col::kPHolm, 0.004}});
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
   const auto& bars = std::get<BarPanel>(figure.panels.at(0).content);
   EXPECT_TRUE(bars.series.at(0).stars.empty());

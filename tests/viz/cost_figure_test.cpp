@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 TEST(CostFigureTest, CostSaysOverHowManyTokensEachRowIs) {
   FigureSource source = testing::sample_cost();
-  source.results.rows.back()["sequence_length"] = 512;
+  source.results.rows.back().set(col::kSequenceLength, 512);
   EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
               HasSubstr("over the given number of tokens"));
 }

@@ -17,8 +17,9 @@ using ::testing::HasSubstr;
 
 TEST(CounterfactualFiguresTest, CounterfactualChangesNumberLayersAsTheAxes) {
   FigureSource source = testing::sample_counterfactual(4);
-  for (Json& row : source.results.rows) {
-    if (row.contains("router") && row["router"] == "unsigned") row["router"] = "cut-0";
+  for (ResultRow& row : source.results.rows) {
+    if (row.has(col::kRouter) && row.cell(col::kRouter) == "unsigned")
+      row.set(col::kRouter, "cut-0");
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source},
                                     {.kind = "counterfactual-change", .layer_base = 1});
@@ -60,9 +61,9 @@ TEST(CounterfactualFiguresTest, CounterfactualChangesHaveABarPerRouter) {
 TEST(CounterfactualFiguresTest, CounterfactualEntropyHasAPanelPerPresetAndOrder) {
   FigureSource source = testing::sample_counterfactual(3);
   source.results.options["preset"] = "lime-code";
-  for (Json row : std::vector<Json>(source.results.rows)) {
-    if (row["quantity"] != "entropy") continue;
-    row["alpha"] = 2.0;
+  for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {
+    if (row.cell(col::kQuantity) != "entropy") continue;
+    row.set(col::kAlpha, 2.0);
     source.results.rows.push_back(row);
   }
   FigureSource raw = source;
@@ -94,7 +95,7 @@ TEST(CounterfactualFiguresTest, TheGapIsShownWithItsParts) {
     EXPECT_NEAR(curves[0].y[l], curves[1].y[l] + curves[2].y[l], 1e-12);
   }
   FigureSource alone = sources.front();
-  std::erase_if(alone.results.rows, [](const Json& row) { return row.contains("part"); });
+  std::erase_if(alone.results.rows, [](const ResultRow& row) { return row.has(col::kPart); });
   EXPECT_THAT(figure_refusal({alone}, {.kind = "counterfactual-gap"}), HasSubstr("with --against"));
 }
 

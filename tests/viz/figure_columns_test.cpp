@@ -17,12 +17,12 @@ using testing::sample_router;
 
 TEST(FigureColumnsTest, NarrowFiguresHaveFewerPanelsSideBySide) {
   FigureSource entropy = sample_entropy(4);
-  for (Json row : std::vector<Json>(entropy.results.rows)) {
-    row["site"] = "routed_" + row["site"].get<std::string>();
+  for (ResultRow row : std::vector<ResultRow>(entropy.results.rows)) {
+    row.set(col::kSite, "routed_" + row.cell(col::kSite).get<std::string>());
     entropy.results.rows.push_back(row);
   }
   std::erase_if(entropy.results.rows,
-                [](const Json& row) { return row["site"] == "routed_hidden"; });
+                [](const ResultRow& row) { return row.cell(col::kSite) == "routed_hidden"; });
   const std::vector<FigureSource> sources = {entropy};
   const Figure figure = make_figure(sources, {});
   ASSERT_EQ(figure.columns, 3);
@@ -31,8 +31,8 @@ TEST(FigureColumnsTest, NarrowFiguresHaveFewerPanelsSideBySide) {
   EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
   EXPECT_EQ(with_fitting_columns(figure, {.size = "77x40"}).columns, 3) << "the height is fixed";
   FigureSource geometry = testing::sample_geometry(4);
-  for (Json row : std::vector<Json>(geometry.results.rows)) {
-    row["site"] = "values";
+  for (ResultRow row : std::vector<ResultRow>(geometry.results.rows)) {
+    row.set(col::kSite, "values");
     geometry.results.rows.push_back(row);
   }
   const Figure many =

@@ -94,8 +94,9 @@ TEST_F(FigureFileTest, AConstantSeriesHasARange) {
 
 TEST_F(FigureFileTest, LongLabelsFindRoom) {
   FigureSource source = sample_entropy(6);
-  for (Json& row : source.results.rows) {
-    row["label"] = row["label"].get<std::string>() + " with four kv heads and a very long name";
+  for (ResultRow& row : source.results.rows) {
+    row.set(col::kLabel,
+            row.cell(col::kLabel).get<std::string>() + " with four kv heads and a very long name");
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
   const auto path = write("long.png", figure, {.size = "80"});
@@ -148,11 +149,11 @@ TEST_F(FigureFileTest, LayersOfTokensHaveTheirTextsWhereThePanelHasRoom) {
   FigureSource source;
   source.results.metric = "tokens";
   for (int position = 0; position < 40; ++position) {
-    source.results.rows.push_back({{"label", "LIMe"},
-                                   {"layer", 0},
-                                   {"position", position},
-                                   {"text", fmt::format("a token of {}", position)},
-                                   {"entropy_contribution", 0.1 * position}});
+    source.results.rows.push_back({{col::kLabel, "LIMe"},
+                                   {col::kLayer, 0},
+                                   {col::kPosition, position},
+                                   {col::kText, fmt::format("a token of {}", position)},
+                                   {col::kEntropyContribution, 0.1 * position}});
   }
   const auto svg = [&](const std::string& size) {
     const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
@@ -164,7 +165,7 @@ TEST_F(FigureFileTest, LayersOfTokensHaveTheirTextsWhereThePanelHasRoom) {
   const std::string column = svg("acl-column");
   EXPECT_EQ(count_of(column, ">a token of"), 0);
   EXPECT_EQ(count_of(column, ">token, position</text>"), 1);
-  for (Json& row : source.results.rows) row.erase("text");
+  for (ResultRow& row : source.results.rows) row.erase(col::kText);
   EXPECT_EQ(count_of(svg("a4-page"), ">token, position</text>"), 1);
 }
 
@@ -180,8 +181,8 @@ TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {
 
 TEST_F(FigureFileTest, NegativeWeightsAloneStayCentredAtZero) {
   FigureSource source = sample_router(3);
-  for (Json& row : source.results.rows) {
-    if (row["kind"] == "weight") row["weight"] = -0.5;
+  for (ResultRow& row : source.results.rows) {
+    if (row.cell(col::kKind) == "weight") row.set(col::kWeight, -0.5);
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {.kind = "router-signed"});
   EXPECT_EQ(colour_range_of(figure), std::pair(-0.5, 0.5));
@@ -226,15 +227,15 @@ TEST_F(FigureFileTest, OptionsOfStyleAreFollowed) {
 /// Zero-shot accuracies of `models` models on the tasks of BLiMP.
 Figure bars_of_tasks(int models) {
   FigureSource source = testing::sample_blimp(0);
-  const Json all = source.results.rows.front();
+  const ResultRow all = source.results.rows.front();
   source.results.rows.clear();
   for (int m = 0; m < models; ++m) {
-    Json row = all;
-    row["label"] = fmt::format("model {}", m);
+    ResultRow row = all;
+    row.set(col::kLabel, fmt::format("model {}", m));
     source.results.rows.push_back(row);
-    row["level"] = "task";
+    row.set(col::kLevel, "task");
     for (int t = 0; t < 67; ++t) {
-      row["name"] = fmt::format("determiner_noun_agreement_with_adj_irregular_{}", t);
+      row.set(col::kName, fmt::format("determiner_noun_agreement_with_adj_irregular_{}", t));
       source.results.rows.push_back(row);
     }
   }
@@ -269,10 +270,10 @@ TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
 
 TEST_F(FigureFileTest, BarsOfRoutersHaveALineEach) {
   FigureSource source = testing::sample_counterfactual();
-  for (Json row : std::vector<Json>(source.results.rows)) {
-    if (!row.contains("difference") || row["router"] != "random") continue;
+  for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {
+    if (!row.has(col::kDifference) || row.cell(col::kRouter) != "random") continue;
     for (int layer = 0; layer < 24; ++layer) {
-      row["router"] = fmt::format("cut-{}", layer);
+      row.set(col::kRouter, fmt::format("cut-{}", layer));
       source.results.rows.push_back(row);
     }
   }

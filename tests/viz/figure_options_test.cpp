@@ -117,7 +117,7 @@ TEST(FigureOptionsTest, LogarithmicAxesLeaveOutWhatIsNotAboveZeroAndSaySo) {
   EXPECT_THAT(make_figure(sources, options).note, HasSubstr("values <= 0 are omitted"));
   EXPECT_THAT(make_figure(sources, {.log_y = true}).note, ::testing::Not(HasSubstr("omitted")));
   FigureSource negative = sources.front();
-  for (Json& row : negative.results.rows) row["mean"] = -1.0;
+  for (ResultRow& row : negative.results.rows) row.set(col::kMean, -1.0);
   EXPECT_THAT(figure_refusal({negative}, {.log_y = true}), HasSubstr("log_y: needs values > 0"));
   EXPECT_THAT(figure_refusal({sample_router()}, {.log_x = true}), HasSubstr("only line plots"));
 }

@@ -9,6 +9,7 @@
 
 #include "core/errors.h"
 #include "support/refusal.h"
+#include "support/result_rows.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -27,14 +28,14 @@ TEST(FigureRowTest, RefusesIndicesThatNoMapHas) {
   for (const Json& value : {Json(-1000000), Json(9999), Json(1e308), Json("nan"), Json(nullptr),
                             Json(0.5), Json("x"), Json(true)}) {
     FigureSource router = sample_router(4);
-    for (Json& row : router.results.rows) row["source_layer"] = value;
+    for (ResultRow& row : router.results.rows) testing::set_cell(row, col::kSourceLayer, value);
     for (const char* const kind : {"router-mean", "router-heads", "router-signed"}) {
       EXPECT_THAT(format_refusal(router, kind), HasSubstr("figure: 'router.json': 'source_layer'"))
           << kind << value;
     }
   }
   FigureSource router = sample_router(4);
-  router.results.rows.back()["source_layer"] = -1000000;
+  router.results.rows.back().set(col::kSourceLayer, -1000000);
   EXPECT_EQ(format_refusal(router, "router-signed"),
             "figure: 'router.json': 'source_layer' must be a whole number from 0 to 3, got "
             "-1000000");
@@ -42,13 +43,14 @@ TEST(FigureRowTest, RefusesIndicesThatNoMapHas) {
 
 TEST(FigureRowTest, NoFigureBelievesAnIndexOfAFile) {
   for (const FigureSource& whole : testing::sample_sources()) {
-    for (const char* const key : {"layer", "head", "source_layer", "source_head", "other_layer",
-                                  "query", "key", "position"}) {
+    for (const IntegerColumn& column :
+         {col::kLayer, col::kHead, col::kSourceLayer, col::kSourceHead, col::kOtherLayer,
+          col::kQuery, col::kKey, col::kPosition}) {
       for (const Json& value :
            {Json(-1), Json(2147483648.0), Json(9999), Json("nan"), Json(nullptr), Json(1.5)}) {
         FigureSource spoilt = whole;
-        for (Json& row : spoilt.results.rows) {
-          if (row.contains(key)) row[key] = value;
+        for (ResultRow& row : spoilt.results.rows) {
+          if (row.has(column)) testing::set_cell(row, column, value);
         }
         for (const Recipe* const recipe : recipes_of(whole.results.metric)) {
           try {
@@ -64,7 +66,7 @@ TEST(FigureRowTest, NoFigureBelievesAnIndexOfAFile) {
 
 TEST(FigureRowTest, RefusesAMapThatItsRowsCannotFill) {
   FigureSource few = sample_router(4);
-  for (Json& row : few.results.rows) row["layer"] = 9999;
+  for (ResultRow& row : few.results.rows) row.set(col::kLayer, 9999);
   EXPECT_THAT(format_refusal(few, "router-mean"),
               HasSubstr("a map of 9999 x 10000 cells is too large for 9 rows"));
 }

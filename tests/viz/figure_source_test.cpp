@@ -39,14 +39,14 @@ TEST_F(FigureSourceTest, ATrainingLogCountsTokensAcrossARestart) {
   write_text(folder_ / "llama/training_log.jsonl", kLog);
   const FigureSource source = read_figure_source(folder_ / "llama");
   EXPECT_EQ(source.results.metric, "training");
-  const std::vector<Json>& rows = source.results.rows;
+  const std::vector<ResultRow>& rows = source.results.rows;
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[0]["label"], "llama");
-  EXPECT_EQ(rows[0]["tokens"], 100.0);
-  EXPECT_EQ(rows[2]["kind"], "validation");
-  EXPECT_EQ(rows[2]["tokens"], 150.0);
-  EXPECT_EQ(rows[3]["tokens"], 300.0);
-  EXPECT_EQ(rows[3]["flops"], 6.0 * 1000.0 * 300.0);
+  EXPECT_EQ(rows[0].cell(col::kLabel), "llama");
+  EXPECT_EQ(rows[0].cell(col::kTokens), 100.0);
+  EXPECT_EQ(rows[2].cell(col::kKind), "validation");
+  EXPECT_EQ(rows[2].cell(col::kTokens), 150.0);
+  EXPECT_EQ(rows[3].cell(col::kTokens), 300.0);
+  EXPECT_EQ(rows[3].cell(col::kFlops), 6.0 * 1000.0 * 300.0);
   EXPECT_EQ(source.results.provenance["created_utc"], "2026-11-21T05:00:00Z");
 }
 
@@ -91,7 +91,7 @@ TEST_F(FigureSourceTest, SaysWhatAFolderLacks) {
 TEST_F(FigureSourceTest, EmbeddingsComeFromTheFileBesideTheResults) {
   Results results;
   results.metric = "tsne";
-  results.rows = {{{"label", "LLaMA"}, {"site", "hidden"}, {"layer", 2}}};
+  results.rows = {{{col::kLabel, "LLaMA"}, {col::kSite, "hidden"}, {col::kLayer, 2}}};
   write_results(folder_ / "tsne.json", results);
   EXPECT_THAT(refusal(folder_ / "tsne.json"),
               HasSubstr("tsne.embeddings.h5', but that file does not exist"));

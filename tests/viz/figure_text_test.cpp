@@ -30,7 +30,8 @@ TEST(FigureTextTest, LatexSaysWhatLettersMeanToIt) {
 
 TEST(FigureTextTest, LatexLeavesAGapWhereALayerIsMissing) {
   std::vector<FigureSource> sources = {sample_entropy(5)};
-  std::erase_if(sources[0].results.rows, [](const Json& row) { return row["layer"] == 2; });
+  std::erase_if(sources[0].results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLayer) == 2; });
   EXPECT_THAT(figure_to_pgfplots(make_figure(sources, {}), {}), HasSubstr("(2,nan)"));
 }
 

@@ -67,7 +67,7 @@ TEST(HeatmapFiguresTest, MapsPerHeadAreOfOneWeighting) {
 
 TEST(HeatmapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {
   std::vector<FigureSource> sources = {sample_router(3), sample_router(4)};
-  for (Json& row : sources[1].results.rows) row["label"] = "other";
+  for (ResultRow& row : sources[1].results.rows) row.set(col::kLabel, "other");
   const Figure heads = make_figure(sources, {.kind = "router-heads"});
   ASSERT_EQ(heads.panels.size(), 5U);
   EXPECT_EQ(heads.panels[0].title, "LIMe, layer 1");
@@ -112,14 +112,14 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
       for (int position = 0; position < 40; ++position) {
         const bool is_massive = layer == 1 && position == 2 && label == std::string("LIMe");
         source.results.rows.push_back(
-            {{"label", label},
-             {"site", "hidden"},
-             {"layer", layer},
-             {"position", position},
-             {"text", std::string(1, static_cast<char>('a' + position % 26))},
-             {"norm", 1.0 + position % 3 + (is_massive ? 100.0 : 0.0)},
-             {"next_cosine", position == 39 ? Json(nullptr) : Json(-0.5)},
-             {"entropy_contribution", 0.1 * position}});
+            {{col::kLabel, label},
+             {col::kSite, "hidden"},
+             {col::kLayer, layer},
+             {col::kPosition, position},
+             {col::kText, std::string(1, static_cast<char>('a' + position % 26))},
+             {col::kNorm, 1.0 + position % 3 + (is_massive ? 100.0 : 0.0)},
+             {col::kEntropyContribution, 0.1 * position}});
+        if (position < 39) source.results.rows.back().set(col::kNextCosine, -0.5);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndACurvePerModel) {
 
 TEST(LayerFiguresTest, MissingLayersLeaveAGap) {
   std::vector<FigureSource> sources = {sample_entropy(5)};
-  std::erase_if(sources[0].results.rows, [](const Json& row) { return row["layer"] == 2; });
+  std::erase_if(sources[0].results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLayer) == 2; });
   const Figure figure = make_figure(sources, {});
   const auto& curve = std::get<CurvePanel>(figure.panels[0].content).curves[0];
   ASSERT_EQ(curve.x, (std::vector<double>{0, 1, 2, 3, 4}));
@@ -45,7 +47,8 @@ TEST(LayerFiguresTest, MissingLayersLeaveAGap) {
 
 TEST(LayerFiguresTest, ALayerBetweenGapsHasAnErrorBarForABand) {
   std::vector<FigureSource> sources = {sample_entropy(5)};
-  std::erase_if(sources[0].results.rows, [](const Json& row) { return row["layer"] == 1; });
+  std::erase_if(sources[0].results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLayer) == 1; });
   const Figure figure = make_figure(sources, {});
   const Curve& curve = std::get<CurvePanel>(figure.panels[0].content).curves[0];
   EXPECT_EQ(lone_points(curve), (std::vector<std::size_t>{0}));
@@ -56,8 +59,9 @@ TEST(LayerFiguresTest, ALayerBetweenGapsHasAnErrorBarForABand) {
 
 TEST(LayerFiguresTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
   FigureSource geometry = testing::sample_geometry(4);
-  for (Json& row : geometry.results.rows) {
-    if (row["measure"] != "effective_rank") row["ci_low"] = row["ci_high"] = row["mean"];
+  for (ResultRow& row : geometry.results.rows) {
+    if (row.cell(col::kMeasure) != "effective_rank")
+      row.set(col::kCiLow, row.number(col::kMean)).set(col::kCiHigh, row.number(col::kMean));
   }
   const auto note_of = [](const FigureSource& source) {
     return make_figure(std::vector<FigureSource>{source}, {}).note;
@@ -71,11 +75,11 @@ TEST(LayerFiguresTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
 
 TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
   FigureSource source = sample_entropy(3);
-  for (Json row : std::vector<Json>(source.results.rows)) {
-    row["alpha"] = 2.0;
-    row["mean"] = 1.0;
+  for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {
+    row.set(col::kAlpha, 2.0);
+    row.set(col::kMean, 1.0);
     source.results.rows.push_back(row);
-    row["alpha"] = "inf";
+    row.set(col::kAlpha, std::numeric_limits<double>::infinity());
     source.results.rows.push_back(row);
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
@@ -97,10 +101,14 @@ FigureSource entropy_of(const std::string& preset, double alpha, const std::stri
                         const std::string& label = "LIMe") {
   FigureSource source = sample_entropy(3);
   source.results.options["normalization"] = "maxEntropy";
-  std::erase_if(source.results.rows, [](const Json& row) { return row["label"] != "LIMe"; });
-  for (Json& row : source.results.rows) {
-    row.update(
-        {{"preset", preset}, {"alpha", alpha}, {"unit", unit}, {"label", label}, {"n", 100}});
+  std::erase_if(source.results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLabel) != "LIMe"; });
+  for (ResultRow& row : source.results.rows) {
+    row.add({{col::kPreset, preset},
+             {col::kAlpha, alpha},
+             {col::kUnit, unit},
+             {col::kLabel, label},
+             {col::kN, 100}});
   }
   return source;
 }
@@ -133,15 +141,15 @@ TEST(LayerFiguresTest, TheNoteOfEntropySaysPresetOrderAndSequences) {
   EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
             "matrix-based entropy, preset layer-by-layer, \xCE\xB1 = 1, 100 sequences; bands: 95 % "
             "bootstrap intervals over sequences");
-  source.results.rows.front()["n"] = 98;
+  source.results.rows.front().set(col::kN, 98);
   EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,
               HasSubstr(", 98 to 100 sequences; "));
 }
 
 TEST(LayerFiguresTest, GeometryOfSeveralSitesSaysWhichItShows) {
   FigureSource source = testing::sample_geometry(3);
-  for (Json row : std::vector<Json>(source.results.rows)) {
-    row["site"] = "values";
+  for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {
+    row.set(col::kSite, "values");
     source.results.rows.push_back(row);
   }
   EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
@@ -150,10 +158,10 @@ TEST(LayerFiguresTest, GeometryOfSeveralSitesSaysWhichItShows) {
 
 TEST(LayerFiguresTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {
   FigureSource source = testing::sample_separability(4);
-  const std::vector<Json> rows = source.results.rows;
-  for (Json row : rows) {
-    row["method"] = "lime-code";
-    row.erase("majority");
+  const std::vector<ResultRow> rows = source.results.rows;
+  for (ResultRow row : rows) {
+    row.set(col::kMethod, "lime-code");
+    row.erase(col::kMajority);
     source.results.rows.push_back(row);
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});

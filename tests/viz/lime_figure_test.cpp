@@ -151,7 +151,8 @@ TEST_F(LimeFigureTest, AFolderStandsForTheResultsInIt) {
 TEST_F(LimeFigureTest, RefusesDifferentTextsInOneFigure) {
   for (const std::string label : {"LLaMA", "LIMe"}) {
     Results results = testing::sample_entropy().results;
-    std::erase_if(results.rows, [&](const Json& row) { return row["label"] != label; });
+    std::erase_if(results.rows,
+                  [&](const ResultRow& row) { return row.cell(col::kLabel) != label; });
     results.inputs = {{label + ".h5", "1", label, "text of " + label}};
     write_results(folder_ / (label + ".json"), results);
   }

@@ -35,8 +35,8 @@ TEST(RecipeTest, NotesSayWhatBandsAndBarsAre) {
               HasSubstr("; error bars: paired 95 % intervals; * p"));
   FigureSource geometry = testing::sample_geometry(4);
   EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden") << "there are no intervals";
-  for (Json& row : geometry.results.rows) {
-    row["ci_low"] = row["ci_high"] = row["mean"];
+  for (ResultRow& row : geometry.results.rows) {
+    row.set(col::kCiLow, row.number(col::kMean)).set(col::kCiHigh, row.number(col::kMean));
   }
   EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden; bands: 95 % intervals");
 }
@@ -84,7 +84,7 @@ TEST(RecipeTest, RefusesWhatDoesNotFit) {
 
 TEST(RecipeTest, RowsWithoutALabelMakeNoFigure) {
   FigureSource nameless = sample_router(4);
-  for (Json& row : nameless.results.rows) row.erase("label");
+  for (ResultRow& row : nameless.results.rows) row.erase(col::kLabel);
   EXPECT_THAT(figure_refusal({nameless}, {.kind = "router-heads"}),
               HasSubstr("no row has a label and all values that router-heads shows"));
 }
@@ -99,8 +99,10 @@ TEST(RecipeTest, RefusesDifferentTextsInOneFigure) {
   first.results.inputs = {{"llama.h5", "1", "LLaMA", "aaaa"}};
   FigureSource second = first;
   second.results.inputs = {{"lime.h5", "2", "LIMe", "bbbb"}};
-  std::erase_if(first.results.rows, [](const Json& row) { return row["label"] == "LIMe"; });
-  std::erase_if(second.results.rows, [](const Json& row) { return row["label"] == "LLaMA"; });
+  std::erase_if(first.results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLabel) == "LIMe"; });
+  std::erase_if(second.results.rows,
+                [](const ResultRow& row) { return row.cell(col::kLabel) == "LLaMA"; });
   EXPECT_THAT(figure_refusal({first, second}),
               HasSubstr("must be from the same text, 'llama.h5' (LLaMA) and 'lime.h5' (LIMe)"));
   EXPECT_EQ(figure_refusal({first, second}, {.mixed_texts = true}), "");

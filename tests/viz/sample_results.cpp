@@ -28,15 +28,15 @@ FigureSource sample_entropy(int layers) {
     for (const char* const site : {"values", "hidden"}) {
       for (int l = 0; l < layers; ++l) {
         const double mean = (label[1] == 'L' ? 2.0 : 2.5) + 0.1 * std::sin(l);
-        source.results.rows.push_back({{"label", label},
-                                       {"site", site},
-                                       {"layer", l},
-                                       {"alpha", 0.5},
-                                       {"mean", mean},
-                                       {"ci_low", mean - 0.05},
-                                       {"ci_high", mean + 0.05},
-                                       {"ceiling", std::log(32.0)},
-                                       {"unit", "nats"}});
+        source.results.rows.push_back({{col::kLabel, label},
+                                       {col::kSite, site},
+                                       {col::kLayer, l},
+                                       {col::kAlpha, 0.5},
+                                       {col::kMean, mean},
+                                       {col::kCiLow, mean - 0.05},
+                                       {col::kCiHigh, mean + 0.05},
+                                       {col::kCeiling, std::log(32.0)},
+                                       {col::kUnit, "nats"}});
       }
     }
   }
@@ -49,28 +49,28 @@ FigureSource sample_router(int layers, int heads) {
   for (int l = 1; l < layers; ++l) {
     for (int j = 0; j <= l; ++j) {
       const double share = 1.0 / (l + 1);
-      rows.push_back({{"kind", "mean_map"},
-                      {"label", "LIMe"},
-                      {"layer", l},
-                      {"weighting", "none"},
-                      {"source_layer", j},
-                      {"weight", share}});
+      rows.push_back({{col::kKind, "mean_map"},
+                      {col::kLabel, "LIMe"},
+                      {col::kLayer, l},
+                      {col::kWeighting, "none"},
+                      {col::kSourceLayer, j},
+                      {col::kWeight, share}});
       for (int h = 0; h < heads; ++h) {
-        rows.push_back({{"kind", "head_map"},
-                        {"label", "LIMe"},
-                        {"layer", l},
-                        {"weighting", "none"},
-                        {"head", h},
-                        {"source_layer", j},
-                        {"weight", share}});
+        rows.push_back({{col::kKind, "head_map"},
+                        {col::kLabel, "LIMe"},
+                        {col::kLayer, l},
+                        {col::kWeighting, "none"},
+                        {col::kHead, h},
+                        {col::kSourceLayer, j},
+                        {col::kWeight, share}});
         for (int k = 0; k < heads; ++k) {
-          rows.push_back({{"kind", "weight"},
-                          {"label", "LIMe"},
-                          {"layer", l},
-                          {"head", h},
-                          {"source_layer", j},
-                          {"source_head", k},
-                          {"weight", h == k ? 0.5 : -0.25}});
+          rows.push_back({{col::kKind, "weight"},
+                          {col::kLabel, "LIMe"},
+                          {col::kLayer, l},
+                          {col::kHead, h},
+                          {col::kSourceLayer, j},
+                          {col::kSourceHead, k},
+                          {col::kWeight, h == k ? 0.5 : -0.25}});
         }
       }
     }
@@ -80,17 +80,18 @@ FigureSource sample_router(int layers, int heads) {
 
 FigureSource sample_weighted_router(int layers) {
   FigureSource source = sample_router(layers);
-  std::vector<Json> more;
-  for (const Json& row : source.results.rows) {
-    if (row["kind"] == "weight") continue;
-    const auto shift = 0.05 * (row["source_layer"] == 0 ? row["layer"].get<double>() : -1.0);
-    Json other = row;
-    other["weighting"] = "keys";
-    other["weight"] = row["weight"].get<double>() + shift;
+  std::vector<ResultRow> more;
+  for (const ResultRow& row : source.results.rows) {
+    if (row.cell(col::kKind) == "weight") continue;
+    const auto shift =
+        0.05 * (row.cell(col::kSourceLayer) == 0 ? row.cell(col::kLayer).get<double>() : -1.0);
+    ResultRow other = row;
+    other.set(col::kWeighting, "keys");
+    other.set(col::kWeight, row.cell(col::kWeight).get<double>() + shift);
     more.push_back(other);
-    if (row["kind"] != "mean_map") continue;
-    other["weighting"] = "keys - none";
-    other["weight"] = shift;
+    if (row.cell(col::kKind) != "mean_map") continue;
+    other.set(col::kWeighting, "keys - none");
+    other.set(col::kWeight, shift);
     more.push_back(other);
   }
   source.results.rows.insert(source.results.rows.end(), more.begin(), more.end());
@@ -104,36 +105,38 @@ FigureSource sample_counterfactual(int layers) {
       {"trained", 0.0}, {"identity", -0.2}, {"last-2", -0.1}, {"unsigned", -0.3}, {"random", 0.1}};
   for (const char* const quantity : {"entropy", "effective_rank"}) {
     const double scale = quantity == std::string("entropy") ? 1.0 : 4.0;
-    const auto add = [&](const Json& about, const Json& layer, double mean) {
-      Json row = {{"site", "values"},
-                  {"layer", layer},
-                  {"quantity", quantity},
-                  {"mean", scale * mean},
-                  {"ci_low", scale * (mean - 0.05)},
-                  {"ci_high", scale * (mean + 0.05)},
-                  {"ceiling", scale * 3.0}};
-      if (quantity == std::string("entropy")) row["alpha"] = 0.5;
-      row.update(about);
+    const auto add = [&](const ResultRow& about, std::optional<int> layer, double mean) {
+      ResultRow row = {{col::kSite, "values"},
+                       {col::kLayer, nullptr},
+                       {col::kQuantity, quantity},
+                       {col::kMean, scale * mean},
+                       {col::kCiLow, scale * (mean - 0.05)},
+                       {col::kCiHigh, scale * (mean + 0.05)},
+                       {col::kCeiling, scale * 3.0}};
+      if (quantity == std::string("entropy")) row.set(col::kAlpha, 0.5);
+      if (layer) row.set(col::kLayer, *layer);
+      row.add(about);
       rows.push_back(std::move(row));
     };
     for (int l = 0; l < layers; ++l) {
       for (const auto& [router, change] : routers) {
-        add({{"label", "LIMe"}, {"router", router}}, l, 2.5 - 0.1 * l + (l == 0 ? 0.0 : change));
+        add({{col::kLabel, "LIMe"}, {col::kRouter, router}}, l,
+            2.5 - 0.1 * l + (l == 0 ? 0.0 : change));
       }
-      add({{"label", "LLaMA"}, {"router", "identity"}}, l, 2.2 - 0.1 * l);
+      add({{col::kLabel, "LLaMA"}, {col::kRouter, "identity"}}, l, 2.2 - 0.1 * l);
       const double mixing = l == 0 ? 0.0 : 0.2;
-      add({{"label", "LIMe - LLaMA"}, {"part", "gap"}}, l, 0.3);
-      add({{"label", "LIMe - LLaMA"}, {"part", "projections"}}, l, 0.3 - mixing);
-      add({{"label", "LIMe - LLaMA"}, {"part", "mixing"}}, l, mixing);
+      add({{col::kLabel, "LIMe - LLaMA"}, {col::kPart, "gap"}}, l, 0.3);
+      add({{col::kLabel, "LIMe - LLaMA"}, {col::kPart, "projections"}}, l, 0.3 - mixing);
+      add({{col::kLabel, "LIMe - LLaMA"}, {col::kPart, "mixing"}}, l, mixing);
     }
     for (const auto& [router, change] : routers) {
-      Json about = {{"label", "LIMe"}, {"router", router}};
+      ResultRow about = {{col::kLabel, "LIMe"}, {col::kRouter, router}};
       if (router != std::string("trained")) {
-        about["difference"] = scale * change;
-        about["difference_low"] = scale * (change - 0.04);
-        about["difference_high"] = scale * (change + 0.04);
+        about.set(col::kDifference, scale * change);
+        about.set(col::kDifferenceLow, scale * (change - 0.04));
+        about.set(col::kDifferenceHigh, scale * (change + 0.04));
       }
-      add(about, nullptr, 2.3 + change);
+      add(about, std::nullopt, 2.3 + change);
     }
   }
   return source;
@@ -144,19 +147,19 @@ FigureSource sample_comparison(int layers) {
   for (const char* const site : {"values", "hidden"}) {
     for (int l = 0; l < layers; ++l) {
       const double difference = l == 1 ? 0.01 : 0.4 - 0.1 * l;
-      source.results.rows.push_back({{"kind", "comparison"},
-                                     {"label", "LIMe"},
-                                     {"baseline", "LLaMA"},
-                                     {"site", site},
-                                     {"layer", l},
-                                     {"alpha", 0.5},
-                                     {"quantity", "entropy"},
-                                     {"difference", difference},
-                                     {"ci_low", difference - 0.05},
-                                     {"ci_high", difference + 0.05},
-                                     {"p_holm", l == 1   ? 0.7
-                                                : l == 2 ? 0.02
-                                                         : 0.0004}});
+      source.results.rows.push_back({{col::kKind, "comparison"},
+                                     {col::kLabel, "LIMe"},
+                                     {col::kBaseline, "LLaMA"},
+                                     {col::kSite, site},
+                                     {col::kLayer, l},
+                                     {col::kAlpha, 0.5},
+                                     {col::kQuantity, "entropy"},
+                                     {col::kDifference, difference},
+                                     {col::kCiLow, difference - 0.05},
+                                     {col::kCiHigh, difference + 0.05},
+                                     {col::kPHolm, l == 1   ? 0.7
+                                                   : l == 2 ? 0.02
+                                                            : 0.0004}});
     }
   }
   return source;
@@ -169,14 +172,14 @@ FigureSource sample_separability(int layers) {
       for (const char* const labels : {"words", "shuffled"}) {
         const bool is_real = labels == std::string("words");
         const double fall = (label == kModels[0] ? 0.08 : 0.02) * l;
-        source.results.rows.push_back({{"label", label},
-                                       {"site", "hidden"},
-                                       {"layer", l},
-                                       {"method", "converged"},
-                                       {"labels", labels},
-                                       {"mean", is_real ? 0.95 - fall : 0.27},
-                                       {"std", 0.02},
-                                       {"majority", 0.25}});
+        source.results.rows.push_back({{col::kLabel, label},
+                                       {col::kSite, "hidden"},
+                                       {col::kLayer, l},
+                                       {col::kMethod, "converged"},
+                                       {col::kLabels, labels},
+                                       {col::kMean, is_real ? 0.95 - fall : 0.27},
+                                       {col::kStd, 0.02},
+                                       {col::kMajority, 0.25}});
       }
     }
   }
@@ -189,13 +192,13 @@ FigureSource sample_geometry(int layers) {
     for (const char* const measure : {"effective_rank", "anisotropy", "curvature", "rankme"}) {
       for (int l = 0; l < layers; ++l) {
         const double mean = (label == kModels[0] ? 1.0 : 1.5) * (l + 1);
-        source.results.rows.push_back({{"label", label},
-                                       {"site", "hidden"},
-                                       {"layer", l},
-                                       {"group", "rank"},
-                                       {"measure", measure},
-                                       {"over", "rows"},
-                                       {"mean", mean}});
+        source.results.rows.push_back({{col::kLabel, label},
+                                       {col::kSite, "hidden"},
+                                       {col::kLayer, l},
+                                       {col::kGroup, "rank"},
+                                       {col::kMeasure, measure},
+                                       {col::kOver, "rows"},
+                                       {col::kMean, mean}});
       }
     }
   }
@@ -210,14 +213,14 @@ FigureSource sample_similarity(int layers) {
     for (int l = 0; l < layers; ++l) {
       for (int m = 0; m < layers; ++m) {
         const double cka = (label == other ? 1.0 : 0.8) * std::exp(-0.3 * std::abs(l - m));
-        source.results.rows.push_back({{"label", label},
-                                       {"other_label", other},
-                                       {"site", "hidden"},
-                                       {"layer", l},
-                                       {"other_layer", m},
-                                       {"cka", cka},
-                                       {"cka_debiased", cka},
-                                       {"procrustes", 2.0 - 2.0 * cka}});
+        source.results.rows.push_back({{col::kLabel, label},
+                                       {col::kOtherLabel, other},
+                                       {col::kSite, "hidden"},
+                                       {col::kLayer, l},
+                                       {col::kOtherLayer, m},
+                                       {col::kCka, cka},
+                                       {col::kCkaDebiased, cka},
+                                       {col::kProcrustes, 2.0 - 2.0 * cka}});
       }
     }
   }
@@ -229,7 +232,8 @@ FigureSource sample_tsne(int layers, int points) {
   Random random(7);
   for (const char* const label : kModels) {
     for (int l = 0; l < layers; ++l) {
-      source.results.rows.push_back({{"label", label}, {"site", "hidden"}, {"layer", l}});
+      source.results.rows.push_back(
+          {{col::kLabel, label}, {col::kSite, "hidden"}, {col::kLayer, l}});
       SourceEmbedding embedding{label, "hidden", l, {}, {}, {}, {" is", " are", " was"}};
       for (int i = 0; i < points; ++i) {
         const double angle = 2.0944 * (i % 3);
@@ -261,10 +265,11 @@ FigureSource sample_blimp(int layers) {
     for (const Group& group : groups) {
       for (int l = 0; l < std::max(1, layers); ++l) {
         const double mean = group.mean + (label == kModels[0] ? 0.0 : 0.05) + 0.02 * l;
-        Json row = {{"label", label}, {"level", group.level},  {"name", group.name},
-                    {"mean", mean},   {"ci_low", mean - 0.04}, {"ci_high", mean + 0.03},
-                    {"n", 12}};
-        if (layers > 0) row.update(Json{{"site", "hidden"}, {"layer", l}});
+        ResultRow row = {
+            {col::kLabel, label}, {col::kLevel, group.level}, {col::kName, group.name},
+            {col::kMean, mean},   {col::kCiLow, mean - 0.04}, {col::kCiHigh, mean + 0.03},
+            {col::kN, 12}};
+        if (layers > 0) row.add(ResultRow{{col::kSite, "hidden"}, {col::kLayer, l}});
         source.results.rows.push_back(std::move(row));
       }
     }
@@ -276,16 +281,16 @@ FigureSource sample_cost() {
   FigureSource source = begun("cost");
   for (const char* const decoder : {"llama", "lime"}) {
     const bool is_lime = decoder == std::string("lime");
-    source.results.rows.push_back({{"label", "lime-base"},
-                                   {"decoder", decoder},
-                                   {"num_key_value_heads", 8},
-                                   {"sequence_length", 2048},
-                                   {"dtype", "float32"},
-                                   {"parameters", is_lime ? 1076082688 : 1076074048},
-                                   {"router_parameters", is_lime ? 8640 : 0},
-                                   {"multiply_accumulates", is_lime ? 2.76379e12 : 2.76153e12},
-                                   {"mixing_share", is_lime ? 0.00082 : 0.0},
-                                   {"cache_bytes", 134217728.0}});
+    source.results.rows.push_back({{col::kLabel, "lime-base"},
+                                   {col::kDecoder, decoder},
+                                   {col::kNumKeyValueHeads, 8},
+                                   {col::kSequenceLength, 2048},
+                                   {col::kDtype, "float32"},
+                                   {col::kParameters, is_lime ? 1076082688 : 1076074048},
+                                   {col::kRouterParameters, is_lime ? 8640 : 0},
+                                   {col::kMultiplyAccumulates, is_lime ? 2.76379e12 : 2.76153e12},
+                                   {col::kMixingShare, is_lime ? 0.00082 : 0.0},
+                                   {col::kCacheBytes, 134217728}});
   }
   return source;
 }
@@ -298,13 +303,13 @@ FigureSource sample_attention_heads(int layers, int heads) {
         const double share = label == kModels[0] ? (l + 1.0) / (layers + h) : 0.1 * h;
         for (const auto& [measure, mean] :
              {std::pair("entropy", 2.0 - share), std::pair("first_share", share)}) {
-          source.results.rows.push_back({{"label", label},
-                                         {"site", "attn.hook_pattern"},
-                                         {"layer", l},
-                                         {"kind", "head"},
-                                         {"head", h},
-                                         {"measure", measure},
-                                         {"mean", mean}});
+          source.results.rows.push_back({{col::kLabel, label},
+                                         {col::kSite, "attn.hook_pattern"},
+                                         {col::kLayer, l},
+                                         {col::kKind, "head"},
+                                         {col::kHead, h},
+                                         {col::kMeasure, measure},
+                                         {col::kMean, mean}});
         }
       }
     }
@@ -315,11 +320,11 @@ FigureSource sample_attention_heads(int layers, int heads) {
 FigureSource sample_attention(int layers) {
   FigureSource source = sample_attention_heads(layers, 2);
   auto& rows = source.results.rows;
-  std::erase_if(rows, [](const Json& row) { return row["label"] != kModels[1]; });
+  std::erase_if(rows, [](const ResultRow& row) { return row.cell(col::kLabel) != kModels[1]; });
   const std::vector<std::string> texts = {"<s>", "3", "x", "9", "=", "27"};
   const auto tokens = static_cast<int>(texts.size());
-  const auto add = [&](int layer, int head, Json row) {
-    row.update({{"label", kModels[1]}, {"layer", layer}, {"head", head}});
+  const auto add = [&](int layer, int head, ResultRow row) {
+    row.add({{col::kLabel, kModels[1]}, {col::kLayer, layer}, {col::kHead, head}});
     rows.push_back(std::move(row));
   };
   for (int l = 0; l < layers; ++l) {
@@ -327,29 +332,30 @@ FigureSource sample_attention(int layers) {
       for (int q = 0; q < tokens; ++q) {
         for (int k = 0; k <= q; ++k) {
           const double weight = h == 1 ? 1.0 / (q + 1) : k == 0 ? 1.0 : 0.0;
-          add(l, h, {{"kind", "weight"}, {"query", q}, {"key", k}, {"weight", weight}});
+          add(l, h,
+              {{col::kKind, "weight"}, {col::kQuery, q}, {col::kKey, k}, {col::kWeight, weight}});
         }
       }
       for (int m = 0; m <= l; ++m) {
         for (int k = 0; k < tokens - 1; ++k) {
           const double share = (k + 1.0 + m) / (15.0 * (l + 1) + 5.0 * l * (l + 1) / 2.0);
           add(l, h,
-              {{"kind", "routed"},
-               {"query", tokens - 2},
-               {"source_layer", m},
-               {"key", k},
-               {"share", share},
-               {"by", "values"}});
+              {{col::kKind, "routed"},
+               {col::kQuery, tokens - 2},
+               {col::kSourceLayer, m},
+               {col::kKey, k},
+               {col::kShare, share},
+               {col::kBy, "values"}});
         }
       }
     }
   }
   for (int t = 0; t < tokens; ++t) {
-    rows.push_back({{"kind", "token"},
-                    {"label", kModels[1]},
-                    {"position", t},
-                    {"token", 100 + t},
-                    {"text", texts[static_cast<std::size_t>(t)]}});
+    rows.push_back({{col::kKind, "token"},
+                    {col::kLabel, kModels[1]},
+                    {col::kPosition, t},
+                    {col::kToken, 100 + t},
+                    {col::kText, texts[static_cast<std::size_t>(t)]}});
   }
   return source;
 }
@@ -359,13 +365,13 @@ FigureSource sample_training(const std::string& label, int steps) {
   source.path = label + "/training_log.jsonl";
   for (int step = 1; step <= steps; ++step) {
     const double loss = 4.0 * std::exp(-step / 60.0) + (label == kModels[0] ? 0.3 : 0.2);
-    Json row = {{"kind", "train"},     {"label", label},
-                {"step", step},        {"tokens", 1e4 * step},
-                {"flops", 6e9 * step}, {"loss", loss + 0.1 * std::sin(7.0 * step)}};
+    ResultRow row = {{col::kKind, "train"},     {col::kLabel, label},
+                     {col::kStep, step},        {col::kTokens, 1e4 * step},
+                     {col::kFlops, 6e9 * step}, {col::kLoss, loss + 0.1 * std::sin(7.0 * step)}};
     source.results.rows.push_back(row);
     if (step % 40 != 0) continue;
-    row["kind"] = "validation";
-    row["loss"] = loss;
+    row.set(col::kKind, "validation");
+    row.set(col::kLoss, loss);
     source.results.rows.push_back(row);
   }
   return source;

@@ -16,7 +16,7 @@ constexpr int kPaletteSize = 7;
 
 bool hasRows(const Results& results, const std::string& site) {
   return std::any_of(results.rows.begin(), results.rows.end(),
-                     [&](const Json& row) { return row.value("site", "") == site; });
+                     [&](const ResultRow& row) { return row.text(col::kSite) == site; });
 }
 
 Curve spectrumCurve(const std::string& label, const std::vector<double>& fractions, int colour,

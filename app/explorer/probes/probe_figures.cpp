@@ -30,9 +30,8 @@ FigureOrMessage probeCurves(std::span<const FigureSource> sources, const std::st
   std::vector<FigureSource> drawn;
   for (const FigureSource& source : sources) {
     FigureSource& part = drawn.emplace_back(source);
-    std::erase_if(part.results.rows, [&](const Json& json) {
-      const FigureRow row{&json, 0, &source.path};
-      return row.text("site") != site || (!task.empty() && row.text("task") != task);
+    std::erase_if(part.results.rows, [&](const ResultRow& row) {
+      return row.text(col::kSite) != site || (!task.empty() && row.text(col::kTask) != task);
     });
     if (part.results.rows.empty()) drawn.pop_back();
   }
@@ -52,18 +51,18 @@ double TaskAccuracy::mean() const {
 
 std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::string& site) {
   std::vector<TaskAccuracy> tasks;
-  for (const Json& json : source.results.rows) {
-    const FigureRow row{&json, 0, &source.path};
-    const std::string level = row.text("level");
-    if (row.text("site") != site || (level != "task" && level != "all")) continue;
-    const std::string name = level == "all" ? "" : row.text("name");
+  for (const ResultRow& own : source.results.rows) {
+    const FigureRow row{&own, 0, &source.path};
+    const std::string level = row.text(col::kLevel);
+    if (row.text(col::kSite) != site || (level != "task" && level != "all")) continue;
+    const std::string name = level == "all" ? "" : row.text(col::kName);
     auto at = std::find_if(tasks.begin(), tasks.end(),
                            [&](const TaskAccuracy& task) { return task.name == name; });
     if (at == tasks.end()) {
-      const std::string term = row.text("linguistics_term");
+      const std::string term = row.text(col::kLinguisticsTerm);
       at = tasks.insert(name.empty() ? tasks.begin() : tasks.end(), {name, term, {}});
     }
-    at->by_layer[row.index("layer", kMostLayers)] = row.number("mean");
+    at->by_layer[row.index(col::kLayer, kMostLayers)] = row.number(col::kMean);
   }
   return tasks;
 }

@@ -9,7 +9,6 @@
 #include "explorer/models/text.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
-#include "viz/recipes/figure_row.h"
 
 namespace lime::explorer {
 namespace {
@@ -52,17 +51,16 @@ QString uniqueLabel(const QString& wanted, const QString& document,
 }
 
 /// Rows of probes: neither comparisons nor the model's own judgement, which has no layers.
-bool isProbeRow(const Json& row) { return row.contains("layer") && !row.contains("kind"); }
+bool isProbeRow(const ResultRow& row) { return row.has(col::kLayer) && !row.has(col::kKind); }
 
 void addResults(const Document& document, ProbeQuestion question,
                 std::vector<ProbeSource>& sources) {
   const Results& results = document.results->results;
   if (results.metric != metricOf(question)) return;
   std::vector<ProbeSource> own;
-  for (const Json& row : results.rows) {
+  for (const ResultRow& row : results.rows) {
     if (!isProbeRow(row)) continue;
-    const FigureRow shown{&row, 0, &document.path};
-    const std::string label = shown.text("label");
+    const std::string& label = row.text(col::kLabel);
     auto at = std::find_if(own.begin(), own.end(),
                            [&](const ProbeSource& one) { return one.own_label == label; });
     if (at == own.end()) {
@@ -78,7 +76,7 @@ void addResults(const Document& document, ProbeQuestion question,
       own.push_back(std::move(source));
       at = own.end() - 1;
     }
-    const std::string site = shown.text("site");
+    const std::string& site = row.text(col::kSite);
     if (std::find(at->sites.begin(), at->sites.end(), site) == at->sites.end()) {
       at->sites.push_back(site);
     }
@@ -131,10 +129,10 @@ FigureSource probeFigureSource(const ProbeSource& source, const fs::path& path,
   figure.results.metric = results.metric;
   figure.results.inputs = results.inputs;
   figure.results.options = results.options;
-  for (const Json& row : results.rows) {
-    if (!isProbeRow(row) || row.value("label", std::string()) != source.own_label) continue;
+  for (const ResultRow& row : results.rows) {
+    if (!isProbeRow(row) || row.text(col::kLabel) != source.own_label) continue;
     figure.results.rows.push_back(row);
-    figure.results.rows.back()["label"] = source.label.toStdString();
+    figure.results.rows.back().set(col::kLabel, source.label.toStdString());
   }
   return figure;
 }

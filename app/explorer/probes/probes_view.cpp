@@ -281,8 +281,7 @@ void ProbesView::drawTasks() {
   if (question() == ProbeQuestion::kBlimp && shown != nullptr) {
     for (const FigureSource& one : measurements_.figureSources(question())) {
       const bool is_it = !one.results.rows.empty() &&
-                         FigureRow{&one.results.rows.front(), 0, &one.path}.text("label") ==
-                             shown->label.toStdString();
+                         one.results.rows.front().text(col::kLabel) == shown->label.toStdString();
       if (!is_it) continue;
       try {
         tasks = taskAccuracies(one, site());
@@ -359,10 +358,11 @@ void ProbesView::selectCell(const std::pair<int, int>& cell) {
 void ProbesView::walkLayers(int step) {
   std::set<int> layers;
   for (const FigureSource& one : measurements_.figureSources(question())) {
-    for (const Json& json : one.results.rows) {
-      const FigureRow row{&json, 0, &one.path};
-      const bool is_shown = row.text("site") == site() && row.has_index("layer", kMostLayers);
-      if (is_shown) layers.insert(row.index("layer", kMostLayers));
+    for (const ResultRow& own : one.results.rows) {
+      const FigureRow row{&own, 0, &one.path};
+      const bool is_shown =
+          row.text(col::kSite) == site() && row.has_index(col::kLayer, kMostLayers);
+      if (is_shown) layers.insert(row.index(col::kLayer, kMostLayers));
     }
   }
   if (layers.empty()) return;

@@ -23,19 +23,10 @@ std::vector<std::string> utf8Of(const std::vector<QString>& texts) {
 
 const std::vector<TokenMeasureName>& tokenMeasures() {
   static const std::vector<TokenMeasureName> measures = {
-      {"entropy_contribution", "Entropy contribution", "nats",
-       "S(Z) - S(Z without the token): the decrease of the matrix entropy of the sequence without "
-       "the "
-       "token (order 1/2, dimensions standardised over the capture as in the LIMe code). Above 0: "
-       "the token adds directions; below 0: it dominates the others",
-       true},
-      {"norm", "Norm", "", "Euclidean length of the token's row", false},
-      {"relative_norm", "Norm / median", "",
-       "The norm over the median norm of the sequence in the layer; far above 1 are massive "
-       "activations (Sun et al. 2024)",
-       false},
-      {"next_cosine", "Cosine with the next", "",
-       "Cosine of the token's row and the next token's; near 1 the two are similar", true},
+      {col::kEntropyContribution, "Entropy contribution", true},
+      {col::kNorm, "Norm", false},
+      {col::kRelativeNorm, "Norm / median", false},
+      {col::kNextCosine, "Cosine with the next", true},
   };
   return measures;
 }
@@ -62,7 +53,7 @@ SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn&
         reader.tokenText(request.capture->rows().token[static_cast<std::size_t>(row)]));
   }
   for (std::size_t r = 0; tokenizer && r < tokens.results.rows.size(); ++r) {
-    tokens.results.rows[r]["text"] = tokens.texts[r % tokens.texts.size()].toStdString();
+    tokens.results.rows[r].set(col::kText, tokens.texts[r % tokens.texts.size()].toStdString());
   }
   return tokens;
 }
@@ -70,14 +61,10 @@ SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn&
 std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
                                                  const std::string& measure, int layer) {
   std::vector<std::optional<double>> values;
-  for (const Json& row : tokens.results.rows) {
-    if (row.at("layer") != layer) continue;
-    const auto value = row.find(measure);
-    if (value == row.end() || value->is_null()) {
-      values.emplace_back();
-    } else {
-      values.emplace_back(results_number(row, measure));
-    }
+  const Column column{measure};
+  for (const ResultRow& row : tokens.results.rows) {
+    if (row.cell(col::kLayer) != layer) continue;
+    values.push_back(row.has(column) ? std::optional(row.number(column)) : std::nullopt);
   }
   return values;
 }
@@ -104,12 +91,15 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
       QStringLiteral("%1, layer %2").arg(tokenName(tokens.texts, token)).arg(layer + layer_base);
   const auto at = static_cast<std::size_t>(token);
   for (const TokenMeasureName& one : tokenMeasures()) {
-    const std::vector<std::optional<double>> values = valuesOfLayer(tokens, one.key, layer);
+    const std::vector<std::optional<double>> values =
+        valuesOfLayer(tokens, std::string(one.column.name), layer);
     if (at >= values.size() || !values[at]) continue;
     text += QStringLiteral("; %1 %2")
                 .arg(QString::fromUtf8(one.title).toLower())
                 .arg(*values[at], 0, 'g', 4);
-    if (*one.unit != '\0') text += QLatin1Char(' ') + QString::fromUtf8(one.unit);
+    if (!one.column.unit.empty()) {
+      text += QLatin1Char(' ') + toQString(std::string(one.column.unit));
+    }
   }
   return text;
 }

@@ -19,12 +19,10 @@
 
 namespace lime::explorer {
 
-/// A measure of a token, as lime-metrics tokens names it.
+/// A measure of a token: its column in the rows of lime-metrics tokens.
 struct TokenMeasureName {
-  const char* key;
+  Column column;
   const char* title;
-  const char* unit;
-  const char* help;
   bool is_signed;
 };
 const std::vector<TokenMeasureName>& tokenMeasures();

@@ -46,7 +46,7 @@ bool hasWholeText(const CaptureReader& capture) {
 bool isSigned(const std::string& measure) {
   const std::vector<TokenMeasureName>& all = tokenMeasures();
   return std::any_of(all.begin(), all.end(), [&](const TokenMeasureName& one) {
-    return measure == one.key && one.is_signed;
+    return measure == one.column.name && one.is_signed;
   });
 }
 
@@ -96,8 +96,8 @@ QWidget* TextView::makeControls() {
   measure_ =
       addChoiceBox(*bar, QStringLiteral("&Colour"), QStringLiteral("Meaning of the token colours"));
   for (const TokenMeasureName& one : tokenMeasures()) {
-    addChoice(*measure_, QString::fromUtf8(one.title), QString::fromUtf8(one.key),
-              QString::fromUtf8(one.help));
+    addChoice(*measure_, QString::fromUtf8(one.title), toQString(std::string(one.column.name)),
+              toQString(std::string(one.column.meaning)));
   }
   layer_label_ = new QLabel;
   layer_slider_ = new QSlider(Qt::Horizontal);
@@ -399,7 +399,7 @@ void TextView::drawMap() {
     if (!answer.result || document == nullptr) continue;
     FigureSource source{document->path, answer.result->results};
     const std::string label = workspace().uniqueLabel(*document).toStdString();
-    for (Json& row : source.results.rows) row["label"] = label;
+    for (ResultRow& row : source.results.rows) row.set(col::kLabel, label);
     sources.push_back(std::move(source));
     map_documents_.push_back(id);
   }

@@ -114,15 +114,18 @@ void check_num_weights(const AttentionShared& shared) {
 }
 
 /// Adds the tokens of the sequence, once per capture.
-std::vector<Json> token_rows(const AttentionShared& shared) {
-  std::vector<Json> rows;
+std::vector<ResultRow> token_rows(const AttentionShared& shared) {
+  std::vector<ResultRow> rows;
   const std::int64_t sequence = *shared.options.sequence;
   for (const ChosenCapture& capture : shared.captures) {
     const std::int64_t first = capture.reader.offsets()[static_cast<std::size_t>(sequence)];
     for (std::int64_t t = 0; t < num_tokens(capture.reader, sequence); ++t) {
       const std::int32_t token = capture.reader.rows().token[static_cast<std::size_t>(first + t)];
-      Json row = {{"kind", "token"}, {"label", capture.label}, {"position", t}, {"token", token}};
-      if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
+      ResultRow row = {{col::kKind, "token"},
+                       {col::kLabel, capture.label},
+                       {col::kPosition, t},
+                       {col::kToken, token}};
+      if (shared.tokenizer) row.set(col::kText, shared.tokenizer->token_text(token));
       rows.push_back(std::move(row));
     }
   }
@@ -231,8 +234,8 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
         "the queries of one sequence are not independent samples; omit --sequence";
     analysis.more_rows = [shared](std::span<const UnitResult>) { return token_rows(*shared); };
   }
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
-    return make_attention_report(std::move(results), shared->options);
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+    fill_attention_report(report, shared->options);
   };
   return analysis;
 }

@@ -24,8 +24,6 @@ constexpr std::size_t kMostMaps = 4;
 constexpr Eigen::Index kMostMapTokens = 64;
 constexpr double kPercent = 100.0;
 
-bool is_kind(const Json& row, const std::string& kind) { return row.value("kind", "") == kind; }
-
 /// Column heading of a measure, with its scale and digits.
 struct MeasureColumn {
   const char* header;
@@ -38,86 +36,72 @@ constexpr std::array kColumns = {
     MeasureColumn{"distance", 1.0, 2},        MeasureColumn{"first %", kPercent, 1},
     MeasureColumn{"previous %", kPercent, 1}, MeasureColumn{"own %", kPercent, 1}};
 
-/// "1.234 ± 0.056"
-std::string cell_of(const Json& row, const MeasureColumn& column, bool unicode) {
-  return fmt::format("{:.{}f} {} {:.{}f}", column.scale * results_number(row, "mean"),
-                     column.digits, unicode ? "\xC2\xB1" : "+-",
-                     column.scale * results_number(row, "std"), column.digits);
-}
+constexpr const char* kEvenLine = "even";  // kind of the line below the layers of a label
 
-/// The line of `name` in `layer`, at the end of `lines` if it is not among those of the label.
-Json& line_of(std::vector<Json>& lines, const std::string& label, const Json& layer,
-              const Json& head) {
-  const auto is_same = [&](const Json& line) {
-    return line.at("label") == label && line.at("layer") == layer && line.at("head") == head;
+/// Returns "1.234 ± 0.056", the measure `m` of a line; the value of uniform attention in the last.
+std::string cell_of(const Results& results, const ResultRow& line, std::size_t m, bool unicode) {
+  const bool is_even = line.text(col::kKind) == kEvenLine;
+  const auto is_shown = [&](const ResultRow& row) {
+    return row.matches(
+               {{col::kLabel, line.text(col::kLabel)}, {col::kMeasure, kAttentionMeasures[m]}}) &&
+           (is_even || (row.text(col::kKind) == line.text(col::kKind) &&
+                        row.cell(col::kLayer) == line.cell(col::kLayer) &&
+                        row.cell(col::kHead) == line.cell(col::kHead)));
   };
-  auto line = std::find_if(lines.begin(), lines.end(), is_same);
-  if (line == lines.end()) {
-    const Json key = {{"label", label}, {"layer", layer}, {"head", head}};
-    line = lines.insert(lines.end(), key);
-  }
-  return *line;
-}
-
-/// The measures of a label's layers and heads, a line each.
-void add_lines_of(const std::string& label, const Results& results, bool has_heads, bool unicode,
-                  std::vector<Json>& lines) {
-  std::vector<std::string> even(kColumns.size());
-  for (const Json& row : results.rows) {
-    const bool is_head = is_kind(row, "head");
-    // The mean over one head is that head.
-    if (has_heads && row.value("heads", 0) == 1) continue;
-    if (row.value("label", "") != label || (!is_kind(row, "layer") && !(is_head && has_heads))) {
-      continue;
-    }
-    const auto found = std::find(kAttentionMeasures.begin(), kAttentionMeasures.end(),
-                                 row.at("measure").get<std::string>());
-    const auto m = static_cast<std::size_t>(found - kAttentionMeasures.begin());
-    const Json head = is_head ? row.at("head") : Json(has_heads ? "mean" : "all");
-    line_of(lines, label, row.at("layer"), head)[kColumns[m].header] =
-        cell_of(row, kColumns[m], unicode);
-    even[m] =
-        fmt::format("{:.{}f}", kColumns[m].scale * results_number(row, "even"), kColumns[m].digits);
-  }
-  Json& last = line_of(lines, label, "even", "");
-  for (std::size_t m = 0; m < even.size(); ++m) last[kColumns[m].header] = even[m];
+  const auto row = std::find_if(results.rows.begin(), results.rows.end(), is_shown);
+  if (row == results.rows.end()) return "";
+  const auto number = [&](const Column& column) {
+    return fmt::format("{:.{}f}", kColumns[m].scale * row->number(column), kColumns[m].digits);
+  };
+  if (is_even) return number(col::kEven);
+  return fmt::format("{} {} {}", number(col::kMean), unicode ? "\xC2\xB1" : "+-",
+                     number(col::kStd));
 }
 
 std::vector<std::string> labels_of(const Results& results) {
-  std::vector<std::string> labels;
-  for (const Json& row : results.rows) {
-    const std::string label = row.value("label", "");
-    const bool is_new = std::find(labels.begin(), labels.end(), label) == labels.end();
-    if (is_kind(row, "layer") && is_new) labels.push_back(label);
-  }
-  return labels;
+  return distinct(rows_with(results.rows, {{col::kKind, "layer"}}), col::kLabel);
 }
 
 bool shows_heads(const Results& results) {
-  const auto is_head_line = [](const Json& row) {
-    return is_kind(row, "head") && row.at("measure") == kAttentionMeasures.front();
-  };
-  return static_cast<std::size_t>(
-             std::count_if(results.rows.begin(), results.rows.end(), is_head_line)) <= kMostLines;
+  return rows_with(results.rows,
+                   {{col::kKind, "head"}, {col::kMeasure, kAttentionMeasures.front()}})
+             .size() <= kMostLines;
 }
 
-std::vector<Json> table_lines(const Results& results, bool unicode) {
-  std::vector<Json> lines;
+/// Returns a row of each layer and head, and one for uniform attention below those of a label.
+std::vector<ResultRow> table_lines(const Results& results) {
+  const bool has_heads = shows_heads(results);
+  std::vector<ResultRow> lines;
   for (const std::string& label : labels_of(results)) {
-    add_lines_of(label, results, shows_heads(results), unicode, lines);
+    for (const ResultRow* row : rows_with(
+             results.rows, {{col::kLabel, label}, {col::kMeasure, kAttentionMeasures.front()}})) {
+      // The mean over one head is that head.
+      const bool is_shown = row->text(col::kKind) == "head"
+                                ? has_heads
+                                : !has_heads || row->integer(col::kHeads) != 1;
+      if (is_shown) lines.push_back(*row);
+    }
+    lines.push_back({{col::kLabel, label}, {col::kKind, kEvenLine}});
   }
   return lines;
 }
 
-std::vector<TableColumn> attention_columns(const Results& results) {
+std::vector<TableColumn> attention_columns(const Results& results, bool unicode) {
   std::vector<TableColumn> columns;
-  if (labels_of(results).size() > 1) {
-    columns.push_back({.header = "label", .cell = text_cell("label"), .to_the_right = false});
+  if (labels_of(results).size() > 1) columns.push_back(table_column(col::kLabel));
+  columns.push_back({.header = "layer", .cell = [](const ResultRow& row) {
+                       return row.has(col::kLayer) ? row.shown(col::kLayer) : kEvenLine;
+                     }});
+  if (shows_heads(results)) {
+    columns.push_back({.header = "head", .cell = [](const ResultRow& row) {
+                         return row.text(col::kKind) == "layer" ? "mean" : row.shown(col::kHead);
+                       }});
   }
-  columns.push_back({.header = "layer", .cell = text_cell("layer")});
-  if (shows_heads(results)) columns.push_back({.header = "head", .cell = text_cell("head")});
-  for (const MeasureColumn& column : kColumns) {
-    columns.push_back({.header = column.header, .cell = text_cell(column.header)});
+  for (std::size_t m = 0; m < kColumns.size(); ++m) {
+    columns.push_back(
+        {.header = kColumns[m].header, .cell = [&results, m, unicode](const ResultRow& row) {
+           return cell_of(results, row, m, unicode);
+         }});
   }
   return columns;
 }
@@ -125,30 +109,29 @@ std::vector<TableColumn> attention_columns(const Results& results) {
 /// The patterns of a sequence, by label, layer and head; without those of many tokens.
 std::map<std::string, MatrixD> patterns_of(const Results& results) {
   Eigen::Index tokens = 0;
-  std::map<std::string, std::vector<const Json*>> weights;
-  for (const Json& row : results.rows) {
-    if (!is_kind(row, "weight")) continue;
-    weights[fmt::format("{}, layer {}, head {}", row.at("label").get<std::string>(),
-                        row.at("layer").get<int>(), row.at("head").get<int>())]
-        .push_back(&row);
-    tokens = std::max(tokens, row.at("query").get<Eigen::Index>() + 1);
+  std::map<std::string, std::vector<const ResultRow*>> weights;
+  for (const ResultRow* row : rows_with(results.rows, {{col::kKind, "weight"}})) {
+    weights[fmt::format("{}, layer {}, head {}", row->text(col::kLabel), row->integer(col::kLayer),
+                        row->integer(col::kHead))]
+        .push_back(row);
+    tokens = std::max(tokens, row->integer(col::kQuery) + 1);
   }
   std::map<std::string, MatrixD> patterns;
   if (weights.size() > kMostMaps || tokens > kMostMapTokens) return patterns;
   for (const auto& [name, rows] : weights) {
     MatrixD& pattern = patterns[name];
     pattern = MatrixD::Constant(tokens, tokens, std::numeric_limits<double>::quiet_NaN());
-    for (const Json* const row : rows) {
-      pattern(row->at("query").get<Eigen::Index>(), row->at("key").get<Eigen::Index>()) =
-          results_number(*row, "weight");
+    for (const ResultRow* const row : rows) {
+      pattern(row->integer(col::kQuery), row->integer(col::kKey)) = row->number(col::kWeight);
     }
   }
   return patterns;
 }
 
 std::string attention_text(const Results& results, const TextStyle& style) {
-  const std::vector<Json> lines = table_lines(results, style.unicode);
-  std::string text = columns_to_text(pointers_to(lines), attention_columns(results), style);
+  const std::vector<ResultRow> lines = table_lines(results);
+  std::string text =
+      columns_to_text(rows_with(lines), attention_columns(results, style.unicode), style);
   for (const auto& [name, pattern] : patterns_of(results)) {
     text +=
         fmt::format("\n{}: percentage of a query's attention (rows: queries, columns: keys)\n{}",
@@ -159,8 +142,7 @@ std::string attention_text(const Results& results, const TextStyle& style) {
 
 }  // namespace
 
-Report make_attention_report(Results results, const AttentionOptions& options) {
-  Report report;
+void fill_attention_report(Report& report, const AttentionOptions& options) {
   report.notes = {
       "attention of queries: entropy (nats), its exponential (effective number of keys), mean",
       "distance (tokens back), fractions on the first, the previous and the query token"};
@@ -176,16 +158,14 @@ Report make_attention_report(Results results, const AttentionOptions& options) {
           ? fmt::format("cells: mean, standard deviation over the queries of sequence {}",
                         *options.sequence)
           : "cells: mean, standard deviation over sequences of their means over queries";
-  if (!shows_heads(results)) {
+  if (!shows_heads(report.results)) {
     report.notes.emplace_back("means over heads; JSON output and --head show individual heads");
   }
-  report.results = std::move(results);
   report.text = attention_text;
   report.latex = [](const Results& all, const std::vector<std::string>& notes) {
-    const std::vector<Json> lines = table_lines(all, true);
-    return columns_to_latex(pointers_to(lines), attention_columns(all), notes);
+    const std::vector<ResultRow> lines = table_lines(all);
+    return columns_to_latex(rows_with(lines), attention_columns(all, true), notes);
   };
-  return report;
 }
 
 }  // namespace lime

@@ -6,8 +6,8 @@
 
 namespace lime {
 
-/// Makes the report of prepare_attention(): a line per layer and head, and the patterns of a
+/// Fills the report of prepare_attention(): a line per layer and head, and the patterns of a
 /// sequence as heatmaps if there are few.
-Report make_attention_report(Results results, const AttentionOptions& options);
+void fill_attention_report(Report& report, const AttentionOptions& options);
 
 }  // namespace lime

@@ -22,16 +22,17 @@ class SummaryRows {
       : over_(std::move(over)), summaries_(options) {}
 
   /// @param values, even  of every item, e.g. sequence
-  void add(const Json& key, std::size_t measure, std::vector<double> values,
+  void add(const ResultRow& key, std::size_t measure, std::vector<double> values,
            const std::vector<double>& even) {
-    Json row = key;
-    row["measure"] = std::string(kAttentionMeasures[measure]);
-    row["over"] = over_;
+    ResultRow row = key;
+    row.set(col::kMeasure, kAttentionMeasures[measure]);
+    row.set(col::kOver, over_);
     summaries_.add_mean(row, rows_.size(), std::move(values));
-    row["even"] = std::accumulate(even.begin(), even.end(), 0.0) / static_cast<double>(even.size());
+    row.set(col::kEven,
+            std::accumulate(even.begin(), even.end(), 0.0) / static_cast<double>(even.size()));
     rows_.push_back(std::move(row));
   }
-  std::vector<Json> take() {
+  std::vector<ResultRow> take() {
     summaries_.fill(rows_);
     return std::move(rows_);
   }
@@ -39,7 +40,7 @@ class SummaryRows {
  private:
   std::string over_;
   RowSummaries summaries_;
-  std::vector<Json> rows_;
+  std::vector<ResultRow> rows_;
 };
 
 /// Measures of some items (sequences, or queries of one), each [heads, measures], and what even
@@ -68,10 +69,10 @@ void add_summaries(const MeasuredItems& items, const std::vector<int>& heads, Su
   for (Eigen::Index m = 0; m < kMeasures; ++m) {
     const std::vector<double> even = items.even_of(m);
     for (std::size_t h = 0; h < heads.size(); ++h) {
-      rows.add({{"kind", "head"}, {"head", heads[h]}}, static_cast<std::size_t>(m),
+      rows.add({{col::kKind, "head"}, {col::kHead, heads[h]}}, static_cast<std::size_t>(m),
                items.of_head(static_cast<Eigen::Index>(h), m), even);
     }
-    rows.add({{"kind", "layer"}, {"heads", heads.size()}}, static_cast<std::size_t>(m),
+    rows.add({{col::kKind, "layer"}, {col::kHeads, heads.size()}}, static_cast<std::size_t>(m),
              items.of_layer(m), even);
   }
 }
@@ -118,8 +119,8 @@ MeasuredItems measure_sequences(const ChosenPatterns& prepared, int layer, std::
 }
 
 /// The summaries over the queries of one sequence.
-std::vector<Json> query_summaries(const AttentionExploration& attention,
-                                  const std::vector<int>& heads, std::int64_t skipped) {
+std::vector<ResultRow> query_summaries(const AttentionExploration& attention,
+                                       const std::vector<int>& heads, std::int64_t skipped) {
   const std::int64_t tokens = attention.patterns.front().rows();
   MeasuredItems items;
   items.values.assign(static_cast<std::size_t>(tokens - skipped),
@@ -135,40 +136,40 @@ std::vector<Json> query_summaries(const AttentionExploration& attention,
   // The queries of one sequence are not independent samples: spread, but no interval.
   SummaryRows rows("queries", {.resamples = 0});
   add_summaries(items, heads, rows);
-  std::vector<Json> all = rows.take();
-  for (Json& row : all) {
-    row.erase("ci_low");
-    row.erase("ci_high");
+  std::vector<ResultRow> all = rows.take();
+  for (ResultRow& row : all) {
+    row.erase(col::kCiLow);
+    row.erase(col::kCiHigh);
   }
   return all;
 }
 
-void add_weights(const AttentionExploration& attention, int head, std::vector<Json>& rows) {
+void add_weights(const AttentionExploration& attention, int head, std::vector<ResultRow>& rows) {
   const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
     for (Eigen::Index k = 0; k <= q; ++k) {
-      rows.push_back({{"kind", "weight"},
-                      {"head", head},
-                      {"query", q},
-                      {"key", k},
-                      {"weight", static_cast<double>(pattern(q, k))}});
+      rows.push_back({{col::kKind, "weight"},
+                      {col::kHead, head},
+                      {col::kQuery, q},
+                      {col::kKey, k},
+                      {col::kWeight, static_cast<double>(pattern(q, k))}});
     }
   }
 }
 
 void add_routed_shares(const CaptureReader& capture, const AttentionExploration& attention,
-                       int head, std::int64_t query, std::vector<Json>& rows) {
+                       int head, std::int64_t query, std::vector<ResultRow>& rows) {
   const RoutedAttention routed = explore_routed_attention(capture, attention, head, query);
   for (Eigen::Index m = 0; m < routed.shares.rows(); ++m) {
     for (Eigen::Index k = 0; k <= query; ++k) {
-      rows.push_back({{"kind", "routed"},
-                      {"head", head},
-                      {"routed_head", attention.routed_head(head)},
-                      {"query", query},
-                      {"source_layer", m},
-                      {"key", k},
-                      {"share", routed.shares(m, k)},
-                      {"by", routed.of_values ? "values" : "scales"}});
+      rows.push_back({{col::kKind, "routed"},
+                      {col::kHead, head},
+                      {col::kRoutedHead, attention.routed_head(head)},
+                      {col::kQuery, query},
+                      {col::kSourceLayer, m},
+                      {col::kKey, k},
+                      {col::kShare, routed.shares(m, k)},
+                      {col::kBy, routed.of_values ? "values" : "scales"}});
     }
   }
 }

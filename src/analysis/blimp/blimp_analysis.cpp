@@ -104,11 +104,11 @@ Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run) {
   // Opened now, so that a wrong path fails before the run.
   std::shared_ptr<AtomicFile> file;
   if (!options.judgements.empty()) file = std::make_shared<AtomicFile>(options.judgements);
-  std::vector<Json> keys;
+  std::vector<ResultRow> keys;
   for (const Unit& unit : analysis.units) keys.push_back(unit.key);
-  analysis.present = [shared, file, keys](Results results, std::span<const UnitResult> units) {
+  analysis.present = [shared, file, keys](Report& report, std::span<const UnitResult> units) {
     if (file != nullptr) write_judgements(*file, *shared, keys, units);
-    return make_blimp_report(std::move(results), *shared);
+    fill_blimp_report(report, *shared);
   };
   return analysis;
 }

@@ -48,13 +48,13 @@ void write_zero_shot(std::ostream& out, const BlimpShared::Input& input) {
   }
 }
 
-void write_probes(std::ostream& out, const BlimpShared::Input& input, const Json& key,
+void write_probes(std::ostream& out, const BlimpShared::Input& input, const ResultRow& key,
                   const UnitResult& unit) {
   const MatrixD& judged = unit.matrices.at(0).values;
   Eigen::Index place = 0;
   for (const PairTask& task : input.tasks) {
     for (const SentencePair& pair : task.pairs) {
-      Json line = key;
+      Json line = key.json();
       line["task"] = task.name;
       line["pair"] = pair.number;
       line["good_right"] = judged(place, 0) > 0.5;
@@ -67,13 +67,14 @@ void write_probes(std::ostream& out, const BlimpShared::Input& input, const Json
 
 }  // namespace
 
-void write_judgements(AtomicFile& file, const BlimpShared& shared, const std::vector<Json>& keys,
-                      std::span<const UnitResult> units) {
+void write_judgements(AtomicFile& file, const BlimpShared& shared,
+                      const std::vector<ResultRow>& keys, std::span<const UnitResult> units) {
   std::ofstream out(file.temporary(), std::ios::binary);
   for (std::size_t u = 0; u < units.size(); ++u) {
-    const auto input = std::find_if(
-        shared.inputs.begin(), shared.inputs.end(),
-        [&](const auto& candidate) { return keys[u].at("label") == candidate.capture.label; });
+    const auto input =
+        std::find_if(shared.inputs.begin(), shared.inputs.end(), [&](const auto& candidate) {
+          return keys[u].text(col::kLabel) == candidate.capture.label;
+        });
     if (shared.options.zero_shot) {
       write_zero_shot(out, *input);
     } else {

@@ -16,7 +16,7 @@ namespace lime {
 /// bad_right.
 /// @param keys, units  of the analysis, in their order
 /// @throws IoError
-void write_judgements(AtomicFile& file, const BlimpShared& shared, const std::vector<Json>& keys,
-                      std::span<const UnitResult> units);
+void write_judgements(AtomicFile& file, const BlimpShared& shared,
+                      const std::vector<ResultRow>& keys, std::span<const UnitResult> units);
 
 }  // namespace lime

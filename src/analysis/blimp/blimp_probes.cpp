@@ -123,23 +123,22 @@ double fold_mean(const ProbeResult& probe, double ProbeFold::*member) {
   return sum / static_cast<double>(probe.folds.size());
 }
 
-Json probe_row(const PairTask& task, const TaskProbe& probe) {
-  Json row = task_row(task);
+ResultRow probe_row(const PairTask& task, const TaskProbe& probe) {
+  ResultRow row = task_row(task);
   const std::vector<double> accuracies = probe.real.accuracies();
-  row["mean"] = mean_of(accuracies);
-  row["std"] = deviation_of(accuracies);
-  row["n"] = accuracies.size();
-  row["log_loss"] = fold_mean(probe.real, &ProbeFold::log_loss);
-  row["train_accuracy"] = fold_mean(probe.real, &ProbeFold::train_accuracy);
-  if (probe.control) row["control"] = mean_of(probe.control->accuracies());
-  row["gradient_norm"] = probe.real.largest_gradient_norm();
-  row["converged"] = probe.real.converged();
-  return row;
+  row.add({{col::kMean, mean_of(accuracies)},
+           {col::kStd, deviation_of(accuracies)},
+           {col::kN, accuracies.size()},
+           {col::kLogLoss, fold_mean(probe.real, &ProbeFold::log_loss)},
+           {col::kTrainAccuracy, fold_mean(probe.real, &ProbeFold::train_accuracy)}});
+  if (probe.control) row.set(col::kControl, mean_of(probe.control->accuracies()));
+  return row.set(col::kGradientNorm, probe.real.largest_gradient_norm())
+      .set(col::kConverged, probe.real.converged());
 }
 
 UnitResult result_of(const BlimpShared& shared, const BlimpShared::Input& input,
                      const std::vector<TaskProbe>& probes) {
-  std::vector<Json> rows;
+  std::vector<ResultRow> rows;
   std::vector<TaskOutcome> outcomes;
   std::vector<std::vector<double>> values;
   MatrixD judgements(count_pairs(input.tasks), 2);
@@ -147,9 +146,9 @@ UnitResult result_of(const BlimpShared& shared, const BlimpShared::Input& input,
   for (std::size_t t = 0; t < probes.size(); ++t) {
     rows.push_back(probe_row(input.tasks[t], probes[t]));
     TaskOutcome& outcome = outcomes.emplace_back();
-    outcome.accuracy = results_number(rows.back(), "mean");
+    outcome.accuracy = rows.back().number(col::kMean);
     outcome.pairs = static_cast<std::int64_t>(input.tasks[t].pairs.size());
-    if (probes[t].control) outcome.control = results_number(rows.back(), "control");
+    if (probes[t].control) outcome.control = rows.back().number(col::kControl);
     const std::vector<int>& predictions = probes[t].real.predictions;
     std::vector<double>& task_values = values.emplace_back();
     for (std::size_t pair = 0; pair < input.tasks[t].pairs.size(); ++pair, ++place) {

@@ -20,15 +20,15 @@ std::string level_of(const BlimpOptions& options) { return std::string(enum_name
 /// Rows of one level.
 Results rows_of_level(const Results& results, const std::string& level) {
   Results part = results;
-  std::erase_if(part.rows, [&](const Json& row) { return row.at("level") != level; });
+  std::erase_if(part.rows, [&](const ResultRow& row) { return row.text(col::kLevel) != level; });
   return part;
 }
 
 /// The breakdown, and the mean over tasks as its last line.
 Results breakdown(const Results& results, const std::string& level) {
   Results part = rows_of_level(results, level);
-  for (Json row : rows_of_level(results, "all").rows) {
-    row["name"] = "mean over tasks";
+  for (ResultRow row : rows_of_level(results, "all").rows) {
+    row.set(col::kName, "mean over tasks");
     part.rows.push_back(std::move(row));
   }
   return part;
@@ -36,30 +36,30 @@ Results breakdown(const Results& results, const std::string& level) {
 
 TableLayout accuracy_layout() {
   TableLayout layout;
-  layout.ceiling.clear();
+  layout.ceiling = {};
   return layout;
 }
 
 std::string zero_shot_text(const Results& results, const std::string& level,
                            const TextStyle& style) {
   TableLayout layout = accuracy_layout();
-  layout.block = {"preset"};
-  layout.line = "name";
-  layout.spread.clear();
+  layout.block = {col::kPreset};
+  layout.line = col::kName;
+  layout.spread = {};
   return results_to_text(breakdown(results, level), layout, style);
 }
 
 /// Returns the accuracy of probes on random labels; empty without --control.
 std::string control_text(const Results& means, const TextStyle& style) {
   Results part = means;
-  std::erase_if(part.rows, [](const Json& row) { return !row.contains("control"); });
+  std::erase_if(part.rows, [](const ResultRow& row) { return !row.has(col::kControl); });
   if (part.rows.empty()) return "";
   TableLayout layout = accuracy_layout();
-  layout.value = "control";
-  layout.spread.clear();
-  layout.low.clear();
-  layout.high.clear();
-  layout.heading = [](const std::string& name, const std::vector<const Json*>&) {
+  layout.value = col::kControl;
+  layout.spread = {};
+  layout.low = {};
+  layout.high = {};
+  layout.heading = [](const std::string& name, const std::vector<const ResultRow*>&) {
     return name + ", control: the two labels of every pair in random order";
   };
   return "\n" + results_to_text(part, layout, style);
@@ -69,19 +69,19 @@ std::string probe_text(const Results& results, const BlimpOptions& options,
                        const TextStyle& style) {
   TableLayout layers = accuracy_layout();
   if (options.summary.resamples == 0) {
-    layers.low.clear();
-    layers.high.clear();
+    layers.low = {};
+    layers.high = {};
   }
   std::string text = results_to_text(rows_of_level(results, "all"), layers, style);
   text += control_text(rows_of_level(results, "all"), style);
   TableLayout groups = accuracy_layout();
-  groups.block = {"label", "site"};
-  groups.line = "name";
-  groups.series = "layer";
-  groups.spread.clear();
-  groups.low.clear();
-  groups.high.clear();
-  groups.heading = [](const std::string& name, const std::vector<const Json*>&) {
+  groups.block = {col::kLabel, col::kSite};
+  groups.line = col::kName;
+  groups.series = col::kLayer;
+  groups.spread = {};
+  groups.low = {};
+  groups.high = {};
+  groups.heading = [](const std::string& name, const std::vector<const ResultRow*>&) {
     return name + ": accuracy by layer";
   };
   return text + "\n" + results_to_text(breakdown(results, level_of(options)), groups, style);
@@ -93,61 +93,18 @@ struct Cell {
   double squares = 0.0;
   int count = 0;
 
-  double mean() const { return sum / count; }
-  double deviation() const { return std::sqrt(std::max(0.0, squares / count - mean() * mean())); }
+  std::string text() const {
+    const double mean = sum / count;
+    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    return count == 1 ? fmt::format("{:.2f}", mean)
+                      : fmt::format("{:.2f} ({:.2f})", mean, deviation);
+  }
 };
-
-/// One row per model and site; its cells are texts under the names of the groups.
-std::vector<Json> latex_rows(const Results& results, const std::string& level, bool zero_shot) {
-  std::vector<Json> rows;
-  std::vector<std::map<std::string, Cell>> cells;
-  const Results part = breakdown(results, level);
-  for (const Json& row : part.rows) {
-    Json key = {{"label", row.at("label")}, {"site", zero_shot ? Json("") : row.at("site")}};
-    auto found = std::find(rows.begin(), rows.end(), key);
-    if (found == rows.end()) {
-      found = rows.insert(rows.end(), key);
-      cells.emplace_back();
-    }
-    Cell& cell = cells[static_cast<std::size_t>(found - rows.begin())][row.at("name")];
-    const double value = 100.0 * results_number(row, "mean");
-    cell.sum += value;
-    cell.squares += value * value;
-    ++cell.count;
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [name, cell] : cells[i]) {
-      rows[i]["cell:" + name] = cell.count == 1
-                                    ? fmt::format("{:.2f}", cell.mean())
-                                    : fmt::format("{:.2f} ({:.2f})", cell.mean(), cell.deviation());
-    }
-  }
-  return rows;
-}
 
 /// "anaphor_agreement" -> "anaphor agreement".
 std::string readable(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
-}
-
-std::vector<TableColumn> latex_columns(const Results& results, const std::string& level,
-                                       bool zero_shot) {
-  std::vector<TableColumn> columns = {{"Model", text_cell("label"), false}};
-  if (!zero_shot) columns.push_back({"Site", text_cell("site"), false});
-  std::vector<std::string> seen;
-  for (const Json& row : breakdown(results, level).rows) {
-    const std::string name = row.at("name");
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
-    seen.push_back(name);
-    const bool is_last = name == "mean over tasks";
-    const std::string shown = is_last ? "Avg" : latex_escaped(readable(name));
-    columns.push_back(
-        {.header = name,
-         .cell = text_cell("cell:" + name),
-         .latex_header = is_last ? shown : fmt::format("\\rotatebox{{90}}{{{}}}", shown)});
-  }
-  return columns;
 }
 
 std::string latex(const Results& results, std::vector<std::string> notes, const std::string& level,
@@ -156,10 +113,37 @@ std::string latex(const Results& results, std::vector<std::string> notes, const 
   if (!zero_shot) {
     notes.emplace_back("cells: mean over layers (standard deviation over layers, ddof 0)");
   }
-  const std::vector<Json> rows = latex_rows(results, level, zero_shot);
-  std::vector<const Json*> pointers;
-  for (const Json& row : rows) pointers.push_back(&row);
-  return columns_to_latex(pointers, latex_columns(results, level, zero_shot), notes);
+  const Results part = breakdown(results, level);
+  std::map<std::string, std::map<std::string, Cell>> cells;  // by model and site, then group
+  const auto key_of = [](const ResultRow& row) {
+    return row.text(col::kLabel) + "\n" + row.text(col::kSite);
+  };
+  std::vector<const ResultRow*> lines;
+  for (const ResultRow& row : part.rows) {
+    const auto [line, is_new] = cells.try_emplace(key_of(row));
+    if (is_new) lines.push_back(&row);
+    Cell& cell = line->second[row.text(col::kName)];
+    const double value = 100.0 * row.number(col::kMean);
+    cell.sum += value;
+    cell.squares += value * value;
+    ++cell.count;
+  }
+  std::vector<TableColumn> columns = {table_column(col::kLabel, "Model")};
+  if (!zero_shot) columns.push_back(table_column(col::kSite, "Site"));
+  for (const std::string& name : distinct(part.rows, col::kName)) {
+    const bool is_last = name == "mean over tasks";
+    const std::string shown = is_last ? "Avg" : latex_escaped(readable(name));
+    columns.push_back(
+        {.header = name,
+         .cell =
+             [&, name](const ResultRow& row) {
+               const auto& own = cells.at(key_of(row));
+               const auto cell = own.find(name);
+               return cell == own.end() ? "" : cell->second.text();
+             },
+         .latex_header = is_last ? shown : fmt::format("\\rotatebox{{90}}{{{}}}", shown)});
+  }
+  return columns_to_latex(lines, columns, notes);
 }
 
 /// "67 tasks, 67000 pairs"; with the rows' kind for probes.
@@ -212,10 +196,9 @@ std::string what_is_measured(const BlimpShared& shared) {
 
 }  // namespace
 
-Report make_blimp_report(Results results, const BlimpShared& shared) {
+void fill_blimp_report(Report& report, const BlimpShared& shared) {
   const BlimpOptions options = shared.options;
   const std::string level = level_of(options);
-  Report report;
   report.notes.push_back(what_is_measured(shared));
   for (const BlimpShared::Input& input : shared.inputs) {
     report.notes.push_back(describe_input(input, options));
@@ -241,8 +224,6 @@ Report make_blimp_report(Results results, const BlimpShared& shared) {
                                                         const std::vector<std::string>& notes) {
     return latex(table, notes, level, zero_shot);
   };
-  report.results = std::move(results);
-  return report;
 }
 
 }  // namespace lime

@@ -10,9 +10,9 @@ namespace lime {
 namespace {
 
 /// A row of some tasks together, under `level` and `name`.
-Json group_row(const std::string& level, const std::string& name,
-               const std::vector<std::size_t>& members, const std::vector<TaskOutcome>& outcomes,
-               const SummaryOptions& options) {
+ResultRow group_row(const std::string& level, const std::string& name,
+                    const std::vector<std::size_t>& members,
+                    const std::vector<TaskOutcome>& outcomes, const SummaryOptions& options) {
   std::vector<double> accuracies;
   double control = 0.0;
   std::int64_t pairs = 0;
@@ -23,30 +23,28 @@ Json group_row(const std::string& level, const std::string& name,
     has_control = has_control && outcomes[t].control.has_value();
     control += outcomes[t].control.value_or(0.0);
   }
-  Json row = Json::object();
-  row["level"] = level;
-  row["name"] = name;
-  if (level != "all") row[level] = name;
-  row["tasks"] = members.size();
-  row["pairs"] = pairs;
+  ResultRow row = {{col::kLevel, level}, {col::kName, name}};
+  if (level == "field") row.set(col::kField, name);
+  if (level == "linguistics_term") row.set(col::kLinguisticsTerm, name);
+  row.set(col::kTasks, members.size()).set(col::kPairs, pairs);
   Summary summary = summarize(accuracies, options);
   const TaskOutcome& first = outcomes[members.front()];
   if (members.size() == 1 && first.interval) {
     std::tie(summary.ci_low, summary.ci_high) = *first.interval;
   }
   set_summary(row, summary);
-  if (has_control) row["control"] = control / static_cast<double>(members.size());
+  if (has_control) row.set(col::kControl, control / static_cast<double>(members.size()));
   return row;
 }
 
 }  // namespace
 
-std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
-                             const std::vector<TaskOutcome>& outcomes,
-                             const SummaryOptions& summary) {
+std::vector<ResultRow> group_rows(const std::vector<PairTask>& tasks,
+                                  const std::vector<TaskOutcome>& outcomes,
+                                  const SummaryOptions& summary) {
   std::vector<std::size_t> all(tasks.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<Json> rows = {group_row("all", "all", all, outcomes, summary)};
+  std::vector<ResultRow> rows = {group_row("all", "all", all, outcomes, summary)};
   for (const TaskGroup& group : group_by_field(tasks)) {
     rows.push_back(group_row("field", group.name, group.members, outcomes, summary));
   }
@@ -56,16 +54,11 @@ std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
   return rows;
 }
 
-Json task_row(const PairTask& task) {
-  Json row = Json::object();
-  row["level"] = "task";
-  row["name"] = task.name;
-  row["task"] = task.name;
-  if (!task.field.empty()) row["field"] = task.field;
-  if (!task.term.empty()) row["linguistics_term"] = task.term;
-  row["tasks"] = 1;
-  row["pairs"] = task.pairs.size();
-  return row;
+ResultRow task_row(const PairTask& task) {
+  ResultRow row = {{col::kLevel, "task"}, {col::kName, task.name}, {col::kTask, task.name}};
+  if (!task.field.empty()) row.set(col::kField, task.field);
+  if (!task.term.empty()) row.set(col::kLinguisticsTerm, task.term);
+  return row.set(col::kTasks, 1).set(col::kPairs, task.pairs.size());
 }
 
 Samples pair_samples(const std::vector<std::vector<double>>& values, const std::string& identity) {

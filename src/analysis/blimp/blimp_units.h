@@ -43,12 +43,12 @@ struct TaskOutcome {
 /// Returns rows of all tasks together and of each linguistics_term and field: unweighted means over
 /// tasks, standard deviation (ddof 0) and bootstrap interval over tasks; a group of one task has
 /// the interval of that task.
-std::vector<Json> group_rows(const std::vector<PairTask>& tasks,
-                             const std::vector<TaskOutcome>& outcomes,
-                             const SummaryOptions& summary);
+std::vector<ResultRow> group_rows(const std::vector<PairTask>& tasks,
+                                  const std::vector<TaskOutcome>& outcomes,
+                                  const SummaryOptions& summary);
 
 /// Returns the first columns of the row of a task.
-Json task_row(const PairTask& task);
+ResultRow task_row(const PairTask& task);
 
 /// Returns the values of all pairs as one sample. Its mean is the unweighted mean over tasks, even
 /// if tasks differ in size.

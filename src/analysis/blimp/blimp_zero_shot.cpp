@@ -11,21 +11,21 @@ namespace lime {
 namespace {
 
 /// Adds the columns of an accuracy: those of lm-evaluation-harness, and an interval.
-void set_accuracy(Json& row, const PairAccuracy& accuracy) {
-  row["mean"] = accuracy.accuracy;
-  row["std"] = std::sqrt(accuracy.accuracy * (1.0 - accuracy.accuracy));
-  row["ci_low"] = accuracy.ci_low;
-  row["ci_high"] = accuracy.ci_high;
-  row["n"] = accuracy.num_pairs;
-  row["stderr"] = accuracy.standard_error;
-  row["ties"] = accuracy.num_ties;
+void set_accuracy(ResultRow& row, const PairAccuracy& accuracy) {
+  row.add({{col::kMean, accuracy.accuracy},
+           {col::kStd, std::sqrt(accuracy.accuracy * (1.0 - accuracy.accuracy))},
+           {col::kCiLow, accuracy.ci_low},
+           {col::kCiHigh, accuracy.ci_high},
+           {col::kN, accuracy.num_pairs},
+           {col::kStderr, accuracy.standard_error},
+           {col::kTies, accuracy.num_ties}});
 }
 
 /// Ties and pooled standard error of the tasks of a group.
-void add_group_columns(Json& row, const std::vector<PairTask>& tasks,
+void add_group_columns(ResultRow& row, const std::vector<PairTask>& tasks,
                        const std::vector<PairAccuracy>& accuracies) {
-  const std::string level = row.at("level");
-  const std::string name = row.at("name");
+  const std::string& level = row.text(col::kLevel);
+  const std::string& name = row.text(col::kName);
   std::vector<PairAccuracy> members;
   std::int64_t ties = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
@@ -35,8 +35,8 @@ void add_group_columns(Json& row, const std::vector<PairTask>& tasks,
     members.push_back(accuracies[t]);
     ties += accuracies[t].num_ties;
   }
-  row["stderr"] = pooled_standard_error(members);
-  row["ties"] = ties;
+  row.set(col::kStderr, pooled_standard_error(members));
+  row.set(col::kTies, ties);
 }
 
 UnitResult measure(const BlimpShared& shared, std::size_t index) {
@@ -44,7 +44,7 @@ UnitResult measure(const BlimpShared& shared, std::size_t index) {
   std::vector<PairAccuracy> accuracies;
   std::vector<TaskOutcome> outcomes;
   std::vector<std::vector<double>> values;
-  std::vector<Json> task_rows;
+  std::vector<ResultRow> task_rows;
   for (const PairTask& task : input.tasks) {
     const PairScores scores = scores_of(input.capture.reader, task);
     const std::vector<PairVerdict> verdicts = judge_pairs(scores.good, scores.bad);
@@ -64,9 +64,9 @@ UnitResult measure(const BlimpShared& shared, std::size_t index) {
   }
   UnitResult result;
   result.rows = group_rows(input.tasks, outcomes, shared.options.summary);
-  for (Json& row : result.rows) add_group_columns(row, input.tasks, accuracies);
+  for (ResultRow& row : result.rows) add_group_columns(row, input.tasks, accuracies);
   result.rows.insert(result.rows.end(), task_rows.begin(), task_rows.end());
-  for (Json& row : result.rows) row["preset"] = input.preset;
+  for (ResultRow& row : result.rows) row.set(col::kPreset, input.preset);
   result.samples.push_back(pair_samples(values, input.identity));
   return result;
 }
@@ -111,7 +111,7 @@ PairScores scores_of(const CaptureReader& capture, const PairTask& task) {
 Unit zero_shot_unit(const std::shared_ptr<const BlimpShared>& shared, std::size_t index) {
   const BlimpShared::Input& input = shared->inputs[index];
   Unit unit;
-  unit.key["label"] = input.capture.label;
+  unit.key.set(col::kLabel, input.capture.label);
   unit.where = "'" + input.capture.reader.path().string() + "'";
   unit.work = static_cast<std::int64_t>(input.tasks.size());
   unit.identity = input.identity;

@@ -72,25 +72,23 @@ CostDtype dtype_of(const CostAnalysisOptions& options, const std::string& config
 }
 
 /// Adds the columns after the unit's key.
-Json row_of(const ModelConfig& config, std::int64_t num_tokens, CostDtype dtype) {
+ResultRow row_of(const ModelConfig& config, std::int64_t num_tokens, CostDtype dtype) {
   const DecoderCost cost = decoder_cost(config, num_tokens);
   const std::int64_t bytes = bytes_of(dtype);
-  Json row = Json::object();
-  row["dtype"] = std::string(enum_name(dtype));
-  row["parameters"] = cost.parameters;
-  row["router_parameters"] = cost.router_parameters;
-  row["router_share"] = double(cost.router_parameters) / double(cost.parameters);
-  row["multiply_accumulates"] = cost.multiply_accumulates;
-  row["per_token"] = cost.per_token;
-  row["linear"] = cost.linear;
-  row["attention"] = cost.attention;
-  row["mixing"] = cost.mixing;
-  row["mixing_share"] = cost.mixing / cost.multiply_accumulates;
-  row["elementwise"] = cost.elementwise;
-  row["parameter_bytes"] = cost.parameters * bytes;
-  row["cache_bytes"] = cost.cache_elements * bytes;
-  row["cache_bytes_per_token"] = double(cost.cache_elements * bytes) / double(num_tokens);
-  return row;
+  return {{col::kDtype, enum_name(dtype)},
+          {col::kParameters, cost.parameters},
+          {col::kRouterParameters, cost.router_parameters},
+          {col::kRouterShare, double(cost.router_parameters) / double(cost.parameters)},
+          {col::kMultiplyAccumulates, cost.multiply_accumulates},
+          {col::kPerToken, cost.per_token},
+          {col::kLinear, cost.linear},
+          {col::kAttention, cost.attention},
+          {col::kMixing, cost.mixing},
+          {col::kMixingShare, cost.mixing / cost.multiply_accumulates},
+          {col::kElementwise, cost.elementwise},
+          {col::kParameterBytes, cost.parameters * bytes},
+          {col::kCacheBytes, cost.cache_elements * bytes},
+          {col::kCacheBytesPerToken, double(cost.cache_elements * bytes) / double(num_tokens)}};
 }
 
 /// A decoder as a config describes it.
@@ -165,10 +163,10 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
         ModelConfig config = decoder;
         config.num_key_value_heads = key_value_heads;
         Unit unit;
-        unit.key = {{"label", label},
-                    {"decoder", name},
-                    {"num_key_value_heads", key_value_heads},
-                    {"sequence_length", num_tokens}};
+        unit.key = {{col::kLabel, label},
+                    {col::kDecoder, name},
+                    {col::kNumKeyValueHeads, key_value_heads},
+                    {col::kSequenceLength, num_tokens}};
         unit.where = fmt::format("'{}'", path);
         unit.measure = [config, num_tokens, dtype](const UnitContext&) {
           UnitResult result;
@@ -181,64 +179,57 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
   }
 }
 
-std::string percent_cell(const Json& row, const char* key) {
-  return fmt::format("{:.3f} %", results_number(row, key) * 100.0);
+std::string percent_cell(double fraction) { return fmt::format("{:.3f} %", fraction * 100.0); }
+
+/// 1348400000 -> "1.3484 G"; from `large` on in units of 1000 times `unit`.
+std::string operations_cell(double operations, double large, double unit, const char* names) {
+  const bool is_large = operations >= large;
+  return fmt::format("{:.4f} {}", operations / (is_large ? 1000.0 * unit : unit), names[is_large]);
 }
 
-/// 1348400000 -> "1.348 G".
-std::string operations_cell(const Json& row, const char* key, double unit, const char* suffix) {
-  return fmt::format("{:.4f} {}", results_number(row, key) / unit, suffix);
-}
-
-std::string bytes_cell(const Json& row, const char* key) {
-  return human_bytes(results_number(row, key));
-}
-
-std::string parameters_cell(const Json& row) {
-  const double parameters = results_number(row, "parameters");
-  if (parameters >= 1e7) return fmt::format("{:.5f} G", parameters / 1e9);
-  return fmt::format("{}", row.at("parameters").get<std::int64_t>());
-}
-
-std::string total_cell(const Json& row) {
-  const bool large = results_number(row, "multiply_accumulates") >= 1e11;
-  return operations_cell(row, "multiply_accumulates", large ? 1e12 : 1e9, large ? "T" : "G");
-}
-
-std::string per_token_cell(const Json& row) {
-  const bool large = results_number(row, "per_token") >= 1e8;
-  return operations_cell(row, "per_token", large ? 1e9 : 1e6, large ? "G" : "M");
+std::string parameters_cell(std::int64_t parameters) {
+  if (parameters >= 10'000'000) return fmt::format("{:.5f} G", double(parameters) / 1e9);
+  return fmt::format("{}", parameters);
 }
 
 /// Returns whether the rows differ in a column; a common value is printed above the table instead.
-bool differ_in(const std::vector<Json>& rows, const char* key) {
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const Json& row) { return row.at(key) != rows.front().at(key); });
+bool differ_in(const std::vector<ResultRow>& rows, const Column& column) {
+  return std::any_of(rows.begin(), rows.end(), [&](const ResultRow& row) {
+    return row.cell(column) != rows.front().cell(column);
+  });
 }
 
-std::vector<TableColumn> text_columns(const std::vector<Json>& rows) {
-  std::vector<TableColumn> columns = {{"config", text_cell("label"), false},
-                                      {"decoder", text_cell("decoder"), false},
-                                      {"kv heads", text_cell("num_key_value_heads")}};
-  if (differ_in(rows, "sequence_length"))
-    columns.push_back({"tokens", text_cell("sequence_length")});
-  if (differ_in(rows, "dtype")) columns.push_back({"dtype", text_cell("dtype"), false});
+std::vector<TableColumn> text_columns(const std::vector<ResultRow>& rows) {
+  std::vector<TableColumn> columns = {table_column(col::kLabel, "config"),
+                                      table_column(col::kDecoder),
+                                      table_column(col::kNumKeyValueHeads, "kv heads")};
+  if (differ_in(rows, col::kSequenceLength))
+    columns.push_back(table_column(col::kSequenceLength, "tokens"));
+  if (differ_in(rows, col::kDtype)) columns.push_back(table_column(col::kDtype));
   const TableColumn numbers[] = {
-      {"parameters", parameters_cell},
-      {"MACs", total_cell},
-      {"MACs/token", per_token_cell},
-      {"cache", [](const Json& row) { return bytes_cell(row, "cache_bytes"); }},
-      {"mixing", [](const Json& row) { return percent_cell(row, "mixing_share"); }},
-      {"router", text_cell("router_parameters")},
-      {"router %", [](const Json& row) { return percent_cell(row, "router_share"); }},
+      {"parameters",
+       [](const ResultRow& row) { return parameters_cell(row.integer(col::kParameters)); }},
+      {"MACs",
+       [](const ResultRow& row) {
+         return operations_cell(row.number(col::kMultiplyAccumulates), 1e11, 1e9, "GT");
+       }},
+      {"MACs/token",
+       [](const ResultRow& row) {
+         return operations_cell(row.number(col::kPerToken), 1e8, 1e6, "MG");
+       }},
+      {"cache", [](const ResultRow& row) { return human_bytes(row.number(col::kCacheBytes)); }},
+      {"mixing", [](const ResultRow& row) { return percent_cell(row.number(col::kMixingShare)); }},
+      table_column(col::kRouterParameters, "router"),
+      {"router %",
+       [](const ResultRow& row) { return percent_cell(row.number(col::kRouterShare)); }},
   };
   columns.insert(columns.end(), std::begin(numbers), std::end(numbers));
   return columns;
 }
 
 /// Returns the decoder's name as written in papers.
-std::string printed_name(const Json& row) {
-  std::string name = row.at("decoder").get<std::string>();
+std::string printed_name(const ResultRow& row) {
+  const std::string& name = row.text(col::kDecoder);
   using Name = std::pair<std::string_view, const char*>;
   constexpr std::array<Name, 6> kPrinted = {{{"llama", "LLaMA"},
                                              {"lime", "LIMe"},
@@ -254,44 +245,41 @@ std::string printed_name(const Json& row) {
 
 /// Returns the columns of the efficiency table: model, key-value heads, parameters in billions,
 /// operations in 10^12.
-std::vector<TableColumn> latex_columns(const std::vector<Json>& rows) {
+std::vector<TableColumn> latex_columns(const std::vector<ResultRow>& rows) {
   std::vector<TableColumn> columns;
-  if (differ_in(rows, "label")) columns.push_back({"Config", text_cell("label"), false});
+  if (differ_in(rows, col::kLabel)) columns.push_back(table_column(col::kLabel, "Config"));
   columns.push_back({"Model", printed_name, false});
-  columns.push_back({"KV heads", text_cell("num_key_value_heads")});
-  if (differ_in(rows, "sequence_length"))
-    columns.push_back({"Tokens", text_cell("sequence_length")});
-  columns.push_back(
-      {"Parameters (B)", number_cell("parameters", 5, 1e-9), true, "\\# Parameters (B)"});
-  columns.push_back({"FLOPs (T)", number_cell("multiply_accumulates", 4, 1e-12)});
-  columns.push_back({"Cache (MiB)", number_cell("cache_bytes", 1, 1.0 / (1 << 20))});
+  columns.push_back(table_column(col::kNumKeyValueHeads, "KV heads"));
+  if (differ_in(rows, col::kSequenceLength))
+    columns.push_back(table_column(col::kSequenceLength, "Tokens"));
+  columns.push_back(number_column(col::kParameters, 5, "Parameters (B)", 1e-9));
+  columns.back().latex_header = "\\# Parameters (B)";
+  columns.push_back(number_column(col::kMultiplyAccumulates, 4, "FLOPs (T)", 1e-12));
+  columns.push_back(number_column(col::kCacheBytes, 1, "Cache (MiB)", 1.0 / (1 << 20)));
   return columns;
 }
 
-Report make_report(Results results) {
-  Report report;
+void fill_report(Report& report) {
   report.notes = {
       "cost of one forward pass over one sequence, logits included; MACs: multiply-accumulates, "
       "counted as in the LIMe paper's code (docs/cost.md)"};
   std::string same;
-  if (!differ_in(results.rows, "sequence_length")) {
-    same += fmt::format("{} tokens, ", results.rows.front().at("sequence_length").dump());
+  if (!differ_in(report.results.rows, col::kSequenceLength)) {
+    same += fmt::format("{} tokens, ", report.results.rows.front().shown(col::kSequenceLength));
   }
-  if (!differ_in(results.rows, "dtype")) {
-    same += fmt::format("{}; ", results.rows.front().at("dtype").get<std::string>());
+  if (!differ_in(report.results.rows, col::kDtype)) {
+    same += fmt::format("{}; ", report.results.rows.front().text(col::kDtype));
   }
   report.legend =
       same +
       "cache: keys and values after the sequence; mixing: fraction of MACs in routers and other "
       "mixing layers; router: parameters of these; router %: fraction of all parameters";
   report.text = [](const Results& table, const TextStyle& style) {
-    return columns_to_text(pointers_to(table.rows), text_columns(table.rows), style);
+    return columns_to_text(rows_with(table.rows), text_columns(table.rows), style);
   };
   report.latex = [](const Results& table, const std::vector<std::string>& notes) {
-    return columns_to_latex(pointers_to(table.rows), latex_columns(table.rows), notes);
+    return columns_to_latex(rows_with(table.rows), latex_columns(table.rows), notes);
   };
-  report.results = std::move(results);
-  return report;
 }
 
 }  // namespace
@@ -357,9 +345,7 @@ Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions&) {
     analysis.warnings.insert(analysis.warnings.end(), config.warnings.begin(),
                              config.warnings.end());
   }
-  analysis.present = [](Results results, std::span<const UnitResult>) {
-    return make_report(std::move(results));
-  };
+  analysis.present = [](Report& report, std::span<const UnitResult>) { fill_report(report); };
   return analysis;
 }
 

@@ -159,7 +159,8 @@ UnitResult measure_layer(const Shared& shared, std::size_t capture, std::int64_t
   const SpectraResult spectra = measure_spectra(spectra_request(shared, capture), routers, context);
   UnitResult result =
       counterfactual_result(spectra.quantities, shared.options.summary, shared.identities[capture]);
-  if (spectra.deviation && capture == 0) result.rows.front()["deviation"] = *spectra.deviation;
+  if (spectra.deviation && capture == 0)
+    result.rows.front().set(col::kDeviation, *spectra.deviation);
   return result;
 }
 
@@ -229,8 +230,8 @@ CounterfactualNotes notes_of(const Shared& shared) {
 /// A line on how well the trained router's values agree with those captured.
 void add_deviation(const Results& results, CounterfactualNotes& notes) {
   double largest = -1.0;
-  for (const Json& row : results.rows) {
-    if (row.contains("deviation")) largest = std::max(largest, results_number(row, "deviation"));
+  for (const ResultRow& row : results.rows) {
+    if (row.has(col::kDeviation)) largest = std::max(largest, row.number(col::kDeviation));
   }
   if (largest < 0.0) return;
   notes.lines.push_back(fmt::format(
@@ -291,10 +292,10 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   analysis.more_rows = [comparison](std::span<const UnitResult> units) {
     return counterfactual_more_rows(comparison, units);
   };
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
     CounterfactualNotes notes = notes_of(*shared);
-    add_deviation(results, notes);
-    return make_counterfactual_report(std::move(results), notes);
+    add_deviation(report.results, notes);
+    fill_counterfactual_report(report, notes);
   };
   return analysis;
 }

@@ -16,8 +16,8 @@ struct CounterfactualNotes {
   double confidence = 0.95;
 };
 
-/// Makes the report of prepare_counterfactual(): the gap and the contribution of mixing as
+/// Fills the report of prepare_counterfactual(): the gap and the contribution of mixing as
 /// sentences, a table of routers over all layers, and one per quantity by layer.
-Report make_counterfactual_report(Results results, const CounterfactualNotes& notes);
+void fill_counterfactual_report(Report& report, const CounterfactualNotes& notes);
 
 }  // namespace lime

@@ -16,9 +16,9 @@ constexpr const char* kTrained = "trained";
 constexpr const char* kIdentity = "identity";
 
 /// Identifies a quantity, the same for all routers.
-Json quantity_key(const Json& sample_key, const std::string& quantity) {
-  Json key = {{"quantity", quantity}};
-  if (sample_key.contains("alpha")) key["alpha"] = sample_key.at("alpha");
+ResultRow quantity_key(const ResultRow& sample_key, const std::string& quantity) {
+  ResultRow key = {{col::kQuantity, quantity}};
+  if (sample_key.has(col::kAlpha)) key.set(col::kAlpha, sample_key.number(col::kAlpha));
   return key;
 }
 
@@ -27,7 +27,7 @@ struct Series {
   std::string label;
   std::int64_t layer = 0;
   std::string router;
-  Json quantity;  ///< quantity and alpha
+  ResultRow quantity;  ///< quantity and alpha
   std::string identity;
   std::vector<double> values;
 };
@@ -37,9 +37,8 @@ std::vector<Series> all_series(const CounterfactualComparison& comparison,
   std::vector<Series> series;
   for (std::size_t i = 0; i < units.size(); ++i) {
     for (const Samples& samples : units[i].samples) {
-      series.push_back({comparison.keys[i].at("label").get<std::string>(),
-                        comparison.keys[i].at("layer").get<std::int64_t>(),
-                        samples.key.at("router").get<std::string>(),
+      series.push_back({comparison.keys[i].text(col::kLabel),
+                        comparison.keys[i].integer(col::kLayer), samples.key.text(col::kRouter),
                         quantity_key(samples.key, samples.quantity), samples.identity,
                         samples.values});
     }
@@ -48,7 +47,7 @@ std::vector<Series> all_series(const CounterfactualComparison& comparison,
 }
 
 const Series* find(const std::vector<Series>& all, const std::string& label, std::int64_t layer,
-                   const std::string& router, const Json& quantity) {
+                   const std::string& router, const ResultRow& quantity) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Series& entry) {
     return entry.label == label && entry.layer == layer && entry.router == router &&
            entry.quantity == quantity;
@@ -64,7 +63,7 @@ void add_distinct(std::vector<T>& values, const T& value) {
 /// Returns the distinct values in `all`, in order of first appearance.
 struct Axes {
   std::vector<std::string> routers;
-  std::vector<Json> quantities;
+  std::vector<ResultRow> quantities;
   std::vector<std::int64_t> layers;
 };
 
@@ -92,16 +91,16 @@ std::vector<double> mean_of(const std::vector<const Series*>& several) {
 }
 
 /// Returns `{"label", "site", "layer": null}`, the key of means over layers.
-Json mean_row(const std::string& label, const std::string& site) {
-  return {{"label", label}, {"site", site}, {"layer", nullptr}};
+ResultRow mean_row(const std::string& label, const std::string& site) {
+  return {{col::kLabel, label}, {col::kSite, site}, {col::kLayer, nullptr}};
 }
 
-std::vector<Json> mean_rows(const CounterfactualComparison& comparison,
-                            const std::vector<Series>& all) {
+std::vector<ResultRow> mean_rows(const CounterfactualComparison& comparison,
+                                 const std::vector<Series>& all) {
   const Axes axes = axes_of(all, comparison.label);
   RowSummaries summaries(comparison.summary);
-  std::vector<Json> rows;
-  for (const Json& quantity : axes.quantities) {
+  std::vector<ResultRow> rows;
+  for (const ResultRow& quantity : axes.quantities) {
     for (const std::string& router : axes.routers) {
       std::vector<const Series*> own;
       std::vector<const Series*> trained;
@@ -113,10 +112,10 @@ std::vector<Json> mean_rows(const CounterfactualComparison& comparison,
         trained.push_back(other);
       }
       if (own.empty()) continue;
-      Json row = mean_row(comparison.label, comparison.site);
-      row["router"] = router;
-      row.update(quantity);
-      row["layers"] = own.size();
+      ResultRow row = mean_row(comparison.label, comparison.site);
+      row.set(col::kRouter, router);
+      row.add(quantity);
+      row.set(col::kLayers, own.size());
       summaries.add_mean(row, rows.size(), mean_of(own));
       if (router != kTrained) {
         summaries.add_difference(row, rows.size(), mean_of(own), mean_of(trained));
@@ -136,8 +135,8 @@ struct Gap {
 };
 
 /// Adds a row per part of the gap; `key` comes first.
-void add_gap_rows(const Json& key, const Gap& gap, const Json& quantity, RowSummaries& summaries,
-                  std::vector<Json>& rows) {
+void add_gap_rows(const ResultRow& key, const Gap& gap, const ResultRow& quantity,
+                  RowSummaries& summaries, std::vector<ResultRow>& rows) {
   const auto minus = [](const std::vector<double>& a, const std::vector<double>& b) {
     std::vector<double> difference;
     for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
@@ -150,22 +149,22 @@ void add_gap_rows(const Json& key, const Gap& gap, const Json& quantity, RowSumm
   };
   const double whole = summarize(parts[0].second, {.resamples = 0}).mean;
   for (const auto& [part, values] : parts) {
-    Json row = key;
-    row["part"] = part;
-    row.update(quantity);
+    ResultRow row = key;
+    row.set(col::kPart, part);
+    row.add(quantity);
     summaries.add_mean(row, rows.size(), values);
-    if (whole != 0.0) row["share"] = summarize(values, {.resamples = 0}).mean / whole;
+    if (whole != 0.0) row.set(col::kShare, summarize(values, {.resamples = 0}).mean / whole);
     rows.push_back(std::move(row));
   }
 }
 
-std::vector<Json> all_gap_rows(const CounterfactualComparison& comparison,
-                               const std::vector<Series>& all) {
-  std::vector<Json> rows;
+std::vector<ResultRow> all_gap_rows(const CounterfactualComparison& comparison,
+                                    const std::vector<Series>& all) {
+  std::vector<ResultRow> rows;
   RowSummaries summaries(comparison.summary);
   const Axes axes = axes_of(all, comparison.against);
   const std::string label = fmt::format("{} - {}", comparison.label, comparison.against);
-  for (const Json& quantity : axes.quantities) {
+  for (const ResultRow& quantity : axes.quantities) {
     std::vector<std::int64_t> layers;
     std::vector<const Series*> trained;
     std::vector<const Series*> identity;
@@ -183,12 +182,13 @@ std::vector<Json> all_gap_rows(const CounterfactualComparison& comparison,
       plain.push_back(c);
     }
     if (trained.empty()) continue;
-    Json mean_key = mean_row(label, comparison.site);
-    mean_key["layers"] = trained.size();
+    ResultRow mean_key = mean_row(label, comparison.site);
+    mean_key.set(col::kLayers, trained.size());
     add_gap_rows(mean_key, {mean_of(trained), mean_of(identity), mean_of(plain)}, quantity,
                  summaries, rows);
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const Json key = {{"label", label}, {"site", comparison.site}, {"layer", layers[i]}};
+      const ResultRow key = {
+          {col::kLabel, label}, {col::kSite, comparison.site}, {col::kLayer, layers[i]}};
       add_gap_rows(key, {trained[i]->values, identity[i]->values, plain[i]->values}, quantity,
                    summaries, rows);
     }
@@ -204,15 +204,15 @@ UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
   UnitResult result;
   RowSummaries summaries(summary);
   for (const RoutedQuantity& quantity : quantities) {
-    Json row = {{"router", quantity.router}, {"quantity", quantity.quantity}};
-    Json key = {{"router", quantity.router}};
+    ResultRow row = {{col::kRouter, quantity.router}, {col::kQuantity, quantity.quantity}};
+    ResultRow key = {{col::kRouter, quantity.router}};
     if (quantity.alpha) {
-      row["alpha"] = OptionCodec<double>::to_json(*quantity.alpha);
-      key["alpha"] = row["alpha"];
+      row.set(col::kAlpha, *quantity.alpha);
+      key.set(col::kAlpha, *quantity.alpha);
     }
     const std::size_t place = result.rows.size();
     summaries.add_mean(row, place, quantity.values);
-    row["ceiling"] = quantity.ceiling;
+    row.set(col::kCeiling, quantity.ceiling);
     const auto trained =
         std::find_if(quantities.begin(), quantities.end(), [&](const RoutedQuantity& other) {
           return other.router == kTrained && other.quantity == quantity.quantity &&
@@ -232,12 +232,12 @@ UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
   return result;
 }
 
-std::vector<Json> counterfactual_more_rows(const CounterfactualComparison& comparison,
-                                           std::span<const UnitResult> units) {
+std::vector<ResultRow> counterfactual_more_rows(const CounterfactualComparison& comparison,
+                                                std::span<const UnitResult> units) {
   const std::vector<Series> all = all_series(comparison, units);
-  std::vector<Json> rows;
+  std::vector<ResultRow> rows;
   if (!comparison.against.empty()) rows = all_gap_rows(comparison, all);
-  for (Json& row : mean_rows(comparison, all)) rows.push_back(std::move(row));
+  for (ResultRow& row : mean_rows(comparison, all)) rows.push_back(std::move(row));
   return rows;
 }
 

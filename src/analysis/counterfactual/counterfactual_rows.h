@@ -22,13 +22,13 @@ struct CounterfactualComparison {
   std::string label;    ///< of the routed decoder
   std::string against;  ///< label of the plain transformer; empty without one
   std::string site;
-  std::vector<Json> keys;  ///< of the units
+  std::vector<ResultRow> keys;  ///< of the units
   SummaryOptions summary;
 };
 
 /// Rows for the mean over layers, per router and per part of the gap, and for the gap per layer.
 /// Means leave out layer 0, which has no router, and layers that lack the router.
-std::vector<Json> counterfactual_more_rows(const CounterfactualComparison& comparison,
-                                           std::span<const UnitResult> units);
+std::vector<ResultRow> counterfactual_more_rows(const CounterfactualComparison& comparison,
+                                                std::span<const UnitResult> units);
 
 }  // namespace lime

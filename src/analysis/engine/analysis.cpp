@@ -11,9 +11,9 @@ namespace lime {
 
 Unit layer_unit(const ChosenCapture& capture, const std::string& site, int layer) {
   Unit unit;
-  unit.key["label"] = capture.label;
-  unit.key["site"] = site;
-  unit.key["layer"] = layer;
+  unit.key.set(col::kLabel, capture.label);
+  unit.key.set(col::kSite, site);
+  unit.key.set(col::kLayer, layer);
   unit.where =
       fmt::format("'{}': site '{}', layer {}", capture.reader.path().string(), site, layer);
   return unit;

@@ -29,8 +29,8 @@ struct NamedMatrix {
 
 /// Result of one unit.
 struct UnitResult {
-  /// Flat objects of the metric's own columns. The unit's key is put in front of each.
-  std::vector<Json> rows;
+  /// The metric's own columns. The unit's key is put in front of each.
+  std::vector<ResultRow> rows;
   std::vector<Samples> samples;
   std::vector<NamedMatrix> matrices;
 };
@@ -47,7 +47,7 @@ struct UnitContext {
 struct Unit {
   /// Key of the unit, e.g. {"label": "LIMe", "site": "values", "layer": 3}; the first columns of
   /// its rows. No two units have the same.
-  Json key = Json::object();
+  ResultRow key = {};
   std::string where;  ///< names it in errors: "'lime.h5': site 'values', layer 3"
   /// What the items of its samples are, see Samples::identity: where it is known beforehand,
   /// captures that cannot be compared are refused before anything is computed.
@@ -78,10 +78,10 @@ struct Analysis {
   std::string lacks_items = {};
   /// Further rows, computed of all units together (means over tasks, differences of models); whole
   /// rows, with label, site and layer. May be empty. @param units  in the order of `units`
-  std::function<std::vector<Json>(std::span<const UnitResult> units)> more_rows = nullptr;
-  /// Adds to the rows what people need to read them; empty: the table of TableLayout as it stands.
-  /// Matrices are found in the units.
-  std::function<Report(Results, std::span<const UnitResult> units)> present = nullptr;
+  std::function<std::vector<ResultRow>(std::span<const UnitResult> units)> more_rows = nullptr;
+  /// Adds to a report, which has the results, what people need to read them; empty: the table of
+  /// TableLayout as it stands. Matrices are found in the units.
+  std::function<void(Report& report, std::span<const UnitResult> units)> present = nullptr;
 };
 
 /// The unit of one layer of one site of a capture, with key and where; the rest is to be filled in.

@@ -21,25 +21,12 @@ struct LabelPair {
   std::string label;
 };
 
-std::string label_of(const Json& key) {
-  const auto found = key.find("label");
-  return found != key.end() && found->is_string() ? found->get<std::string>() : "";
-}
+const std::string& label_of(const ResultRow& key) { return key.text(col::kLabel); }
 
-/// Returns the key without some of its columns.
-Json without(Json key, std::initializer_list<const char*> columns) {
-  for (const char* column : columns) key.erase(column);
+/// Returns the key without one of its columns.
+ResultRow without(ResultRow key, const Column& column) {
+  key.erase(column);
   return key;
-}
-
-std::vector<std::string> labels_of(std::span<const Json> keys) {
-  std::vector<std::string> labels;
-  for (const Json& key : keys) {
-    const std::string label = label_of(key);
-    if (label.empty() || std::find(labels.begin(), labels.end(), label) != labels.end()) continue;
-    labels.push_back(label);
-  }
-  return labels;
 }
 
 std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, ComparePairs which) {
@@ -51,7 +38,8 @@ std::vector<LabelPair> pairs_of(const std::vector<std::string>& labels, CompareP
   return pairs;
 }
 
-InvalidArgument other_items(const Json& first, const Json& second, const std::string& items) {
+InvalidArgument other_items(const ResultRow& first, const ResultRow& second,
+                            const std::string& items) {
   return InvalidArgument(
       "compare: '{}' and '{}' contain different {}, but the comparison is paired; capture both "
       "with the same text and tokenizer, and use the same options",
@@ -63,21 +51,20 @@ InvalidArgument nothing_in_common() {
 }
 
 /// Returns the subject of a unit, equal for two captures; with or without its layer.
-std::string subject_of_unit(Json key, bool with_layer) {
+std::string subject_of_unit(ResultRow key, bool with_layer) {
   const std::string label = label_of(key);
-  for (const char* const column : {"label", "other_label"}) {
-    const auto found = key.find(column);
-    if (found != key.end() && *found == label) *found = nullptr;
+  for (const TextColumn& column : {col::kLabel, col::kOtherLabel}) {
+    if (key.text(column) == label) key.set(column, nullptr);
   }
-  if (!with_layer) key.erase("layer");
+  if (!with_layer) key.erase(col::kLayer);
   return key.dump();
 }
 
 /// Returns subject and capture as one string.
 std::string subject_of(const LabelledSamples& entry, const std::string& label) {
-  Json subject = entry.key;
-  subject["label"] = label;
-  subject["quantity"] = entry.samples.quantity;
+  ResultRow subject = entry.key;
+  subject.set(col::kLabel, label);
+  subject.set(col::kQuantity, entry.samples.quantity);
   return subject.dump();
 }
 
@@ -98,7 +85,7 @@ std::vector<std::vector<const LabelledSamples*>> grouped(std::span<const Labelle
 std::vector<std::vector<const LabelledSamples*>> grouped_by_layers(
     std::span<const LabelledSamples> all) {
   return grouped(all, [](const LabelledSamples& entry) {
-    return without(entry.key, {"layer"}).dump() + entry.samples.quantity;
+    return without(entry.key, col::kLayer).dump() + entry.samples.quantity;
   });
 }
 
@@ -109,7 +96,7 @@ double mean_of(const std::vector<double>& values) {
 /// Returns the item-wise mean over layers; empty if the layers' items differ.
 std::optional<LabelledSamples> mean_over_layers(const std::vector<const LabelledSamples*>& layers) {
   LabelledSamples mean = *layers.front();
-  mean.key.erase("layer");
+  mean.key.erase(col::kLayer);
   std::vector<double>& values = mean.samples.values;
   for (std::size_t i = 1; i < layers.size(); ++i) {
     const Samples& other = layers[i]->samples;
@@ -129,14 +116,14 @@ struct Match {
 };
 
 std::vector<Match> matches_of(std::span<const LabelledSamples> entries, ComparePairs which) {
-  std::vector<Json> keys;
+  std::vector<ResultRow> keys;
   std::map<std::string, const LabelledSamples*> places;
   for (const LabelledSamples& entry : entries) {
     keys.push_back(entry.key);
     places[subject_of(entry, label_of(entry.key))] = &entry;
   }
   std::vector<Match> matches;
-  for (const LabelPair& pair : pairs_of(labels_of(keys), which)) {
+  for (const LabelPair& pair : pairs_of(distinct(keys, col::kLabel), which)) {
     for (const LabelledSamples& entry : entries) {
       if (label_of(entry.key) != pair.baseline) continue;
       const auto other = places.find(subject_of(entry, pair.label));
@@ -146,48 +133,47 @@ std::vector<Match> matches_of(std::span<const LabelledSamples> entries, CompareP
   return matches;
 }
 
-Json comparison_row(const LabelledSamples& first, const LabelledSamples& second,
-                    const PairedOptions& options) {
+ResultRow comparison_row(const LabelledSamples& first, const LabelledSamples& second,
+                         const PairedOptions& options) {
   if (first.samples.identity != second.samples.identity ||
       first.samples.values.size() != second.samples.values.size()) {
     throw other_items(first.key, second.key, first.samples.items);
   }
   const PairedComparison result =
       compare_paired(first.samples.values, second.samples.values, options);
-  Json row = {
-      {"kind", "comparison"}, {"label", label_of(second.key)}, {"baseline", label_of(first.key)}};
-  row.update(without(second.key, {"label"}));
-  row["quantity"] = second.samples.quantity;
-  row["baseline_mean"] = mean_of(first.samples.values);
-  row["mean"] = mean_of(second.samples.values);
-  row["difference"] = result.difference;
-  row["std"] = result.std;
-  row["ci_low"] = result.ci_low;
-  row["ci_high"] = result.ci_high;
-  row["n"] = result.n;
-  row["items"] = second.samples.items;
-  row["p"] = result.p_value;
-  row["p_exact"] = result.exact;
-  return row;
+  ResultRow row = {{col::kKind, "comparison"},
+                   {col::kLabel, label_of(second.key)},
+                   {col::kBaseline, label_of(first.key)}};
+  row.add(without(second.key, col::kLabel));
+  return row.add({{col::kQuantity, second.samples.quantity},
+                  {col::kBaselineMean, mean_of(first.samples.values)},
+                  {col::kMean, mean_of(second.samples.values)},
+                  {col::kDifference, result.difference},
+                  {col::kStd, result.std},
+                  {col::kCiLow, result.ci_low},
+                  {col::kCiHigh, result.ci_high},
+                  {col::kN, result.n},
+                  {col::kItems, second.samples.items},
+                  {col::kP, result.p_value},
+                  {col::kPExact, result.exact}});
 }
 
 /// Sets p_holm of rows that are a family: one pair, site and quantity, all layers.
-void correct_over_layers(std::vector<Json>& rows) {
-  std::map<std::string, std::vector<Json*>> families;
-  for (Json& row : rows) {
-    Json family = Json::object();
-    for (const auto& [name, value] : row.items()) {
-      if (name == "baseline_mean") break;  // from here on are values, before it are names
-      if (name != "layer") family[name] = value;
+void correct_over_layers(std::vector<ResultRow>& rows) {
+  std::map<std::string, std::vector<ResultRow*>> families;
+  for (ResultRow& row : rows) {
+    std::string family = row.has(col::kLayer) ? "layers" : "means";
+    for (const auto& [name, value] : row.json().items()) {
+      if (name == col::kBaselineMean.name) break;  // from here on are values, before it are names
+      if (name != col::kLayer.name) family += "\n" + value.dump();
     }
-    family["over_layers"] = row.contains("layer");
-    families[family.dump()].push_back(&row);
+    families[family].push_back(&row);
   }
   for (auto& [name, members] : families) {
     std::vector<double> p_values;
-    for (const Json* row : members) p_values.push_back(row->at("p"));
+    for (const ResultRow* row : members) p_values.push_back(row->number(col::kP));
     const std::vector<double> adjusted = holm_adjusted(p_values);
-    for (std::size_t i = 0; i < members.size(); ++i) (*members[i])["p_holm"] = adjusted[i];
+    for (std::size_t i = 0; i < members.size(); ++i) members[i]->set(col::kPHolm, adjusted[i]);
   }
 }
 
@@ -221,10 +207,10 @@ std::int64_t comparison_bytes(const CompareOptions& options, int threads) {
   return at_once * summary_bytes(1, {.resamples = options.resamples});
 }
 
-void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
+void check_comparable(std::span<const ResultRow> keys, std::span<const std::string> identities,
                       const CompareOptions& options) {
   if (options.compare == ComparePairs::kNone) return;
-  const std::vector<std::string> labels = labels_of(keys);
+  const std::vector<std::string> labels = distinct(keys, col::kLabel);
   if (labels.size() < 2) {
     throw InvalidArgument("compare: expected at least two captures, got {}", labels.size());
   }
@@ -250,30 +236,30 @@ void check_comparable(std::span<const Json> keys, std::span<const std::string> i
   if (!has_common) throw nothing_in_common();
 }
 
-std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
-                                  const CompareOptions& options, std::uint64_t seed) {
+std::vector<ResultRow> layer_mean_rows(std::span<const LabelledSamples> all,
+                                       const CompareOptions& options, std::uint64_t seed) {
   const SummaryOptions summary{
       .confidence = options.confidence, .resamples = options.resamples, .seed = seed};
-  std::vector<Json> rows;
+  std::vector<ResultRow> rows;
   for (const auto& layers : grouped_by_layers(all)) {
     std::vector<double> means;
     means.reserve(layers.size());
     for (const LabelledSamples* layer : layers) means.push_back(mean_of(layer->samples.values));
     const Summary over_layers = summarize(means, summary);
-    Json row = {{"kind", "layer_mean"}};
-    row.update(without(layers.front()->key, {"layer"}));
-    row["quantity"] = layers.front()->samples.quantity;
-    row["mean"] = over_layers.mean;
-    row["std"] = over_layers.std;
-    row["ci_low"] = over_layers.ci_low;
-    row["ci_high"] = over_layers.ci_high;
-    row["layers"] = over_layers.n;
+    ResultRow row = {{col::kKind, "layer_mean"}};
+    row.add(without(layers.front()->key, col::kLayer));
+    row.add({{col::kQuantity, layers.front()->samples.quantity},
+             {col::kMean, over_layers.mean},
+             {col::kStd, over_layers.std},
+             {col::kCiLow, over_layers.ci_low},
+             {col::kCiHigh, over_layers.ci_high},
+             {col::kLayers, over_layers.n}});
     if (const auto mean = mean_over_layers(layers)) {
       const Summary over_items = summarize(mean->samples.values, summary);
-      row["items_ci_low"] = over_items.ci_low;
-      row["items_ci_high"] = over_items.ci_high;
-      row["n"] = over_items.n;
-      row["items"] = mean->samples.items;
+      row.add({{col::kItemsCiLow, over_items.ci_low},
+               {col::kItemsCiHigh, over_items.ci_high},
+               {col::kN, over_items.n},
+               {col::kItems, mean->samples.items}});
     }
     rows.push_back(std::move(row));
   }
@@ -283,9 +269,9 @@ std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
   return rows;
 }
 
-std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
-                                  const CompareOptions& options, std::uint64_t seed,
-                                  ThreadPool& pool) {
+std::vector<ResultRow> comparison_rows(std::span<const LabelledSamples> all,
+                                       const CompareOptions& options, std::uint64_t seed,
+                                       ThreadPool& pool) {
   std::vector<LabelledSamples> entries(all.begin(), all.end());
   if (options.summary == SummaryOver::kLayers) {
     for (const auto& layers : grouped_by_layers(all)) {
@@ -299,7 +285,7 @@ std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
   }
   const PairedOptions paired{
       .confidence = options.confidence, .resamples = options.resamples, .seed = seed};
-  std::vector<Json> rows(matches.size());
+  std::vector<ResultRow> rows(matches.size());
   pool.parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t i) {
     const Match& match = matches[static_cast<std::size_t>(i)];
     rows[static_cast<std::size_t>(i)] = comparison_row(*match.baseline, *match.other, paired);

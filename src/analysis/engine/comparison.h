@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analysis/engine/samples.h"
-#include "core/json.h"
 #include "core/options.h"
 
 namespace lime {
@@ -59,20 +58,20 @@ std::int64_t comparison_bytes(const CompareOptions& options, int threads);
 
 /// Samples of one unit and their key.
 struct LabelledSamples {
-  Json key;  ///< of the unit, then of the samples: label, site, layer, alpha, ...
+  ResultRow key;  ///< of the unit, then of the samples: label, site, layer, alpha, ...
   Samples samples;
 };
 
 /// Checks before any computation that captures can be compared: at least two, with equal items and
 /// something in common. @param keys, identities  of all units; identities may be empty.
-void check_comparable(std::span<const Json> keys, std::span<const std::string> identities,
+void check_comparable(std::span<const ResultRow> keys, std::span<const std::string> identities,
                       const CompareOptions& options);
 
 /// Rows of kind "layer_mean": the mean over the layers of each capture, site and quantity, with its
 /// interval over the layers (ci_low, ci_high) and, where all layers have the same items, over the
 /// items (items_ci_low, items_ci_high). docs/results_format.md has the columns.
-std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
-                                  const CompareOptions& options, std::uint64_t seed);
+std::vector<ResultRow> layer_mean_rows(std::span<const LabelledSamples> all,
+                                       const CompareOptions& options, std::uint64_t seed);
 
 /// Rows of kind "comparison": the difference of two captures per site, layer and quantity, with a
 /// paired bootstrap interval, the p-value of the sign-flip test, and the same corrected after Holm
@@ -80,8 +79,8 @@ std::vector<Json> layer_mean_rows(std::span<const LabelledSamples> all,
 /// the layers' means, in rows without a layer. Rows are computed in parallel on `pool`.
 /// @throws InvalidArgument  if two captures' samples are not of the same items, if there are none,
 ///                          or no layer is in both.
-std::vector<Json> comparison_rows(std::span<const LabelledSamples> all,
-                                  const CompareOptions& options, std::uint64_t seed,
-                                  ThreadPool& pool);
+std::vector<ResultRow> comparison_rows(std::span<const LabelledSamples> all,
+                                       const CompareOptions& options, std::uint64_t seed,
+                                       ThreadPool& pool);
 
 }  // namespace lime

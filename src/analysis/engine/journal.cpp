@@ -149,10 +149,11 @@ std::vector<fs::path> journals_at(const fs::path& path) {
 
 Json unit_result_to_json(const UnitResult& result) {
   Json value = Json::object();
-  value["rows"] = result.rows;
+  value["rows"] = Json::array();
+  for (const ResultRow& row : result.rows) value["rows"].push_back(row.json());
   value["samples"] = Json::array();
   for (const Samples& samples : result.samples) {
-    value["samples"].push_back({{"key", samples.key},
+    value["samples"].push_back({{"key", samples.key.json()},
                                 {"quantity", samples.quantity},
                                 {"items", samples.items},
                                 {"identity", samples.identity},
@@ -172,10 +173,12 @@ Json unit_result_to_json(const UnitResult& result) {
 
 UnitResult unit_result_from_json(const Json& value) {
   UnitResult result;
-  result.rows = value.at("rows").get<std::vector<Json>>();
+  for (const Json& row : value.at("rows")) {
+    result.rows.push_back(ResultRow::from_json(row, "rows"));
+  }
   for (const Json& samples : value.at("samples")) {
-    result.samples.push_back({samples.at("key"), samples.at("quantity"), samples.at("items"),
-                              samples.at("identity"),
+    result.samples.push_back({ResultRow::from_json(samples.at("key"), "key"),
+                              samples.at("quantity"), samples.at("items"), samples.at("identity"),
                               samples.at("values").get<std::vector<double>>()});
   }
   for (const Json& entry : value.at("matrices")) {
@@ -275,13 +278,13 @@ bool Journal::note_damage() {
   return true;
 }
 
-void Journal::add(const Json& key, const UnitResult& result) {
+void Journal::add(const ResultRow& key, const UnitResult& result) {
   if (!keeps()) return;
   if (file_ < 0) {
     create();
     write_line(header_);
   }
-  write_line(dump({{"unit", key}, {"result", unit_result_to_json(result)}}));
+  write_line(dump({{"unit", results_value(key.json())}, {"result", unit_result_to_json(result)}}));
 }
 
 void Journal::remove() {

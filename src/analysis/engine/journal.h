@@ -14,7 +14,7 @@
 namespace lime {
 
 /// Schema in a journal's header. Journals of other schemas are not resumed.
-inline constexpr const char* kJournalSchema = "lime-journal/1";
+inline constexpr const char* kJournalSchema = "lime-journal/2";
 
 /// Stores the finished units of an analysis on disk, so that an interrupted run can be resumed.
 ///
@@ -52,7 +52,7 @@ class Journal {
                                          const Json& identities = Json::object());
 
   /// Appends a finished unit. @throws IoError
-  void add(const Json& key, const UnitResult& result);
+  void add(const ResultRow& key, const UnitResult& result);
 
   /// Notes that a unit met a damaged input, so that the run can be resumed once the input is
   /// restored. @return false if nothing is stored, because nothing is finished. @throws IoError

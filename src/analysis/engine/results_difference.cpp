@@ -13,14 +13,14 @@ namespace lime {
 namespace {
 
 /// Returns the name of a row, e.g. "LIMe, values, layer 3".
-std::string describe_row(const Json& row, std::size_t index) {
+std::string describe_row(const ResultRow& row, std::size_t index) {
   std::string text;
-  for (const char* column : {"kind", "label", "site", "layer", "task"}) {
-    const auto found = row.find(column);
-    if (found == row.end()) continue;
+  for (const Column& column : {Column(col::kKind), Column(col::kLabel), Column(col::kSite),
+                               Column(col::kLayer), Column(col::kTask)}) {
+    if (!row.has(column)) continue;
     if (!text.empty()) text += ", ";
-    text += found->is_string() ? found->get<std::string>()
-                               : fmt::format("{} {}", column, found->dump());
+    text += row.cell(column).is_string() ? row.text(column)
+                                         : fmt::format("{} {}", column.name, row.shown(column));
   }
   return text.empty() ? fmt::format("row {}", index) : text;
 }
@@ -39,15 +39,14 @@ bool within(const Json& before, const Json& after, double difference, double tol
   return difference <= tolerance * size;
 }
 
-ColumnDifference compare_column(const std::string& column, const std::vector<Json>& before,
-                                const std::vector<Json>& after, double tolerance) {
-  ColumnDifference result{.column = column, .where = "", .before = nullptr, .after = nullptr};
+ColumnDifference compare_column(const std::string& name, const std::vector<ResultRow>& before,
+                                const std::vector<ResultRow>& after, double tolerance) {
+  ColumnDifference result{.column = name, .where = "", .before = nullptr, .after = nullptr};
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const bool is_there = before[i].contains(column);
-    if (!is_there && !after[i].contains(column)) continue;
+    if (!before[i].json().contains(name) && !after[i].json().contains(name)) continue;
     ++result.values;
-    const Json old_value = is_there ? results_value(before[i].at(column)) : Json();
-    const Json new_value = after[i].contains(column) ? results_value(after[i].at(column)) : Json();
+    const Json old_value = results_value(before[i].cell({name}));
+    const Json new_value = results_value(after[i].cell({name}));
     const double difference = distance(old_value, new_value);
     if (!within(old_value, new_value, difference, tolerance)) ++result.different;
     if (difference > result.largest) {

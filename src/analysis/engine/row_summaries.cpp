@@ -7,11 +7,11 @@
 namespace lime {
 namespace {
 
-void set_columns(Json& row, const Summary& summary, bool is_difference) {
+void set_columns(ResultRow& row, const Summary& summary, bool is_difference) {
   if (is_difference) {
-    row["difference"] = summary.mean;
-    row["difference_low"] = summary.ci_low;
-    row["difference_high"] = summary.ci_high;
+    row.add({{col::kDifference, summary.mean},
+             {col::kDifferenceLow, summary.ci_low},
+             {col::kDifferenceHigh, summary.ci_high}});
   } else {
     set_summary(row, summary);
   }
@@ -19,20 +19,21 @@ void set_columns(Json& row, const Summary& summary, bool is_difference) {
 
 }  // namespace
 
-void set_summary(Json& row, const Summary& summary) {
-  row["mean"] = summary.mean;
-  row["std"] = summary.std;
-  row["ci_low"] = summary.ci_low;
-  row["ci_high"] = summary.ci_high;
-  row["n"] = summary.n;
+void set_summary(ResultRow& row, const Summary& summary) {
+  row.add({{col::kMean, summary.mean},
+           {col::kStd, summary.std},
+           {col::kCiLow, summary.ci_low},
+           {col::kCiHigh, summary.ci_high},
+           {col::kN, summary.n}});
 }
 
-void RowSummaries::add_mean(Json& row, std::size_t place, std::vector<double> values) {
+void RowSummaries::add_mean(ResultRow& row, std::size_t place, std::vector<double> values) {
   set_columns(row, {}, false);
   entries_.push_back({place, false, std::move(values)});
 }
 
-void RowSummaries::add_difference(Json& row, std::size_t place, const std::vector<double>& values,
+void RowSummaries::add_difference(ResultRow& row, std::size_t place,
+                                  const std::vector<double>& values,
                                   const std::vector<double>& reference) {
   set_columns(row, {}, true);
   Entry entry{place, true, {}};
@@ -42,7 +43,7 @@ void RowSummaries::add_difference(Json& row, std::size_t place, const std::vecto
   entries_.push_back(std::move(entry));
 }
 
-void RowSummaries::fill(std::vector<Json>& rows) const {
+void RowSummaries::fill(std::vector<ResultRow>& rows) const {
   std::map<std::size_t, std::vector<const Entry*>> by_size;
   for (const Entry& entry : entries_) by_size[entry.values.size()].push_back(&entry);
   for (const auto& [size, entries] : by_size) {

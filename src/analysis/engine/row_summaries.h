@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/json.h"
 #include "metrics/summary.h"
+#include "store/results/columns.h"
 
 namespace lime {
 
 /// Sets the columns mean, std, ci_low, ci_high and n of `row`.
-void set_summary(Json& row, const Summary& summary);
+void set_summary(ResultRow& row, const Summary& summary);
 
 /// Fills mean, deviation and interval of many rows at once: resampling samples of one size together
 /// costs little more than one of them (summarize_together()).
@@ -23,12 +23,12 @@ class RowSummaries {
 
   /// Adds the columns mean, std, ci_low, ci_high and n to `row`, which will be rows[place] of
   /// fill().
-  void add_mean(Json& row, std::size_t place, std::vector<double> values);
+  void add_mean(ResultRow& row, std::size_t place, std::vector<double> values);
   /// Adds difference, difference_low and difference_high of the paired values minus `reference`.
-  void add_difference(Json& row, std::size_t place, const std::vector<double>& values,
+  void add_difference(ResultRow& row, std::size_t place, const std::vector<double>& values,
                       const std::vector<double>& reference);
   /// @throws InvalidArgument  as summarize().
-  void fill(std::vector<Json>& rows) const;
+  void fill(std::vector<ResultRow>& rows) const;
 
  private:
   struct Entry {

@@ -41,7 +41,7 @@ Json journal_header(const Analysis& analysis, const Results& results) {
   header["journal"] = kJournalSchema;
   header.update(identity_of(results, tool_version()));
   header["units"] = Json::array();
-  for (const Unit& unit : analysis.units) header["units"].push_back(unit.key);
+  for (const Unit& unit : analysis.units) header["units"].push_back(results_value(unit.key.json()));
   return header;
 }
 
@@ -92,10 +92,9 @@ void measure_units(const Analysis& analysis, const RunOptions& run, Journal& jou
     places.push_back(i);
   }
   const UnitPlan plan = plan_units(left, analysis.threads, run.num_threads(), run.memory_limit);
-  const auto keep = [&](std::size_t index, const UnitResult& result) {
+  const auto keep = [&](std::size_t index, UnitResult result) {
     journal.add(left[index]->key, result);
-    // What a journal would give back, so that a run that goes on has the same values.
-    units[places[index]] = unit_result_from_json(unit_result_to_json(result));
+    units[places[index]] = std::move(result);
   };
   try {
     run_units(left, plan, keep, on_progress, stop);
@@ -123,17 +122,17 @@ std::optional<std::vector<UnitResult>> all_units(MeasuredUnits units) {
   return all;
 }
 
-std::vector<Json> rows_of(const Analysis& analysis, const std::vector<UnitResult>& results) {
-  std::vector<Json> rows;
+std::vector<ResultRow> rows_of(const Analysis& analysis, const std::vector<UnitResult>& results) {
+  std::vector<ResultRow> rows;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (const Json& own : results[i].rows) {
-      Json row = analysis.units[i].key;
-      row.update(own);
+    for (const ResultRow& own : results[i].rows) {
+      ResultRow row = analysis.units[i].key;
+      row.add(own);
       rows.push_back(std::move(row));
     }
   }
   if (analysis.more_rows) {
-    for (Json& row : analysis.more_rows(results)) rows.push_back(std::move(row));
+    for (ResultRow& row : analysis.more_rows(results)) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -147,7 +146,7 @@ void check_comparison(const Analysis& analysis) {
     throw InvalidArgument("{}: {}", options.compare != ComparePairs::kNone ? "compare" : "summary",
                           analysis.lacks_items);
   }
-  std::vector<Json> keys;
+  std::vector<ResultRow> keys;
   std::vector<std::string> identities;
   for (const Unit& unit : analysis.units) {
     keys.push_back(unit.key);
@@ -173,21 +172,22 @@ void check_memory(const Analysis& analysis, const RunOptions& run) {
 }
 
 /// The rows that are made of the units' samples.
-std::vector<Json> sample_rows_of(const Analysis& analysis, const std::vector<UnitResult>& results,
-                                 const RunOptions& run) {
-  std::vector<Json> rows;
+std::vector<ResultRow> sample_rows_of(const Analysis& analysis,
+                                      const std::vector<UnitResult>& results,
+                                      const RunOptions& run) {
+  std::vector<ResultRow> rows;
   const CompareOptions& options = analysis.compare;
   std::vector<LabelledSamples> all;
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (const Samples& samples : results[i].samples) {
       LabelledSamples entry{analysis.units[i].key, samples};
-      entry.key.update(samples.key);
+      entry.key.add(samples.key);
       if (entry.samples.identity.empty()) entry.samples.identity = analysis.units[i].identity;
       all.push_back(std::move(entry));
     }
   }
-  const auto append = [&](const std::vector<Json>& more) {
-    for (const Json& row : more) rows.push_back(results_value(row));
+  const auto append = [&](const std::vector<ResultRow>& more) {
+    rows.insert(rows.end(), more.begin(), more.end());
   };
   if (options.summary == SummaryOver::kLayers) append(layer_mean_rows(all, options, run.seed));
   if (options.compare != ComparePairs::kNone) {
@@ -211,7 +211,7 @@ std::string items_of(const std::vector<UnitResult>& results) {
 std::string remark_on_items(const Analysis& analysis, const std::vector<UnitResult>& results) {
   std::vector<std::pair<std::string, std::string>> identities;  // by label, the first of each
   for (const Unit& unit : analysis.units) {
-    const std::string label = unit.key.value("label", "");
+    const std::string& label = unit.key.text(col::kLabel);
     const auto same = [&](const auto& entry) { return entry.first == label; };
     if (unit.identity.empty() || std::any_of(identities.begin(), identities.end(), same)) continue;
     identities.emplace_back(label, unit.identity);
@@ -263,7 +263,7 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
   check_comparison(analysis);
   check_memory(analysis, run);
   std::optional<std::vector<UnitResult>> units;
-  std::vector<Json> sample_rows;
+  std::vector<ResultRow> sample_rows;
   try {
     Provenance provenance(run.num_threads());
     results.inputs = !analysis.hashed_inputs.empty()
@@ -290,11 +290,8 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
     throw interruption(journal);
   }
   Report report;
-  if (analysis.present) {
-    report = analysis.present(std::move(results), *units);
-  } else {
-    report.results = std::move(results);
-  }
+  report.results = std::move(results);
+  if (analysis.present) analysis.present(report, *units);
   if (std::string remark = remark_on_items(analysis, *units); !remark.empty()) {
     report.results.provenance["remark"] = remark;
     report.remarks.push_back(std::move(remark));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
+#include "store/results/result_row.h"
 
 namespace lime {
 
@@ -12,7 +12,7 @@ namespace lime {
 struct Samples {
   /// Key that distinguishes these samples from others of the unit, e.g. {"alpha": 0.5}. Its fields
   /// become columns of the comparison rows.
-  Json key = Json::object();
+  ResultRow key = {};
   std::string quantity;  ///< compared quantity, e.g. "entropy", "accuracy"
   std::string items;     ///< name of the items in the plural: "sequences", "folds"
   /// Identifies the items and their order, e.g. sequences_identity(). Captures are compared only if

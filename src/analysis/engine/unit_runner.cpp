@@ -34,10 +34,10 @@ std::int64_t bytes_of(const Unit& unit, int threads) {
 /// Returns the unit's key without the label, e.g. "values, layer 3".
 std::string note_of(const Unit& unit) {
   std::string note;
-  for (const auto& [name, value] : unit.key.items()) {
-    if (name == "label") continue;
+  for (const auto& [name, value] : unit.key.json().items()) {
+    if (name == col::kLabel.name) continue;
     note += note.empty() ? "" : ", ";
-    note += value.is_string() ? value.get<std::string>() : fmt::format("{} {}", name, value.dump());
+    note += (value.is_string() ? "" : name + " ") + cell_text(value);
   }
   return note;
 }

@@ -134,15 +134,15 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   analysis.threads = UnitThreads::kInside;
   if (options.entropy.preset == EntropyPreset::kDiffErank) {
     check_same_sequences(shared->captures[0].reader, shared->captures[1].reader);
-    std::vector<Json> keys;
+    std::vector<ResultRow> keys;
     for (const Unit& unit : analysis.units) keys.push_back(unit.key);
     analysis.more_rows = [shared, keys](std::span<const UnitResult> results) {
       return entropy_differences(shared->captures[0].label, shared->captures[1].label, keys,
                                  results, shared->options);
     };
   }
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
-    return make_entropy_report(std::move(results), shared->captures, shared->options);
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+    fill_entropy_report(report, shared->captures, shared->options);
   };
   return analysis;
 }

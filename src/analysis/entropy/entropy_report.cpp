@@ -74,31 +74,33 @@ std::string what_cells_are(const EntropyAnalysisOptions& options) {
 }
 
 /// Returns one number, or mean and minimum if the sequences differ.
-std::string mean_and_min(const Json& row, const std::string& name, int digits) {
-  const double mean = results_number(row, name);
-  const double min = results_number(row, name + "_min");
+std::string mean_and_min(const ResultRow& row, const Column& column, const Column& min_column,
+                         int digits) {
+  const double mean = row.number(column);
+  const double min = row.number(min_column);
   const std::string text =
-      fmt::format("{} {:.{}f}", name, mean, mean == min ? digits : std::max(digits, 1));
+      fmt::format("{} {:.{}f}", column.name, mean, mean == min ? digits : std::max(digits, 1));
   return mean == min ? text : fmt::format("{} (min {:.{}f})", text, min, digits);
 }
 
-std::string describe_size(const Json& row) {
-  return fmt::format("dim {}, {}, {}", row.at("dim").dump(), mean_and_min(row, "tokens", 0),
-                     mean_and_min(row, "ceiling", 3));
+std::string describe_size(const ResultRow& row) {
+  return fmt::format("dim {}, {}, {}", row.integer(col::kDim),
+                     mean_and_min(row, col::kTokens, col::kTokensMin, 0),
+                     mean_and_min(row, col::kCeiling, col::kCeilingMin, 3));
 }
 
 /// Returns "values (dim 32, tokens 64, ceiling 3.466)", with one entry per capture if they differ.
-std::string block_heading(const std::vector<const Json*>& rows, bool names_order) {
+std::string block_heading(const std::vector<const ResultRow*>& rows, bool names_order) {
   std::vector<std::pair<std::string, std::string>> sizes;
-  for (const Json* row : rows) {
-    std::pair<std::string, std::string> entry = {row->at("label"), describe_size(*row)};
+  for (const ResultRow* row : rows) {
+    std::pair<std::string, std::string> entry = {row->text(col::kLabel), describe_size(*row)};
     if (std::find(sizes.begin(), sizes.end(), entry) == sizes.end()) {
       sizes.push_back(std::move(entry));
     }
   }
-  std::string text = rows.front()->at("site");
+  std::string text = rows.front()->text(col::kSite);
   if (names_order) {
-    text += fmt::format(", alpha {}", results_number(*rows.front(), "alpha"));
+    text += fmt::format(", alpha {}", rows.front()->number(col::kAlpha));
   }
   const auto same_size = [&](const auto& entry) { return entry.second == sizes.front().second; };
   if (std::all_of(sizes.begin(), sizes.end(), same_size)) {
@@ -138,22 +140,20 @@ std::string remark_on_values(const std::vector<ChosenCapture>& captures,
 
 }  // namespace
 
-Report make_entropy_report(Results results, const std::vector<ChosenCapture>& captures,
-                           const EntropyAnalysisOptions& options) {
-  Report report;
+void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captures,
+                         const EntropyAnalysisOptions& options) {
   const bool several_orders = options.entropy.orders().size() > 1;
-  report.layout.block = {"site"};
-  if (several_orders) report.layout.block.emplace_back("alpha");
+  if (several_orders) report.layout.block.emplace_back(col::kAlpha);
   report.layout.heading = [several_orders](const std::string&,
-                                           const std::vector<const Json*>& rows) {
+                                           const std::vector<const ResultRow*>& rows) {
     return block_heading(rows, several_orders);
   };
   if (options.entropy.top_k) {
-    report.layout.low = "lower";
-    report.layout.high = "upper";
+    report.layout.low = col::kLower;
+    report.layout.high = col::kUpper;
   } else if (options.summary.resamples == 0) {
-    report.layout.low.clear();
-    report.layout.high.clear();
+    report.layout.low = {};
+    report.layout.high = {};
   }
   report.notes.push_back(what_is_measured(options.entropy));
   report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
@@ -164,20 +164,18 @@ Report make_entropy_report(Results results, const std::vector<ChosenCapture>& ca
   if (std::string remark = remark_on_values(captures, options.entropy); !remark.empty()) {
     report.remarks.push_back(std::move(remark));
   }
-  if (options.entropy.top_k && !results.rows.empty()) {
+  if (options.entropy.top_k && !report.results.rows.empty()) {
     double most = 0.0;
     double widest = 0.0;
-    for (const Json& row : results.rows) {
-      most = std::max(most, results_number(row, "left_out"));
-      widest = std::max(widest, results_number(row, "upper") - results_number(row, "lower"));
+    for (const ResultRow& row : report.results.rows) {
+      most = std::max(most, row.number(col::kLeftOut));
+      widest = std::max(widest, row.number(col::kUpper) - row.number(col::kLower));
     }
     report.notes.push_back(
         fmt::format("omitted: eigenvalues with at most {:.2g} % of the trace; the bounds differ by "
                     "at most {:.3g}",
                     most * 100.0, widest));
   }
-  report.results = std::move(results);
-  return report;
 }
 
 }  // namespace lime

@@ -7,9 +7,9 @@
 
 namespace lime {
 
-/// Makes the report of prepare_entropy(): definition and unit of the entropy, inputs, type of the
+/// Fills the report of prepare_entropy(): definition and unit of the entropy, inputs, type of the
 /// interval, and the ceiling of every block.
-Report make_entropy_report(Results results, const std::vector<ChosenCapture>& captures,
-                           const EntropyAnalysisOptions& options);
+void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captures,
+                         const EntropyAnalysisOptions& options);
 
 }  // namespace lime

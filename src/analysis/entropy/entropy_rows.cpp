@@ -15,56 +15,57 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Mean and smallest of `values` as columns `name` and `name`_min; where all are equal, that value
+/// Sets mean and smallest of `values`; where all are equal, that value
 /// without the rounding of a mean.
 template <typename T>
-void add_mean_and_min(Json& row, const std::string& name, const std::vector<T>& values) {
+void add_mean_and_min(ResultRow& row, const NumberColumn& column, const auto& min_column,
+                      const std::vector<T>& values) {
   const auto [min, max] = std::ranges::minmax(values);
   if (min == max) {
-    row[name] = min;
+    row.set(column, min);
   } else {
-    row[name] = mean_of(std::vector<double>(values.begin(), values.end()));
+    row.set(column, mean_of(std::vector<double>(values.begin(), values.end())));
   }
-  row[name + "_min"] = min;
+  row.set(min_column, min);
 }
 
-Json row_of(const SequenceEntropies& entropies, std::size_t order,
-            const EntropyAnalysisOptions& options) {
+ResultRow row_of(const SequenceEntropies& entropies, std::size_t order,
+                 const EntropyAnalysisOptions& options) {
   std::vector<double> ceilings;
   for (const std::int64_t tokens : entropies.num_tokens) {
     ceilings.push_back(entropy_ceiling(tokens, entropies.dim, options.entropy));
   }
-  Json row = Json::object();
-  row["alpha"] = OptionCodec<double>::to_json(entropies.alpha[order]);
-  row["preset"] = std::string(enum_name(options.entropy.preset));
-  row["unit"] = std::string(entropy_unit(options.entropy));
+  ResultRow row = {{col::kAlpha, entropies.alpha[order]},
+                   {col::kPreset, enum_name(options.entropy.preset)},
+                   {col::kUnit, entropy_unit(options.entropy)}};
   set_summary(row, summarize(entropies.of_order(order), options.summary));
-  add_mean_and_min(row, "tokens", entropies.num_tokens);
-  row["dim"] = entropies.dim;
-  add_mean_and_min(row, "ceiling", ceilings);
+  add_mean_and_min(row, col::kTokens, col::kTokensMin, entropies.num_tokens);
+  row.set(col::kDim, entropies.dim);
+  add_mean_and_min(row, col::kCeiling, col::kCeilingMin, ceilings);
   if (options.entropy.top_k) {
     const auto column = static_cast<Eigen::Index>(order);
-    row["lower"] = entropies.lower.col(column).mean();
-    row["upper"] = entropies.upper.col(column).mean();
-    row["left_out"] = mean_of(entropies.left_out);
+    row.set(col::kLower, entropies.lower.col(column).mean());
+    row.set(col::kUpper, entropies.upper.col(column).mean());
+    row.set(col::kLeftOut, mean_of(entropies.left_out));
   }
   return row;
 }
 
 /// The row of one order: `key`, what the untrained sequences have, and the differences in place of
 /// their entropies.
-Json difference_row(const Json& key, const UnitResult& untrained, const UnitResult& trained,
-                    std::size_t order, const EntropyAnalysisOptions& options) {
+ResultRow difference_row(const ResultRow& key, const UnitResult& untrained,
+                         const UnitResult& trained, std::size_t order,
+                         const EntropyAnalysisOptions& options) {
   std::vector<double> values = untrained.samples[order].values;
   for (std::size_t j = 0; j < values.size(); ++j) values[j] -= trained.samples[order].values[j];
-  const Json& of_untrained = untrained.rows[order];
-  const Json& of_trained = trained.rows[order];
-  Json row = key;
-  row.update(of_untrained);
+  const ResultRow& of_untrained = untrained.rows[order];
+  const ResultRow& of_trained = trained.rows[order];
+  ResultRow row = key;
+  row.add(of_untrained);
   set_summary(row, summarize(values, options.summary));
   if (options.entropy.top_k) {
-    row["lower"] = results_number(of_untrained, "lower") - results_number(of_trained, "upper");
-    row["upper"] = results_number(of_untrained, "upper") - results_number(of_trained, "lower");
+    row.set(col::kLower, of_untrained.number(col::kLower) - of_trained.number(col::kUpper));
+    row.set(col::kUpper, of_untrained.number(col::kUpper) - of_trained.number(col::kLower));
   }
   return row;
 }
@@ -76,7 +77,7 @@ UnitResult entropy_result(const SequenceEntropies& entropies,
   UnitResult result;
   for (std::size_t order = 0; order < entropies.alpha.size(); ++order) {
     result.rows.push_back(row_of(entropies, order, options));
-    result.samples.push_back({.key = {{"alpha", result.rows.back().at("alpha")}},
+    result.samples.push_back({.key = {{col::kAlpha, entropies.alpha[order]}},
                               .quantity = "entropy",
                               .items = "sequences",
                               .values = entropies.of_order(order)});
@@ -84,20 +85,20 @@ UnitResult entropy_result(const SequenceEntropies& entropies,
   return result;
 }
 
-std::vector<Json> entropy_differences(const std::string& untrained, const std::string& trained,
-                                      const std::vector<Json>& keys,
-                                      std::span<const UnitResult> results,
-                                      const EntropyAnalysisOptions& options) {
-  std::vector<Json> rows;
+std::vector<ResultRow> entropy_differences(const std::string& untrained, const std::string& trained,
+                                           const std::vector<ResultRow>& keys,
+                                           std::span<const UnitResult> results,
+                                           const EntropyAnalysisOptions& options) {
+  std::vector<ResultRow> rows;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i].at("label") != untrained) continue;
-    Json trained_key = keys[i];
-    trained_key["label"] = trained;
+    if (keys[i].text(col::kLabel) != untrained) continue;
+    ResultRow trained_key = keys[i];
+    trained_key.set(col::kLabel, trained);
     const auto found = std::find(keys.begin(), keys.end(), trained_key);
     if (found == keys.end()) continue;
     const UnitResult& other = results[static_cast<std::size_t>(found - keys.begin())];
-    Json key = keys[i];
-    key["label"] = fmt::format("{} - {}", untrained, trained);
+    ResultRow key = keys[i];
+    key.set(col::kLabel, fmt::format("{} - {}", untrained, trained));
     for (std::size_t order = 0; order < results[i].rows.size(); ++order) {
       rows.push_back(difference_row(key, results[i], other, order, options));
     }

@@ -22,9 +22,9 @@ UnitResult entropy_result(const SequenceEntropies& entropies,
 /// @param untrained, trained  labels of the two captures.
 /// @param keys                of the units, in the order of `results`.
 /// @throws InvalidArgument  if they have no site and layer in common.
-std::vector<Json> entropy_differences(const std::string& untrained, const std::string& trained,
-                                      const std::vector<Json>& keys,
-                                      std::span<const UnitResult> results,
-                                      const EntropyAnalysisOptions& options);
+std::vector<ResultRow> entropy_differences(const std::string& untrained, const std::string& trained,
+                                           const std::vector<ResultRow>& keys,
+                                           std::span<const UnitResult> results,
+                                           const EntropyAnalysisOptions& options);
 
 }  // namespace lime

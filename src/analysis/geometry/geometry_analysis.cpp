@@ -251,8 +251,8 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
             : "measures of all rows together have no values per item; add --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
-    return make_geometry_report(std::move(results), shared->captures, shared->options);
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+    fill_geometry_report(report, shared->captures, shared->options);
   };
   return analysis;
 }

@@ -20,18 +20,17 @@ std::string describe_capture(const ChosenCapture& capture, const GeometryAnalysi
 }
 
 /// "values, rank, over sequences (ceiling 32)"
-std::string block_heading(const std::string& name, const std::vector<const Json*>& rows) {
-  const Json& row = *rows.front();
-  std::string text = fmt::format("{}, over {}", name, row.at("over").get<std::string>());
-  if (row.contains("ceiling"))
-    text += fmt::format(" (at most {:g})", results_number(row, "ceiling"));
+std::string block_heading(const std::string& name, const std::vector<const ResultRow*>& rows) {
+  const ResultRow& row = *rows.front();
+  std::string text = fmt::format("{}, over {}", name, row.text(col::kOver));
+  if (row.has(col::kCeiling)) text += fmt::format(" (at most {:g})", row.number(col::kCeiling));
   return text;
 }
 
-std::int64_t most(const Results& results, const std::string& column) {
+std::int64_t most(const Results& results, const Column& column) {
   std::int64_t largest = 0;
-  for (const Json& row : results.rows) {
-    if (row.contains(column)) largest = std::max(largest, row.at(column).get<std::int64_t>());
+  for (const ResultRow& row : results.rows) {
+    if (row.has(column)) largest = std::max(largest, row.integer(column));
   }
   return largest;
 }
@@ -52,14 +51,14 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
         fmt::format("dimension: up to {} rows drawn at random, {} neighbours; at most {} rows per "
                     "layer dropped as duplicates",
                     options.neighbor_rows, options.dimension.num_neighbors,
-                    most(report.results, "duplicates")));
+                    most(report.results, col::kDuplicates)));
   }
   if (options.wants(GeometryGroup::kLidar)) {
     report.notes.emplace_back(
         "lidar_token: LiDAR variant with tokens as classes; not comparable with the values of the "
         "LiDAR paper");
   }
-  if (most(report.results, "undefined") > 0) {
+  if (most(report.results, col::kUndefined) > 0) {
     report.notes.emplace_back(
         "nan: undefined (all rows equal, fewer distinct rows than neighbours, or no sequence with "
         "a value); the column undefined counts the omitted sequences");
@@ -68,18 +67,16 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
 
 }  // namespace
 
-Report make_geometry_report(Results results, const std::vector<ChosenCapture>& captures,
-                            const GeometryAnalysisOptions& options) {
-  Report report;
-  report.results = std::move(results);
-  report.layout.ceiling.clear();
+void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& captures,
+                          const GeometryAnalysisOptions& options) {
+  report.layout.ceiling = {};
   if (captures.size() == 1) {
-    report.layout.block = {"site", "group", "over"};
-    report.layout.series = "measure";
+    report.layout.block = {col::kSite, col::kGroup, col::kOver};
+    report.layout.series = col::kMeasure;
   } else {
-    report.layout.block = {"site", "group", "measure", "over"};
+    report.layout.block = {col::kSite, col::kGroup, col::kMeasure, col::kOver};
   }
-  report.layout.heading = [](const std::string& name, const std::vector<const Json*>& rows) {
+  report.layout.heading = [](const std::string& name, const std::vector<const ResultRow*>& rows) {
     return block_heading(name.substr(0, name.rfind(", ")), rows);
   };
   for (const ChosenCapture& capture : captures) {
@@ -99,7 +96,6 @@ Report make_geometry_report(Results results, const std::vector<ChosenCapture>& c
     report.notes.emplace_back(
         "add --jackknife 10 for intervals and comparisons of values over all rows");
   }
-  return report;
 }
 
 }  // namespace lime

@@ -8,9 +8,9 @@
 
 namespace lime {
 
-/// Makes the report of prepare_geometry(). A single capture gets one table per group of measures
+/// Fills the report of prepare_geometry(). A single capture gets one table per group of measures
 /// (rows: layers, columns: measures); several captures get one table per measure.
-Report make_geometry_report(Results results, const std::vector<ChosenCapture>& captures,
-                            const GeometryAnalysisOptions& options);
+void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& captures,
+                          const GeometryAnalysisOptions& options);
 
 }  // namespace lime

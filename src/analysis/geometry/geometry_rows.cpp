@@ -46,9 +46,9 @@ class RowCollector {
       : layer_(layer), without_(without), options_(options), summaries_(options.summary) {}
 
   /// Adds a value of `n` rows together. @return the row, for further columns.
-  Json& add_of_rows(const std::string& group, const std::string& measure,
-                    const ValueOfLayer& value_of, std::int64_t n) {
-    Json& row = start(group, measure, "rows");
+  ResultRow& add_of_rows(const std::string& group, const std::string& measure,
+                         const ValueOfLayer& value_of, std::int64_t n) {
+    ResultRow& row = start(group, measure, "rows");
     const Value value = value_of(layer_);
     Summary summary = undefined_of(n);
     if (value) summary.mean = *value;
@@ -58,28 +58,28 @@ class RowCollector {
       summary.ci_high = blocks->ci_high;
     }
     set_summary(row, summary);
-    if (blocks) row["stderr"] = blocks->standard_error;
-    row["undefined"] = value ? 0 : 1;
+    if (blocks) row.set(col::kStderr, blocks->standard_error);
+    row.set(col::kUndefined, value ? 0 : 1);
     if (blocks) add_samples(group, measure, "blocks", blocks->pseudo_values);
     return row;
   }
 
   /// Adds a value per sequence, averaged over the sequences that have one.
-  Json& add_of_sequences(const std::string& group, const std::string& measure,
-                         const ValueOf& value_of) {
+  ResultRow& add_of_sequences(const std::string& group, const std::string& measure,
+                              const ValueOf& value_of) {
     std::vector<double> values;
     for (const SequenceGeometry& sequence : layer_.geometry.sequences) {
       const Value value = value_of(sequence);
       if (value && std::isfinite(*value)) values.push_back(*value);
     }
     const std::size_t undefined = layer_.geometry.sequences.size() - values.size();
-    Json& row = start(group, measure, "sequences");
+    ResultRow& row = start(group, measure, "sequences");
     if (values.empty()) {
       set_summary(row, undefined_of(0));
     } else {
       summaries_.add_mean(row, result_.rows.size() - 1, values);
     }
-    row["undefined"] = undefined;
+    row.set(col::kUndefined, undefined);
     if (undefined == 0) add_samples(group, measure, "sequences", std::move(values));
     return row;
   }
@@ -105,18 +105,14 @@ class RowCollector {
 
   void add_samples(const std::string& group, const std::string& measure, const char* items,
                    std::vector<double> values) {
-    result_.samples.push_back({.key = {{"group", group}, {"measure", measure}},
+    result_.samples.push_back({.key = {{col::kGroup, group}, {col::kMeasure, measure}},
                                .quantity = measure,
                                .items = items,
                                .values = std::move(values)});
   }
 
-  Json& start(const std::string& group, const std::string& measure, const char* over) {
-    Json row = Json::object();
-    row["group"] = group;
-    row["measure"] = measure;
-    row["over"] = over;
-    result_.rows.push_back(std::move(row));
+  ResultRow& start(const std::string& group, const std::string& measure, const char* over) {
+    result_.rows.push_back({{col::kGroup, group}, {col::kMeasure, measure}, {col::kOver, over}});
     return result_.rows.back();
   }
 
@@ -135,11 +131,11 @@ class RowCollector {
 void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& rows) {
   for (const auto& [name, value] : rank_measures()) {
     if (scope == RankScope::kSequences) break;
-    Json& row = rows.add_of_rows(
+    ResultRow& row = rows.add_of_rows(
         "rank", name,
         [&value = value](const MeasuredLayer& layer) { return value(layer.geometry.spectrum); },
         geometry.num_rows);
-    row["ceiling"] = std::min(geometry.num_rows, geometry.dim);
+    row.set(col::kCeiling, std::min(geometry.num_rows, geometry.dim));
   }
   double ceiling = 0.0;
   for (const SequenceGeometry& sequence : geometry.sequences) {
@@ -148,10 +144,10 @@ void add_ranks(const LayerGeometry& geometry, RankScope scope, RowCollector& row
   }
   for (const auto& [name, value] : rank_measures()) {
     if (scope == RankScope::kRows) break;
-    Json& row = rows.add_of_sequences(
+    ResultRow& row = rows.add_of_sequences(
         "rank", name,
         [&value = value](const SequenceGeometry& sequence) { return value(sequence.spectrum); });
-    row["ceiling"] = ceiling;
+    row.set(col::kCeiling, ceiling);
   }
 }
 
@@ -189,13 +185,13 @@ void add_massive(RowCollector& rows) {
 void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
   for (const auto& [name, member] : {std::pair("two_nn", &IntrinsicDimension::two_nn),
                                      std::pair("mle", &IntrinsicDimension::mle)}) {
-    Json& row = rows.add_of_rows(
+    ResultRow& row = rows.add_of_rows(
         "dimension", name,
         [member = member](const MeasuredLayer& layer) -> Value {
           return layer.dimension ? (*layer.dimension).*member : std::nullopt;
         },
         dimension.points);
-    row["duplicates"] = dimension.duplicates;
+    row.set(col::kDuplicates, dimension.duplicates);
   }
 }
 

@@ -11,17 +11,11 @@
 
 #include "analysis/report/latex_table.h"
 #include "core/program/terminal.h"
-#include "store/results_file.h"
 
 namespace lime {
 namespace {
 
 constexpr std::size_t kGap = 2;
-
-bool is_present(const Json& row, const std::string& key) {
-  const auto found = row.find(key);
-  return found != row.end() && !found->is_null();
-}
 
 /// Cells of a table, header first, and the widths of its columns.
 struct CellGrid {
@@ -31,7 +25,8 @@ struct CellGrid {
   std::size_t num_columns() const { return widths.size(); }
 };
 
-CellGrid make_grid(const std::vector<const Json*>& rows, const std::vector<TableColumn>& columns) {
+CellGrid make_grid(const std::vector<const ResultRow*>& rows,
+                   const std::vector<TableColumn>& columns) {
   CellGrid grid;
   grid.lines.resize(rows.size() + 1);
   for (const TableColumn& column : columns) {
@@ -86,29 +81,33 @@ std::vector<std::vector<std::size_t>> blocks_of(const CellGrid& grid, std::size_
 
 }  // namespace
 
-std::function<std::string(const Json&)> text_cell(std::string key) {
-  return [key = std::move(key)](const Json& row) -> std::string {
-    if (!is_present(row, key)) return "";
-    const Json& value = row.at(key);
-    return value.is_string() ? value.get<std::string>() : value.dump();
+TableColumn table_column(const Column& column, std::string header) {
+  return {.header = header.empty() ? std::string(column.name) : std::move(header),
+          .cell = [column](const ResultRow& row) { return row.shown(column); },
+          .to_the_right = column.type != CellType::kText,
+          .source = column};
+}
+
+TableColumn number_column(const Column& column, int digits, std::string header, double scale) {
+  TableColumn table = table_column(column, std::move(header));
+  table.cell = [column, digits, scale](const ResultRow& row) -> std::string {
+    if (!row.has(column)) return "";
+    return fmt::format("{:.{}f}", row.number(column) * scale, digits);
   };
+  return table;
 }
 
-std::function<std::string(const Json&)> number_cell(std::string key, int digits, double scale) {
-  return [key = std::move(key), digits, scale](const Json& row) -> std::string {
-    if (!is_present(row, key)) return "";
-    return fmt::format("{:.{}f}", results_number(row, key) * scale, digits);
-  };
+std::vector<TableColumn> present_in(const std::vector<const ResultRow*>& rows,
+                                    std::vector<TableColumn> columns) {
+  std::erase_if(columns, [&](const TableColumn& column) {
+    return !rows.empty() && !column.source.is_none() &&
+           std::none_of(rows.begin(), rows.end(),
+                        [&](const ResultRow* row) { return row->has(column.source); });
+  });
+  return columns;
 }
 
-std::vector<const Json*> pointers_to(const std::vector<Json>& rows) {
-  std::vector<const Json*> pointers;
-  pointers.reserve(rows.size());
-  for (const Json& row : rows) pointers.push_back(&row);
-  return pointers;
-}
-
-std::string columns_to_text(const std::vector<const Json*>& rows,
+std::string columns_to_text(const std::vector<const ResultRow*>& rows,
                             const std::vector<TableColumn>& columns, const TextStyle& style) {
   const CellGrid grid = make_grid(rows, columns);
   std::string text;
@@ -127,10 +126,10 @@ std::string columns_to_text(const std::vector<const Json*>& rows,
   return text;
 }
 
-std::string columns_to_latex(const std::vector<const Json*>& rows,
+std::string columns_to_latex(const std::vector<const ResultRow*>& rows,
                              const std::vector<TableColumn>& columns,
                              const std::vector<std::string>& notes,
-                             const std::function<bool(const Json&, const Json&)>& starts_group) {
+                             const StartsGroup& starts_group) {
   std::string text = latex_comment("needs \\usepackage{booktabs}");
   for (const std::string& note : notes) text += latex_comment(note);
   text += "\\begin{tabular}{";

@@ -16,11 +16,11 @@ std::string number(double value, int digits) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
-std::string cell(const Json* row, const TableLayout& layout) {
+std::string cell(const ResultRow* row, const TableLayout& layout) {
   if (row == nullptr) return "--";
-  std::string text = number(results_number(*row, layout.value), layout.digits);
-  if (!layout.spread.empty() && !std::isnan(results_number(*row, layout.spread))) {
-    text += " \\pm " + number(results_number(*row, layout.spread), layout.digits);
+  std::string text = number(row->number(layout.value), layout.digits);
+  if (!layout.spread.is_none() && !std::isnan(row->number(layout.spread))) {
+    text += " \\pm " + number(row->number(layout.spread), layout.digits);
   }
   return "$" + text + "$";
 }
@@ -73,11 +73,11 @@ std::string results_to_latex(const Results& results, const TableLayout& layout,
   const std::size_t num_columns = pivot.series.size() + 1;
   std::string text = latex_comment("needs \\usepackage{booktabs}");
   for (const std::string& note : notes) text += latex_comment(note);
-  text += latex_comment(fmt::format("cells: {}{}{}", layout.value,
-                                    layout.spread.empty() ? "" : " +- ", layout.spread));
+  text += latex_comment(fmt::format("cells: {}{}{}", layout.value.name,
+                                    layout.spread.is_none() ? "" : " +- ", layout.spread.name));
   text +=
       fmt::format("\\begin{{tabular}}{{r{}}}\n\\toprule\n", std::string(pivot.series.size(), 'c'));
-  text += latex_escaped(layout.line);
+  text += latex_escaped(std::string(layout.line.name));
   for (const std::string& series : pivot.series) text += " & " + latex_escaped(series);
   text += " \\\\\n";
   for (const PivotBlock& block : pivot.blocks) {
@@ -86,7 +86,7 @@ std::string results_to_latex(const Results& results, const TableLayout& layout,
                         latex_escaped(block.heading));
     for (std::size_t line = 0; line < block.lines.size(); ++line) {
       text += latex_escaped(block.lines[line]);
-      for (const Json* row : block.cells[line]) text += " & " + cell(row, layout);
+      for (const ResultRow* row : block.cells[line]) text += " & " + cell(row, layout);
       text += " \\\\\n";
     }
   }

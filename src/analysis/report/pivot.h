@@ -12,17 +12,17 @@ namespace lime {
 /// Selects the columns of a metric's rows for a printed table: a block per site, a line per layer,
 /// the captures side by side.
 struct TableLayout {
-  std::vector<std::string> block = {"site"};  ///< one block per combination of these columns
-  std::string line = "layer";
-  std::string series = "label";
-  std::string value = "mean";
-  std::string spread = "std";       ///< printed behind +-; empty: none
-  std::string low = "ci_low";       ///< ends of the interval; empty: none
-  std::string high = "ci_high";     ///< as low
-  std::string ceiling = "ceiling";  ///< largest possible value, for the bars; empty: no bars
-  int digits = 3;                   ///< after the decimal point
+  std::vector<Column> block = {col::kSite};  ///< one block per combination of these columns
+  Column line = col::kLayer;
+  Column series = col::kLabel;
+  Column value = col::kMean;
+  Column spread = col::kStd;       ///< printed behind +-; may be none
+  Column low = col::kCiLow;        ///< ends of the interval; none: no interval
+  Column high = col::kCiHigh;      ///< as low
+  Column ceiling = col::kCeiling;  ///< largest possible value, for the bars; none: no bars
+  int digits = 3;                  ///< after the decimal point
   /// Returns the heading of a block from its rows; empty: its name.
-  std::function<std::string(const std::string& name, const std::vector<const Json*>& rows)>
+  std::function<std::string(const std::string& name, const std::vector<const ResultRow*>& rows)>
       heading = nullptr;
 };
 
@@ -30,7 +30,7 @@ struct TableLayout {
 struct PivotBlock {
   std::string heading;
   std::vector<std::string> lines;
-  std::vector<std::vector<const Json*>> cells;  ///< [line][series]; null where there is no row
+  std::vector<std::vector<const ResultRow*>> cells;  ///< [line][series]; null where there is no row
 };
 
 struct Pivot {

@@ -38,35 +38,31 @@ void write_text(const AtomicFile& file, const std::string& text) {
   }
 }
 
-bool is_of(const ReportSection& section, const Json& row) {
-  const auto kind = row.find("kind");
-  return kind != row.end() && *kind == section.kind;
-}
-
-bool is_in_sections(const Report& report, const Json& row) {
-  return std::any_of(report.sections.begin(), report.sections.end(),
-                     [&](const ReportSection& section) { return is_of(section, row); });
+bool is_in_sections(const Report& report, const ResultRow& row) {
+  return std::any_of(
+      report.sections.begin(), report.sections.end(),
+      [&](const ReportSection& section) { return row.text(col::kKind) == section.kind; });
 }
 
 /// Returns the rows of the metric itself.
 Results main_rows(const Report& report) {
   Results results = report.results;
-  std::erase_if(results.rows, [&](const Json& row) { return is_in_sections(report, row); });
+  std::erase_if(results.rows, [&](const ResultRow& row) { return is_in_sections(report, row); });
   return results;
 }
 
 Results section_rows(const Report& report) {
   Results results = report.results;
-  std::erase_if(results.rows, [&](const Json& row) { return !is_in_sections(report, row); });
+  std::erase_if(results.rows, [&](const ResultRow& row) { return !is_in_sections(report, row); });
   return results;
 }
 
 /// Groups the rows of a section by heading, in order of first appearance.
-std::vector<std::pair<std::string, std::vector<const Json*>>> tables_of(
+std::vector<std::pair<std::string, std::vector<const ResultRow*>>> tables_of(
     const Results& results, const ReportSection& section) {
-  std::vector<std::pair<std::string, std::vector<const Json*>>> tables;
-  for (const Json& row : results.rows) {
-    if (!is_of(section, row)) continue;
+  std::vector<std::pair<std::string, std::vector<const ResultRow*>>> tables;
+  for (const ResultRow& row : results.rows) {
+    if (row.text(col::kKind) != section.kind) continue;
     const std::string heading = section.heading(row);
     const auto same = [&](const auto& table) { return table.first == heading; };
     auto table = std::find_if(tables.begin(), tables.end(), same);
@@ -88,7 +84,11 @@ std::string format_table(const Report& report, const TextStyle& style) {
     if (!report.legend.empty()) text += report.legend + "\n";
     if (!text.empty()) text += "\n";
     const Results main = main_rows(report);
-    text += report.text ? report.text(main, style) : results_to_text(main, report.layout, style);
+    const auto rows = rows_with(main.rows);
+    text += report.text ? report.text(main, style)
+            : !report.columns.empty()
+                ? columns_to_text(rows, present_in(rows, report.columns), style)
+                : results_to_text(main, report.layout, style);
   }
   for (const ReportSection& section : report.sections) {
     if (!text.empty()) text += "\n";
@@ -107,8 +107,11 @@ std::string format_latex(const Report& report) {
   all_notes.insert(all_notes.end(), report.remarks.begin(), report.remarks.end());
   if (report.shows_main) {
     const Results main = main_rows(report);
+    const auto rows = rows_with(main.rows);
     text = report.latex ? report.latex(main, all_notes)
-                        : results_to_latex(main, report.layout, all_notes);
+           : !report.columns.empty()
+               ? columns_to_latex(rows, present_in(rows, report.columns), all_notes)
+               : results_to_latex(main, report.layout, all_notes);
   }
   for (const ReportSection& section : report.sections) {
     std::vector<std::string> notes = all_notes;

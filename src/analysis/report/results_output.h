@@ -40,7 +40,7 @@ struct ReportSection {
   std::vector<std::string> notes;  ///< lines printed above
   std::vector<TableColumn> columns;
   /// Rows with the same heading are printed together below it.
-  std::function<std::string(const Json& row)> heading;
+  std::function<std::string(const ResultRow& row)> heading;
 };
 
 /// A file stored next to the results because it does not fit into them, e.g. coordinates or maps.
@@ -60,8 +60,10 @@ struct Report {
   std::vector<std::string> remarks;     ///< lines below all tables: warnings
   /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
   bool shows_main = true;
-  /// Prints the main rows of results that do not fit `layout`; empty: the table of `layout` is
-  /// used. Neither repeats notes or legend.
+  /// One line per main row with these columns, instead of the table of `layout`. Columns that no
+  /// row has are omitted.
+  std::vector<TableColumn> columns = {};
+  /// Prints the main rows of results that fit neither. Neither repeats notes or legend.
   std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
   std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
   std::vector<Companion> companions = {};

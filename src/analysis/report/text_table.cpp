@@ -45,23 +45,23 @@ std::string bar(double share, bool unicode) {
 }
 
 /// The value's parts as columns of their own, so that they align over the lines.
-Cells parts_of(const Json* row, const TableLayout& layout, Detail detail, bool unicode) {
+Cells parts_of(const ResultRow* row, const TableLayout& layout, Detail detail, bool unicode) {
   if (row == nullptr) return {unicode ? kDash : "-"};
-  const auto read = [&](const std::string& column) { return results_number(*row, column); };
+  const auto read = [&](const Column& column) { return row->number(column); };
   Cells parts = {fixed(read(layout.value), layout.digits)};
-  if (detail <= Detail::kSpread && !layout.spread.empty()) {
+  if (detail <= Detail::kSpread && !layout.spread.is_none()) {
     const double spread = read(layout.spread);
     parts.push_back(
         std::isnan(spread) ? "" : (unicode ? kPlusMinus : "+- ") + fixed(spread, layout.digits));
   }
-  if (detail <= Detail::kInterval && !layout.low.empty()) {
+  if (detail <= Detail::kInterval && !layout.low.is_none()) {
     const double low = read(layout.low);
     const double high = read(layout.high);
     const bool none = std::isnan(low) && std::isnan(high);
     parts.push_back(
         none ? "" : fmt::format("[{}, {}]", fixed(low, layout.digits), fixed(high, layout.digits)));
   }
-  if (detail == Detail::kBar && !layout.ceiling.empty()) {
+  if (detail == Detail::kBar && !layout.ceiling.is_none()) {
     parts.push_back(bar(read(layout.value) / read(layout.ceiling), unicode));
   }
   return parts;
@@ -90,7 +90,7 @@ std::vector<std::string> align(const std::vector<Cells>& lines) {
 
 std::string format_block(const PivotBlock& block, const Pivot& pivot, const TableLayout& layout,
                          const TextStyle& style, Detail detail) {
-  std::vector<std::string> lines = {layout.line};
+  std::vector<std::string> lines = {std::string(layout.line.name)};
   for (const std::string& line : block.lines) lines.push_back(escaped(line));
   std::size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, display_width(line));
@@ -139,9 +139,9 @@ std::string format_all(const Pivot& pivot, const TableLayout& layout, const Text
 
 /// A line that names the numbers which `detail` leaves out; empty where it shows them all.
 std::string left_out(const Results& results, const TableLayout& layout, Detail detail) {
-  const auto is_there = [&](const std::string& column) {
+  const auto is_there = [&](const Column& column) {
     return std::any_of(results.rows.begin(), results.rows.end(),
-                       [&](const Json& row) { return row.contains(column); });
+                       [&](const ResultRow& row) { return row.has(column); });
   };
   std::string names;
   if (detail > Detail::kSpread && is_there(layout.spread)) names = "spreads";

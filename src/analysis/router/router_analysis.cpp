@@ -86,15 +86,15 @@ void add_capture(RouterJob& job, const Checkpoint& checkpoint) {
 }
 
 /// Adds the columns common to rows of layers and of heads.
-void add_numbers(Json& row, const RouterHeadSummary& numbers) {
-  row["entropy"] = numbers.entropy;
-  row["effective_sources"] = numbers.effective_sources;
-  row["mean_depth"] = numbers.mean_depth;
-  row["share_embedding"] = numbers.share_embedding;
-  row["share_first_two"] = numbers.share_first_two;
-  row["share_previous"] = numbers.share_previous;
-  row["share_own"] = numbers.share_own;
-  row["share_negative"] = numbers.share_negative;
+void add_numbers(ResultRow& row, const RouterHeadSummary& numbers) {
+  row.add({{col::kEntropy, numbers.entropy},
+           {col::kEffectiveSources, numbers.effective_sources},
+           {col::kMeanDepth, numbers.mean_depth},
+           {col::kShareEmbedding, numbers.share_embedding},
+           {col::kShareFirstTwo, numbers.share_first_two},
+           {col::kSharePrevious, numbers.share_previous},
+           {col::kShareOwn, numbers.share_own},
+           {col::kShareNegative, numbers.share_negative}});
 }
 
 RouterHeadSummary mean_of_heads(std::span<const RouterHeadSummary> heads) {
@@ -139,37 +139,40 @@ std::span<const RouterHeadSummary> heads_of_layer(const Weighted& weighted, Inde
 }
 
 void add_layer_and_head_rows(const RouterJob& job, Index layer,
-                             const std::optional<VectorD>& cancellation, std::vector<Json>& rows) {
+                             const std::optional<VectorD>& cancellation,
+                             std::vector<ResultRow>& rows) {
   const auto at = static_cast<std::size_t>(layer);
   const Index heads = job.routers.num_key_value_heads;
   for (const Weighted& weighted : job.weightings) {
-    Json row = {{"kind", "layer"}, {"weighting", weighted.name}};
+    ResultRow row = {{col::kKind, "layer"}, {col::kWeighting, weighted.name}};
     add_numbers(row, mean_of_heads(heads_of_layer(weighted, layer, heads)));
-    row["distance_own"] = job.drift[at].own_distance;
-    if (layer > 0) row["others_ratio"] = job.drift[at].others_ratio;
-    if (job.distance_initial.size() > 0) row["distance_initial"] = job.distance_initial(layer);
-    if (cancellation) row["cancellation"] = cancellation->mean();
+    row.set(col::kDistanceOwn, job.drift[at].own_distance);
+    if (layer > 0) row.set(col::kOthersRatio, job.drift[at].others_ratio);
+    if (job.distance_initial.size() > 0)
+      row.set(col::kDistanceInitial, job.distance_initial(layer));
+    if (cancellation) row.set(col::kCancellation, cancellation->mean());
     rows.push_back(std::move(row));
   }
   if (job.options.detail == RouterDetail::kLayers) return;
   for (const Weighted& weighted : job.weightings) {
     for (const RouterHeadSummary& head : heads_of_layer(weighted, layer, heads)) {
-      Json row = {{"kind", "head"}, {"weighting", weighted.name}, {"head", head.head}};
+      ResultRow row = {
+          {col::kKind, "head"}, {col::kWeighting, weighted.name}, {col::kHead, head.head}};
       add_numbers(row, head);
-      if (cancellation) row["cancellation"] = (*cancellation)(head.head);
+      if (cancellation) row.set(col::kCancellation, (*cancellation)(head.head));
       rows.push_back(std::move(row));
     }
   }
 }
 
-void add_map_rows(const RouterJob& job, Index layer, std::vector<Json>& rows) {
+void add_map_rows(const RouterJob& job, Index layer, std::vector<ResultRow>& rows) {
   const auto at = static_cast<std::size_t>(layer);
   const auto add_mean = [&](const std::string& name, const auto& weights) {
     for (Index source = 0; source <= layer; ++source) {
-      rows.push_back({{"kind", "mean_map"},
-                      {"weighting", name},
-                      {"source_layer", source},
-                      {"weight", weights(source)}});
+      rows.push_back({{col::kKind, "mean_map"},
+                      {col::kWeighting, name},
+                      {col::kSourceLayer, source},
+                      {col::kWeight, weights(source)}});
     }
   };
   const MatrixD& bare = job.weightings.front().mean_map;
@@ -183,11 +186,11 @@ void add_map_rows(const RouterJob& job, Index layer, std::vector<Json>& rows) {
     const MatrixD& map = weighted.head_maps[at];
     for (Index head = 0; head < map.rows(); ++head) {
       for (Index source = 0; source <= layer; ++source) {
-        rows.push_back({{"kind", "head_map"},
-                        {"weighting", weighted.name},
-                        {"head", head},
-                        {"source_layer", source},
-                        {"weight", map(head, source)}});
+        rows.push_back({{col::kKind, "head_map"},
+                        {col::kWeighting, weighted.name},
+                        {col::kHead, head},
+                        {col::kSourceLayer, source},
+                        {col::kWeight, map(head, source)}});
       }
     }
   }
@@ -195,18 +198,18 @@ void add_map_rows(const RouterJob& job, Index layer, std::vector<Json>& rows) {
   const MatrixD& router = job.routers.weights[at];
   for (Index head = 0; head < router.rows(); ++head) {
     for (Index column = 0; column < router.cols(); ++column) {
-      rows.push_back({{"kind", "weight"},
-                      {"head", head},
-                      {"source_layer", column / router.rows()},
-                      {"source_head", column % router.rows()},
-                      {"weight", router(head, column)}});
+      rows.push_back({{col::kKind, "weight"},
+                      {col::kHead, head},
+                      {col::kSourceLayer, column / router.rows()},
+                      {col::kSourceHead, column % router.rows()},
+                      {col::kWeight, router(head, column)}});
     }
   }
 }
 
 Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
   Unit unit;
-  unit.key = {{"label", job->label}, {"layer", layer}};
+  unit.key = {{col::kLabel, job->label}, {col::kLayer, layer}};
   unit.where = fmt::format("'{}': layer {}", job->options.checkpoint.string(), layer);
   if (!job->cancellation_site.empty()) {
     const ValueBlocks blocks(*job->capture, job->cancellation_site, layer,
@@ -314,9 +317,9 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions&)
   for (Index layer = 0; layer < job->routers.num_layers(); ++layer) {
     analysis.units.push_back(unit_of_layer(job, layer));
   }
-  analysis.present = [notes = notes_of(*job, checkpoint)](Results results,
+  analysis.present = [notes = notes_of(*job, checkpoint)](Report& report,
                                                           std::span<const UnitResult>) {
-    return make_router_report(std::move(results), notes);
+    fill_router_report(report, notes);
   };
   return analysis;
 }

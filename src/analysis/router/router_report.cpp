@@ -17,30 +17,15 @@ namespace lime {
 namespace {
 
 using Eigen::Index;
-using Rows = std::vector<const Json*>;
-
-bool is(const Json& row, const char* key, const std::string& value) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_string() && found->get_ref<const std::string&>() == value;
-}
+using Rows = std::vector<const ResultRow*>;
 
 Rows rows_of(const Results& results, const std::string& kind, const std::string& weighting) {
-  Rows rows;
-  for (const Json& row : results.rows) {
-    if (is(row, "kind", kind) && is(row, "weighting", weighting)) rows.push_back(&row);
-  }
-  return rows;
+  return rows_with(results.rows, {{col::kKind, kind}, {col::kWeighting, weighting}});
 }
 
-/// Weightings of the rows of a kind, in the order in which they appear.
+/// Returns the weightings of the rows of a kind, in the order in which they appear.
 std::vector<std::string> weightings_of(const Results& results, const std::string& kind) {
-  std::vector<std::string> names;
-  for (const Json& row : results.rows) {
-    if (!is(row, "kind", kind)) continue;
-    const std::string name = row.at("weighting").get<std::string>();
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
+  return distinct(rows_with(results.rows, {{col::kKind, kind}}), col::kWeighting);
 }
 
 std::string layers_text(std::int64_t first, std::int64_t last) {
@@ -48,13 +33,13 @@ std::string layers_text(std::int64_t first, std::int64_t last) {
 }
 
 /// Returns the mean of a column over the layers from `first` on, in percent.
-double mean_share(const Results& results, const std::string& weighting, const std::string& column,
+double mean_share(const Results& results, const std::string& weighting, const Column& column,
                   std::int64_t first) {
   double sum = 0.0;
   int count = 0;
-  for (const Json* row : rows_of(results, "layer", weighting)) {
-    if (row->at("layer").get<std::int64_t>() < first) continue;
-    sum += results_number(*row, column);
+  for (const ResultRow* row : rows_of(results, "layer", weighting)) {
+    if (row->integer(col::kLayer) < first) continue;
+    sum += row->number(column);
     ++count;
   }
   return count == 0 ? 0.0 : 100.0 * sum / count;
@@ -63,17 +48,17 @@ double mean_share(const Results& results, const std::string& weighting, const st
 /// A statement on a fraction of the weight, compared with uniform weights.
 struct Claim {
   const char* subject;
-  const char* column;
+  Column column;
   std::int64_t first_layer;  ///< the first layer where the fraction is informative
   int num_sources;
 };
 
 constexpr Claim kClaims[] = {
     {"embeddings: the buffer of layer 0, projected from the embeddings, receives",
-     "share_embedding", 1, 1},
-    {"first layers: layers 0 and 1 receive", "share_first_two", 2, 2},
-    {"nearby: the previous layer receives", "share_previous", 1, 1},
-    {"own layer: it receives", "share_own", 1, 1},
+     col::kShareEmbedding, 1, 1},
+    {"first layers: layers 0 and 1 receive", col::kShareFirstTwo, 2, 2},
+    {"nearby: the previous layer receives", col::kSharePrevious, 1, 1},
+    {"own layer: it receives", col::kShareOwn, 1, 1},
 };
 
 double uniform_fraction(const Claim& claim, std::int64_t num_layers) {
@@ -112,9 +97,8 @@ std::string map_title(const std::string& weighting) {
 
 MatrixD map_of(const Results& results, const std::string& weighting, std::int64_t num_layers) {
   MatrixD map = MatrixD::Constant(num_layers, num_layers, NAN);
-  for (const Json* row : rows_of(results, "mean_map", weighting)) {
-    map(row->at("layer").get<Index>(), row->at("source_layer").get<Index>()) =
-        results_number(*row, "weight");
+  for (const ResultRow* row : rows_of(results, "mean_map", weighting)) {
+    map(row->integer(col::kLayer), row->integer(col::kSourceLayer)) = row->number(col::kWeight);
   }
   return map;
 }
@@ -131,43 +115,32 @@ std::string maps_text(const Results& results, const RouterNotes& notes, const Te
   return text;
 }
 
-std::function<std::string(const Json&)> percent_cell(const char* key) {
-  return number_cell(key, 1, 100.0);
-}
-
-/// The columns of layers and heads, those that the rows have.
-std::vector<TableColumn> number_columns(const Rows& rows) {
-  std::vector<TableColumn> columns = {
-      {"number", number_cell("effective_sources", 2)},
-      {"entropy", number_cell("entropy", 3)},
-      {"depth", number_cell("mean_depth", 2)},
-      {"emb %", percent_cell("share_embedding")},
-      {"first2 %", percent_cell("share_first_two")},
-      {"prev %", percent_cell("share_previous")},
-      {"own %", percent_cell("share_own")},
-      {"neg %", percent_cell("share_negative")},
-  };
-  const std::pair<const char*, TableColumn> optional_columns[] = {
-      {"cancellation", {"cancel", number_cell("cancellation", 3)}},
-      {"distance_own", {"own-I", number_cell("distance_own", 3)}},
-      {"others_ratio", {"others", number_cell("others_ratio", 3)}},
-      {"distance_initial", {"initial", number_cell("distance_initial", 3)}},
-  };
-  for (const auto& optional : optional_columns) {
-    const auto has_key = [&](const Json* row) { return row->contains(optional.first); };
-    if (std::any_of(rows.begin(), rows.end(), has_key)) columns.push_back(optional.second);
-  }
-  return columns;
+/// Returns the columns of layers and heads that the rows have, after `columns`.
+std::vector<TableColumn> with_numbers(const Rows& rows, std::vector<TableColumn> columns) {
+  const TableColumn numbers[] = {number_column(col::kEffectiveSources, 2, "number"),
+                                 number_column(col::kEntropy, 3),
+                                 number_column(col::kMeanDepth, 2, "depth"),
+                                 number_column(col::kShareEmbedding, 1, "emb %", 100.0),
+                                 number_column(col::kShareFirstTwo, 1, "first2 %", 100.0),
+                                 number_column(col::kSharePrevious, 1, "prev %", 100.0),
+                                 number_column(col::kShareOwn, 1, "own %", 100.0),
+                                 number_column(col::kShareNegative, 1, "neg %", 100.0),
+                                 number_column(col::kCancellation, 3, "cancel"),
+                                 number_column(col::kDistanceOwn, 3, "own-I"),
+                                 number_column(col::kOthersRatio, 3, "others"),
+                                 number_column(col::kDistanceInitial, 3, "initial")};
+  columns.insert(columns.end(), std::begin(numbers), std::end(numbers));
+  return present_in(rows, std::move(columns));
 }
 
 /// The head maps of a weighting, by layer and head.
 std::map<std::pair<Index, Index>, VectorD> head_maps(const Results& results) {
   std::map<std::pair<Index, Index>, VectorD> maps;
-  for (const Json* row : rows_of(results, "head_map", "none")) {
-    const Index layer = row->at("layer").get<Index>();
-    VectorD& map = maps[{layer, row->at("head").get<Index>()}];
+  for (const ResultRow* row : rows_of(results, "head_map", "none")) {
+    const Index layer = row->integer(col::kLayer);
+    VectorD& map = maps[{layer, row->integer(col::kHead)}];
     if (map.size() == 0) map = VectorD::Zero(layer + 1);
-    map(row->at("source_layer").get<Index>()) = results_number(*row, "weight");
+    map(row->integer(col::kSourceLayer)) = row->number(col::kWeight);
   }
   return maps;
 }
@@ -187,16 +160,15 @@ std::string heads_text(const Results& results, const TextStyle& style) {
   const Rows rows = rows_of(results, "head", "none");
   if (rows.empty()) return "";
   const auto maps = head_maps(results);
-  std::vector<TableColumn> columns = {
-      {"layer", text_cell("layer")},
-      {"head", text_cell("head")},
-      {"sources",
-       [&](const Json& row) {
-         const auto found = maps.find({row.at("layer").get<Index>(), row.at("head").get<Index>()});
-         return found == maps.end() ? "" : "|" + strip(found->second, style) + "|";
-       },
-       false}};
-  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
+  const TableColumn sources = {
+      "sources",
+      [&](const ResultRow& row) {
+        const auto found = maps.find({row.integer(col::kLayer), row.integer(col::kHead)});
+        return found == maps.end() ? "" : "|" + strip(found->second, style) + "|";
+      },
+      false};
+  const std::vector<TableColumn> columns =
+      with_numbers(rows, {table_column(col::kLayer), table_column(col::kHead), sources});
   return "per target head, |R|; sources: a shade per source layer, oldest first\n" +
          columns_to_text(rows, columns, style);
 }
@@ -204,11 +176,9 @@ std::string heads_text(const Results& results, const TextStyle& style) {
 std::string layers_table(const Results& results, const std::string& weighting,
                          const TextStyle& style) {
   const Rows rows = rows_of(results, "layer", weighting);
-  std::vector<TableColumn> columns = {{"layer", text_cell("layer")}};
-  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
   const std::string of = weighting == "none" ? "|R|" : "|R| weighted by " + weighting;
   return fmt::format("per layer, mean over target heads, {}\n{}\n", of,
-                     columns_to_text(rows, columns, style));
+                     columns_to_text(rows, with_numbers(rows, {table_column(col::kLayer)}), style));
 }
 
 std::string router_text(const Results& results, const RouterNotes& notes, const TextStyle& style) {
@@ -223,15 +193,12 @@ std::string router_text(const Results& results, const RouterNotes& notes, const 
 
 std::string router_latex(const Results& results, const std::vector<std::string>& notes) {
   const Rows rows = rows_of(results, "layer", "none");
-  std::vector<TableColumn> columns = {{"Layer", text_cell("layer")}};
-  for (TableColumn& column : number_columns(rows)) columns.push_back(std::move(column));
-  return columns_to_latex(rows, columns, notes);
+  return columns_to_latex(rows, with_numbers(rows, {table_column(col::kLayer, "Layer")}), notes);
 }
 
 }  // namespace
 
-Report make_router_report(Results results, const RouterNotes& notes) {
-  Report report;
+void fill_router_report(Report& report, const RouterNotes& notes) {
   report.notes.push_back(fmt::format("routers of {}: {} layers, {} key-value heads, {}",
                                      notes.label, notes.num_layers, notes.num_heads,
                                      notes.checkpoint));
@@ -242,7 +209,7 @@ Report make_router_report(Results results, const RouterNotes& notes) {
   } else {
     for (const Claim& claim : kClaims) {
       if (notes.num_layers <= claim.first_layer) continue;
-      report.notes.push_back(sentence(results, claim, notes.num_layers));
+      report.notes.push_back(sentence(report.results, claim, notes.num_layers));
     }
   }
   if (notes.per_dimension) {
@@ -270,8 +237,6 @@ Report make_router_report(Results results, const RouterNotes& notes) {
   report.latex = [](const Results& table, const std::vector<std::string>& lines) {
     return router_latex(table, lines);
   };
-  report.results = std::move(results);
-  return report;
 }
 
 }  // namespace lime

@@ -20,8 +20,8 @@ struct RouterNotes {
   bool per_dimension = false;     ///< R is the mean over the dimensions of a head
 };
 
-/// Makes the report of prepare_router(): the fractions of embedding, first, previous and own layers
+/// Fills the report of prepare_router(): the fractions of embedding, first, previous and own layers
 /// as sentences, heatmaps, and tables.
-Report make_router_report(Results results, const RouterNotes& notes);
+void fill_router_report(Report& report, const RouterNotes& notes);
 
 }  // namespace lime

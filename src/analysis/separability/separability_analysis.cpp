@@ -55,10 +55,10 @@ Analysis prepare_separability(const SeparabilityOptions& options, const RunOptio
   // A thread per layer wastes none where there are layers enough.
   const bool many = analysis.units.size() >= static_cast<std::size_t>(run.num_threads());
   analysis.threads = many ? UnitThreads::kAcross : UnitThreads::kInside;
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
     std::vector<ClassRows> chosen;
     for (const SeparabilityTask& task : shared->tasks) chosen.push_back(task.rows);
-    return make_separability_report(std::move(results), shared->captures, chosen, shared->options);
+    fill_separability_report(report, shared->captures, chosen, shared->options);
   };
   return analysis;
 }

@@ -28,28 +28,11 @@ bool wants_random_features(const SeparabilityOptions& options) {
          options.control.end();
 }
 
-/// Confusion matrix as text: rows of true classes, separated by semicolons.
-std::string confusion_text(const Eigen::MatrixXi& confusion) {
-  std::string text;
-  for (Eigen::Index r = 0; r < confusion.rows(); ++r) {
-    if (r > 0) text += "; ";
-    for (Eigen::Index c = 0; c < confusion.cols(); ++c) {
-      text += fmt::format("{}{}", c > 0 ? " " : "", confusion(r, c));
-    }
-  }
-  return text;
-}
-
 template <typename Fold, typename Value>
 double mean_over(const std::vector<Fold>& folds, Value Fold::*value) {
   double sum = 0.0;
   for (const Fold& fold : folds) sum += static_cast<double>(fold.*value);
   return sum / static_cast<double>(folds.size());
-}
-
-/// One number per fold as text, separated by semicolons, every digit kept.
-std::string fold_text(const std::vector<double>& values) {
-  return fmt::format("{}", fmt::join(values, "; "));
 }
 
 /// Collects the rows of one site and layer.
@@ -59,27 +42,27 @@ class LayerRows {
 
   void add_converged(const std::string& labels, const ProbeResult& probe) {
     const std::vector<ProbeFold>& folds = probe.folds;
-    Json row = begin_row("converged", labels, probe.accuracies());
-    row["log_loss"] = mean_over(folds, &ProbeFold::log_loss);
-    row["train_accuracy"] = mean_over(folds, &ProbeFold::train_accuracy);
-    row["majority"] = mean_over(folds, &ProbeFold::majority_accuracy);
-    row["c"] = mean_over(folds, &ProbeFold::c);
-    row["gradient_norm"] = probe.largest_gradient_norm();
-    row["iterations"] = mean_over(folds, &ProbeFold::iterations);
-    row["converged"] = probe.converged();
-    row["confusion"] = confusion_text(probe.confusion());
+    ResultRow row = begin_row("converged", labels, probe.accuracies());
     std::vector<double> log_losses;
     for (const ProbeFold& fold : folds) log_losses.push_back(fold.log_loss);
-    row["fold_log_losses"] = fold_text(log_losses);
+    row.add({{col::kLogLoss, mean_over(folds, &ProbeFold::log_loss)},
+             {col::kTrainAccuracy, mean_over(folds, &ProbeFold::train_accuracy)},
+             {col::kMajority, mean_over(folds, &ProbeFold::majority_accuracy)},
+             {col::kC, mean_over(folds, &ProbeFold::c)},
+             {col::kGradientNorm, probe.largest_gradient_norm()},
+             {col::kIterations, mean_over(folds, &ProbeFold::iterations)},
+             {col::kConverged, probe.converged()},
+             {col::kConfusion, probe.confusion()},
+             {col::kFoldLogLosses, log_losses}});
     end_row(std::move(row), probe.accuracies());
   }
 
   void add_lime_code(const std::string& labels, const std::vector<AdamProbeFold>& folds) {
     std::vector<double> accuracies;
     for (const AdamProbeFold& fold : folds) accuracies.push_back(fold.accuracy);
-    Json row = begin_row("lime-code", labels, accuracies);
-    row["train_accuracy"] = mean_over(folds, &AdamProbeFold::train_accuracy);
-    row["row_accuracy"] = mean_over(folds, &AdamProbeFold::row_accuracy);
+    ResultRow row = begin_row("lime-code", labels, accuracies);
+    row.set(col::kTrainAccuracy, mean_over(folds, &AdamProbeFold::train_accuracy));
+    row.set(col::kRowAccuracy, mean_over(folds, &AdamProbeFold::row_accuracy));
     end_row(std::move(row), accuracies);
   }
 
@@ -88,33 +71,33 @@ class LayerRows {
  private:
   /// What all rows begin with. The first row of a method is that of the words, which the others
   /// are compared with.
-  Json begin_row(const std::string& method, const std::string& labels,
-                 const std::vector<double>& accuracies) {
+  ResultRow begin_row(const std::string& method, const std::string& labels,
+                      const std::vector<double>& accuracies) {
     const Summary summary = summarize(accuracies, {.resamples = 0});
-    Json row = Json::object();
-    row["method"] = method;
-    row["labels"] = labels;
-    row["mean"] = summary.mean;
-    row["std"] = summary.std;
-    row["n"] = summary.n;
+    ResultRow row = {{col::kMethod, method},
+                     {col::kLabels, labels},
+                     {col::kMean, summary.mean},
+                     {col::kStd, summary.std},
+                     {col::kN, summary.n}};
     if (method != method_) {
       method_ = method;
       accuracy_of_words_ = summary.mean;
     } else {
-      row["selectivity"] = accuracy_of_words_ - summary.mean;
+      row.set(col::kSelectivity, accuracy_of_words_ - summary.mean);
     }
     return row;
   }
 
-  void end_row(Json row, const std::vector<double>& accuracies) {
-    row["fold_accuracies"] = fold_text(accuracies);
-    row["rows"] = task_.rows.size();
-    row["classes"] = task_.num_classes;
-    row["dim"] = dim_;
-    result_.samples.push_back({.key = {{"method", row.at("method")}, {"labels", row.at("labels")}},
-                               .quantity = "accuracy",
-                               .items = "folds",
-                               .values = accuracies});
+  void end_row(ResultRow row, const std::vector<double>& accuracies) {
+    row.add({{col::kFoldAccuracies, accuracies},
+             {col::kRows, task_.rows.size()},
+             {col::kClasses, task_.num_classes},
+             {col::kDim, dim_}});
+    result_.samples.push_back(
+        {.key = {{col::kMethod, row.text(col::kMethod)}, {col::kLabels, row.text(col::kLabels)}},
+         .quantity = "accuracy",
+         .items = "folds",
+         .values = accuracies});
     result_.rows.push_back(std::move(row));
   }
 

@@ -44,15 +44,14 @@ std::string describe_method(std::string_view method, const SeparabilityOptions& 
 }
 
 /// "values, converged, shuffled (dim 32)".
-std::string block_heading(const std::vector<const Json*>& rows) {
-  const Json& row = *rows.front();
-  std::string text =
-      fmt::format("{}, {}", row.at("site").get<std::string>(), row.at("method").get<std::string>());
-  const auto labels = row.at("labels").get<std::string>();
+std::string block_heading(const std::vector<const ResultRow*>& rows) {
+  const ResultRow& row = *rows.front();
+  std::string text = fmt::format("{}, {}", row.text(col::kSite), row.text(col::kMethod));
+  const auto labels = row.text(col::kLabels);
   if (labels != "words") text += fmt::format(", {}", labels);
-  text += fmt::format(" (dim {}", row.at("dim").dump());
-  if (row.contains("majority")) {
-    text += fmt::format(", majority {:.3f}", results_number(row, "majority"));
+  text += fmt::format(" (dim {}", row.shown(col::kDim));
+  if (row.has(col::kMajority)) {
+    text += fmt::format(", majority {:.3f}", row.number(col::kMajority));
   }
   return text + ")";
 }
@@ -61,11 +60,11 @@ void add_convergence_note(Report& report, const Results& results) {
   double largest = 0.0;
   std::size_t fits = 0;
   std::size_t unfinished = 0;
-  for (const Json& row : results.rows) {
-    if (!row.contains("gradient_norm")) continue;
+  for (const ResultRow& row : results.rows) {
+    if (!row.has(col::kGradientNorm)) continue;
     ++fits;
-    largest = std::max(largest, results_number(row, "gradient_norm"));
-    if (!row.at("converged").get<bool>()) ++unfinished;
+    largest = std::max(largest, row.number(col::kGradientNorm));
+    if (row.cell(col::kConverged) == false) ++unfinished;
   }
   if (fits == 0) return;
   report.notes.push_back(fmt::format("converged to a gradient of at most {:.1e}", largest));
@@ -77,15 +76,14 @@ void add_convergence_note(Report& report, const Results& results) {
 
 }  // namespace
 
-Report make_separability_report(Results results, const std::vector<ChosenCapture>& captures,
-                                const std::vector<ClassRows>& chosen,
-                                const SeparabilityOptions& options) {
-  Report report;
-  report.layout.block = {"site", "method", "labels"};
-  report.layout.low.clear();
-  report.layout.high.clear();
-  report.layout.ceiling.clear();
-  report.layout.heading = [](const std::string&, const std::vector<const Json*>& rows) {
+void fill_separability_report(Report& report, const std::vector<ChosenCapture>& captures,
+                              const std::vector<ClassRows>& chosen,
+                              const SeparabilityOptions& options) {
+  report.layout.block = {col::kSite, col::kMethod, col::kLabels};
+  report.layout.low = {};
+  report.layout.high = {};
+  report.layout.ceiling = {};
+  report.layout.heading = [](const std::string&, const std::vector<const ResultRow*>& rows) {
     return block_heading(rows);
   };
   report.notes.push_back("accuracy of a linear classifier that separates words");
@@ -98,10 +96,8 @@ Report make_separability_report(Results results, const std::vector<ChosenCapture
   for (std::size_t i = 0; i < captures.size(); ++i) {
     report.notes.push_back(describe_capture(captures[i], chosen[i]));
   }
-  add_convergence_note(report, results);
+  add_convergence_note(report, report.results);
   report.legend = "cells: mean, standard deviation over the folds";
-  report.results = std::move(results);
-  return report;
 }
 
 }  // namespace lime

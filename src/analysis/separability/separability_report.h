@@ -8,11 +8,11 @@
 
 namespace lime {
 
-/// Makes the report of prepare_separability(): words and their counts, methods, majority baseline,
+/// Fills the report of prepare_separability(): words and their counts, methods, majority baseline,
 /// and convergence of the fits.
 /// @param chosen  rows of each capture.
-Report make_separability_report(Results results, const std::vector<ChosenCapture>& captures,
-                                const std::vector<ClassRows>& chosen,
-                                const SeparabilityOptions& options);
+void fill_separability_report(Report& report, const std::vector<ChosenCapture>& captures,
+                              const std::vector<ClassRows>& chosen,
+                              const SeparabilityOptions& options);
 
 }  // namespace lime

@@ -55,7 +55,8 @@ Unit make_unit(const std::shared_ptr<const SimilarityTask>& shared, const MapPla
   const ChosenCapture& first = shared->captures[plan.first];
   const ChosenCapture& second = shared->captures[plan.second];
   Unit unit;
-  unit.key = {{"label", first.label}, {"other_label", second.label}, {"site", plan.site}};
+  unit.key = {
+      {col::kLabel, first.label}, {col::kOtherLabel, second.label}, {col::kSite, plan.site}};
   unit.where = plan.is_within() ? fmt::format("{}: site '{}'", quoted_path(first.reader), plan.site)
                                 : fmt::format("{} and {}: site '{}'", quoted_path(first.reader),
                                               quoted_path(second.reader), plan.site);
@@ -134,8 +135,8 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
         "maps between captures have no values per item; use --maps within or all";
   }
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
-    return make_similarity_report(std::move(results), shared->captures, shared->options);
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+    fill_similarity_report(report, shared->captures, shared->options);
   };
   return analysis;
 }

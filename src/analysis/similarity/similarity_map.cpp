@@ -2,6 +2,7 @@
 #include "analysis/similarity/similarity_map.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -55,12 +56,19 @@ std::vector<ComparableRows> read_layers(const SimilarityTask& shared, std::size_
   return all;
 }
 
-/// The three measures under the names of their columns.
-std::vector<std::pair<std::string, double>> measures_of(const RowSimilarity& similarity) {
-  return {
-      {"cka", similarity.cka},
-      {"cka_debiased", similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN())},
-      {"procrustes", similarity.procrustes}};
+/// A measure: its column, those of its interval, and its value.
+struct Measured {
+  NumberColumn column;
+  NumberColumn low;
+  NumberColumn high;
+  double value;
+};
+
+std::array<Measured, 3> measures_of(const RowSimilarity& similarity) {
+  return {{{col::kCka, col::kCkaLow, col::kCkaHigh, similarity.cka},
+           {col::kCkaDebiased, col::kCkaDebiasedLow, col::kCkaDebiasedHigh,
+            similarity.cka_debiased.value_or(std::numeric_limits<double>::quiet_NaN())},
+           {col::kProcrustes, col::kProcrustesLow, col::kProcrustesHigh, similarity.procrustes}}};
 }
 
 /// The similarity of one pair of layers: of all rows, and without each block of sequences.
@@ -72,29 +80,26 @@ struct PairSimilarity {
 /// Empty without a jackknife, or if a measure is undefined.
 std::optional<Jackknife> leave_out_blocks(const PairSimilarity& pair, std::size_t measure,
                                           double confidence) {
-  const double all = measures_of(pair.all)[measure].second;
+  const double all = measures_of(pair.all)[measure].value;
   std::vector<double> values;
   for (const RowSimilarity& without : pair.without) {
-    values.push_back(measures_of(without)[measure].second);
+    values.push_back(measures_of(without)[measure].value);
     if (!std::isfinite(values.back())) return std::nullopt;
   }
   if (values.empty() || !std::isfinite(all)) return std::nullopt;
   return jackknife(all, values, confidence);
 }
 
-Json row_of(int layer, int other_layer, const PairSimilarity& pair, std::size_t n,
-            double confidence) {
-  Json row = Json::object();
-  row["layer"] = layer;
-  row["other_layer"] = other_layer;
+ResultRow row_of(int layer, int other_layer, const PairSimilarity& pair, std::size_t n,
+                 double confidence) {
+  ResultRow row = {{col::kLayer, layer}, {col::kOtherLayer, other_layer}};
   const auto measures = measures_of(pair.all);
-  for (const auto& [name, value] : measures) row[name] = value;
-  row["n"] = n;
+  for (const Measured& measure : measures) row.set(measure.column, measure.value);
+  row.set(col::kN, n);
   for (std::size_t i = 0; i < measures.size(); ++i) {
     const std::optional<Jackknife> blocks = leave_out_blocks(pair, i, confidence);
     if (!blocks) continue;
-    row[measures[i].first + "_low"] = blocks->ci_low;
-    row[measures[i].first + "_high"] = blocks->ci_high;
+    row.set(measures[i].low, blocks->ci_low).set(measures[i].high, blocks->ci_high);
   }
   return row;
 }
@@ -144,10 +149,10 @@ void add_samples(const SimilarityTask& shared, const MapPlan& plan,
     const std::optional<Jackknife> blocks =
         leave_out_blocks(pair, shown, shared.options.confidence);
     if (!blocks) continue;
-    result.samples.push_back({.key = {{"other_label", "itself"},
-                                      {"other_layer", plan.other_layers[j]},
-                                      {"layer", plan.layers[i]}},
-                              .quantity = measures_of(pair.all)[shown].first,
+    result.samples.push_back({.key = {{col::kOtherLabel, "itself"},
+                                      {col::kOtherLayer, plan.other_layers[j]},
+                                      {col::kLayer, plan.layers[i]}},
+                              .quantity = std::string(measures_of(pair.all)[shown].column.name),
                               .items = "blocks",
                               .values = blocks->pseudo_values});
   }

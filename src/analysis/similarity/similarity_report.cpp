@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -14,16 +15,9 @@
 namespace lime {
 namespace {
 
-std::string column_of(SimilarityMeasure measure) {
-  switch (measure) {
-    case SimilarityMeasure::kCka:
-      return "cka";
-    case SimilarityMeasure::kCkaDebiased:
-      return "cka_debiased";
-    case SimilarityMeasure::kProcrustes:
-      return "procrustes";
-  }
-  return "cka";
+Column column_of(SimilarityMeasure measure) {
+  constexpr std::array<Column, 3> kColumns = {col::kCka, col::kCkaDebiased, col::kProcrustes};
+  return kColumns[static_cast<std::size_t>(measure)];
 }
 
 std::string what_is_shown(SimilarityMeasure measure) {
@@ -38,11 +32,11 @@ std::string what_is_shown(SimilarityMeasure measure) {
   return "";
 }
 
-std::string block_heading(const std::vector<const Json*>& rows) {
-  const Json& row = *rows.front();
-  const std::string label = row.at("label");
-  const std::string other = row.at("other_label");
-  const std::string site = row.at("site");
+std::string block_heading(const std::vector<const ResultRow*>& rows) {
+  const ResultRow& row = *rows.front();
+  const std::string& label = row.text(col::kLabel);
+  const std::string& other = row.text(col::kOtherLabel);
+  const std::string& site = row.text(col::kSite);
   if (label == other) return fmt::format("{}, {}: layers against layers", label, site);
   return fmt::format("{}: layers of {} (rows) against layers of {} (columns)", site, label, other);
 }
@@ -66,9 +60,9 @@ std::string maps_to_text(const Results& results, const TableLayout& layout,
                                     static_cast<Eigen::Index>(pivot.series.size()), NAN);
     for (Eigen::Index r = 0; r < map.rows(); ++r) {
       for (Eigen::Index c = 0; c < map.cols(); ++c) {
-        const Json* const row =
+        const ResultRow* const row =
             block.cells[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
-        if (row != nullptr) map(r, c) = results_number(*row, layout.value);
+        if (row != nullptr) map(r, c) = row->number(layout.value);
       }
     }
     text +=
@@ -79,19 +73,17 @@ std::string maps_to_text(const Results& results, const TableLayout& layout,
 
 }  // namespace
 
-Report make_similarity_report(Results results, const std::vector<ChosenCapture>& captures,
-                              const SimilarityAnalysisOptions& options) {
-  Report report;
-  report.results = std::move(results);
-  report.layout.block = {"label", "other_label", "site"};
-  report.layout.series = "other_layer";
+void fill_similarity_report(Report& report, const std::vector<ChosenCapture>& captures,
+                            const SimilarityAnalysisOptions& options) {
+  report.layout.block = {col::kLabel, col::kOtherLabel, col::kSite};
+  report.layout.series = col::kOtherLayer;
   report.layout.value = column_of(options.show);
-  report.layout.spread.clear();
-  report.layout.low.clear();
-  report.layout.high.clear();
-  report.layout.ceiling.clear();
+  report.layout.spread = {};
+  report.layout.low = {};
+  report.layout.high = {};
+  report.layout.ceiling = {};
   report.layout.digits = 2;
-  report.layout.heading = [](const std::string&, const std::vector<const Json*>& rows) {
+  report.layout.heading = [](const std::string&, const std::vector<const ResultRow*>& rows) {
     return block_heading(rows);
   };
   for (const ChosenCapture& capture : captures) {
@@ -107,7 +99,6 @@ Report make_similarity_report(Results results, const std::vector<ChosenCapture>&
       return maps_to_text(shown, layout, style);
     };
   }
-  return report;
 }
 
 }  // namespace lime

@@ -8,8 +8,8 @@
 
 namespace lime {
 
-/// Makes the report of prepare_similarity(): a heatmap per site and pair of captures.
-Report make_similarity_report(Results results, const std::vector<ChosenCapture>& captures,
-                              const SimilarityAnalysisOptions& options);
+/// Fills the report of prepare_similarity(): a heatmap per site and pair of captures.
+void fill_similarity_report(Report& report, const std::vector<ChosenCapture>& captures,
+                            const SimilarityAnalysisOptions& options);
 
 }  // namespace lime

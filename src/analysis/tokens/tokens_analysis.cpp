@@ -51,55 +51,38 @@ UnitResult measure_tokens(const TokensShared& shared, const CaptureReader& captu
   for (Eigen::Index t = 0; t < rows.rows(); ++t) {
     const auto at = static_cast<std::size_t>(first + t);
     const std::int32_t token = capture.rows().token[at];
-    Json row = Json::object();
-    row["sequence"] = sequence;
-    row["position"] = capture.rows().position[at];
-    row["token"] = token;
-    if (shared.tokenizer) row["text"] = shared.tokenizer->token_text(token);
-    row["norm"] = profile.norm(t);
-    row["relative_norm"] = profile.relative_norm(t);
-    row["next_cosine"] = t + 1 < rows.rows() ? Json(profile.next_cosine(t)) : Json(nullptr);
-    row["entropy_contribution"] = entropy.contributions(t);
+    ResultRow row = {{col::kSequence, sequence},
+                     {col::kPosition, capture.rows().position[at]},
+                     {col::kToken, token}};
+    if (shared.tokenizer) row.set(col::kText, shared.tokenizer->token_text(token));
+    row.add({{col::kNorm, profile.norm(t)}, {col::kRelativeNorm, profile.relative_norm(t)}});
+    if (t + 1 < rows.rows()) {
+      row.set(col::kNextCosine, profile.next_cosine(t));
+    } else {
+      row.set(col::kNextCosine, nullptr);
+    }
+    row.set(col::kEntropyContribution, entropy.contributions(t));
     result.rows.push_back(std::move(row));
   }
   return result;
 }
 
-std::vector<TableColumn> token_columns(bool has_texts) {
-  std::vector<TableColumn> columns = {
-      {.header = "label", .cell = text_cell("label"), .to_the_right = false},
-      {.header = "site", .cell = text_cell("site"), .to_the_right = false},
-      {.header = "layer", .cell = text_cell("layer")},
-      {.header = "position", .cell = text_cell("position")}};
-  if (has_texts) {
-    columns.push_back({.header = "text", .cell = text_cell("text"), .to_the_right = false});
-  } else {
-    columns.push_back({.header = "token", .cell = text_cell("token")});
-  }
-  columns.push_back({.header = "norm", .cell = number_cell("norm", 3)});
-  columns.push_back({.header = "relative", .cell = number_cell("relative_norm", 3)});
-  columns.push_back({.header = "next cosine", .cell = number_cell("next_cosine", 3)});
-  columns.push_back({.header = "entropy", .cell = number_cell("entropy_contribution", 4)});
-  return columns;
-}
-
-Report tokens_report(Results results, const TokensShared& shared) {
-  Report report;
-  report.results = std::move(results);
+void fill_report(Report& report, const TokensShared& shared) {
   report.notes = {
       fmt::format("tokens of sequence {}: norm, norm / median, cosine with the next token,",
                   shared.options.sequence),
       fmt::format("and contribution to the entropy of order {}: its decrease if the token is "
                   "omitted (nats)",
                   shared.options.alpha)};
-  const std::vector<TableColumn> columns = token_columns(shared.tokenizer != nullptr);
-  report.text = [columns](const Results& all, const TextStyle& style) {
-    return columns_to_text(pointers_to(all.rows), columns, style);
-  };
-  report.latex = [columns](const Results& all, const std::vector<std::string>& notes) {
-    return columns_to_latex(pointers_to(all.rows), columns, notes);
-  };
-  return report;
+  report.columns = {table_column(col::kLabel),
+                    table_column(col::kSite),
+                    table_column(col::kLayer),
+                    table_column(col::kPosition),
+                    shared.tokenizer ? table_column(col::kText) : table_column(col::kToken),
+                    number_column(col::kNorm, 3),
+                    number_column(col::kRelativeNorm, 3, "relative"),
+                    number_column(col::kNextCosine, 3, "next cosine"),
+                    number_column(col::kEntropyContribution, 4, "entropy")};
 }
 
 }  // namespace
@@ -149,8 +132,8 @@ Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
   const bool many = analysis.units.size() >= static_cast<std::size_t>(run.num_threads());
   analysis.threads = many ? UnitThreads::kAcross : UnitThreads::kInside;
   analysis.lacks_items = "tokens of one sequence are not independent samples; omit --compare";
-  analysis.present = [shared](Results results, std::span<const UnitResult>) {
-    return tokens_report(std::move(results), *shared);
+  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+    fill_report(report, *shared);
   };
   return analysis;
 }

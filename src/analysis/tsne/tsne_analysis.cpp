@@ -110,26 +110,24 @@ TsneOptions options_for(const TsneAnalysisOptions& options, std::int64_t points)
   return tsne;
 }
 
-Json row_of(const TsneResult& result, double trust, const MatrixF& points, const ClassRows& rows,
-            const TsneAnalysisOptions& options) {
-  Json row = Json::object();
-  row["points"] = rows.size();
-  row["distinct"] = count_distinct(points);
-  row["classes"] = num_classes(rows);
-  row["dim"] = points.cols();
-  row["perplexity"] = options.tsne.perplexity;
-  row["kl_divergence"] = result.kl_divergence;
-  row["trustworthiness"] = trust;
-  row["recall"] = result.recall;
-  row["iterations"] = result.iterations;
-  row["end"] = std::string(enum_name(result.end));
-  row["grad_norm"] = result.grad_norm;
-  row["repulsion"] = std::string(enum_name(result.repulsion));
-  row["search"] = std::string(enum_name(result.search));
-  row["learning_rate"] = options_for(options, rows.size()).learning_rate_for(rows.size());
-  row["early_exaggeration"] = options.tsne.early_exaggeration;
-  row["seed"] = options.tsne.seed;
-  return row;
+ResultRow row_of(const TsneResult& result, double trust, const MatrixF& points,
+                 const ClassRows& rows, const TsneAnalysisOptions& options) {
+  return {{col::kPoints, rows.size()},
+          {col::kDistinct, count_distinct(points)},
+          {col::kClasses, num_classes(rows)},
+          {col::kDim, points.cols()},
+          {col::kPerplexity, options.tsne.perplexity},
+          {col::kKlDivergence, result.kl_divergence},
+          {col::kTrustworthiness, trust},
+          {col::kRecall, result.recall},
+          {col::kIterations, result.iterations},
+          {col::kEnd, enum_name(result.end)},
+          {col::kGradNorm, result.grad_norm},
+          {col::kRepulsion, enum_name(result.repulsion)},
+          {col::kSearch, enum_name(result.search)},
+          {col::kLearningRate, options_for(options, rows.size()).learning_rate_for(rows.size())},
+          {col::kEarlyExaggeration, options.tsne.early_exaggeration},
+          {col::kSeed, options.tsne.seed}};
 }
 
 /// Embeds one layer and adds its row and matrices to `result`.
@@ -153,12 +151,13 @@ MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std
       context.pool, context.stop);
   const double mean =
       std::accumulate(trust.begin(), trust.end(), 0.0) / static_cast<double>(trust.size());
-  Json row = row_of(embedded, mean, points, rows, shared.options);
-  result.samples.push_back({.key = shared.options.align ? Json{{"layer", layer}} : Json::object(),
-                            .quantity = "trustworthiness",
-                            .items = "points",
-                            .values = std::move(trust)});
-  if (before.rows() > 0) row["moved"] = mean_way(before, embedded.embedding);
+  ResultRow row = row_of(embedded, mean, points, rows, shared.options);
+  result.samples.push_back(
+      {.key = shared.options.align ? ResultRow{{col::kLayer, layer}} : ResultRow{},
+       .quantity = "trustworthiness",
+       .items = "points",
+       .values = std::move(trust)});
+  if (before.rows() > 0) row.set(col::kMoved, mean_way(before, embedded.embedding));
   result.rows.push_back(std::move(row));
   MatrixD seconds(1, 3);
   seconds << embedded.neighbors_seconds, embedded.affinities_seconds, embedded.optimization_seconds;
@@ -203,7 +202,7 @@ Unit aligned_unit(const std::shared_ptr<const Shared>& shared, std::size_t i,
                   const ChosenCapture::Part& part) {
   const ChosenCapture& capture = shared->captures[i];
   Unit unit = layer_unit(capture, part.site, part.layers.front());
-  unit.key.erase("layer");
+  unit.key.erase(col::kLayer);
   unit.where = fmt::format("'{}': site '{}'", capture.reader.path().string(), part.site);
   const std::int64_t iterations = shared->options.tsne.iterations;
   const std::int64_t total = iterations * std::ssize(part.layers);
@@ -224,8 +223,8 @@ Unit aligned_unit(const std::shared_ptr<const Shared>& shared, std::size_t i,
       } catch (const InvalidArgument& error) {
         throw InvalidArgument("layer {}: {}", layer, error.what());
       }
-      Json row = {{"layer", layer}};
-      row.update(result.rows.back());
+      ResultRow row = {{col::kLayer, layer}};
+      row.add(result.rows.back());
       result.rows.back() = std::move(row);
       done += iterations;
     }
@@ -309,8 +308,8 @@ Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run)
   // Runs side by side share nothing and need not wait for each other.
   const bool enough_units = std::ssize(analysis.units) >= run.num_threads();
   analysis.threads = enough_units ? UnitThreads::kAcross : UnitThreads::kInside;
-  analysis.present = [shared](Results results, std::span<const UnitResult> units) {
-    return make_tsne_report(std::move(results), shared->captures, shared->rows, units);
+  analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
+    fill_tsne_report(report, shared->captures, shared->rows, units);
   };
   return analysis;
 }

@@ -38,7 +38,7 @@ std::vector<CaptureEmbeddings> collect(const Results& results,
     for (const auto& [site, layers] : captures[i].parts) {
       for (const int layer : layers) {
         of_capture.layers.push_back({site, layer, embeddings.at(next)->cast<float>(),
-                                     results_number(results.rows.at(next), "kl_divergence")});
+                                     results.rows.at(next).number(col::kKlDivergence)});
         ++next;
       }
     }
@@ -53,10 +53,10 @@ Json seconds_of(const Results& results, std::span<const UnitResult> units) {
   for (const UnitResult& unit : units) {
     for (std::size_t i = 1; i < unit.matrices.size(); i += 2, ++row) {
       const MatrixD& seconds = unit.matrices[i].values;
-      const Json& key = results.rows.at(row);
-      list.push_back({{"label", key.at("label")},
-                      {"site", key.at("site")},
-                      {"layer", key.at("layer")},
+      const ResultRow& key = results.rows.at(row);
+      list.push_back({{"label", key.text(col::kLabel)},
+                      {"site", key.text(col::kSite)},
+                      {"layer", key.integer(col::kLayer)},
                       {"neighbors", seconds(0, 0)},
                       {"affinities", seconds(0, 1)},
                       {"optimization", seconds(0, 2)}});
@@ -79,30 +79,8 @@ std::string describe_rows(const ChosenCapture& capture, const ClassRows& rows) {
   return text;
 }
 
-bool has_equal_rows(const Json& row) {
-  return results_number(row, "distinct") < results_number(row, "points");
-}
-
-std::vector<TableColumn> columns_of(const Results& results) {
-  std::vector<TableColumn> columns = {
-      {.header = "capture", .cell = text_cell("label"), .to_the_right = false},
-      {.header = "site", .cell = text_cell("site"), .to_the_right = false},
-      {.header = "layer", .cell = number_cell("layer", 0)},
-      {.header = "points", .cell = number_cell("points", 0)}};
-  if (std::any_of(results.rows.begin(), results.rows.end(), has_equal_rows)) {
-    columns.push_back({.header = "distinct", .cell = number_cell("distinct", 0)});
-  }
-  columns.push_back({.header = "KL", .cell = number_cell("kl_divergence", 4)});
-  columns.push_back({.header = "trust", .cell = number_cell("trustworthiness", 4)});
-  columns.push_back({.header = "recall", .cell = number_cell("recall", 3)});
-  if (std::any_of(results.rows.begin(), results.rows.end(),
-                  [](const Json& row) { return row.contains("moved"); })) {
-    columns.push_back({.header = "moved", .cell = number_cell("moved", 3)});
-  }
-  columns.push_back({.header = "iterations", .cell = number_cell("iterations", 0)});
-  columns.push_back({.header = "end", .cell = text_cell("end"), .to_the_right = false});
-  columns.push_back({.header = "repulsion", .cell = text_cell("repulsion"), .to_the_right = false});
-  return columns;
+bool has_equal_rows(const ResultRow& row) {
+  return row.number(col::kDistinct) < row.number(col::kPoints);
 }
 
 }  // namespace
@@ -110,29 +88,36 @@ std::vector<TableColumn> columns_of(const Results& results) {
 std::string embedding_name(int layer) { return fmt::format("embedding/{}", layer); }
 std::string seconds_name(int layer) { return fmt::format("seconds/{}", layer); }
 
-Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captures,
-                        const std::vector<ClassRows>& rows, std::span<const UnitResult> units) {
+void fill_tsne_report(Report& report, const std::vector<ChosenCapture>& captures,
+                      const std::vector<ClassRows>& rows, std::span<const UnitResult> units) {
   const auto embeddings = std::make_shared<const std::vector<CaptureEmbeddings>>(
-      collect(results, captures, rows, units));
-  results.provenance["tsne_seconds"] = seconds_of(results, units);
-  Report report;
+      collect(report.results, captures, rows, units));
+  report.results.provenance["tsne_seconds"] = seconds_of(report.results, units);
   report.notes.push_back(
       "t-SNE; KL: Kullback-Leibler divergence of the embedding over all pairs; trust: "
       "trustworthiness of the neighbours");
-  if (std::any_of(results.rows.begin(), results.rows.end(), has_equal_rows)) {
+  report.columns = {table_column(col::kLabel, "capture"),
+                    table_column(col::kSite),
+                    table_column(col::kLayer),
+                    table_column(col::kPoints),
+                    table_column(col::kDistinct),
+                    number_column(col::kKlDivergence, 4, "KL"),
+                    number_column(col::kTrustworthiness, 4, "trust"),
+                    number_column(col::kRecall, 3),
+                    number_column(col::kMoved, 3),
+                    number_column(col::kIterations, 0),
+                    table_column(col::kEnd),
+                    table_column(col::kRepulsion)};
+  if (std::any_of(report.results.rows.begin(), report.results.rows.end(), has_equal_rows)) {
     report.notes.push_back(
         "distinct: number of distinct rows among the points; equal rows share one point");
+  } else {
+    std::erase_if(report.columns,
+                  [](const TableColumn& column) { return column.source == col::kDistinct; });
   }
   for (std::size_t i = 0; i < captures.size(); ++i) {
     report.notes.push_back(describe_rows(captures[i], rows[i]));
   }
-  report.results = std::move(results);
-  report.text = [](const Results& all, const TextStyle& style) {
-    return columns_to_text(pointers_to(all.rows), columns_of(all), style);
-  };
-  report.latex = [](const Results& all, const std::vector<std::string>& notes) {
-    return columns_to_latex(pointers_to(all.rows), columns_of(all), notes);
-  };
   report.companions = {
       {.suffix = ".embeddings.h5",
        .beside = {ResultsFormat::kJson, ResultsFormat::kTable, ResultsFormat::kLatex},
@@ -143,7 +128,6 @@ Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captu
        .write = [embeddings](const std::filesystem::path& path) {
          write_embeddings_csv(path, *embeddings);
        }}};
-  return report;
 }
 
 }  // namespace lime

@@ -16,11 +16,11 @@ namespace lime {
 std::string embedding_name(int layer);
 std::string seconds_name(int layer);
 
-/// Makes the report of prepare_tsne(): the table, what was embedded, and the files with the
+/// Fills the report of prepare_tsne(): the table, what was embedded, and the files with the
 /// coordinates; puts the seconds of each layer into the provenance.
 /// @param rows   the selected rows of each capture.
 /// @param units  in the order of captures, sites and layers.
-Report make_tsne_report(Results results, const std::vector<ChosenCapture>& captures,
-                        const std::vector<ClassRows>& rows, std::span<const UnitResult> units);
+void fill_tsne_report(Report& report, const std::vector<ChosenCapture>& captures,
+                      const std::vector<ClassRows>& rows, std::span<const UnitResult> units);
 
 }  // namespace lime

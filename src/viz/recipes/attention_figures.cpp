@@ -47,13 +47,13 @@ const AttentionMeasure& attention_measure(const FigureOptions& options) {
 }
 
 /// Returns the layer or head of a row.
-int place_of(const FigureRow& row, const std::string& key) {
-  return row.index(key, key == "layer" ? kMostLayers : kMostHeads);
+int place_of(const FigureRow& row, const Column& column) {
+  return row.index(column, column == col::kLayer ? kMostLayers : kMostHeads);
 }
 
-std::set<int> numbers_of(const std::vector<FigureRow>& rows, const std::string& key) {
+std::set<int> numbers_of(const std::vector<FigureRow>& rows, const Column& column) {
   std::set<int> numbers;
-  for (const FigureRow& row : rows) numbers.insert(place_of(row, key));
+  for (const FigureRow& row : rows) numbers.insert(place_of(row, column));
   return numbers;
 }
 
@@ -61,21 +61,20 @@ std::set<int> numbers_of(const std::vector<FigureRow>& rows, const std::string& 
 std::vector<FigureRow> attention_rows(std::span<const FigureSource> sources,
                                       const FigureOptions& options, const std::string& kind,
                                       const std::string& remedy) {
-  std::vector<FigureRow> rows = rows_where(
-      rows_of(sources, options), [&](const FigureRow& row) { return row.text("kind") == kind; });
+  std::vector<FigureRow> rows = rows_with(rows_of(sources, options), {{col::kKind, kind}});
   if (rows.empty()) {
     throw NothingToShow("figure: the results contain no rows of kind '{}'; {}", kind, remedy);
   }
   rows = rows_of_layers(rows, options);
   if (options.head.empty()) return rows;
-  const std::set<int> there = numbers_of(rows, "head");
+  const std::set<int> there = numbers_of(rows, col::kHead);
   for (const int head : options.head) {
     if (there.contains(head)) continue;
     throw InvalidArgument("head: the results contain no head {} (their heads: {})", head,
                           fmt::join(there, ", "));
   }
   std::erase_if(rows, [&](const FigureRow& row) {
-    return std::find(options.head.begin(), options.head.end(), place_of(row, "head")) ==
+    return std::find(options.head.begin(), options.head.end(), place_of(row, col::kHead)) ==
            options.head.end();
   });
   return rows;
@@ -99,7 +98,8 @@ struct HeadGroups {
 HeadGroups group_by_head(const std::vector<FigureRow>& rows) {
   HeadGroups groups;
   for (const FigureRow& row : rows) {
-    const HeadPlace place{row.text("label"), place_of(row, "layer"), place_of(row, "head")};
+    const HeadPlace place{row.text(col::kLabel), place_of(row, col::kLayer),
+                          place_of(row, col::kHead)};
     std::vector<FigureRow>& own = groups.rows[place];
     if (own.empty()) groups.places.push_back(place);
     own.push_back(row);
@@ -131,13 +131,13 @@ std::vector<std::string> texts_of(std::span<const FigureSource> sources, const F
                                   std::size_t num_tokens) {
   std::vector<std::string> texts(num_tokens);
   for (std::size_t t = 0; t < num_tokens; ++t) texts[t] = std::to_string(t);
-  for (const Json& json : sources[of.source].results.rows) {
-    const FigureRow row{&json, of.source, of.file};
-    if (row.text("kind") != "token" || row.text("label") != of.text("label")) continue;
-    const auto position = static_cast<std::size_t>(row.index("position", kMostTokens));
+  for (const ResultRow& own : sources[of.source].results.rows) {
+    const FigureRow row{&own, of.source, of.file};
+    if (row.text(col::kKind) != "token" || row.text(col::kLabel) != of.text(col::kLabel)) continue;
+    const auto position = static_cast<std::size_t>(row.index(col::kPosition, kMostTokens));
     if (position >= texts.size()) continue;
-    texts[position] =
-        row.has("text") ? row.text("text") : fmt::format("#{:.0f}", row.number("token"));
+    texts[position] = row.has(col::kText) ? row.text(col::kText)
+                                          : fmt::format("#{:.0f}", row.number(col::kToken));
   }
   return texts;
 }
@@ -153,7 +153,7 @@ std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
 }
 
 bool has_several_labels(const std::vector<FigureRow>& rows) {
-  return distinct(rows, "label").size() > 1;
+  return distinct(rows, col::kLabel).size() > 1;
 }
 
 void set_columns(Figure& figure, int columns, bool is_wide) {
@@ -164,16 +164,16 @@ void set_columns(Figure& figure, int columns, bool is_wide) {
 
 /// Returns the heatmap of layers by heads, from the rows of one model and measure.
 FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
-  const std::set<int> layers = numbers_of(rows, "layer");
-  const std::set<int> heads = numbers_of(rows, "head");
+  const std::set<int> layers = numbers_of(rows, col::kLayer);
+  const std::set<int> heads = numbers_of(rows, col::kHead);
   const auto place_in = [](const std::set<int>& all, int number) {
     return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
   };
   HeatmapPanel map;
   map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(heads.size()));
   for (const FigureRow& row : rows) {
-    map.values(place_in(layers, place_of(row, "layer")), place_in(heads, place_of(row, "head"))) =
-        row.number("mean");
+    map.values(place_in(layers, place_of(row, col::kLayer)),
+               place_in(heads, place_of(row, col::kHead))) = row.number(col::kMean);
   }
   map.shows_numbers = std::ssize(layers) <= kMostNumbered && std::ssize(heads) <= kMostNumbered;
   const auto ticks_of = [](const std::set<int>& all, int base) {
@@ -184,7 +184,7 @@ FigurePanel measure_panel(const std::vector<FigureRow>& rows, int layer_base) {
     }
     return ticks;
   };
-  return {.title = rows.front().text("label"),
+  return {.title = rows.front().text(col::kLabel),
           .x = {.label = "head", .ticks = ticks_of(heads, 0)},
           .y = {.label = "layer", .ticks = ticks_of(layers, layer_base)},
           .content = std::move(map)};
@@ -202,12 +202,13 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
   std::vector<FigurePanel> panels;
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
-    const int tokens = count_of(own, "query", kMostTokens);
+    const int tokens = count_of(own, col::kQuery, kMostTokens);
     most_keys = std::max(most_keys, tokens);
     MatrixD pattern = empty_map(own, tokens, tokens);
     pattern.setZero();
     for (const FigureRow& row : own) {
-      pattern(row.index("query", tokens), row.index("key", tokens)) = row.number("weight");
+      pattern(row.index(col::kQuery, tokens), row.index(col::kKey, tokens)) =
+          row.number(col::kWeight);
     }
     panels.push_back(
         attention_panel(pattern, texts_of(sources, own.front(), static_cast<std::size_t>(tokens))));
@@ -222,12 +223,11 @@ Figure attention_figure(std::span<const FigureSource> sources, const FigureOptio
 Figure attention_heads_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const AttentionMeasure& measure = attention_measure(options);
   const std::vector<FigureRow> rows =
-      rows_where(attention_rows(sources, options, "head", "they are from a different version"),
-                 [&](const FigureRow& row) { return row.text("measure") == measure.key; });
+      rows_with(attention_rows(sources, options, "head", "they are from a different version"),
+                {{col::kMeasure, measure.key}});
   Figure figure;
-  for (const std::string& label : distinct(rows, "label")) {
-    const std::vector<FigureRow> own =
-        rows_where(rows, [&](const FigureRow& row) { return row.text("label") == label; });
+  for (const std::string& label : distinct(rows, col::kLabel)) {
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kLabel, label}});
     figure.panels.push_back(measure_panel(own, options.layer_base));
   }
   if (figure.panels.size() == 1) figure.panels.front().title.clear();
@@ -256,15 +256,16 @@ Figure attention_routed_figure(std::span<const FigureSource> sources,
   for (const HeadPlace& place : groups.places) {
     const std::vector<FigureRow>& own = groups.rows.at(place);
     // Keys after the query are ignored.
-    const int keys = count_of(own, "query", kMostTokens);
+    const int keys = count_of(own, col::kQuery, kMostTokens);
     const int query = keys - 1;
-    const int layers = count_of(own, "source_layer", kMostLayers);
+    const int layers = count_of(own, col::kSourceLayer, kMostLayers);
     MatrixD shares = empty_map(own, layers, keys);
     shares.setZero();
     const std::vector<std::string> texts =
         texts_of(sources, own.front(), static_cast<std::size_t>(keys));
     for (const FigureRow& row : own) {
-      shares(row.index("source_layer", layers), row.index("key", keys)) = row.number("share");
+      shares(row.index(col::kSourceLayer, layers), row.index(col::kKey, keys)) =
+          row.number(col::kShare);
     }
     panels.push_back(routed_attention_panel(shares, query, texts, options.layer_base));
     panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);

@@ -23,16 +23,15 @@ std::string plain(std::string name) {
 std::vector<FigureRow> accuracy_rows(std::span<const FigureSource> sources,
                                      const FigureOptions& options) {
   return rows_where(rows_of(sources, options), [](const FigureRow& row) {
-    return row.text("kind").empty() && row.has("level");
+    return row.text(col::kKind).empty() && row.has(col::kLevel);
   });
 }
 
 std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGroups level) {
-  const std::vector<FigureRow> part =
-      rows_where(rows, [&](const FigureRow& row) { return row.text("level") == enum_name(level); });
+  const std::vector<FigureRow> part = rows_with(rows, {{col::kLevel, enum_name(level)}});
   if (part.empty()) {
     throw InvalidArgument("by: the results contain no rows by {} (their levels: {})",
-                          enum_name(level), fmt::join(distinct(rows, "level"), ", "));
+                          enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
   }
   return part;
 }
@@ -41,22 +40,21 @@ std::vector<FigureRow> rows_of_level(const std::vector<FigureRow>& rows, BlimpGr
 Figure probe_curves(const std::vector<FigureRow>& rows, std::span<const FigureSource> sources,
                     const FigureOptions& options) {
   const std::vector<FigureRow> part = rows_of_level(rows, options.by.value_or(BlimpGroups::kAll));
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> sites = sites_of(rows);
-  const std::vector<std::string> names = distinct(part, "name");
+  const std::vector<std::string> names = distinct(part, col::kName);
   LayerCurves columns;
   columns.y_label = "accuracy";
   Figure figure;
   for (const std::string& name : names) {
     for (const std::string& site : sites) {
-      const std::vector<FigureRow> drawn = rows_where(part, [&](const FigureRow& row) {
-        return row.text("name") == name && row.text("site") == site;
-      });
+      const std::vector<FigureRow> drawn =
+          rows_with(part, {{col::kName, name}, {col::kSite, site}});
       FigurePanel panel = layer_panel(drawn, columns, labels, options);
       std::get<CurvePanel>(panel.content)
           .references.push_back({.y = 0.5, .label = "chance", .in_legend = true});
-      if (names.size() > 1) panel.title = plain(name);
-      if (sites.size() > 1) panel.title += (panel.title.empty() ? "" : ", ") + site;
+      panel.title =
+          joined_parts({names.size() > 1 ? plain(name) : "", sites.size() > 1 ? site : ""});
       figure.panels.push_back(std::move(panel));
     }
   }
@@ -75,11 +73,11 @@ std::vector<std::string> mean_stars(const std::vector<FigureRow>& comparisons,
                                     const std::vector<std::string>& names) {
   std::vector<std::string> stars;
   for (const FigureRow& row : comparisons) {
-    const bool is_of_all = row.text("task").empty();
-    const bool is_with_first = row.text("baseline") == comparisons.front().text("baseline");
-    if (row.text("label") != label || !is_of_all || !is_with_first) continue;
+    const bool is_of_all = row.text(col::kTask).empty();
+    const bool is_with_first = row.text(col::kBaseline) == comparisons.front().text(col::kBaseline);
+    if (row.text(col::kLabel) != label || !is_of_all || !is_with_first) continue;
     for (const std::string& name : names) {
-      stars.push_back(name == "all" ? stars_of_p(row.number("p_holm")) : "");
+      stars.push_back(name == "all" ? stars_of_p(row.number(col::kPHolm)) : "");
     }
     return stars;
   }
@@ -98,27 +96,26 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
   }
   BarPanel bars;
   std::size_t longest = 0;
-  const std::vector<std::string> names = distinct(part, "name");
+  const std::vector<std::string> names = distinct(part, col::kName);
   for (const std::string& name : names) {
     bars.groups.push_back(name == "all" ? "mean over tasks" : plain(name));
     longest = std::max(longest, name.size());
   }
-  const std::vector<std::string> labels = distinct(part, "label");
+  const std::vector<std::string> labels = distinct(part, col::kLabel);
   bool has_stars = false;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     BarPanel::Series series;
     series.label = labels[i];
     series.style = model_style(i);
     for (const std::string& name : names) {
-      const std::vector<FigureRow> own = rows_where(part, [&](const FigureRow& row) {
-        return row.text("name") == name && row.text("label") == labels[i];
-      });
-      const auto value = [&](const char* key) {
-        return own.empty() ? std::numeric_limits<double>::quiet_NaN() : own.front().number(key);
+      const std::vector<FigureRow> own =
+          rows_with(part, {{col::kName, name}, {col::kLabel, labels[i]}});
+      const auto value = [&](const Column& column) {
+        return own.empty() ? std::numeric_limits<double>::quiet_NaN() : own.front().number(column);
       };
-      series.values.push_back(value("mean"));
-      series.low.push_back(value("ci_low"));
-      series.high.push_back(value("ci_high"));
+      series.values.push_back(value(col::kMean));
+      series.low.push_back(value(col::kCiLow));
+      series.high.push_back(value(col::kCiHigh));
     }
     series.stars = mean_stars(comparisons, labels[i], names);
     has_stars = has_stars || !series.stars.empty();
@@ -133,18 +130,11 @@ Figure zero_shot_bars(const std::vector<FigureRow>& rows, const std::vector<Figu
                            .content = std::move(bars)});
   if (has_stars) {
     figure.note = fmt::format("difference to {} over all pairs: {}",
-                              comparisons.front().text("baseline"), kStarsNote);
+                              comparisons.front().text(col::kBaseline), kStarsNote);
   }
   figure.is_wide = longest > kLongestNameInColumn;
   return figure;
 }
-
-/// A column of the table: a model and, for probes, a site.
-struct TableModel {
-  std::string label;
-  std::string site;
-  bool operator==(const TableModel&) const = default;
-};
 
 /// Spread shown next to the accuracy in a cell.
 enum class CellSpread { kNone, kInterval, kOverLayers, kOverFolds };
@@ -159,9 +149,9 @@ struct TableCell {
 TableCell cell_over_layers(const std::vector<FigureRow>& rows) {
   const auto count = static_cast<double>(rows.size());
   double mean = 0.0;
-  for (const FigureRow& row : rows) mean += row.number("mean") / count;
+  for (const FigureRow& row : rows) mean += row.number(col::kMean) / count;
   double variance = 0.0;
-  for (const FigureRow& row : rows) variance += std::pow(row.number("mean") - mean, 2) / count;
+  for (const FigureRow& row : rows) variance += std::pow(row.number(col::kMean) - mean, 2) / count;
   return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", 100.0 * mean, 100.0 * std::sqrt(variance)),
           CellSpread::kOverLayers};
 }
@@ -169,14 +159,14 @@ TableCell cell_over_layers(const std::vector<FigureRow>& rows) {
 /// Returns an accuracy with its interval; for tasks of probes, which have none, with the deviation
 /// of the folds.
 TableCell cell_of_row(const FigureRow& row) {
-  const double mean = 100.0 * row.number("mean");
-  if (row.has("ci_low") && row.has("ci_high")) {
-    return {fmt::format("{:.1f} [{:.1f}, {:.1f}]", mean, 100.0 * row.number("ci_low"),
-                        100.0 * row.number("ci_high")),
+  const double mean = 100.0 * row.number(col::kMean);
+  if (row.has(col::kCiLow) && row.has(col::kCiHigh)) {
+    return {fmt::format("{:.1f} [{:.1f}, {:.1f}]", mean, 100.0 * row.number(col::kCiLow),
+                        100.0 * row.number(col::kCiHigh)),
             CellSpread::kInterval};
   }
-  if (row.text("level") == enum_name(BlimpGroups::kTask) && row.has("std")) {
-    return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", mean, 100.0 * row.number("std")),
+  if (row.text(col::kLevel) == enum_name(BlimpGroups::kTask) && row.has(col::kStd)) {
+    return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", mean, 100.0 * row.number(col::kStd)),
             CellSpread::kOverFolds};
   }
   return {fmt::format("{:.1f}", mean)};
@@ -186,7 +176,7 @@ TableCell cell_of_row(const FigureRow& row) {
 std::string layers_text(const std::vector<FigureRow>& rows, int base) {
   std::set<int> layers;
   for (const FigureRow& row : rows) {
-    if (row.has("layer")) layers.insert(row.index("layer", kMostLayers) + base);
+    if (row.has(col::kLayer)) layers.insert(row.index(col::kLayer, kMostLayers) + base);
   }
   if (layers.empty()) return "";
   if (layers.size() == 1) return fmt::format("layer {}", *layers.begin());
@@ -197,33 +187,27 @@ std::string layers_text(const std::vector<FigureRow>& rows, int base) {
 }
 
 /// Returns "67,000 pairs", the maximum over the rows; empty if they have no count.
-std::string count_note(const std::vector<FigureRow>& rows, const std::string& key) {
+std::string count_note(const std::vector<FigureRow>& rows, const Column& column) {
   double most = 0.0;
   for (const FigureRow& row : rows) {
-    if (row.has(key)) most = std::max(most, row.number(key));
+    if (row.has(column)) most = std::max(most, row.number(column));
   }
   if (most <= 0.0) return "";
-  return fmt::format("{} {}", with_commas(most), most == 1.0 ? key.substr(0, key.size() - 1) : key);
-}
-
-/// Returns a number from the options of the first results; `otherwise` if absent.
-double option_of(std::span<const FigureSource> sources, const char* name, double otherwise) {
-  const Json& run = sources.front().results.options;
-  const auto given = run.find(name);
-  return given != run.end() && given->is_number() ? given->get<double>() : otherwise;
+  const std::string_view name = column.name;
+  return fmt::format("{} {}", with_commas(most),
+                     most == 1.0 ? name.substr(0, name.size() - 1) : name);
 }
 
 /// Returns a description of the table: "probes, layers 0-4, 67 tasks, 67,000 pairs, 5 folds".
 /// @param all  rows of the mean over tasks.
 std::string about_note(const std::vector<FigureRow>& all, std::span<const FigureSource> sources,
                        int layer_base) {
-  const bool is_probe = all.front().has("layer");
-  const double folds = is_probe ? option_of(sources, "folds", 0.0) : 0.0;
+  const bool is_probe = all.front().has(col::kLayer);
+  const double folds = is_probe ? option_number(sources.front(), "folds", 0.0) : 0.0;
   std::vector<std::string> parts = {is_probe ? "probes" : "zero-shot", layers_text(all, layer_base),
-                                    count_note(all, "tasks"), count_note(all, "pairs"),
+                                    count_note(all, col::kTasks), count_note(all, col::kPairs),
                                     folds > 0.0 ? fmt::format("{:.0f} folds", folds) : ""};
-  std::erase(parts, "");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined_parts(std::move(parts));
 }
 
 /// Returns an explanation of `spread`.
@@ -232,7 +216,8 @@ std::string spread_note(CellSpread spread, std::span<const FigureSource> sources
     case CellSpread::kNone:
       return "";
     case CellSpread::kInterval:
-      return fmt::format("[ ]: {:.6g} % intervals", 100.0 * option_of(sources, "confidence", 0.95));
+      return fmt::format("[ ]: {:.6g} % intervals",
+                         100.0 * option_number(sources.front(), "confidence", 0.95));
     case CellSpread::kOverLayers:
       return "means \xC2\xB1 standard deviation over the layers";
     case CellSpread::kOverFolds:
@@ -241,14 +226,8 @@ std::string spread_note(CellSpread spread, std::span<const FigureSource> sources
   return "";
 }
 
-std::vector<TableModel> models_of(const std::vector<FigureRow>& rows) {
-  std::vector<TableModel> models;
-  for (const FigureRow& row : rows) {
-    TableModel model{row.text("label"), row.text("site")};
-    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
-  }
-  return models;
-}
+/// A column of the table: label and, for probes, site.
+using TableModel = std::array<std::string, 2>;
 
 /// Returns the cells of one line of the table, in per cent; adds their spreads to `spreads`.
 std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const std::string& name,
@@ -256,9 +235,8 @@ std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const st
                                     std::set<CellSpread>& spreads) {
   std::vector<std::string> cells;
   for (const TableModel& model : models) {
-    const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-      return row.text("name") == name && TableModel{row.text("label"), row.text("site")} == model;
-    });
+    const std::vector<FigureRow> own =
+        rows_with(rows, {{col::kName, name}, {col::kLabel, model[0]}, {col::kSite, model[1]}});
     TableCell cell;
     if (!own.empty()) cell = own.size() > 1 ? cell_over_layers(own) : cell_of_row(own.front());
     spreads.insert(cell.spread);
@@ -272,10 +250,9 @@ std::vector<std::string> table_line(const std::vector<FigureRow>& rows, const st
 Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = accuracy_rows(sources, options);
   if (rows.empty()) throw NothingToShow("figure: no row contains an accuracy");
-  if (rows.front().has("layer")) return probe_curves(rows, sources, options);
+  if (rows.front().has(col::kLayer)) return probe_curves(rows, sources, options);
   const std::vector<FigureRow> comparisons =
-      rows_where(rows_of(sources, options),
-                 [](const FigureRow& row) { return row.text("kind") == "comparison"; });
+      rows_with(rows_of(sources, options), {{col::kKind, "comparison"}});
   Figure figure = zero_shot_bars(rows, comparisons, options);
   add_note(figure, intervals_note(figure, sources));
   return figure;
@@ -284,19 +261,18 @@ Figure blimp_figure(std::span<const FigureSource> sources, const FigureOptions& 
 Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> all = accuracy_rows(sources, options);
   if (all.empty()) throw NothingToShow("figure: no row contains an accuracy");
-  if (all.front().has("layer")) {
+  if (all.front().has(col::kLayer)) {
     all = rows_of_layers(all, options);
   } else if (!options.layer.empty()) {
     throw InvalidArgument("layer: zero-shot accuracies have no layers");
   }
   const std::vector<FigureRow> groups =
       rows_of_level(all, options.by.value_or(BlimpGroups::kLinguisticsTerm));
-  const std::vector<TableModel> models = models_of(groups);
+  const std::vector<TableModel> models = distinct_texts(groups, col::kLabel, col::kSite);
   TablePanel table;
   table.head = {"accuracy (%)"};
-  for (const TableModel& model : models) {
-    table.head.push_back(model.site.empty() ? model.label
-                                            : fmt::format("{}, {}", model.label, model.site));
+  for (const auto& [label, site] : models) {
+    table.head.push_back(site.empty() ? label : fmt::format("{}, {}", label, site));
   }
   std::set<CellSpread> spreads;
   const auto add_line = [&](const std::vector<FigureRow>& rows, const std::string& name,
@@ -306,7 +282,7 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
     line.insert(line.end(), cells.begin(), cells.end());
     table.rows.push_back(std::move(line));
   };
-  for (const std::string& name : distinct(groups, "name")) add_line(groups, name, plain(name));
+  for (const std::string& name : distinct(groups, col::kName)) add_line(groups, name, plain(name));
   const int num_groups = static_cast<int>(table.rows.size());
   add_line(rows_of_level(all, BlimpGroups::kAll), "all", "mean over tasks");
   // The mean of one group is that group.
@@ -317,7 +293,7 @@ Figure blimp_table(std::span<const FigureSource> sources, const FigureOptions& o
   Figure figure;
   figure.note = about_note(rows_of_level(all, BlimpGroups::kAll), sources, options.layer_base);
   for (const CellSpread spread : spreads) add_note(figure, spread_note(spread, sources));
-  figure.is_wide = models.size() > 2 || !models.front().site.empty();
+  figure.is_wide = models.size() > 2 || !models.front()[1].empty();
   figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
   return figure;
 }

@@ -12,32 +12,34 @@ namespace lime {
 namespace {
 
 /// Columns that, besides `quantity`, distinguish the quantities of one results file.
-constexpr std::array kParts = {"alpha", "method", "labels", "task", "over"};
+constexpr std::array<Column, 5> kParts = {col::kAlpha, col::kMethod, col::kLabels, col::kTask,
+                                          col::kOver};
 
 /// Returns "LIMe - LLaMA", with a minus sign.
 std::string pair_of(const FigureRow& row) {
-  return fmt::format("{} \xE2\x88\x92 {}", row.text("label"), row.text("baseline"));
+  return fmt::format("{} \xE2\x88\x92 {}", row.text(col::kLabel), row.text(col::kBaseline));
 }
 
 /// Returns the compared quantity, without the parts that all rows share.
-std::string quantity_of(const FigureRow& row, const std::vector<std::string>& varying) {
-  std::string name = measure_name(row.text("quantity"));
-  for (const std::string& key : varying) {
-    if (!row.has(key)) continue;
-    const std::string text = row.text(key);
-    name +=
-        text.empty() ? fmt::format(", \xCE\xB1 = {}", row.number(key)) : fmt::format(", {}", text);
+std::string quantity_of(const FigureRow& row, const std::vector<Column>& varying) {
+  std::string name = measure_name(row.text(col::kQuantity));
+  for (const Column& column : varying) {
+    if (!row.has(column)) continue;
+    const std::string& text = row.text(column);
+    name += text.empty() ? fmt::format(", \xCE\xB1 = {}", row.number(column))
+                         : fmt::format(", {}", text);
   }
   return name;
 }
 
-std::vector<std::string> varying_parts(const std::vector<FigureRow>& rows) {
-  std::vector<std::string> varying;
-  for (const char* const key : kParts) {
+std::vector<Column> varying_parts(const std::vector<FigureRow>& rows) {
+  std::vector<Column> varying;
+  for (const Column& column : kParts) {
     const bool differs = std::any_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
-      return row.has(key) && rows.front().has(key) && row.row->at(key) != rows.front().row->at(key);
+      return row.has(column) && rows.front().has(column) &&
+             row.row->cell(column) != rows.front().row->cell(column);
     });
-    if (differs) varying.emplace_back(key);
+    if (differs) varying.push_back(column);
   }
   return varying;
 }
@@ -64,13 +66,14 @@ std::vector<std::string> different(const std::vector<FigureRow>& rows, Function&
 /// Returns the curve of the differences of one pair, with a star at significant ones.
 Curve difference_curve(const std::vector<FigureRow>& rows, int layer_base) {
   LayerCurves columns;
-  columns.value = "difference";
+  columns.value = col::kDifference;
   columns.spread = Curve::Spread::kBars;
   Curve curve = layer_curve(rows, columns, layer_base);
   curve.stars.assign(curve.x.size(), "");
   for (const FigureRow& row : rows) {
-    const auto at = std::find(curve.x.begin(), curve.x.end(), row.number("layer") + layer_base);
-    curve.stars[static_cast<std::size_t>(at - curve.x.begin())] = stars_of_p(row.number("p_holm"));
+    const auto at = std::find(curve.x.begin(), curve.x.end(), row.number(col::kLayer) + layer_base);
+    curve.stars[static_cast<std::size_t>(at - curve.x.begin())] =
+        stars_of_p(row.number(col::kPHolm));
   }
   return curve;
 }
@@ -79,8 +82,8 @@ Curve difference_curve(const std::vector<FigureRow>& rows, int layer_base) {
 
 Figure comparison_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [&](const FigureRow& row) {
-    return row.text("kind") == "comparison" && row.has("layer") &&
-           (row.text("labels").empty() || row.text("labels") == "words");
+    return row.text(col::kKind) == "comparison" && row.has(col::kLayer) &&
+           (row.text(col::kLabels).empty() || row.text(col::kLabels) == "words");
   });
   if (rows.empty()) {
     throw NothingToShow(
@@ -89,10 +92,10 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
         sources.front().results.metric);
   }
   const std::vector<std::string> chosen =
-      chosen_measures(distinct(rows, "quantity"), options.measure);
+      chosen_measures(distinct(rows, col::kQuantity), options.measure);
   std::erase_if(rows,
-                [&](const FigureRow& row) { return !is_wanted(chosen, row.text("quantity")); });
-  const std::vector<std::string> varying = varying_parts(rows);
+                [&](const FigureRow& row) { return !is_wanted(chosen, row.text(col::kQuantity)); });
+  const std::vector<Column> varying = varying_parts(rows);
   const std::vector<std::string> pairs = different(rows, pair_of);
   const std::vector<std::string> sites = sites_of(rows);
   const std::vector<EntropyKind> kinds = sources.front().results.metric == "entropy"
@@ -111,7 +114,8 @@ Figure comparison_figure(std::span<const FigureSource> sources, const FigureOpti
       CurvePanel curves;
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-          return name_of(row) == quantity && row.text("site") == site && pair_of(row) == pairs[i];
+          return name_of(row) == quantity && row.text(col::kSite) == site &&
+                 pair_of(row) == pairs[i];
         });
         if (own.empty()) continue;
         curves.curves.push_back(difference_curve(own, options.layer_base));

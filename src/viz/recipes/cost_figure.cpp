@@ -51,27 +51,27 @@ std::string decoder_name(const std::string& decoder) {
 }
 
 std::vector<CostColumn> columns() {
-  const auto number = [](const char* key) {
-    return [key](const FigureRow& row) { return fmt::format("{:.0f}", row.number(key)); };
+  const auto number = [](const Column& column) {
+    return [column](const FigureRow& row) { return fmt::format("{:.0f}", row.number(column)); };
+  };
+  const auto count = [](const Column& column, const char* billion) {
+    return [column, billion](const FigureRow& row) {
+      return count_text(row.number(column), billion, "T");
+    };
   };
   return {
-      {"config", [](const FigureRow& row) { return row.text("label"); }, true},
-      {"decoder", [](const FigureRow& row) { return decoder_name(row.text("decoder")); }},
-      {"KV heads", number("num_key_value_heads"), true},
-      {"tokens", number("sequence_length"), true},
-      {"parameters",
-       [](const FigureRow& row) { return count_text(row.number("parameters"), "B", "T"); }},
-      {"router parameters",
-       [](const FigureRow& row) { return count_text(row.number("router_parameters"), "B", "T"); }},
-      {"MACs",
-       [](const FigureRow& row) {
-         return count_text(row.number("multiply_accumulates"), "G", "T");
-       }},
+      {"config", [](const FigureRow& row) { return row.text(col::kLabel); }, true},
+      {"decoder", [](const FigureRow& row) { return decoder_name(row.text(col::kDecoder)); }},
+      {"KV heads", number(col::kNumKeyValueHeads), true},
+      {"tokens", number(col::kSequenceLength), true},
+      {"parameters", count(col::kParameters, "B")},
+      {"router parameters", count(col::kRouterParameters, "B")},
+      {"MACs", count(col::kMultiplyAccumulates, "G")},
       {"mixing MACs",
        [](const FigureRow& row) {
-         return fmt::format("{:.2f} %", 100 * row.number("mixing_share"));
+         return fmt::format("{:.2f} %", 100 * row.number(col::kMixingShare));
        }},
-      {"KV cache", [](const FigureRow& row) { return bytes_text(row.number("cache_bytes")); }},
+      {"KV cache", [](const FigureRow& row) { return bytes_text(row.number(col::kCacheBytes)); }},
   };
 }
 
@@ -91,14 +91,14 @@ Figure cost_table(std::span<const FigureSource> sources, const FigureOptions& op
   }
   Figure figure;
   figure.is_wide = true;
-  const double tokens = rows.front().number("sequence_length");
+  const double tokens = rows.front().number(col::kSequenceLength);
   const bool has_one_length = std::all_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
-    return row.number("sequence_length") == tokens;
+    return row.number(col::kSequenceLength) == tokens;
   });
   figure.note = fmt::format(
       "one forward pass over {}; KV cache in {}",
       has_one_length ? fmt::format("{:.0f} tokens", tokens) : "the given number of tokens",
-      fmt::join(distinct(rows, "dtype"), " or "));
+      fmt::join(distinct(rows, col::kDtype), " or "));
   figure.panels.push_back({.title = "", .x = {}, .y = {}, .content = std::move(table)});
   return figure;
 }

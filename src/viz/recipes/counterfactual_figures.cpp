@@ -65,7 +65,7 @@ struct RouterSeries {
 
 std::vector<std::string> chosen_routers(const std::vector<FigureRow>& rows,
                                         const std::vector<std::string>& wanted) {
-  const std::vector<std::string> there = distinct(rows, "router");
+  const std::vector<std::string> there = distinct(rows, col::kRouter);
   for (const std::string& router : wanted) {
     if (is_wanted(there, router)) continue;
     throw InvalidArgument("router: the results contain no router '{}' (their routers: {})", router,
@@ -82,11 +82,10 @@ std::vector<RouterSeries> series_of(const std::vector<FigureRow>& rows,
   const auto next_of = [&](const std::string& router) {
     return seen[std::min<std::size_t>(family_colour(family_of(router)), seen.size() - 1)]++;
   };
-  const std::vector<FigureRow> trained =
-      rows_where(rows, [](const FigureRow& row) { return row.text("router") == kTrained; });
-  const std::vector<std::string> routed = distinct(trained, "label");
+  const std::vector<FigureRow> trained = rows_with(rows, {{col::kRouter, kTrained}});
+  const std::vector<std::string> routed = distinct(trained, col::kLabel);
   const std::vector<std::string> routers = chosen_routers(rows, options.router);
-  for (const std::string& label : distinct(rows, "label")) {
+  for (const std::string& label : distinct(rows, col::kLabel)) {
     if (std::find(routed.begin(), routed.end(), label) == routed.end()) {
       // A plain transformer: the identity router.
       series.push_back({label, "identity", label, {kMutedColour, LinePattern::kSolid}});
@@ -106,13 +105,8 @@ std::vector<FigureRow> counterfactual_rows(std::span<const FigureSource> sources
                                            const FigureOptions& options,
                                            const std::function<bool(const FigureRow&)>& keep) {
   return rows_where(rows_of(sources, options), [&](const FigureRow& row) {
-    return row.text("kind").empty() && row.has("quantity") && keep(row);
+    return row.text(col::kKind).empty() && row.has(col::kQuantity) && keep(row);
   });
-}
-
-std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows, const std::string& key,
-                                 const std::string& value) {
-  return rows_where(rows, [&](const FigureRow& row) { return row.text(key) == value; });
 }
 
 /// Content of one panel: a quantity, or entropy with one preset and order.
@@ -126,8 +120,9 @@ std::vector<QuantityPart> parts_of(const std::vector<FigureRow>& rows,
                                    std::span<const FigureSource> sources,
                                    const FigureOptions& options) {
   std::vector<QuantityPart> parts;
-  for (const std::string& quantity : chosen_measures(distinct(rows, "quantity"), options.measure)) {
-    const std::vector<FigureRow> own = rows_with(rows, "quantity", quantity);
+  for (const std::string& quantity :
+       chosen_measures(distinct(rows, col::kQuantity), options.measure)) {
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kQuantity, quantity}});
     const std::vector<EntropyKind> kinds = entropy_kinds(own, sources);
     for (const EntropyKind& kind : kinds) {
       parts.push_back(
@@ -149,7 +144,7 @@ void add_parts_note(Figure& figure, const std::vector<QuantityPart>& parts,
     if (part.quantity != "entropy") continue;
     entropies.insert(entropies.end(), part.rows.begin(), part.rows.end());
   }
-  add_note(figure, site_note(distinct(all, "site")));
+  add_note(figure, site_note(distinct(all, col::kSite)));
   const std::string kind = common_of(entropy_kinds(entropies, sources));
   if (!kind.empty()) add_note(figure, "entropy: " + kind);
 }
@@ -177,17 +172,17 @@ FigurePanel change_panel(const std::vector<FigureRow>& rows,
   BarPanel bars;
   BarPanel::Series series;
   for (const std::string& router : routers) {
-    const std::vector<FigureRow> own = rows_with(rows, "router", router);
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kRouter, router}});
     if (own.empty()) continue;
     if (own.size() > 1) {
       throw InvalidArgument(
           "figure: router {} of {} is duplicated; select one with --site or --label", router,
-          own.front().text("label"));
+          own.front().text(col::kLabel));
     }
     bars.groups.push_back(shown_name(router, layer_base));
-    series.values.push_back(own.front().number("difference"));
-    series.low.push_back(own.front().number("difference_low"));
-    series.high.push_back(own.front().number("difference_high"));
+    series.values.push_back(own.front().number(col::kDifference));
+    series.low.push_back(own.front().number(col::kDifferenceLow));
+    series.high.push_back(own.front().number(col::kDifferenceHigh));
   }
   bars.series.push_back(std::move(series));
   bars.lines_per_group = usual_lines_per_group(bars.groups.size(), 1);
@@ -200,7 +195,7 @@ FigurePanel gap_panel(const std::vector<FigureRow>& rows, const std::string& qua
                       int layer_base) {
   CurvePanel curves;
   for (std::size_t i = 0; i < kGapParts.size(); ++i) {
-    const std::vector<FigureRow> own = rows_with(rows, "part", kGapParts[i]);
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kPart, kGapParts[i]}});
     if (own.empty()) continue;
     Curve curve = layer_curve(own, LayerCurves{}, layer_base);
     curve.label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
@@ -221,7 +216,7 @@ FigurePanel gap_panel(const std::vector<FigureRow>& rows, const std::string& qua
 Figure counterfactual_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows =
       counterfactual_rows(sources, options, [](const FigureRow& row) {
-        return row.has("router") && row.has("layer") && row.has("mean");
+        return row.has(col::kRouter) && row.has(col::kLayer) && row.has(col::kMean);
       });
   if (rows.empty())
     throw NothingToShow("figure: no row contains a layer under a counterfactual router");
@@ -230,7 +225,7 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const QuantityPart& part : parts) {
     LayerCurves columns;
-    columns.ceiling = part.quantity == "entropy" ? "ceiling" : "";
+    if (part.quantity == "entropy") columns.ceiling = col::kCeiling;
     columns.ceiling_label = "ceiling";
     columns.y_label = measure_name(part.quantity);
     FigurePanel panel = layer_panel(part.rows, columns, {}, options);  // axes and ceiling
@@ -238,11 +233,11 @@ Figure counterfactual_figure(std::span<const FigureSource> sources, const Figure
     auto& curves = std::get<CurvePanel>(panel.content).curves;
     for (const RouterSeries& one : series) {
       const std::vector<FigureRow> own = rows_where(part.rows, [&](const FigureRow& row) {
-        return row.text("label") == one.label && row.text("router") == one.router;
+        return row.text(col::kLabel) == one.label && row.text(col::kRouter) == one.router;
       });
       if (own.empty()) continue;
       // A dozen bands would merge; the other figures of these results show the intervals.
-      columns.low.clear();
+      columns.low = {};
       Curve curve = layer_curve(own, columns, options.layer_base);
       const bool has_room = curve.style.marker != MarkerShape::kNone;
       curve.label = one.name;
@@ -262,16 +257,16 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
                                     const FigureOptions& options) {
   const std::vector<FigureRow> rows =
       counterfactual_rows(sources, options, [](const FigureRow& row) {
-        return row.has("router") && !row.has("layer") && row.has("difference");
+        return row.has(col::kRouter) && !row.has(col::kLayer) && row.has(col::kDifference);
       });
   if (rows.empty()) throw NothingToShow("figure: no row compares a router with the trained one");
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> routers = chosen_routers(rows, options.router);
   Figure figure;
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const std::string& label : labels) {
     for (const QuantityPart& part : parts) {
-      const std::vector<FigureRow> own = rows_with(part.rows, "label", label);
+      const std::vector<FigureRow> own = rows_with(part.rows, {{col::kLabel, label}});
       if (own.empty()) continue;
       figure.panels.push_back(change_panel(own, routers, part.quantity, options.layer_base));
       figure.panels.back().title = joined_parts({labels.size() > 1 ? label : "", part.distinction});
@@ -288,20 +283,21 @@ Figure counterfactual_change_figure(std::span<const FigureSource> sources,
 
 Figure counterfactual_gap_figure(std::span<const FigureSource> sources,
                                  const FigureOptions& options) {
-  const std::vector<FigureRow> rows = counterfactual_rows(
-      sources, options,
-      [](const FigureRow& row) { return row.has("part") && row.has("layer") && row.has("mean"); });
+  const std::vector<FigureRow> rows =
+      counterfactual_rows(sources, options, [](const FigureRow& row) {
+        return row.has(col::kPart) && row.has(col::kLayer) && row.has(col::kMean);
+      });
   if (rows.empty()) {
     throw NothingToShow(
         "figure: the results contain no gap to a plain transformer; run lime-metrics "
         "counterfactual with --against");
   }
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const std::string& label : labels) {
     for (const QuantityPart& part : parts) {
-      const std::vector<FigureRow> own = rows_with(part.rows, "label", label);
+      const std::vector<FigureRow> own = rows_with(part.rows, {{col::kLabel, label}});
       if (own.empty()) continue;
       figure.panels.push_back(gap_panel(own, part.quantity, options.layer_base));
       figure.panels.back().title =

@@ -23,7 +23,7 @@ std::string axis_label(const std::string& unit) {
 std::string sequences_text(const std::vector<FigureRow>& rows) {
   std::vector<double> counts;
   for (const FigureRow& row : rows) {
-    if (row.has("n")) counts.push_back(row.number("n"));
+    if (row.has(col::kN)) counts.push_back(row.number(col::kN));
   }
   if (counts.empty()) return "";
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
@@ -34,7 +34,7 @@ std::string sequences_text(const std::vector<FigureRow>& rows) {
 FigurePanel entropy_panel(const std::vector<FigureRow>& rows, const std::string& unit,
                           const std::vector<std::string>& labels, const FigureOptions& options) {
   LayerCurves columns;
-  columns.ceiling = "ceiling";
+  columns.ceiling = col::kCeiling;
   columns.ceiling_label = "ceiling";
   columns.y_label = axis_label(unit);
   return layer_panel(rows, columns, labels, options);
@@ -45,16 +45,16 @@ FigurePanel entropy_panel(const std::vector<FigureRow>& rows, const std::string&
 Figure entropy_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> rows = rows_of(sources, options);
   // Rows of differences and means over layers have no ceiling.
-  std::erase_if(rows, [](const FigureRow& row) { return !row.has("ceiling"); });
+  std::erase_if(rows, [](const FigureRow& row) { return !row.has(col::kCeiling); });
   if (rows.empty()) throw NothingToShow("figure: no row contains the entropy of a layer");
   const std::vector<EntropyKind> kinds = entropy_kinds(rows, sources);
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> sites = sites_of(rows);
   Figure figure;
   for (const EntropyKind& kind : kinds) {
     for (const std::string& site : sites) {
       const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
-        return row.text("site") == site && entropy_kind_of(row, sources) == kind;
+        return row.text(col::kSite) == site && entropy_kind_of(row, sources) == kind;
       });
       if (part.empty()) continue;
       figure.panels.push_back(entropy_panel(part, kind.unit, labels, options));

@@ -12,7 +12,7 @@ namespace {
 
 /// Returns the preset of `row`: its own, or the one in the options of its results.
 std::string preset_of(const FigureRow& row, const Json& options) {
-  std::string preset = row.text("preset");
+  std::string preset = row.text(col::kPreset);
   const auto asked = options.find("preset");
   if (preset.empty() && asked != options.end() && asked->is_string()) {
     preset = asked->get<std::string>();
@@ -29,8 +29,8 @@ std::string preset_of(const FigureRow& row, const Json& options) {
 }
 
 std::string order_of(const FigureRow& row) {
-  if (!row.has("alpha")) return "";
-  const double alpha = row.number("alpha");
+  if (!row.has(col::kAlpha)) return "";
+  const double alpha = row.number(col::kAlpha);
   if (std::isinf(alpha)) return "\xCE\xB1 = \xE2\x88\x9E";
   return fmt::format("\xCE\xB1 = {}", alpha);
 }
@@ -43,7 +43,7 @@ bool all_agree(const std::vector<EntropyKind>& all, std::string EntropyKind::*pa
 }  // namespace
 
 EntropyKind entropy_kind_of(const FigureRow& row, std::span<const FigureSource> sources) {
-  return {preset_of(row, sources[row.source].results.options), row.text("unit"), order_of(row)};
+  return {preset_of(row, sources[row.source].results.options), row.text(col::kUnit), order_of(row)};
 }
 
 std::vector<EntropyKind> entropy_kinds(const std::vector<FigureRow>& rows,

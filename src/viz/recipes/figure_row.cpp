@@ -18,7 +18,8 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 
 /// Returns a value as in the file, truncated if it is long.
 std::string shown_value(const Json& value) {
-  return fmt::format("{:.40}", value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fmt::format("{:.40}",
+                     results_value(value).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void check_there(const char* option, const std::vector<std::string>& wanted,
@@ -32,38 +33,31 @@ void check_there(const char* option, const std::vector<std::string>& wanted,
 
 }  // namespace
 
-std::string FigureRow::text(const std::string& key) const {
-  const auto entry = row->find(key);
-  return entry != row->end() && entry->is_string() ? entry->get<std::string>() : "";
+double FigureRow::number(const Column& column) const {
+  const Json& cell = row->cell(column);
+  if (cell.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (const auto number = number_of(cell)) return *number;
+  throw FormatError("figure: '{}': '{}' must be a number, got {}", file->string(), column.name,
+                    shown_value(cell));
 }
 
-bool FigureRow::has(const std::string& key) const {
-  const auto entry = row->find(key);
-  return entry != row->end() && !entry->is_null();
-}
-
-double FigureRow::number(const std::string& key) const {
-  if (!has(key)) return std::numeric_limits<double>::quiet_NaN();
-  try {
-    return results_number(*row, key);
-  } catch (const FormatError&) {
-    throw FormatError("figure: '{}': '{}' must be a number, got {}", file->string(), key,
-                      shown_value(row->at(key)));
-  }
-}
-
-bool FigureRow::has_index(const std::string& key, int limit) const {
-  const auto entry = row->find(key);
-  if (entry == row->end() || !entry->is_number()) return false;
-  const auto value = entry->get<double>();
+bool FigureRow::has_index(const Column& column, int limit) const {
+  const Json& cell = row->cell(column);
+  const double value = cell.is_number() ? cell.get<double>() : -1.0;
   return value >= 0.0 && value < limit && value == std::floor(value);
 }
 
-int FigureRow::index(const std::string& key, int limit) const {
-  if (has_index(key, limit)) return static_cast<int>(row->at(key).get<double>());
+int FigureRow::index(const Column& column, int limit) const {
+  if (has_index(column, limit)) return static_cast<int>(number(column));
   throw FormatError("figure: '{}': '{}' must be a whole number from 0 to {}, got {}",
-                    file->string(), key, limit - 1,
-                    row->contains(key) ? shown_value(row->at(key)) : "none");
+                    file->string(), column.name, limit - 1,
+                    row->json().contains(column.name) ? shown_value(row->cell(column)) : "none");
+}
+
+double option_number(const FigureSource& source, const char* name, double otherwise) {
+  const Json& options = source.results.options;
+  const auto given = options.find(name);
+  return given != options.end() && given->is_number() ? given->get<double>() : otherwise;
 }
 
 MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
@@ -79,9 +73,9 @@ MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols) {
   return MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
 }
 
-int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit) {
+int count_of(const std::vector<FigureRow>& rows, const Column& column, int limit) {
   int largest = 0;
-  for (const FigureRow& row : rows) largest = std::max(largest, row.index(key, limit));
+  for (const FigureRow& row : rows) largest = std::max(largest, row.index(column, limit));
   return largest + 1;
 }
 
@@ -89,15 +83,16 @@ std::vector<FigureRow> rows_of(std::span<const FigureSource> sources,
                                const FigureOptions& options) {
   std::vector<FigureRow> all;
   for (std::size_t s = 0; s < sources.size(); ++s) {
-    for (const Json& row : sources[s].results.rows) {
+    for (const ResultRow& row : sources[s].results.rows) {
       all.push_back({&row, s, &sources[s].path});
     }
   }
-  check_there("site", options.site, distinct(all, "site"));
-  check_there("label", options.label, distinct(all, "label"));
+  check_there("site", options.site, distinct(all, col::kSite));
+  check_there("label", options.label, distinct(all, col::kLabel));
   std::vector<FigureRow> chosen;
   std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [&](const FigureRow& row) {
-    return contains(options.site, row.text("site")) && contains(options.label, row.text("label"));
+    return contains(options.site, row.text(col::kSite)) &&
+           contains(options.label, row.text(col::kLabel));
   });
   if (chosen.empty()) {
     throw InvalidArgument("figure: no row has both site {} and label {}",
@@ -113,15 +108,9 @@ std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
   return kept;
 }
 
-std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key) {
-  std::vector<std::string> texts;
-  for (const FigureRow& row : rows) {
-    const std::string text = row.text(key);
-    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) {
-      texts.push_back(text);
-    }
-  }
-  return texts;
+std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows,
+                                 std::initializer_list<ResultRow::Text> texts) {
+  return rows_where(rows, [&](const FigureRow& row) { return row.row->matches(texts); });
 }
 
 std::vector<int> layers_asked_for(const FigureOptions& options, const std::set<int>& there) {
@@ -142,10 +131,11 @@ std::vector<FigureRow> rows_of_layers(const std::vector<FigureRow>& rows,
                                       const FigureOptions& options) {
   if (options.layer.empty()) return rows;
   std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(row.index("layer", kMostLayers));
+  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMostLayers));
   const std::vector<int> asked = layers_asked_for(options, there);
   return rows_where(rows, [&](const FigureRow& row) {
-    return std::find(asked.begin(), asked.end(), row.index("layer", kMostLayers)) != asked.end();
+    return std::find(asked.begin(), asked.end(), row.index(col::kLayer, kMostLayers)) !=
+           asked.end();
   });
 }
 

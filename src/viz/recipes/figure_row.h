@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/json.h"
 #include "core/matrix.h"
+#include "store/results/columns.h"
 #include "viz/figure_source.h"
 #include "viz/recipes/figure_options.h"
 
@@ -20,27 +24,32 @@ namespace lime {
 
 /// A row with its source file.
 struct FigureRow {
-  const Json* row = nullptr;
+  const ResultRow* row = nullptr;
   std::size_t source = 0;
   const std::filesystem::path* file = nullptr;
 
-  std::string text(const std::string& key) const;  ///< "" if absent
-  bool has(const std::string& key) const;
+  const std::string& text(const Column& column) const { return row->text(column); }
+  bool has(const Column& column) const { return row->has(column); }
   /// Returns NaN if absent or null. @throws FormatError  if it is not a number; names file and key.
-  double number(const std::string& key) const;
+  double number(const Column& column) const;
   /// Returns true if there is an integer in [0, limit).
-  bool has_index(const std::string& key, int limit) const;
+  bool has_index(const Column& column, int limit) const;
   /// Returns the index of a layer, head or token, in [0, limit).
   /// @throws FormatError  if it is missing or invalid; names file and key.
-  int index(const std::string& key, int limit) const;
+  int index(const Column& column, int limit) const;
 };
+
+inline const ResultRow& as_row(const FigureRow& row) { return *row.row; }
+
+/// Returns a number from the options of results; `otherwise` if absent.
+double option_number(const FigureSource& source, const char* name, double otherwise);
 
 /// Returns a matrix of `rows` x `cols` NaN values, to be filled from `own`.
 /// @throws FormatError  before allocation, if the rows are too few for such a matrix.
 MatrixD empty_map(const std::vector<FigureRow>& own, int rows, int cols);
 
-/// Returns one more than the largest index under `key`; 1 without rows. @throws FormatError
-int count_of(const std::vector<FigureRow>& rows, const std::string& key, int limit);
+/// Returns one more than the largest index in `column`; 1 without rows. @throws FormatError
+int count_of(const std::vector<FigureRow>& rows, const Column& column, int limit);
 
 /// Returns the rows of all sources with the requested sites and labels. @throws InvalidArgument if
 /// none is left.
@@ -50,8 +59,20 @@ std::vector<FigureRow> rows_of(std::span<const FigureSource> sources, const Figu
 std::vector<FigureRow> rows_where(const std::vector<FigureRow>& rows,
                                   const std::function<bool(const FigureRow&)>& keep);
 
-/// Returns the distinct texts under `key`, in order of first appearance.
-std::vector<std::string> distinct(const std::vector<FigureRow>& rows, const std::string& key);
+/// Returns the rows with the given texts.
+std::vector<FigureRow> rows_with(const std::vector<FigureRow>& rows,
+                                 std::initializer_list<ResultRow::Text> texts);
+
+/// Returns the distinct combinations of the texts of several columns, in order of first appearance.
+template <typename... Columns>
+auto distinct_texts(const std::vector<FigureRow>& rows, const Columns&... columns) {
+  std::vector<std::array<std::string, sizeof...(Columns)>> all;
+  for (const FigureRow& row : rows) {
+    std::array<std::string, sizeof...(Columns)> texts = {row.text(columns)...};
+    if (std::find(all.begin(), all.end(), texts) == all.end()) all.push_back(std::move(texts));
+  }
+  return all;
+}
 
 /// Converts the requested layers, numbered as on axes, to the numbering of files, from 0.
 /// @param there  the layers of the results, from 0. @throws InvalidArgument  if one does not exist.

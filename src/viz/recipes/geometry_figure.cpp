@@ -14,9 +14,7 @@ namespace {
 /// measures that support them.
 bool have_jackknife(std::span<const FigureSource> sources) {
   return std::all_of(sources.begin(), sources.end(), [](const FigureSource& source) {
-    const auto blocks = source.results.options.find("jackknife");
-    return blocks != source.results.options.end() && blocks->is_number() &&
-           blocks->get<double>() > 0.0;
+    return option_number(source, "jackknife", 0.0) > 0.0;
   });
 }
 
@@ -41,29 +39,28 @@ std::string bands_note(const Figure& figure, std::span<const FigureSource> sourc
 
 Figure geometry_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   std::vector<FigureRow> rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
-    return row.text("kind").empty() && row.has("measure");
+    return row.text(col::kKind).empty() && row.has(col::kMeasure);
   });
   if (rows.empty()) throw NothingToShow("figure: no row contains a geometry measure");
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   std::vector<std::string> sites = sites_of(rows);
   // Six panels per site: only one site unless several are requested.
   const bool has_more_sites = options.site.empty() && sites.size() > 1;
   if (has_more_sites) sites = {is_wanted(sites, "hidden") ? "hidden" : sites.front()};
   Figure figure;
   for (const std::string& site : sites) {
-    for (const std::string& measure : chosen_measures(distinct(rows, "measure"), options.measure)) {
-      const std::vector<FigureRow> part = rows_where(rows, [&](const FigureRow& row) {
-        return row.text("site") == site && row.text("measure") == measure;
-      });
+    for (const std::string& measure :
+         chosen_measures(distinct(rows, col::kMeasure), options.measure)) {
+      const std::vector<FigureRow> part =
+          rows_with(rows, {{col::kSite, site}, {col::kMeasure, measure}});
       // Ranks may exist for all rows and for each sequence.
-      for (const std::string& over : distinct(part, "over")) {
+      for (const std::string& over : distinct(part, col::kOver)) {
         LayerCurves columns;
         columns.y_label = measure_name(measure);
-        if (distinct(part, "over").size() > 1 && over == "sequences") {
+        if (distinct(part, col::kOver).size() > 1 && over == "sequences") {
           columns.y_label += ", per sequence";
         }
-        const std::vector<FigureRow> drawn =
-            rows_where(part, [&](const FigureRow& row) { return row.text("over") == over; });
+        const std::vector<FigureRow> drawn = rows_with(part, {{col::kOver, over}});
         figure.panels.push_back(layer_panel(drawn, columns, labels, options));
         figure.panels.back().title = sites.size() > 1 ? site : "";
       }

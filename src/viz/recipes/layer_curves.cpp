@@ -19,7 +19,7 @@ constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
 
 /// Returns the ends of the band of one row.
 std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& columns) {
-  if (columns.deviation.empty()) return {row.number(columns.low), row.number(columns.high)};
+  if (columns.deviation.is_none()) return {row.number(columns.low), row.number(columns.high)};
   const double value = row.number(columns.value);
   const double deviation = row.number(columns.deviation);
   return {value - deviation, value + deviation};
@@ -28,7 +28,7 @@ std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& col
 /// Returns the bounds of a panel's rows, if they agree within each model; one line if all do.
 std::vector<ReferenceLine> references_of(const std::vector<FigureRow>& rows,
                                          const LayerCurves& columns) {
-  if (columns.ceiling.empty()) return {};
+  if (columns.ceiling.is_none()) return {};
   std::vector<double> seen;
   for (const FigureRow& row : rows) {
     const double value = row.number(columns.ceiling);
@@ -84,10 +84,7 @@ std::string intervals_note(const Figure& figure, std::span<const FigureSource> s
   }
   if (!has_bands && !has_bars) return "";
   const char* const drawn = !has_bars ? "bands" : has_bands ? "bands and error bars" : "error bars";
-  const Json& run = sources.front().results.options;
-  const auto given = run.find("confidence");
-  const double confidence =
-      given != run.end() && given->is_number() ? given->get<double>() : kUsualConfidence;
+  const double confidence = option_number(sources.front(), "confidence", kUsualConfidence);
   return fmt::format("{}: {}{:.6g} % {}", drawn, kind, 100.0 * confidence, intervals);
 }
 
@@ -97,7 +94,7 @@ void add_note(Figure& figure, const std::string& more) {
 }
 
 std::vector<std::string> sites_of(const std::vector<FigureRow>& rows) {
-  std::vector<std::string> sites = distinct(rows, "site");
+  std::vector<std::string> sites = distinct(rows, col::kSite);
   if (sites.empty()) sites.emplace_back();
   return sites;
 }
@@ -121,10 +118,10 @@ bool has_spread(const FigurePanel& panel) {
 Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns, int layer_base) {
   std::map<int, const FigureRow*> by_layer;
   for (const FigureRow& row : rows) {
-    const int layer = row.index("layer", kMostLayers);
+    const int layer = row.index(col::kLayer, kMostLayers);
     if (by_layer.emplace(layer, &row).second) continue;
     throw InvalidArgument("figure: layer {} of {} is duplicated; select one with --site or --label",
-                          layer, row.text("label"));
+                          layer, row.text(col::kLabel));
   }
   Curve curve;
   curve.spread = columns.spread;
@@ -141,7 +138,7 @@ Curve layer_curve(const std::vector<FigureRow>& rows, const LayerCurves& columns
     add(layer + layer_base, row->number(columns.value), spread_of(*row, columns));
     next = layer + 1;
   }
-  if (!is_spread_whole(curve) || (columns.low.empty() && columns.deviation.empty())) {
+  if (!is_spread_whole(curve) || (columns.low.is_none() && columns.deviation.is_none())) {
     curve.spread = Curve::Spread::kNone;
     curve.low.clear();
     curve.high.clear();
@@ -161,11 +158,10 @@ FigurePanel layer_panel(const std::vector<FigureRow>& rows, const LayerCurves& c
   panel.x = {.label = "layer", .whole_numbers = true};
   panel.y = {.label = columns.y_label};
   const std::vector<FigureRow> drawn = rows_where(
-      rows, [&](const FigureRow& row) { return row.has("layer") && row.has(columns.value); });
+      rows, [&](const FigureRow& row) { return row.has(col::kLayer) && row.has(columns.value); });
   CurvePanel curves;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::vector<FigureRow> of_model =
-        rows_where(drawn, [&](const FigureRow& row) { return row.text("label") == labels[i]; });
+    const std::vector<FigureRow> of_model = rows_with(drawn, {{col::kLabel, labels[i]}});
     if (of_model.empty()) continue;
     Curve curve = layer_curve(of_model, columns, options.layer_base);
     curve.label = labels[i];

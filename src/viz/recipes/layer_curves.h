@@ -14,12 +14,12 @@ namespace lime {
 
 /// Columns of the rows that form a curve over layers.
 struct LayerCurves {
-  std::string value = "mean";
-  std::string low = "ci_low";  ///< and high: of the band or error bars; empty: none
-  std::string high = "ci_high";
-  std::string deviation = {};  ///< instead of low and high: value -+ this column
+  Column value = col::kMean;
+  Column low = col::kCiLow;  ///< and high: of the band or error bars; may be none
+  Column high = col::kCiHigh;
+  Column deviation = {};  ///< instead of low and high: value -+ this column
   Curve::Spread spread = Curve::Spread::kBand;
-  std::string ceiling = {};  ///< column of a bound to draw, if all rows of a panel agree
+  Column ceiling = {};  ///< column of a bound to draw, if all rows of a panel agree
   std::string ceiling_label = {};
   bool ceiling_in_legend = false;
   std::string y_label;

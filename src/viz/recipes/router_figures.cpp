@@ -5,6 +5,7 @@
 #include "core/errors.h"
 #include "viz/figure_columns.h"
 #include "viz/recipes/figure_row.h"
+#include "viz/recipes/layer_curves.h"
 #include "viz/recipes/recipes.h"
 
 namespace lime {
@@ -12,8 +13,7 @@ namespace {
 
 std::vector<FigureRow> rows_of_kind(std::span<const FigureSource> sources,
                                     const FigureOptions& options, const std::string& kind) {
-  std::vector<FigureRow> rows = rows_of(sources, options);
-  std::erase_if(rows, [&](const FigureRow& row) { return row.text("kind") != kind; });
+  std::vector<FigureRow> rows = rows_with(rows_of(sources, options), {{col::kKind, kind}});
   if (rows.empty()) {
     throw NothingToShow(
         "figure: the results contain no rows of kind '{}'; run lime-metrics router with --detail "
@@ -32,7 +32,7 @@ bool is_difference(const std::string& weighting) {
 std::vector<std::string> weightings_of(const std::vector<FigureRow>& rows,
                                        const FigureOptions& options,
                                        const std::vector<std::string>& usual) {
-  const std::vector<std::string> there = distinct(rows, "weighting");
+  const std::vector<std::string> there = distinct(rows, col::kWeighting);
   const auto is_there = [&](const std::string& weighting) {
     return std::find(there.begin(), there.end(), weighting) != there.end();
   };
@@ -65,7 +65,7 @@ std::string weighting_name(const std::string& weighting) {
   return fmt::format("|R| \xC3\x97 rms of {}", weighting);
 }
 
-int layer_of(const FigureRow& row) { return row.index("layer", kMostLayers); }
+int layer_of(const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }
 
 std::vector<int> wanted_layers(const std::vector<FigureRow>& rows, const FigureOptions& options) {
   std::set<int> there;
@@ -98,12 +98,12 @@ namespace {
 FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int first, int base) {
   HeatmapPanel map{.values = empty_map(rows, layers - first, layers)};
   for (const FigureRow& row : rows) {
-    const int layer = row.index("layer", layers);
+    const int layer = row.index(col::kLayer, layers);
     if (layer < first) continue;
-    map.values(layers - 1 - layer, row.index("source_layer", layers)) = row.number("weight");
+    map.values(layers - 1 - layer, row.index(col::kSourceLayer, layers)) = row.number(col::kWeight);
   }
   map.shows_numbers = layers <= 6;
-  map.is_signed = is_difference(rows.front().text("weighting"));
+  map.is_signed = is_difference(rows.front().text(col::kWeighting));
   FigurePanel panel;
   panel.x = {.label = "buffered layer", .ticks = layer_ticks(layers, base)};
   panel.y = {.label = "layer", .ticks = layer_ticks(layers - first, base + first)};
@@ -116,24 +116,22 @@ FigurePanel mean_map_panel(const std::vector<FigureRow>& rows, int layers, int f
 
 Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "mean_map");
-  const int layers = count_of(rows, "layer", kMostLayers);
+  const int layers = count_of(rows, col::kLayer, kMostLayers);
   // The first layer has no other source.
   const int first = layers > 1 ? 1 : 0;
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> weightings =
       weightings_of(rows, options, {"none", "keys", "values"});
   Figure figure;
   figure.panel_aspect = (layers - first) / static_cast<double>(layers);
   for (const std::string& label : labels) {
     for (const std::string& weighting : weightings) {
-      const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-        return row.text("label") == label && row.text("weighting") == weighting;
-      });
+      const std::vector<FigureRow> own =
+          rows_with(rows, {{col::kLabel, label}, {col::kWeighting, weighting}});
       if (own.empty()) continue;
       figure.panels.push_back(mean_map_panel(own, layers, first, options.layer_base));
-      std::string& title = figure.panels.back().title;
-      if (labels.size() > 1) title = label;
-      if (weightings.size() > 1) title += (title.empty() ? "" : ", ") + weighting_name(weighting);
+      figure.panels.back().title = joined_parts(
+          {labels.size() > 1 ? label : "", weightings.size() > 1 ? weighting_name(weighting) : ""});
     }
   }
   figure.colour_label =
@@ -153,10 +151,6 @@ Figure router_mean_figure(std::span<const FigureSource> sources, const FigureOpt
 
 namespace {
 
-std::vector<FigureRow> rows_of_label(const std::vector<FigureRow>& rows, const std::string& label) {
-  return rows_where(rows, [&](const FigureRow& row) { return row.text("label") == label; });
-}
-
 std::vector<FigureRow> rows_of_layer(const std::vector<FigureRow>& rows, int layer) {
   return rows_where(rows, [&](const FigureRow& row) { return layer_of(row) == layer; });
 }
@@ -166,8 +160,8 @@ FigurePanel head_map_panel(const std::vector<FigureRow>& rows, int layer, int he
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
   HeatmapPanel map{.values = empty_map(own, heads, layer + 1)};
   for (const FigureRow& row : own) {
-    map.values(heads - 1 - row.index("head", heads), row.index("source_layer", layer + 1)) =
-        row.number("weight");
+    map.values(heads - 1 - row.index(col::kHead, heads), row.index(col::kSourceLayer, layer + 1)) =
+        row.number(col::kWeight);
   }
   FigurePanel panel;
   panel.title = fmt::format("layer {}", layer + base);
@@ -184,9 +178,9 @@ FigurePanel signed_panel(const std::vector<FigureRow>& rows, int layer, int head
   const std::vector<FigureRow> own = rows_of_layer(rows, layer);
   HeatmapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
   for (const FigureRow& row : own) {
-    map.values(heads - 1 - row.index("head", heads),
-               row.index("source_layer", layer + 1) * heads + row.index("source_head", heads)) =
-        row.number("weight");
+    map.values(heads - 1 - row.index(col::kHead, heads),
+               row.index(col::kSourceLayer, layer + 1) * heads +
+                   row.index(col::kSourceHead, heads)) = row.number(col::kWeight);
   }
   for (int l = 1; l <= layer; ++l) map.col_borders.push_back(l * heads);
   FigurePanel panel;
@@ -205,14 +199,14 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
     throw InvalidArgument("weighting: maps per head show a single weighting, got {}",
                           fmt::join(weightings, ","));
   }
-  std::erase_if(rows,
-                [&](const FigureRow& row) { return row.text("weighting") != weightings.front(); });
-  const std::vector<std::string> labels = distinct(rows, "label");
+  std::erase_if(
+      rows, [&](const FigureRow& row) { return row.text(col::kWeighting) != weightings.front(); });
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   figure.colour_label = "fraction of " + weighting_name(weightings.front());
   for (const std::string& label : labels) {
-    const std::vector<FigureRow> own = rows_of_label(rows, label);
-    const int heads = count_of(own, "head", kMostHeads);
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kLabel, label}});
+    const int heads = count_of(own, col::kHead, kMostHeads);
     for (const int layer : wanted_layers(own, options)) {
       figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
       if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
@@ -227,14 +221,14 @@ Figure router_heads_figure(std::span<const FigureSource> sources, const FigureOp
 
 Figure router_signed_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of_kind(sources, options, "weight");
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<int> all_layers = wanted_layers(rows, options);
   const int deepest = *std::max_element(all_layers.begin(), all_layers.end());
   Figure figure;
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
-    const std::vector<FigureRow> own = rows_of_label(rows, label);
-    const int heads = count_of(own, "head", kMostHeads);
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kLabel, label}});
+    const int heads = count_of(own, col::kHead, kMostHeads);
     const std::vector<int> layers = wanted_layers(own, options);
     for (const int layer : layers) {
       FigurePanel panel = signed_panel(own, layer, heads);

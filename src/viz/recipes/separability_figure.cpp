@@ -28,12 +28,11 @@ std::vector<Curve> control_curves(const std::vector<FigureRow>& rows,
   std::vector<Curve> curves;
   for (std::size_t c = 0; c < controls.size(); ++c) {
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-        return row.text("labels") == controls[c] && row.text("label") == labels[i];
-      });
+      const std::vector<FigureRow> own =
+          rows_with(rows, {{col::kLabels, controls[c]}, {col::kLabel, labels[i]}});
       if (own.empty()) continue;
       LayerCurves columns;
-      columns.low.clear();
+      columns.low = {};
       Curve curve = layer_curve(own, columns, layer_base);
       curve.label = fmt::format("{}, {}", labels[i], control_name(controls[c]));
       curve.legend = control_name(controls[c]);
@@ -48,14 +47,13 @@ FigurePanel accuracy_panel(const std::vector<FigureRow>& rows,
                            const std::vector<std::string>& labels,
                            const std::vector<std::string>& controls, const FigureOptions& options) {
   LayerCurves columns;
-  columns.deviation = "std";
+  columns.deviation = col::kStd;
   columns.spread = Curve::Spread::kBars;
-  columns.ceiling = "majority";
+  columns.ceiling = col::kMajority;
   columns.ceiling_label = "majority baseline";
   columns.ceiling_in_legend = true;
   columns.y_label = "probe accuracy";
-  const std::vector<FigureRow> words =
-      rows_where(rows, [](const FigureRow& row) { return row.text("labels") == "words"; });
+  const std::vector<FigureRow> words = rows_with(rows, {{col::kLabels, "words"}});
   FigurePanel panel = layer_panel(words, columns, labels, options);
   auto& curves = std::get<CurvePanel>(panel.content).curves;
   std::vector<Curve> drawn = control_curves(rows, labels, controls, options.layer_base);
@@ -68,27 +66,23 @@ FigurePanel accuracy_panel(const std::vector<FigureRow>& rows,
 }  // namespace
 
 Figure separability_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
-  const std::vector<FigureRow> rows = rows_where(
-      rows_of(sources, options), [](const FigureRow& row) { return row.text("kind").empty(); });
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<FigureRow> rows = rows_with(rows_of(sources, options), {{col::kKind, ""}});
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> sites = sites_of(rows);
-  const std::vector<std::string> methods = distinct(rows, "method");
-  std::vector<std::string> controls = distinct(rows, "labels");
+  const std::vector<std::string> methods = distinct(rows, col::kMethod);
+  std::vector<std::string> controls = distinct(rows, col::kLabels);
   std::erase(controls, "words");
   Figure figure;
   for (const std::string& method : methods) {
     for (const std::string& site : sites) {
-      const std::vector<FigureRow> of_site =
-          rows_where(rows, [&](const FigureRow& row) { return row.text("site") == site; });
-      const std::vector<FigureRow> part =
-          rows_where(of_site, [&](const FigureRow& row) { return row.text("method") == method; });
+      const std::vector<FigureRow> of_site = rows_with(rows, {{col::kSite, site}});
+      const std::vector<FigureRow> part = rows_with(of_site, {{col::kMethod, method}});
       figure.panels.push_back(accuracy_panel(part, labels, controls, options));
       // Only some methods store it, but all classify the same rows.
       std::get<CurvePanel>(figure.panels.back().content).references =
           std::get<CurvePanel>(accuracy_panel(of_site, {}, {}, options).content).references;
-      std::string& title = figure.panels.back().title;
-      if (sites.size() > 1) title = site;
-      if (methods.size() > 1) title += fmt::format("{}{}", title.empty() ? "" : ", ", method);
+      figure.panels.back().title =
+          joined_parts({sites.size() > 1 ? site : "", methods.size() > 1 ? method : ""});
     }
   }
   if (figure.panels.empty()) throw NothingToShow("figure: no row contains a probe accuracy");

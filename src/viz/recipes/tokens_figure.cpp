@@ -17,43 +17,27 @@ namespace {
 constexpr double kTokenColours = 0.97;
 
 struct TokenMeasure {
-  const char* key;
+  Column column;
   const char* label;
   bool is_signed;
 };
 
 constexpr std::array kTokenMeasures = {
-    TokenMeasure{"norm", "norm", false},
-    TokenMeasure{"relative_norm", "norm / median", false},
-    TokenMeasure{"next_cosine", "cosine with next token", true},
-    TokenMeasure{"entropy_contribution", "entropy contribution (nats)", true},
+    TokenMeasure{col::kNorm, "norm", false},
+    TokenMeasure{col::kRelativeNorm, "norm / median", false},
+    TokenMeasure{col::kNextCosine, "cosine with next token", true},
+    TokenMeasure{col::kEntropyContribution, "entropy contribution (nats)", true},
 };
 
 const TokenMeasure& token_measure(const FigureOptions& options) {
   const std::string wanted = one_measure(options, "tokens", "entropy_contribution");
   std::vector<std::string> known;
   for (const TokenMeasure& measure : kTokenMeasures) {
-    if (wanted == measure.key) return measure;
-    known.emplace_back(measure.key);
+    if (wanted == measure.column.name) return measure;
+    known.emplace_back(measure.column.name);
   }
   throw InvalidArgument("measure: unknown token measure (supported: {}), got '{}'",
                         fmt::join(known, ", "), wanted);
-}
-
-/// Rows of a panel: one capture and site.
-struct TokenModel {
-  std::string label;
-  std::string site;
-  bool operator==(const TokenModel&) const = default;
-};
-
-std::vector<TokenModel> token_models(const std::vector<FigureRow>& rows) {
-  std::vector<TokenModel> models;
-  for (const FigureRow& row : rows) {
-    TokenModel model{row.text("label"), row.text("site")};
-    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
-  }
-  return models;
 }
 
 /// Returns ticks at the tokens with their texts, or their positions if these do not fit; results
@@ -87,8 +71,8 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   std::set<int> layers;
   std::map<int, std::string> positions;  // with texts
   for (const FigureRow& row : rows) {
-    layers.insert(row.index("layer", kMostLayers));
-    positions[row.index("position", kMostTokens)] = row.text("text");
+    layers.insert(row.index(col::kLayer, kMostLayers));
+    positions[row.index(col::kPosition, kMostTokens)] = row.text(col::kText);
   }
   FigurePanel panel{
       .title = {}, .x = tokens_axis(positions), .y = {.label = "layer"}, .content = {}};
@@ -105,8 +89,8 @@ FigurePanel token_panel(const std::vector<FigureRow>& rows, const TokenMeasure& 
   map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(positions.size()));
   map.is_signed = measure.is_signed;
   for (const FigureRow& row : rows) {
-    map.values(row_of[row.index("layer", kMostLayers)],
-               column_of[row.index("position", kMostTokens)]) = row.number(measure.key);
+    map.values(row_of[row.index(col::kLayer, kMostLayers)],
+               column_of[row.index(col::kPosition, kMostTokens)]) = row.number(measure.column);
   }
   panel.content = std::move(map);
   return panel;
@@ -134,21 +118,17 @@ Figure tokens_figure(std::span<const FigureSource> sources, const FigureOptions&
   const std::vector<FigureRow> rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no successor: its cell stays empty.
   if (std::none_of(rows.begin(), rows.end(),
-                   [&](const FigureRow& row) { return row.has(measure.key); })) {
-    throw NothingToShow("figure: no row contains the {} of a token", measure.key);
+                   [&](const FigureRow& row) { return row.has(measure.column); })) {
+    throw NothingToShow("figure: no row contains the {} of a token", measure.column.name);
   }
   Figure figure;
-  const std::vector<TokenModel> models = token_models(rows);
-  const std::vector<std::string> sites = distinct(rows, "site");
-  const std::size_t num_labels = distinct(rows, "label").size();
-  for (const TokenModel& model : models) {
-    const std::vector<FigureRow> own = rows_where(rows, [&](const FigureRow& row) {
-      return TokenModel{row.text("label"), row.text("site")} == model;
-    });
+  const std::vector<std::string> sites = distinct(rows, col::kSite);
+  const std::size_t num_labels = distinct(rows, col::kLabel).size();
+  for (const auto& [label, site] : distinct_texts(rows, col::kLabel, col::kSite)) {
+    const std::vector<FigureRow> own = rows_with(rows, {{col::kLabel, label}, {col::kSite, site}});
     figure.panels.push_back(token_panel(own, measure, options.layer_base));
-    std::string& title = figure.panels.back().title;
-    if (num_labels > 1) title = model.label;
-    if (sites.size() > 1) title += (title.empty() ? "" : ", ") + model.site;
+    figure.panels.back().title =
+        joined_parts({num_labels > 1 ? label : "", sites.size() > 1 ? site : ""});
   }
   figure.note = site_note(sites);
   figure.colour_label = measure.label;

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kMostMarkers = 16;  // more would hide the line
 
-std::string column_of(TrainingAxis axis) {
-  if (axis == TrainingAxis::kSteps) return "step";
-  return axis == TrainingAxis::kTokens ? "tokens" : "flops";
+Column column_of(TrainingAxis axis) {
+  if (axis == TrainingAxis::kSteps) return col::kStep;
+  if (axis == TrainingAxis::kTokens) return col::kTokens;
+  return col::kFlops;
 }
 
 std::string name_of(TrainingAxis axis) {
@@ -20,11 +21,11 @@ std::string name_of(TrainingAxis axis) {
   return axis == TrainingAxis::kTokens ? "training tokens" : "training FLOPs (6 N tokens)";
 }
 
-Curve loss_curve(const std::vector<FigureRow>& rows, const std::string& column) {
+Curve loss_curve(const std::vector<FigureRow>& rows, const Column& column) {
   Curve curve;
   for (const FigureRow& row : rows) {
     curve.x.push_back(row.number(column));
-    curve.y.push_back(row.number("loss"));
+    curve.y.push_back(row.number(col::kLoss));
   }
   return curve;
 }
@@ -33,7 +34,7 @@ Curve loss_curve(const std::vector<FigureRow>& rows, const std::string& column) 
 
 Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& options) {
   const std::vector<FigureRow> rows = rows_of(sources, options);
-  const std::string column = column_of(options.over);
+  const Column column = column_of(options.over);
   if (!std::all_of(rows.begin(), rows.end(),
                    [&](const FigureRow& row) { return row.has(column); })) {
     throw InvalidArgument(
@@ -42,13 +43,9 @@ Figure loss_figure(std::span<const FigureSource> sources, const FigureOptions& o
         enum_name(options.over));
   }
   CurvePanel curves;
-  const std::vector<std::string> labels = distinct(rows, "label");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const auto part = [&](const std::string& kind, const std::string& label) {
-    return loss_curve(rows_where(rows,
-                                 [&](const FigureRow& row) {
-                                   return row.text("kind") == kind && row.text("label") == label;
-                                 }),
-                      column);
+    return loss_curve(rows_with(rows, {{col::kKind, kind}, {col::kLabel, label}}), column);
   };
   bool has_validation = false;
   for (std::size_t i = 0; i < labels.size(); ++i) {

@@ -67,7 +67,7 @@ class EmbeddingsViewTest : public WorkspaceTest {
       results.inputs.push_back({path.string(), std::string(64, '0'), name,
                                 name == std::string("a") ? "same" : second_text});
       for (const int layer : {0, 1}) {
-        results.rows.push_back({{"label", name}, {"site", "hidden"}, {"layer", layer}});
+        results.rows.push_back({{col::kLabel, name}, {col::kSite, "hidden"}, {col::kLayer, layer}});
       }
     }
     write_embeddings(folder_ / "tsne.embeddings.h5", all);

@@ -44,7 +44,8 @@ class CaptureLocatorTest : public WorkspaceTest {
     Results results;
     results.metric = "entropy";
     results.inputs = {input("a.h5"), input("b.h5")};
-    results.rows.push_back({{"label", "a.h5"}, {"site", "values"}, {"layer", 0}, {"mean", 1.0}});
+    results.rows.push_back(
+        {{col::kLabel, "a.h5"}, {col::kSite, "values"}, {col::kLayer, 0}, {col::kMean, 1.0}});
     write_results(folder_ / "results" / "entropy.json", results);
     return toQString(folder_ / "results" / "entropy.json");
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/result_rows.h"
+
 namespace lime::explorer::testing {
 namespace {
 
@@ -11,7 +13,8 @@ FigureSource sourceOf(const Json& mean) {
   FigureSource source{"run.json", {}};
   source.results.metric = "entropy";
   source.results.rows = {
-      {{"label", "run"}, {"site", "values"}, {"layer", 0}, {"mean", mean}, {"ceiling", 3.0}}};
+      {{col::kLabel, "run"}, {col::kSite, "values"}, {col::kLayer, 0}, {col::kCeiling, 3.0}}};
+  lime::testing::set_cell(source.results.rows.front(), col::kMean, mean);
   return source;
 }
 
@@ -31,7 +34,7 @@ TEST(FigureOrMessageTest, NothingToShowIsNoError) {
   EXPECT_FALSE(of_none.figure);
   EXPECT_TRUE(of_none.message.isEmpty()) << of_none.message.toStdString();
   FigureSource difference = sourceOf(2.0);
-  difference.results.rows.front().erase("ceiling");  // absent from differences
+  difference.results.rows.front().erase(col::kCeiling);  // absent from differences
   const FigureOrMessage made = drawn(difference);
   EXPECT_FALSE(made.figure);
   EXPECT_TRUE(made.message.isEmpty()) << made.message.toStdString();

@@ -153,10 +153,10 @@ TEST_F(JobRunnerTest, RunsAnAnalysis) {
         analysis.metric = "count";
         for (int i = 0; i < 3; ++i) {
           Unit unit;
-          unit.key = {{"layer", i}};
+          unit.key = {{col::kLayer, i}};
           unit.measure = [](const UnitContext&) {
             UnitResult result;
-            result.rows = {Json{{"mean", 1.0}}};
+            result.rows = {ResultRow{{col::kMean, 1.0}}};
             return result;
           };
           analysis.units.push_back(std::move(unit));

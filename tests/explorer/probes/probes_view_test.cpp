@@ -27,6 +27,7 @@
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/export_dialog.h"
 #include "store/results_file.h"
+#include "support/result_rows.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -259,7 +260,7 @@ TEST_F(ProbesViewTest, ResultsAreDrawnWithTheirOwnOptions) {
   ASSERT_NE(confusion().figure(), nullptr) << labels().toStdString();
   const MatrixD& cells = std::get<HeatmapPanel>(confusion().figure()->panels[0].content).values;
   const Results stored = read_results(toPath(results));
-  const QString expected = toQString(stored.rows.at(1).at("confusion").get<std::string>());
+  const QString expected = toQString(stored.rows.at(1).shown(col::kConfusion));
   QStringList rows;
   for (int r = 0; r < 3; ++r) {
     rows << QStringLiteral("%1 %2 %3")
@@ -284,7 +285,7 @@ TEST_F(ProbesViewTest, SaysWhatOfDamagedResultsCannotBeDrawn) {
   BlimpOptions options;
   options.captures.captures = {pairs};
   Results results = run_analysis(prepare_blimp(options, {}), {}).results;
-  for (Json& row : results.rows) row["mean"] = "high";
+  for (ResultRow& row : results.rows) lime::testing::set_cell(row, col::kMean, "high");
   write_results(folder_ / "damaged.json", results);
   open({toQString(folder_ / "damaged.json")});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));

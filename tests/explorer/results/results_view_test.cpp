@@ -24,15 +24,15 @@ class ResultsViewTest : public WorkspaceTest {
     results.metric = metric;
     results.inputs = {{name + ".h5", std::string(64, '0'), name, text}};
     for (int layer = 0; layer < 3; ++layer) {
-      results.rows.push_back({{"label", name},
-                              {"site", "values"},
-                              {"layer", layer},
-                              {"mean", 2.0 + 0.1 * layer},
-                              {"ci_low", 1.9 + 0.1 * layer},
-                              {"ci_high", 2.1 + 0.1 * layer},
-                              {"alpha", 0.5},
-                              {"effective_rank", 3.0 + layer},
-                              {"ceiling", 3.0}});
+      results.rows.push_back({{col::kLabel, name},
+                              {col::kSite, "values"},
+                              {col::kLayer, layer},
+                              {col::kMean, 2.0 + 0.1 * layer},
+                              {col::kCiLow, 1.9 + 0.1 * layer},
+                              {col::kCiHigh, 2.1 + 0.1 * layer},
+                              {col::kAlpha, 0.5},
+                              {col::kEffectiveSources, 3.0 + layer},
+                              {col::kCeiling, 3.0}});
     }
     write_results(folder_ / (name + ".json"), results);
     return toQString(folder_ / (name + ".json"));

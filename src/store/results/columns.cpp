@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/results/columns.h"
+
+#include <unordered_map>
+
+namespace lime {
+
+const std::vector<ColumnGroup>& column_groups() {
+  using namespace col;
+  static const std::vector<ColumnGroup> groups = {
+      {"Identification", {kLabel, kSite, kLayer, kKind}},
+      {"Summary of a sample",
+       {kMean, kStd, kCiLow, kCiHigh, kN, kStderr, kQuantity, kMeasure, kOver, kCeiling}},
+      {"Entropy",
+       {kAlpha, kPreset, kUnit, kTokens, kTokensMin, kDim, kCeilingMin, kLower, kUpper, kLeftOut}},
+      {"Probes",
+       {kMethod, kLabels, kSelectivity, kLogLoss, kTrainAccuracy, kRowAccuracy, kMajority, kC,
+        kGradientNorm, kIterations, kConverged, kConfusion, kFoldAccuracies, kFoldLogLosses, kRows,
+        kClasses}},
+      {"Routers",
+       {kWeighting, kHead, kEntropy, kEffectiveSources, kMeanDepth, kShareEmbedding, kShareFirstTwo,
+        kSharePrevious, kShareOwn, kShareNegative, kCancellation, kDistanceOwn, kOthersRatio,
+        kDistanceInitial, kSourceLayer, kSourceHead, kWeight}},
+      {"Attention", {kHeads, kEven, kQuery, kKey, kRoutedHead, kShare, kBy}},
+      {"Tokens",
+       {kSequence, kPosition, kToken, kText, kNorm, kRelativeNorm, kNextCosine,
+        kEntropyContribution}},
+      {"Counterfactual routers",
+       {kRouter, kPart, kLayers, kDifference, kDifferenceLow, kDifferenceHigh, kDeviation}},
+      {"Minimal pairs",
+       {kLevel, kName, kTask, kField, kLinguisticsTerm, kTasks, kPairs, kTies, kControl}},
+      {"Cost",
+       {kDecoder, kNumKeyValueHeads, kSequenceLength, kDtype, kParameters, kRouterParameters,
+        kRouterShare, kMultiplyAccumulates, kPerToken, kLinear, kAttention, kMixing, kMixingShare,
+        kElementwise, kParameterBytes, kCacheBytes, kCacheBytesPerToken}},
+      {"Geometry and similarity",
+       {kGroup, kUndefined, kDuplicates, kOtherLabel, kOtherLayer, kCka, kCkaDebiased, kProcrustes,
+        kCkaLow, kCkaHigh, kCkaDebiasedLow, kCkaDebiasedHigh, kProcrustesLow, kProcrustesHigh}},
+      {"t-SNE",
+       {kPoints, kDistinct, kPerplexity, kKlDivergence, kTrustworthiness, kRecall, kEnd, kGradNorm,
+        kRepulsion, kSearch, kLearningRate, kEarlyExaggeration, kSeed, kMoved}},
+      {"Comparisons and means over layers",
+       {kBaseline, kBaselineMean, kItems, kP, kPExact, kPHolm, kItemsCiLow, kItemsCiHigh}},
+      {"Training log", {kStep, kLoss, kFlops}}};
+  return groups;
+}
+
+const Column* find_column(std::string_view name) {
+  static const auto columns = [] {
+    std::unordered_map<std::string_view, const Column*> by_name;
+    for (const ColumnGroup& group : column_groups()) {
+      for (const Column& column : group.columns) by_name.try_emplace(column.name, &column);
+    }
+    return by_name;
+  }();
+  const auto found = columns.find(name);
+  return found == columns.end() ? nullptr : found->second;
+}
+
+}  // namespace lime

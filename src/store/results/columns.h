@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "store/results/result_row.h"
+
+namespace lime {
+
+// Columns of all results, each declared once. docs/results_format.md lists them from here.
+namespace col {
+
+using Text = TextColumn;
+using Integer = IntegerColumn;
+using Number = NumberColumn;
+using Boolean = BooleanColumn;
+using Numbers = NumbersColumn;
+using Matrix = MatrixColumn;
+
+// Identification of a row.
+inline constexpr Text kLabel{"label", "input, as in `inputs`"};
+inline constexpr Text kSite{"site", "hook point of the activations"};
+inline constexpr Integer kLayer{"layer", "layer, from 0; null or absent for means over layers"};
+inline constexpr Text kKind{"kind", "type of the row; absent if a metric has one only"};
+
+// Summary of a sample: one value per sequence, fold, task, block or query.
+inline constexpr Number kMean{"mean", "mean over the items"};
+inline constexpr Number kStd{"std", "standard deviation over the items, ddof 0"};
+inline constexpr Number kCiLow{"ci_low", "lower end of the interval of the mean"};
+inline constexpr Number kCiHigh{"ci_high", "upper end of the interval of the mean"};
+inline constexpr Integer kN{"n", "number of items"};
+inline constexpr Number kStderr{"stderr", "standard error of the mean"};
+inline constexpr Text kQuantity{"quantity", "what was measured"};
+inline constexpr Text kMeasure{"measure", "name of the measure"};
+inline constexpr Text kOver{"over", "items that the mean is over"};
+inline constexpr Number kCeiling{"ceiling", "largest possible mean"};
+
+// Entropy.
+inline constexpr Number kAlpha{"alpha", "order of the entropy"};
+inline constexpr Text kPreset{"preset", "definition of the entropy, or encoding of sentences"};
+inline constexpr Text kUnit{"unit", "nats, ratio or rank"};
+inline constexpr Number kTokens{"tokens", "mean tokens per sequence; training: targets so far"};
+inline constexpr Integer kTokensMin{"tokens_min", "smallest number of tokens of a sequence"};
+inline constexpr Integer kDim{"dim", "dimensions of a row"};
+inline constexpr Number kCeilingMin{"ceiling_min", "smallest `ceiling` of a sequence"};
+inline constexpr Number kLower{"lower", "lower bound of the mean from the leading eigenvalues"};
+inline constexpr Number kUpper{"upper", "upper bound of the mean from the leading eigenvalues"};
+inline constexpr Number kLeftOut{"left_out", "trace outside the leading eigenvalues", "fraction"};
+
+// Probes.
+inline constexpr Text kMethod{"method", "`converged` or `lime-code`"};
+inline constexpr Text kLabels{"labels", "`words`, or the name of the control"};
+inline constexpr Number kSelectivity{"selectivity", "controls: accuracy on `words` minus this one",
+                                     "fraction"};
+inline constexpr Number kLogLoss{"log_loss", "mean -ln p(class) of the test rows", "nats"};
+inline constexpr Number kTrainAccuracy{"train_accuracy", "accuracy on the training rows",
+                                       "fraction"};
+inline constexpr Number kRowAccuracy{
+    "row_accuracy", "`lime-code`: accuracy, every test row counted once", "fraction"};
+inline constexpr Number kMajority{"majority", "accuracy of always predicting the majority class",
+                                  "fraction"};
+inline constexpr Number kC{"c", "inverse strength of the penalty, mean over the folds"};
+inline constexpr Number kGradientNorm{"gradient_norm",
+                                      "largest remaining gradient element, of the worst fold"};
+inline constexpr Number kIterations{"iterations",
+                                    "iterations of the optimiser; probes: mean over folds"};
+inline constexpr Boolean kConverged{"converged", "whether all fits reached the tolerance"};
+inline constexpr Matrix kConfusion{
+    "confusion", "test rows per true class (outer array) and predicted class", "rows"};
+inline constexpr Numbers kFoldAccuracies{"fold_accuracies", "accuracy of each fold", "fraction"};
+inline constexpr Numbers kFoldLogLosses{"fold_log_losses", "log loss of each fold", "nats"};
+inline constexpr Integer kRows{"rows", "classified rows"};
+inline constexpr Integer kClasses{"classes", "number of classes"};
+
+// Routers.
+inline constexpr Text kWeighting{
+    "weighting", "scale of the weights: `none` (\\|R\\|), `keys`, `values`, or a difference"};
+inline constexpr Integer kHead{"head", "target or attention head, from 0"};
+inline constexpr Number kEntropy{"entropy", "entropy of the normalised weights of a target head",
+                                 "nats"};
+inline constexpr Number kEffectiveSources{"effective_sources", "exponential of `entropy`"};
+inline constexpr Number kMeanDepth{"mean_depth", "mean number of layers back", "layers"};
+inline constexpr Number kShareEmbedding{"share_embedding", "weight on layer 0", "fraction"};
+inline constexpr Number kShareFirstTwo{"share_first_two", "weight on layers 0 and 1", "fraction"};
+inline constexpr Number kSharePrevious{"share_previous", "weight on the previous layer",
+                                       "fraction"};
+inline constexpr Number kShareOwn{"share_own", "weight on the layer itself", "fraction"};
+inline constexpr Number kShareNegative{"share_negative", "weight with a negative sign", "fraction"};
+inline constexpr Number kCancellation{"cancellation", "contributions that cancel out", "fraction"};
+inline constexpr Number kDistanceOwn{"distance_own",
+                                     "relative distance of the own block from the identity"};
+inline constexpr Number kOthersRatio{"others_ratio",
+                                     "magnitude of other weights relative to initialisation"};
+inline constexpr Number kDistanceInitial{"distance_initial",
+                                         "relative distance from the initial router"};
+inline constexpr Integer kSourceLayer{"source_layer", "buffered layer"};
+inline constexpr Integer kSourceHead{"source_head", "buffered head"};
+inline constexpr Number kWeight{"weight", "router or attention weight"};
+
+// Attention.
+inline constexpr Integer kHeads{"heads", "number of heads that the mean is over"};
+inline constexpr Number kEven{"even", "value of uniform attention"};
+inline constexpr Integer kQuery{"query", "position of the query"};
+inline constexpr Integer kKey{"key", "position of the key"};
+inline constexpr Integer kRoutedHead{"routed_head", "key-value head of the attention head"};
+inline constexpr Number kShare{"share", "part of the gap, or of the attention to a layer and key",
+                               "fraction"};
+inline constexpr Text kBy{"by", "weights of the fractions: `values` or `scales`"};
+
+// Tokens.
+inline constexpr Integer kSequence{"sequence", "index of the sequence"};
+inline constexpr Integer kPosition{"position", "position of the token in its sequence"};
+inline constexpr Integer kToken{"token", "token id"};
+inline constexpr Text kText{"text", "text of the token"};
+inline constexpr Number kNorm{"norm", "Euclidean norm of the token's row"};
+inline constexpr Number kRelativeNorm{"relative_norm",
+                                      "norm / median norm of the sequence in the layer; far above "
+                                      "1: massive activations (Sun et al. 2024)"};
+inline constexpr Number kNextCosine{"next_cosine",
+                                    "cosine with the next token's row; null at the last token"};
+inline constexpr Number kEntropyContribution{
+    "entropy_contribution",
+    "decrease of the sequence's entropy without the token; below 0: it dominates the others",
+    "nats"};
+
+// Counterfactual routers.
+inline constexpr Text kRouter{"router", "name of the router"};
+inline constexpr Text kPart{"part", "in place of `router`: `gap`, `projections`, `mixing`"};
+inline constexpr Integer kLayers{"layers", "number of layers that the mean is over"};
+inline constexpr Number kDifference{"difference", "this mean minus the reference, paired"};
+inline constexpr Number kDifferenceLow{"difference_low",
+                                       "lower end of the interval of `difference`"};
+inline constexpr Number kDifferenceHigh{"difference_high",
+                                        "upper end of the interval of `difference`"};
+inline constexpr Number kDeviation{
+    "deviation", "largest error of the reproduced values, relative to the largest"};
+
+// Minimal pairs.
+inline constexpr Text kLevel{"level", "`task`, `linguistics_term`, `field` or `all`"};
+inline constexpr Text kName{"name", "name of the task or group"};
+inline constexpr Text kTask{"task", "task"};
+inline constexpr Text kField{"field", "field of linguistics"};
+inline constexpr Text kLinguisticsTerm{"linguistics_term", "phenomenon"};
+inline constexpr Integer kTasks{"tasks", "tasks in the row"};
+inline constexpr Integer kPairs{"pairs", "pairs in the row"};
+inline constexpr Integer kTies{"ties", "pairs with equal likelihoods"};
+inline constexpr Number kControl{"control", "accuracy on random labels", "fraction"};
+
+// Cost.
+inline constexpr Text kDecoder{"decoder", "decoder type"};
+inline constexpr Integer kNumKeyValueHeads{"num_key_value_heads", "key-value heads"};
+inline constexpr Integer kSequenceLength{"sequence_length", "length of the sequence", "tokens"};
+inline constexpr Text kDtype{"dtype", "number type of weights and cache"};
+inline constexpr Integer kParameters{"parameters",
+                                     "trainable scalars; a tied embedding counts once"};
+inline constexpr Integer kRouterParameters{"router_parameters",
+                                           "parameters that mix layers or streams"};
+inline constexpr Number kRouterShare{"router_share", "`router_parameters` of `parameters`",
+                                     "fraction"};
+inline constexpr Number kMultiplyAccumulates{"multiply_accumulates",
+                                             "one forward pass over the sequence", "MACs"};
+inline constexpr Number kPerToken{"per_token", "the same per token", "MACs"};
+inline constexpr Number kLinear{"linear", "projections and output layer", "MACs"};
+inline constexpr Number kAttention{"attention", "dot products and softmax", "MACs"};
+inline constexpr Number kMixing{"mixing", "routers and similar", "MACs"};
+inline constexpr Number kMixingShare{"mixing_share", "`mixing` of `multiply_accumulates`",
+                                     "fraction"};
+inline constexpr Number kElementwise{"elementwise",
+                                     "norms, rotary embedding, SwiGLU, residual sums", "MACs"};
+inline constexpr Integer kParameterBytes{"parameter_bytes", "memory of the weights", "bytes"};
+inline constexpr Integer kCacheBytes{"cache_bytes", "keys and values after the sequence", "bytes"};
+inline constexpr Number kCacheBytesPerToken{"cache_bytes_per_token", "the same per token", "bytes"};
+
+// Geometry and similarity.
+inline constexpr Text kGroup{"group", "group of the measure"};
+inline constexpr Integer kUndefined{"undefined", "items without a value, which `mean` omits"};
+inline constexpr Integer kDuplicates{"duplicates", "rows dropped as duplicates", "rows"};
+inline constexpr Text kOtherLabel{"other_label", "second input"};
+inline constexpr Integer kOtherLayer{"other_layer", "layer of the second input"};
+inline constexpr Number kCka{"cka", "linear CKA"};
+inline constexpr Number kCkaDebiased{"cka_debiased",
+                                     "linear CKA with the unbiased estimate of HSIC"};
+inline constexpr Number kProcrustes{"procrustes", "squared distance after the best rotation"};
+inline constexpr Number kCkaLow{"cka_low", "lower end of the interval of `cka`"};
+inline constexpr Number kCkaHigh{"cka_high", "upper end of the interval of `cka`"};
+inline constexpr Number kCkaDebiasedLow{"cka_debiased_low",
+                                        "lower end of the interval of `cka_debiased`"};
+inline constexpr Number kCkaDebiasedHigh{"cka_debiased_high",
+                                         "upper end of the interval of `cka_debiased`"};
+inline constexpr Number kProcrustesLow{"procrustes_low",
+                                       "lower end of the interval of `procrustes`"};
+inline constexpr Number kProcrustesHigh{"procrustes_high",
+                                        "upper end of the interval of `procrustes`"};
+
+// t-SNE.
+inline constexpr Integer kPoints{"points", "embedded rows"};
+inline constexpr Integer kDistinct{"distinct", "distinct rows among them"};
+inline constexpr Number kPerplexity{"perplexity", "effective number of neighbours"};
+inline constexpr Number kKlDivergence{"kl_divergence",
+                                      "KL(P \\|\\| Q) of the embedding over all pairs", "nats"};
+inline constexpr Number kTrustworthiness{"trustworthiness",
+                                         "trustworthiness of the nearest points"};
+inline constexpr Number kRecall{"recall", "true neighbours that the search found", "fraction"};
+inline constexpr Text kEnd{"end", "reason of the stop"};
+inline constexpr Number kGradNorm{"grad_norm", "last gradient norm"};
+inline constexpr Text kRepulsion{"repulsion", "algorithm of the repulsive forces"};
+inline constexpr Text kSearch{"search", "algorithm of the neighbour search"};
+inline constexpr Number kLearningRate{"learning_rate", "step size"};
+inline constexpr Number kEarlyExaggeration{"early_exaggeration",
+                                           "factor of the attraction in the first phase"};
+inline constexpr Integer kSeed{"seed", "seed of the embedding"};
+inline constexpr Number kMoved{
+    "moved", "with `--align`: mean displacement, relative to the embedding's radius"};
+
+// Comparisons and means over layers.
+inline constexpr Text kBaseline{"baseline", "capture that is subtracted"};
+inline constexpr Number kBaselineMean{"baseline_mean", "its mean"};
+inline constexpr Text kItems{"items", "`sequences`, `folds`, `pairs`, `points` or `blocks`"};
+inline constexpr Number kP{"p", "two-sided p-value of the sign-flip test"};
+inline constexpr Boolean kPExact{"p_exact", "whether all sign flips were counted"};
+inline constexpr Number kPHolm{"p_holm", "`p` after Holm's correction over the layers"};
+inline constexpr Number kItemsCiLow{"items_ci_low",
+                                    "lower end of the interval over items, layers fixed"};
+inline constexpr Number kItemsCiHigh{"items_ci_high",
+                                     "upper end of the interval over items, layers fixed"};
+
+// Training log, as figures read it.
+inline constexpr Number kStep{"step", "optimiser step"};
+inline constexpr Number kLoss{"loss", "loss per token", "nats"};
+inline constexpr Number kFlops{"flops", "6 N tokens"};
+
+}  // namespace col
+
+/// Columns that belong together, under a title.
+struct ColumnGroup {
+  std::string_view title;
+  std::vector<Column> columns;
+};
+
+/// Returns all columns, each once.
+const std::vector<ColumnGroup>& column_groups();
+
+/// Returns the declared column called `name`; null if there is none.
+const Column* find_column(std::string_view name);
+
+}  // namespace lime
