@@ -33,10 +33,10 @@ class BandReduction {
   void form_update();
   void update_trailing(SymmetricSlivers& matrix, std::int64_t first_sliver) const;
 
-  SliverMatrix reflectors_;  ///< [rows, 2 kBandwidth]: V, then W
-  SliverMatrix product_;     ///< [rows, kBandwidth]: A V
-  AlignedBuffer v_rows_;     ///< V row by row
-  AlignedBuffer product_rows_;
+  SliverMatrix reflectors_;       ///< [rows, 2 kBandwidth]: V, then W
+  SliverMatrix product_;          ///< [rows, kBandwidth]: A V
+  AlignedBuffer<double> v_rows_;  ///< V row by row
+  AlignedBuffer<double> product_rows_;
   std::int64_t rows_ = 0;
   alignas(64) double tau_[kBandwidth] = {};
   alignas(64) double gram_[kBandwidth * kBandwidth] = {};        ///< V^T V, row by row

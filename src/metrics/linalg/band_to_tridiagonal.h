@@ -42,7 +42,7 @@ class BandToTridiagonal {
   void chase_bulge(Sweep& sweep);
   void run_sweeps(std::int64_t first, std::int64_t count, std::int64_t size);
 
-  AlignedBuffer buffer_;
+  AlignedBuffer<double> buffer_;
   double* band_ = nullptr;
 };
 

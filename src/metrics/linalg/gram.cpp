@@ -18,7 +18,7 @@ constexpr std::int64_t kBlockSlivers = 24;
 /// Loads kLanes values of one row from column `col` on, mapped except for the scale of the row.
 template <typename Scalar>
 Simd load_affine(const AffineRows<Scalar>& rows, std::int64_t row, std::int64_t col) {
-  Simd z(rows.x + row * rows.row_stride + col, std::experimental::element_aligned);
+  Simd z = simd::load_as<double>(rows.x + row * rows.row_stride + col);
   if (rows.shift != nullptr) z -= load(rows.shift + col);
   if (rows.column_scale != nullptr) z *= load(rows.column_scale + col);
   return z;
@@ -94,19 +94,12 @@ void add_tile(std::int64_t count, std::int64_t depth, const double* a, const dou
     if (count < kCount) return add_tile<kCount - 1>(count, depth, a, b, first, c);
   }
   // Prefetch C, which may be too large for the caches.
-  for (int j = 0; j < kTileCols; ++j) {
-    for (int i = 0; i < kCount; ++i) __builtin_prefetch(c + j * kSliverRows + i * kLanes, 1);
-  }
   TileOf<kCount> tile;
+  tile.visit(c, kSliverRows, [](const double* at, const Simd&) { __builtin_prefetch(at, 1); });
   multiply_sliver(tile, depth, a, b, kSliverRows);
-#pragma GCC unroll 8
-  for (int j = 0; j < kTileCols; ++j) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kCount; ++i) {
-      double* const place = c + j * kSliverRows + i * kLanes;
-      store(place, first ? tile.value[j][i] : load(place) + tile.value[j][i]);
-    }
-  }
+  tile.visit(c, kSliverRows, [first](double* at, const Simd& value) {
+    store(at, first ? value : load(at) + value);
+  });
 }
 
 /// Columns [start, start + depth) of a matrix in slivers.

@@ -2,20 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <experimental/simd>
+
+#include "core/simd/vector.h"
 
 namespace lime::linalg {
 
-/// Vector of as many doubles as one register of the target CPU.
-using Simd = std::experimental::native_simd<double>;
-inline constexpr std::int64_t kLanes = Simd::size();
+using simd::load;
+using simd::store;
+using simd::sum_of_lanes;
 
-inline Simd load(const double* from) { return Simd(from, std::experimental::element_aligned); }
-inline void store(double* to, const Simd& value) {
-  value.copy_to(to, std::experimental::element_aligned);
-}
-/// Returns the sum of the lanes, always in the same order.
-inline double sum_of_lanes(const Simd& value) { return std::experimental::reduce(value); }
+using Simd = simd::Vector<double>;
+inline constexpr std::int64_t kLanes = simd::kLanes<double>;
 
 /// Rows of a sliver and columns of a register tile: the tile's accumulators, one sliver column and
 /// one broadcast value fill the register file (32 registers with AVX-512, else 16).

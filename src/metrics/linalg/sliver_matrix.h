@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "metrics/linalg/aligned_buffer.h"
+#include "core/simd/aligned_buffer.h"
 #include "metrics/linalg/simd.h"
 
 namespace lime::linalg {
@@ -33,7 +33,7 @@ class SliverMatrix {
   const double* sliver(std::int64_t index) const { return data_ + index * kSliverRows * cols_; }
 
  private:
-  AlignedBuffer buffer_;
+  AlignedBuffer<double> buffer_;
   double* data_ = nullptr;
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;
@@ -71,7 +71,7 @@ class SymmetricSlivers {
     return kSliverRows * kSliverRows * (index * (index + 1) / 2);
   }
 
-  AlignedBuffer buffer_;
+  AlignedBuffer<double> buffer_;
   double* data_ = nullptr;
   std::int64_t size_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "metrics/linalg/aligned_buffer.h"
+#include "core/simd/aligned_buffer.h"
 #include "metrics/linalg/simd.h"
 
 namespace lime::linalg {
@@ -67,8 +67,8 @@ class TridiagonalEigenvalues {
   double squared(int lane, std::int64_t row) const { return squares_.data()[row * kLanes + lane]; }
 
   Lane lanes_[kLanes];
-  AlignedBuffer diagonals_;  ///< [rows, kLanes]
-  AlignedBuffer squares_;    ///< [rows, kLanes]
+  AlignedBuffer<double> diagonals_;  ///< [rows, kLanes]
+  AlignedBuffer<double> squares_;    ///< [rows, kLanes]
 };
 
 }  // namespace lime::linalg

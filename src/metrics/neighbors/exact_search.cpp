@@ -8,8 +8,8 @@
 namespace lime::neighbors {
 namespace {
 
-using linalg::kFloatLanes;
-using linalg::SimdF;
+using SimdF = simd::Vector<float>;
+constexpr auto kFloatLanes = static_cast<int>(simd::kLanes<float>);
 
 /// Query slivers per work item; each base sliver is compared with all of them while in cache.
 constexpr std::int64_t kGroupSlivers = 4;
@@ -63,9 +63,9 @@ void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
   for (int j = 0; j < num_base; ++j) {
     const SimdF norm(base.squared_norms()[first + j]);
     for (std::int64_t i = 0; i < kSliverRows; i += kFloatLanes) {
-      const SimdF product = linalg::load(products + j * kSliverRows + i);
+      const SimdF product = simd::load(products + j * kSliverRows + i);
       const SimdF key = norm - (product + product);
-      const auto closer = key < linalg::load(thresholds + i);
+      const auto closer = key < simd::load(thresholds + i);
       if (!std::experimental::any_of(closer)) continue;
       for (int lane = 0; lane < kFloatLanes && i + lane < num_queries; ++lane) {
         const auto at = static_cast<std::size_t>(lane);

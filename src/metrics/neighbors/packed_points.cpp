@@ -4,42 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/simd/register_tile.h"
+
 namespace lime::neighbors {
 namespace {
-
-using linalg::kFloatLanes;
-using linalg::SimdF;
 
 /// Columns per partial sum: both slivers stay in the L1 cache, and rounding grows with the number
 /// of blocks, not of columns.
 constexpr std::int64_t kDepthBlock = 128;
 constexpr std::int64_t kMeanBlock = 256;
-
-/// Computes products[j, 0 .. kSliverRows) += sum over p of a[p, .] b[p, j] for kTileCols columns.
-inline void add_tile(std::int64_t depth, const float* a, const float* b, float* products) {
-  SimdF sum[kTileCols][kSliverVectors] = {};
-  for (std::int64_t p = 0; p < depth; ++p) {
-    SimdF column[kSliverVectors];
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < kSliverVectors; ++i) column[i] = linalg::load(a + i * kFloatLanes);
-#pragma GCC unroll 8
-    for (int j = 0; j < kTileCols; ++j) {
-      const SimdF factor(b[j]);
-#pragma GCC unroll 4
-      for (int i = 0; i < kSliverVectors; ++i) sum[j][i] += column[i] * factor;
-    }
-    a += kSliverRows;
-    b += kSliverRows;
-  }
-#pragma GCC unroll 8
-  for (int j = 0; j < kTileCols; ++j) {
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < kSliverVectors; ++i) {
-      float* const place = products + j * kSliverRows + i * kFloatLanes;
-      linalg::store(place, linalg::load(place) + sum[j][i]);
-    }
-  }
-}
 
 /// Calls visit(block) for blocks of kMeanBlock rows, in parallel.
 template <typename Visit>
@@ -106,7 +79,12 @@ void multiply_slivers(const float* a, const float* b, std::int64_t dim, float* p
   for (std::int64_t p = 0; p < dim; p += kDepthBlock) {
     const std::int64_t depth = std::min(kDepthBlock, dim - p);
     for (int j = 0; j < kSliverRows; j += kTileCols) {
-      add_tile(depth, a + p * kSliverRows, b + p * kSliverRows + j, products + j * kSliverRows);
+      simd::RegisterTile<float, kSliverVectors, kTileCols> tile;
+      simd::multiply_add(tile, depth, a + p * kSliverRows, kSliverRows, b + p * kSliverRows + j,
+                         kSliverRows);
+      tile.visit(
+          products + j * kSliverRows, kSliverRows,
+          [](float* at, const simd::Vector<float>& sum) { simd::store(at, simd::load(at) + sum); });
     }
   }
 }

@@ -6,15 +6,15 @@
 #include <cstdint>
 
 #include "core/matrix.h"
+#include "core/simd/vector.h"
 #include "core/threads/thread_pool.h"
-#include "metrics/linalg/simd_float.h"
 
 namespace lime::neighbors {
 
 /// Rows of a sliver and columns of a register tile of float products.
 inline constexpr int kSliverVectors = 3;
-inline constexpr std::int64_t kSliverRows = std::int64_t{kSliverVectors} * linalg::kFloatLanes;
-inline constexpr int kTileCols = linalg::kFloatLanes >= 16 ? 8 : 4;
+inline constexpr std::int64_t kSliverRows = kSliverVectors * simd::kLanes<float>;
+inline constexpr int kTileCols = simd::kLanes<float> >= 16 ? 8 : 4;
 static_assert(kSliverRows % kTileCols == 0);
 
 /// Preprocessing of points before rounding to float32: (x - shift) * scale, so that products

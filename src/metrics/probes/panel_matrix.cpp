@@ -57,10 +57,7 @@ void Columns<Scalar>::resize(std::int64_t count, std::int64_t length) {
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(Scalar));
   stride_ = (length + kLine - 1) / kLine * kLine;
   if (stride_ / kLine % 2 == 0) stride_ += kLine;
-  const auto bytes = static_cast<std::size_t>(count * stride_) * sizeof(Scalar);
-  double* const memory = buffer_.resize((bytes + sizeof(double) - 1) / sizeof(double));
-  data_ = reinterpret_cast<Scalar*>(memory);
-  std::fill_n(data_, count * stride_, Scalar{0});
+  data_ = buffer_.resize_zeroed(static_cast<std::size_t>(count * stride_));
 }
 
 struct PanelMatrix::Piece {
@@ -85,8 +82,7 @@ PanelMatrix::Piece PanelMatrix::piece(std::int64_t chunk, std::int64_t strip) co
 void PanelMatrix::pack(const ConstMatrixRef& rows, std::span<const float> shift, ThreadPool& pool) {
   rows_ = rows.rows();
   cols_ = rows.cols();
-  const auto floats = static_cast<std::size_t>(padded_rows() * padded_cols());
-  data_ = reinterpret_cast<float*>(buffer_.resize((floats + 1) / 2));
+  data_ = buffer_.resize(static_cast<std::size_t>(padded_rows() * padded_cols()));
   pool.parallel_for(num_chunks(), [&](std::int64_t chunk) {
     for (std::int64_t strip = 0; strip < num_strips(); ++strip) {
       const Piece to = piece(chunk, strip);
@@ -177,16 +173,12 @@ void PanelMatrix::gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const {
           const Piece x = piece(chunk, left * kBlock + a);
           const Piece f = piece(chunk, below * kBlock + b);
           for (int c = 0; c < kStripCols; c += kTransposedCols) {
-            Vector<float> sum[kTransposedCols][kTileVectors];
-            transposed_tile<float, kTransposedCols, false>(x.data, x.num_rows, f.data + c, 1,
-                                                           kStripCols, sum);
-            for (int k = 0; k < kTransposedCols; ++k) {
-              float* const to = &sums(b * kStripCols + c + k, a * kStripCols);
-              for (int v = 0; v < kTileVectors; ++v) {
-                (load<float>(to + v * kWidth<float>) + sum[k][v])
-                    .copy_to(to + v * kWidth<float>, std::experimental::element_aligned);
-              }
-            }
+            simd::RegisterTile<float, kTileVectors, kTransposedCols> sum;
+            simd::multiply_add(sum, x.num_rows, x.data, kStripCols, f.data + c, kStripCols);
+            sum.visit(&sums(b * kStripCols + c, a * kStripCols), kBlockCols,
+                      [](float* at, const Vector<float>& value) {
+                        simd::store(at, simd::load(at) + value);
+                      });
           }
         }
       }

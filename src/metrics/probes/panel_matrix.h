@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/matrix.h"
-#include "metrics/linalg/aligned_buffer.h"
+#include "core/simd/aligned_buffer.h"
 
 namespace lime {
 
@@ -33,7 +33,7 @@ class Columns {
   }
 
  private:
-  linalg::AlignedBuffer buffer_;
+  AlignedBuffer<Scalar> buffer_;
   Scalar* data_ = nullptr;
   std::int64_t count_ = 0;
   std::int64_t length_ = 0;
@@ -82,7 +82,7 @@ class PanelMatrix {
   std::int64_t num_strips() const;
   Piece piece(std::int64_t chunk, std::int64_t strip) const;
 
-  linalg::AlignedBuffer buffer_;
+  AlignedBuffer<float> buffer_;
   float* data_ = nullptr;
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;

@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/linalg/simd_float.h"
+#include "metrics/tsne/float_lanes.h"
 
 namespace lime::tsne_detail {
 namespace {
-
-using linalg::kFloatLanes;
-using linalg::SimdF;
 
 constexpr std::int64_t kPointBlock = 1024;
 
@@ -55,16 +52,14 @@ PlaneVector Attraction::force_in_float(std::int64_t point) const {
   SimdF force_y(0.0F);
   const std::int64_t end = offset_[static_cast<std::size_t>(point) + 1];
   for (std::int64_t i = offset_[static_cast<std::size_t>(point)]; i < end; i += kFloatLanes) {
-    const linalg::PairsF other = linalg::gather_pairs(position_.data(), column_.data() + i);
+    const PairsF other = gather_pairs(position_.data(), column_.data() + i);
     const SimdF dx = x - other.first;
     const SimdF dy = y - other.second;
-    const SimdF weight =
-        linalg::load(value_.data() + i) * linalg::reciprocal(dy * dy + (dx * dx + SimdF(1.0F)));
+    const SimdF weight = load(value_.data() + i) * reciprocal(dy * dy + (dx * dx + SimdF(1.0F)));
     force_x += weight * dx;
     force_y += weight * dy;
   }
-  return {static_cast<double>(linalg::sum_of_lanes(force_x)),
-          static_cast<double>(linalg::sum_of_lanes(force_y))};
+  return {static_cast<double>(sum_of_lanes(force_x)), static_cast<double>(sum_of_lanes(force_y))};
 }
 
 PlaneVector Attraction::force_in_double(std::int64_t point) const {

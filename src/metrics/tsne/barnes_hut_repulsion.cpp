@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "metrics/linalg/simd_float.h"
+#include "metrics/tsne/float_lanes.h"
 #include "metrics/tsne/quadtree.h"
 #include "metrics/tsne/repulsion.h"
 
 namespace lime::tsne_detail {
 namespace {
-
-using linalg::kFloatLanes;
-using linalg::load;
-using linalg::SimdF;
-using linalg::store;
 
 /// Groups of kFloatLanes points per work item.
 constexpr std::int64_t kGroupsPerItem = 8;
@@ -20,7 +15,7 @@ constexpr std::int64_t kGroupsPerItem = 8;
 class Sums {
  public:
   void add_point(const SimdF& dx, const SimdF& dy) {
-    const SimdF q = linalg::reciprocal(dy * dy + (dx * dx + SimdF(1.0F)));
+    const SimdF q = reciprocal(dy * dy + (dx * dx + SimdF(1.0F)));
     total += q;
     force_x += q * q * dx;
     force_y += q * q * dy;
@@ -33,7 +28,7 @@ class Sums {
   ///   sum q^2 (d - e) = q^2 ((n - 2 q tr M + 12 q^2 d'Md) d - 4 q Md)
   void add_cell(const Quadtree::Cell& cell, const SimdF& dx, const SimdF& dy,
                 const SimdF& squared_distance) {
-    const SimdF q = linalg::reciprocal(squared_distance + SimdF(1.0F));
+    const SimdF q = reciprocal(squared_distance + SimdF(1.0F));
     const SimdF moment_x = SimdF(cell.moment_xx) * dx + SimdF(cell.moment_xy) * dy;
     const SimdF moment_y = SimdF(cell.moment_xy) * dx + SimdF(cell.moment_yy) * dy;
     const SimdF count(cell.count);

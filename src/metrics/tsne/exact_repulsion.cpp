@@ -2,15 +2,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "metrics/linalg/simd.h"
-#include "metrics/linalg/simd_float.h"
+#include "metrics/tsne/float_lanes.h"
 #include "metrics/tsne/repulsion.h"
 
 namespace lime::tsne_detail {
 namespace {
-
-using linalg::load;
-using linalg::store;
 
 /// Register type of the scalar type, and its reciprocal.
 template <typename Scalar>
@@ -18,13 +14,13 @@ struct Register;
 
 template <>
 struct Register<float> {
-  using Simd = linalg::SimdF;
-  static Simd reciprocal(const Simd& value) { return linalg::reciprocal(value); }
+  using Simd = SimdF;
+  static Simd reciprocal(const Simd& value) { return tsne_detail::reciprocal(value); }
 };
 
 template <>
 struct Register<double> {
-  using Simd = linalg::Simd;
+  using Simd = simd::Vector<double>;
   static Simd reciprocal(const Simd& value) { return 1.0 / value; }
 };
 

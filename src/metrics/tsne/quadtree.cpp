@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "metrics/linalg/simd_float.h"
+#include "metrics/tsne/float_lanes.h"
 
 namespace lime::tsne_detail {
 namespace {
@@ -72,8 +72,7 @@ void Quadtree::radix_sort() {
 
 void Quadtree::gather_points(const MatrixD& embedding) {
   const std::int64_t count = embedding.rows();
-  const std::int64_t padded =
-      (count + linalg::kFloatLanes - 1) / linalg::kFloatLanes * linalg::kFloatLanes;
+  const std::int64_t padded = (count + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
   x_.resize(padded);
   y_.resize(padded);
   before_.assign(1, Sums{});

@@ -13,8 +13,7 @@
 namespace lime {
 namespace {
 
-using linalg::kFloatLanes;
-using linalg::SimdF;
+using SimdF = simd::Vector<float>;
 using neighbors::kSliverRows;
 using neighbors::PackedPoints;
 
@@ -59,10 +58,10 @@ class DistanceRows {
       neighbors::multiply_slivers(queries.sliver(sliver), base.sliver(s), base.dim(), to);
       for (int j = 0; j < kSliverRows; ++j) {
         const SimdF norm(base.squared_norms()[s * kSliverRows + j]);
-        for (int i = 0; i < kSliverRows; i += kFloatLanes) {
+        for (int i = 0; i < kSliverRows; i += simd::kLanes<float>) {
           float* const place = to + j * kSliverRows + i;
-          const SimdF product = linalg::load(place);
-          linalg::store(place, norm - (product + product));
+          const SimdF product = simd::load(place);
+          simd::store(place, norm - (product + product));
         }
       }
     }

@@ -7,24 +7,23 @@
 
 #include <algorithm>
 #include <cassert>
-#include <memory>
 
+#include "core/simd/register_tile.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/vector_lanes.h"
 
 namespace lime {
 namespace {
 
 /// Register tile of kTileRows x kTileVectors vectors; with the operands it fills the registers.
 #if defined(__AVX512F__)
-constexpr std::int64_t kTileRows = 12;
+constexpr int kTileRows = 12;
 #else
-constexpr std::int64_t kTileRows = 6;
+constexpr int kTileRows = 6;
 #endif
-constexpr std::int64_t kTileVectors = 2;
+constexpr int kTileVectors = 2;
 template <typename T>
-constexpr std::int64_t kTileColumns = kTileVectors* Lanes<T>::kCount;
+constexpr std::int64_t kTileColumns = kTileVectors* simd::kLanes<T>;
 
 /// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the L1 cache.
 constexpr std::int64_t kDepth = 256;
@@ -49,23 +48,6 @@ struct Strided {
   T* at(std::int64_t row, std::int64_t column) const {
     return data + row * row_stride + column * column_stride;
   }
-};
-
-/// Memory aligned to a cache line.
-template <typename T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count)
-      : data_(static_cast<T*>(::operator new(static_cast<std::size_t>(count) * sizeof(T), kLine))) {
-  }
-  ~Scratch() { ::operator delete(data_, kLine); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const { return data_; }
-
- private:
-  static constexpr std::align_val_t kLine{64};
-  T* data_;
 };
 
 /// Packs `width` neighbours of each of `depth` steps into [depth][full_width], padded with zeros.
@@ -94,27 +76,11 @@ void pack(T* to, const T* from, std::int64_t depth, std::int64_t step, std::int6
 template <typename T>
 void multiply_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int64_t depth,
                    bool accumulate) {
-  using L = Lanes<T>;
-  typename L::Vector sums[kTileRows][kTileVectors] = {};
-  for (std::int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns<T>) {
-    const typename L::Vector b0 = L::load(b);
-    const typename L::Vector b1 = L::load(b + L::kCount);
-#pragma GCC unroll 12
-    for (std::int64_t i = 0; i < kTileRows; ++i) {
-      sums[i][0] += a[i] * b0;
-      sums[i][1] += a[i] * b1;
-    }
-  }
-#pragma GCC unroll 12
-  for (std::int64_t i = 0; i < kTileRows; ++i) {
-    T* const row = c + i * c_stride;
-    if (accumulate) {
-      sums[i][0] += L::load(row);
-      sums[i][1] += L::load(row + L::kCount);
-    }
-    L::store(row, sums[i][0]);
-    L::store(row + L::kCount, sums[i][1]);
-  }
+  simd::RegisterTile<T, kTileVectors, kTileRows> sums;
+  simd::multiply_add(sums, depth, b, kTileColumns<T>, a, kTileRows);
+  sums.visit(c, c_stride, [accumulate](T* at, const simd::Vector<T>& value) {
+    simd::store(at, accumulate ? value + simd::load(at) : value);
+  });
 }
 
 /// Computes the same for a tile that extends beyond c.
@@ -141,7 +107,7 @@ class Product {
         b_(b),
         accumulate_(accumulate),
         panels_(ceil_div(b_.columns, kTileColumns<T>)),
-        packed_b_(panels_ * kTileColumns<T> * b_.rows) {}
+        packed_b_(at::empty({panels_ * kTileColumns<T> * b_.rows}, out.options())) {}
 
   void run() {
     for_each_tile(panels_, 4 * b_.rows * kTileColumns<T>,
@@ -154,12 +120,12 @@ class Product {
     const std::int64_t panels_per_task = ceil_div(panels_, column_tasks);
     for_each_tile(row_tasks * column_tasks,
                   2 * kTaskRows * panels_per_task * kTileColumns<T> * a_.columns, [&] {
-                    const auto packed_a =
-                        std::make_shared<Scratch<T>>(kTaskRows * std::min(kDepth, a_.columns));
+                    const at::Tensor packed_a =
+                        at::empty({kTaskRows * std::min(kDepth, a_.columns)}, packed_b_.options());
                     return [this, packed_a, column_tasks, panels_per_task](std::int64_t task) {
                       const std::int64_t first = task % column_tasks * panels_per_task;
                       multiply(task / column_tasks * kTaskRows, first,
-                               std::min(first + panels_per_task, panels_), packed_a->data());
+                               std::min(first + panels_per_task, panels_), packed_a.data_ptr<T>());
                     };
                   });
   }
@@ -168,7 +134,7 @@ class Product {
   /// Returns the columns of `panel`, slab by slab of kDepth inner elements.
   T* panel_at(std::int64_t panel, std::int64_t first_inner) const {
     const std::int64_t depth = std::min(kDepth, b_.rows - first_inner);
-    return packed_b_.data() + first_inner * panels_ * kTileColumns<T> +
+    return packed_b_.data_ptr<T>() + first_inner * panels_ * kTileColumns<T> +
            panel * depth * kTileColumns<T>;
   }
 
@@ -188,7 +154,7 @@ class Product {
       const std::int64_t depth = std::min(kDepth, a_.columns - k);
       for (std::int64_t r = 0; r < rows; r += kTileRows) {
         pack(packed_a + r * depth, a_.at(row + r, k), depth, a_.column_stride,
-             std::min(kTileRows, rows - r), a_.row_stride, kTileRows);
+             std::min<std::int64_t>(kTileRows, rows - r), a_.row_stride, kTileRows);
       }
       for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
         const std::int64_t column = panel * kTileColumns<T>;
@@ -196,7 +162,7 @@ class Product {
         for (std::int64_t r = 0; r < rows; r += kTileRows) {
           const bool adds = accumulate_ || k > 0;
           T* const c = c_.at(row + r, column);
-          const std::int64_t tile_rows = std::min(kTileRows, rows - r);
+          const std::int64_t tile_rows = std::min<std::int64_t>(kTileRows, rows - r);
           if (tile_rows == kTileRows && columns == kTileColumns<T>) {
             multiply_tile(c, c_.row_stride, packed_a + r * depth, panel_at(panel, k), depth, adds);
           } else {
@@ -211,7 +177,7 @@ class Product {
   Strided<T> c_, a_, b_;
   const bool accumulate_;
   const std::int64_t panels_;
-  const Scratch<T> packed_b_;
+  const at::Tensor packed_b_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cstddef>
 
+#include "core/simd/vector.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/vector_lanes.h"
 
 namespace lime {
 namespace {
@@ -22,26 +22,25 @@ constexpr std::int64_t kMostBlocks = 64;
 template <int Rows, typename T>
 void add_inner_rows(T* const* out, const T* left, std::int64_t left_stride, const T* const* right,
                     std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
-  using L = Lanes<T>;
-  constexpr std::int64_t kStep = 2 * L::kCount;
+  constexpr std::int64_t kStep = 2 * simd::kLanes<T>;
   std::int64_t column = begin;
   for (; column + kStep <= end; column += kStep) {
-    typename L::Vector sums[Rows][2];
+    simd::Vector<T> sums[Rows][2];
     for (int i = 0; i < Rows; ++i) {
-      sums[i][0] = first == 0 ? typename L::Vector{} : L::load(out[i] + column);
-      sums[i][1] = first == 0 ? typename L::Vector{} : L::load(out[i] + column + L::kCount);
+      sums[i][0] = first == 0 ? simd::Vector<T>{} : simd::load(out[i] + column);
+      sums[i][1] = first == 0 ? simd::Vector<T>{} : simd::load(out[i] + column + simd::kLanes<T>);
     }
     for (std::int64_t k = first; k < last; ++k) {
-      const typename L::Vector a = L::load(right[k] + column);
-      const typename L::Vector b = L::load(right[k] + column + L::kCount);
+      const simd::Vector<T> a = simd::load(right[k] + column);
+      const simd::Vector<T> b = simd::load(right[k] + column + simd::kLanes<T>);
       for (int i = 0; i < Rows; ++i) {
         sums[i][0] += left[i * left_stride + k] * a;
         sums[i][1] += left[i * left_stride + k] * b;
       }
     }
     for (int i = 0; i < Rows; ++i) {
-      L::store(out[i] + column, sums[i][0]);
-      L::store(out[i] + column + L::kCount, sums[i][1]);
+      simd::store(out[i] + column, sums[i][0]);
+      simd::store(out[i] + column + simd::kLanes<T>, sums[i][1]);
     }
   }
   for (; column < end; ++column) {
@@ -85,21 +84,20 @@ void multiply_columns(const WideRows<T>& out, const std::vector<T>& left,
 }
 
 template <typename T>
-T sum_of_lanes(const typename Lanes<T>::Vector& vector) {
+T sum_of_lanes(const simd::Vector<T>& vector) {
   T sum{0};
-  for (std::int64_t i = 0; i < Lanes<T>::kCount; ++i) sum += vector[i];
+  for (std::int64_t i = 0; i < simd::kLanes<T>; ++i) sum += vector[static_cast<std::size_t>(i)];
   return sum;
 }
 
 /// Computes dots[0 ... B - 1] += a[begin, end) . b[0 ... B - 1][begin, end).
 template <int B, typename T>
 void add_dots(T* dots, const T* a, const T* const* b, std::int64_t begin, std::int64_t end) {
-  using L = Lanes<T>;
-  typename L::Vector sums[B] = {};
+  simd::Vector<T> sums[B] = {};
   std::int64_t column = begin;
-  for (; column + L::kCount <= end; column += L::kCount) {
-    const typename L::Vector value = L::load(a + column);
-    for (int g = 0; g < B; ++g) sums[g] += value * L::load(b[g] + column);
+  for (; column + simd::kLanes<T> <= end; column += simd::kLanes<T>) {
+    const simd::Vector<T> value = simd::load(a + column);
+    for (int g = 0; g < B; ++g) sums[g] += value * simd::load(b[g] + column);
   }
   for (int g = 0; g < B; ++g) {
     T sum = sum_of_lanes<T>(sums[g]);

@@ -3,24 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <experimental/simd>
 
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
-namespace lime::linalg {
+#include "core/simd/vector.h"
 
-/// Vector of as many floats as one register of the target CPU.
-using SimdF = std::experimental::native_simd<float>;
-inline constexpr int kFloatLanes = static_cast<int>(SimdF::size());
+namespace lime::tsne_detail {
 
-inline SimdF load(const float* from) { return SimdF(from, std::experimental::element_aligned); }
-inline void store(float* to, const SimdF& value) {
-  value.copy_to(to, std::experimental::element_aligned);
-}
-/// Returns the sum of the lanes, always in the same order.
-inline float sum_of_lanes(const SimdF& value) { return std::experimental::reduce(value); }
+using simd::load;
+using simd::store;
+using simd::sum_of_lanes;
+
+using SimdF = simd::Vector<float>;
+inline constexpr int kFloatLanes = static_cast<int>(simd::kLanes<float>);
 
 /// Returns 1 / value, to within 2 units in the last place. With AVX-512 a 14-bit estimate and one
 /// step of Newton's method: a division takes 16 cycles there, this takes 4.
@@ -63,4 +60,4 @@ inline PairsF gather_pairs(const float* pairs, const std::int32_t* index) {
 #endif
 }
 
-}  // namespace lime::linalg
+}  // namespace lime::tsne_detail
