@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/errors.h"
@@ -19,12 +20,6 @@ constexpr auto kBytesPerMean = static_cast<std::int64_t>(sizeof(double));
 
 std::int64_t samples_at_once(std::int64_t resamples) {
   return std::max<std::int64_t>(1, kMeansBytes / (kBytesPerMean * resamples));
-}
-
-double mean_of(std::span<const double> values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
 }
 
 /// Returns the q-quantile of sorted values, interpolated linearly between the two nearest.
@@ -87,6 +82,10 @@ void set_interval(Summary& summary, std::span<double> means, double confidence) 
 }
 
 }  // namespace
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 void SummaryOptions::describe(OptionList& list) {
   list.add("confidence", confidence, "confidence level of the interval of the mean, in (0, 1)");

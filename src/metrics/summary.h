@@ -37,6 +37,9 @@ struct Summary {
   double ci_high = 0.0;  ///< likewise
 };
 
+/// Returns the mean of a sample, which must not be empty.
+double mean_of(std::span<const double> values);
+
 /// Computes mean, standard deviation and the percentile bootstrap interval of the mean.
 ///
 /// Resample r draws n values with replacement from its own stream Random(seed).fork(r); the ends

@@ -2,13 +2,13 @@
 #include "analysis/attention/attention_rows.h"
 
 #include <atomic>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "analysis/engine/row_summaries.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -28,8 +28,7 @@ class SummaryRows {
     row.set(col::kMeasure, kAttentionMeasures[measure]);
     row.set(col::kOver, over_);
     summaries_.add_mean(row, rows_.size(), std::move(values));
-    row.set(col::kEven,
-            std::accumulate(even.begin(), even.end(), 0.0) / static_cast<double>(even.size()));
+    row.set(col::kEven, mean_of(even));
     rows_.push_back(std::move(row));
   }
   std::vector<ResultRow> take() {

@@ -14,13 +14,13 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-const char* verdict_name(PairVerdict verdict) {
-  switch (verdict) {
-    case PairVerdict::kRight:
+const char* outcome_name(PairOutcome outcome) {
+  switch (outcome) {
+    case PairOutcome::kCorrect:
       return "right";
-    case PairVerdict::kWrong:
+    case PairOutcome::kIncorrect:
       return "wrong";
-    case PairVerdict::kTie:
+    case PairOutcome::kTie:
       break;
   }
   return "tie";
@@ -30,14 +30,14 @@ void write_zero_shot(std::ostream& out, const BlimpShared::Input& input) {
   const std::vector<Sequence>& sequences = input.capture.reader.sequences();
   for (const PairTask& task : input.tasks) {
     const PairScores scores = scores_of(input.capture.reader, task);
-    const std::vector<PairVerdict> verdicts = judge_pairs(scores.good, scores.bad);
+    const std::vector<PairOutcome> outcomes = compare_pairs(scores.good, scores.bad);
     for (std::size_t i = 0; i < task.pairs.size(); ++i) {
       const Sequence& good = sequences[static_cast<std::size_t>(task.pairs[i].good)];
       const Sequence& bad = sequences[static_cast<std::size_t>(task.pairs[i].bad)];
       out << line_of({{"label", input.capture.label},
                       {"task", task.name},
                       {"pair", task.pairs[i].number},
-                      {"verdict", verdict_name(verdicts[i])},
+                      {"verdict", outcome_name(outcomes[i])},
                       {"log_likelihood_good", good.log_likelihood},
                       {"log_likelihood_bad", bad.log_likelihood},
                       {"tokens_good", good.scored_tokens},

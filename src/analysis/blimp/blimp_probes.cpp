@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "analysis/blimp/blimp_units.h"
@@ -12,6 +11,7 @@
 #include "core/random.h"
 #include "core/utf8.h"
 #include "metrics/probes/folds.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -103,10 +103,6 @@ TaskProbe probe_task(const TaskRows& task, const BlimpOptions& options,
   std::vector<ProbeResult> results =
       cross_validate_labels(data, labels, folds, options.probe, {alone, stop});
   return {std::move(results[0]), std::move(results[1])};
-}
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 double deviation_of(const std::vector<double>& values) {

@@ -23,9 +23,9 @@ struct BlimpShared {
   struct Input {
     ChosenCapture capture;
     std::vector<PairTask> tasks;
-    std::string identity;            ///< of the pairs
-    TieRule ties = TieRule::kRight;  ///< zero-shot
-    std::string preset = {};         ///< zero-shot: how sentences were presented to the model
+    std::string identity;              ///< of the pairs
+    TieRule ties = TieRule::kCorrect;  ///< zero-shot
+    std::string preset = {};           ///< zero-shot: how sentences were presented to the model
   };
   BlimpOptions options;  ///< with the seed of folds and intervals
   std::vector<Input> inputs;

@@ -47,17 +47,17 @@ UnitResult measure(const BlimpShared& shared, std::size_t index) {
   std::vector<ResultRow> task_rows;
   for (const PairTask& task : input.tasks) {
     const PairScores scores = scores_of(input.capture.reader, task);
-    const std::vector<PairVerdict> verdicts = judge_pairs(scores.good, scores.bad);
-    accuracies.push_back(pair_accuracy(verdicts, input.ties, shared.options.summary.confidence));
+    const std::vector<PairOutcome> compared = compare_pairs(scores.good, scores.bad);
+    accuracies.push_back(pair_accuracy(compared, input.ties, shared.options.summary.confidence));
     const PairAccuracy& accuracy = accuracies.back();
     outcomes.push_back({.accuracy = accuracy.accuracy,
                         .pairs = accuracy.num_pairs,
                         .interval = {{accuracy.ci_low, accuracy.ci_high}}});
     std::vector<double>& task_values = values.emplace_back();
-    for (const PairVerdict verdict : verdicts) {
-      const bool is_right = verdict == PairVerdict::kRight ||
-                            (verdict == PairVerdict::kTie && input.ties == TieRule::kRight);
-      task_values.push_back(is_right ? 1.0 : 0.0);
+    for (const PairOutcome outcome : compared) {
+      const bool is_correct = outcome == PairOutcome::kCorrect ||
+                              (outcome == PairOutcome::kTie && input.ties == TieRule::kCorrect);
+      task_values.push_back(is_correct ? 1.0 : 0.0);
     }
     task_rows.push_back(task_row(task));
     set_accuracy(task_rows.back(), accuracies.back());
@@ -85,8 +85,8 @@ std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture) {
   }
   const bool is_named = options.contains("blimp_preset") && options["blimp_preset"].is_string();
   const std::string preset = is_named ? options["blimp_preset"].get<std::string>() : "";
-  if (preset == "lm-eval") return {TieRule::kRight, preset};
-  if (preset == "blimp-paper") return {TieRule::kWrong, preset};
+  if (preset == "lm-eval") return {TieRule::kCorrect, preset};
+  if (preset == "blimp-paper") return {TieRule::kIncorrect, preset};
   throw FormatError("'{}': blimp_preset must be lm-eval or blimp-paper, got '{}'",
                     capture.path().string(), printable(preset));
 }

@@ -80,7 +80,7 @@ Axes axes_of(const std::vector<Series>& all, const std::string& label) {
 }
 
 /// Returns the item-wise mean of several series of equal length.
-std::vector<double> mean_of(const std::vector<const Series*>& several) {
+std::vector<double> item_means(const std::vector<const Series*>& several) {
   std::vector<double> mean(several.front()->values.size(), 0.0);
   for (const Series* series : several) {
     for (std::size_t i = 0; i < mean.size(); ++i) {
@@ -116,9 +116,9 @@ std::vector<ResultRow> mean_rows(const CounterfactualComparison& comparison,
       row.set(col::kRouter, router);
       row.add(quantity);
       row.set(col::kLayers, own.size());
-      summaries.add_mean(row, rows.size(), mean_of(own));
+      summaries.add_mean(row, rows.size(), item_means(own));
       if (router != kTrained) {
-        summaries.add_difference(row, rows.size(), mean_of(own), mean_of(trained));
+        summaries.add_difference(row, rows.size(), item_means(own), item_means(trained));
       }
       rows.push_back(std::move(row));
     }
@@ -184,7 +184,7 @@ std::vector<ResultRow> all_gap_rows(const CounterfactualComparison& comparison,
     if (trained.empty()) continue;
     ResultRow mean_key = mean_row(label, comparison.site);
     mean_key.set(col::kLayers, trained.size());
-    add_gap_rows(mean_key, {mean_of(trained), mean_of(identity), mean_of(plain)}, quantity,
+    add_gap_rows(mean_key, {item_means(trained), item_means(identity), item_means(plain)}, quantity,
                  summaries, rows);
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const ResultRow key = {

@@ -89,10 +89,6 @@ std::vector<std::vector<const LabelledSamples*>> grouped_by_layers(
   });
 }
 
-double mean_of(const std::vector<double>& values) {
-  return summarize(values, {.resamples = 0}).mean;
-}
-
 /// Returns the item-wise mean over layers; empty if the layers' items differ.
 std::optional<LabelledSamples> mean_over_layers(const std::vector<const LabelledSamples*>& layers) {
   LabelledSamples mean = *layers.front();

@@ -2,18 +2,14 @@
 #include "analysis/entropy/entropy_rows.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "analysis/engine/row_summaries.h"
 #include "core/errors.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// Sets mean and smallest of `values`; where all are equal, that value
 /// without the rounding of a mean.

@@ -16,6 +16,7 @@
 #include "metrics/entropy/standardize.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -134,8 +135,7 @@ LayerExploration explore_layer(const CaptureReader& capture, const std::string& 
   result.site = site;
   result.layer = layer;
   result.num_sequences = count;
-  result.mean_entropy = std::accumulate(entropies.begin(), entropies.end(), 0.0) /
-                        static_cast<double>(entropies.size());
+  result.mean_entropy = mean_of(entropies);
   result.spectrum = spectrum_of_rows(explored_layer, result.num_rows, stop);
   const auto shown =
       std::min<std::size_t>(order.size(), static_cast<std::size_t>(options.extremes));

@@ -3,12 +3,12 @@
 
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <utility>
 
 #include "analysis/blimp/blimp_units.h"
 #include "analysis/separability/separability_task.h"
 #include "core/program/option_text.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -42,10 +42,7 @@ std::vector<PairPrediction> predictions_of(const PairTask& task, std::size_t num
   return predictions;
 }
 
-double mean_accuracy(const ProbeResult& probe) {
-  const std::vector<double> folds = probe.accuracies();
-  return std::accumulate(folds.begin(), folds.end(), 0.0) / static_cast<double>(folds.size());
-}
+double mean_accuracy(const ProbeResult& probe) { return mean_of(probe.accuracies()); }
 
 }  // namespace
 

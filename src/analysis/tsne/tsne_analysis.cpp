@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "analysis/tsne/tsne_report.h"
 #include "core/errors.h"
 #include "core/files/sha256.h"
+#include "metrics/summary.h"
 #include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 #include "metrics/tsne/tsne.h"
@@ -149,9 +149,7 @@ MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std
       points, embedded.embedding,
       {.num_neighbors = shared.options.trust_neighbors, .seed = shared.options.tsne.seed},
       context.pool, context.stop);
-  const double mean =
-      std::accumulate(trust.begin(), trust.end(), 0.0) / static_cast<double>(trust.size());
-  ResultRow row = row_of(embedded, mean, points, rows, shared.options);
+  ResultRow row = row_of(embedded, mean_of(trust), points, rows, shared.options);
   result.samples.push_back(
       {.key = shared.options.align ? ResultRow{{col::kLayer, layer}} : ResultRow{},
        .quantity = "trustworthiness",

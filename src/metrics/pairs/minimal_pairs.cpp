@@ -10,35 +10,35 @@
 
 namespace lime {
 
-std::vector<PairVerdict> judge_pairs(std::span<const double> good, std::span<const double> bad) {
+std::vector<PairOutcome> compare_pairs(std::span<const double> good, std::span<const double> bad) {
   if (good.size() != bad.size()) {
     throw InvalidArgument(
         "pairs: the numbers of good and bad sentences must be equal, got {} and {}", good.size(),
         bad.size());
   }
-  std::vector<PairVerdict> verdicts;
-  verdicts.reserve(good.size());
+  std::vector<PairOutcome> outcomes;
+  outcomes.reserve(good.size());
   for (std::size_t i = 0; i < good.size(); ++i) {
     if (!std::isfinite(good[i]) || !std::isfinite(bad[i])) {
       throw InvalidArgument("pairs: scores must be finite, got {1} and {2} for pair {0}", i,
                             good[i], bad[i]);
     }
-    verdicts.push_back(good[i] > bad[i]    ? PairVerdict::kRight
-                       : good[i] == bad[i] ? PairVerdict::kTie
-                                           : PairVerdict::kWrong);
+    outcomes.push_back(good[i] > bad[i]    ? PairOutcome::kCorrect
+                       : good[i] == bad[i] ? PairOutcome::kTie
+                                           : PairOutcome::kIncorrect);
   }
-  return verdicts;
+  return outcomes;
 }
 
-PairAccuracy pair_accuracy(std::span<const PairVerdict> verdicts, TieRule ties, double confidence) {
-  if (verdicts.empty()) throw InvalidArgument("pairs: expected at least one, got none");
+PairAccuracy pair_accuracy(std::span<const PairOutcome> outcomes, TieRule ties, double confidence) {
+  if (outcomes.empty()) throw InvalidArgument("pairs: expected at least one, got none");
   PairAccuracy result;
-  result.num_pairs = static_cast<std::int64_t>(verdicts.size());
-  result.num_right = std::count(verdicts.begin(), verdicts.end(), PairVerdict::kRight);
-  result.num_ties = std::count(verdicts.begin(), verdicts.end(), PairVerdict::kTie);
-  if (ties == TieRule::kRight) result.num_right += result.num_ties;
+  result.num_pairs = static_cast<std::int64_t>(outcomes.size());
+  result.num_correct = std::count(outcomes.begin(), outcomes.end(), PairOutcome::kCorrect);
+  result.num_ties = std::count(outcomes.begin(), outcomes.end(), PairOutcome::kTie);
+  if (ties == TieRule::kCorrect) result.num_correct += result.num_ties;
   const auto n = static_cast<double>(result.num_pairs);
-  const double p = static_cast<double>(result.num_right) / n;
+  const double p = static_cast<double>(result.num_correct) / n;
   result.accuracy = p;
   if (result.num_pairs > 1) result.standard_error = std::sqrt(p * (1.0 - p) / (n - 1.0));
   const double z = normal_quantile(0.5 + confidence / 2.0);

@@ -14,27 +14,27 @@ namespace lime {
 
 /// Rule for minimal pairs whose sentences have equal scores.
 enum class TieRule {
-  kRight,  ///< the first of equal choices wins, i.e. the good one: lm-evaluation-harness
-  kWrong,  ///< the good one must score higher: the BLiMP paper's code
+  kCorrect,    ///< the first of equal choices wins, i.e. the good one: lm-evaluation-harness
+  kIncorrect,  ///< the good one must score higher: the BLiMP paper's code
 };
 
 template <>
 struct EnumNames<TieRule> {
   static constexpr std::array<std::pair<TieRule, std::string_view>, 2> kNames = {
-      {{TieRule::kRight, "right"}, {TieRule::kWrong, "wrong"}}};
+      {{TieRule::kCorrect, "right"}, {TieRule::kIncorrect, "wrong"}}};
 };
 
-enum class PairVerdict : std::uint8_t { kRight, kWrong, kTie };
+enum class PairOutcome : std::uint8_t { kCorrect, kIncorrect, kTie };
 
 /// Evaluates minimal pairs: does the good sentence score higher than the bad one?
 /// @param good, bad  [num_pairs] scores, e.g. summed log-likelihoods in nats; finite.
 /// @throws InvalidArgument  if the sizes differ or a score is not finite (names the first).
-std::vector<PairVerdict> judge_pairs(std::span<const double> good, std::span<const double> bad);
+std::vector<PairOutcome> compare_pairs(std::span<const double> good, std::span<const double> bad);
 
 /// Accuracy over minimal pairs, with its uncertainty.
 struct PairAccuracy {
   std::int64_t num_pairs = 0;
-  std::int64_t num_right = 0;  ///< correct pairs; includes ties if they count as correct
+  std::int64_t num_correct = 0;  ///< correct pairs; includes ties if they count as correct
   std::int64_t num_ties = 0;
   double accuracy = 0.0;
   /// Standard error of the mean with n - 1, as in lm-evaluation-harness; 0 for one pair.
@@ -44,11 +44,11 @@ struct PairAccuracy {
   double ci_high = 1.0;
 };
 
-/// Computes the accuracy over `verdicts`.
+/// Computes the accuracy over `outcomes`.
 /// @param confidence  of the interval, in (0, 1).
 /// @throws InvalidArgument  if there are none.
 /// Source of the interval: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212, equation (4).
-PairAccuracy pair_accuracy(std::span<const PairVerdict> verdicts, TieRule ties,
+PairAccuracy pair_accuracy(std::span<const PairOutcome> outcomes, TieRule ties,
                            double confidence = 0.95);
 
 /// Computes lm-evaluation-harness's standard error for a group of tasks:

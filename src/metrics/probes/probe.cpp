@@ -217,9 +217,9 @@ std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions
   const std::int64_t panel = size.num_rows * size.dim * kFloat;
   // The Gram matrix, an inverse before packing, and one packed inverse per strength; folds of
   // unequal size may need one more.
-  std::int64_t whitening = (3 + strengths) * size.dim * size.dim * kFloat;
+  std::int64_t preconditioner = (3 + strengths) * size.dim * size.dim * kFloat;
   if (size.dim > 2 * size.num_rows) {
-    whitening = (2 + strengths) * size.num_rows * size.num_rows * kDouble;
+    preconditioner = (2 + strengths) * size.num_rows * size.num_rows * kDouble;
   }
   const std::int64_t outer = std::int64_t{size.num_folds} * size.num_labellings;
   const std::int64_t inner = strengths > 1 ? strengths * options.inner_folds : 0;
@@ -228,7 +228,7 @@ std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions
   // Per score column: parameters, gradient, direction, ten pairs of steps and gradient changes,
   // operands; per row its scores, their directions, residuals, probabilities.
   const std::int64_t fits = columns * kDouble * (size.dim * (5 + 2 * 10) + size.num_rows * 5);
-  return panel + whitening + fits;
+  return panel + preconditioner + fits;
 }
 
 std::vector<double> ProbeResult::accuracies() const {

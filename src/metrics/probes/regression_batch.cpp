@@ -10,8 +10,8 @@
 #include "core/threads/thread_pool.h"
 #include "metrics/probes/lbfgs_memory.h"
 #include "metrics/probes/line_search.h"
+#include "metrics/probes/preconditioner.h"
 #include "metrics/probes/softmax_loss.h"
-#include "metrics/probes/whitening.h"
 
 namespace lime::probes {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::int64_t kLossRows = 512;
 /// State of one problem. Vectors contain num_scores * dim weights, then num_scores intercepts.
 struct Fit {
   const RegressionProblem* problem = nullptr;
-  Whitening* whitening = nullptr;
+  Preconditioner* preconditioner = nullptr;
   VectorD parameters, gradient, direction;
   std::vector<VectorD> scores;  ///< [num_scores][num_rows]
   LbfgsMemory memory{kMemory};
@@ -64,12 +64,12 @@ class BatchSolver {
     Columns<Scalar> residuals;  ///< operands of the transposed product
   };
 
-  void make_whitenings(const std::vector<RegressionProblem>& problems);
+  void make_preconditioners(const std::vector<RegressionProblem>& problems);
   template <typename Scalar>
   void run(double tolerance);
   void place_columns(const std::vector<Fit*>& active);
   void find_directions(const std::vector<Fit*>& active);
-  void whiten(const std::vector<Fit*>& active);
+  void precondition(const std::vector<Fit*>& active);
   template <typename Scalar>
   void score_directions(const std::vector<Fit*>& active, Operands<Scalar>& operands);
   template <typename Scalar>
@@ -92,11 +92,11 @@ class BatchSolver {
   ThreadPool& pool_;
   std::stop_token stop_;
   std::vector<Fit> fits_;
-  std::map<double, std::unique_ptr<Whitening>> whitenings_;  // by strength
+  std::map<double, std::unique_ptr<Preconditioner>> preconditioners_;  // by strength
   std::int64_t num_columns_ = 0;
   Columns<double> direction_scores_;  // [columns][padded_rows]
   Columns<double> products_;          // [columns][padded_cols]
-  Columns<double> whitening_in_, whitening_out_;
+  Columns<double> precondition_in_, precondition_out_;
 };
 
 BatchSolver::BatchSolver(const PanelMatrix& panel, const std::vector<RegressionProblem>& problems,
@@ -113,10 +113,10 @@ BatchSolver::BatchSolver(const PanelMatrix& panel, const std::vector<RegressionP
                       VectorD::Zero(panel.padded_rows()));
     fits_.push_back(std::move(fit));
   }
-  make_whitenings(problems);
+  make_preconditioners(problems);
 }
 
-void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems) {
+void BatchSolver::make_preconditioners(const std::vector<RegressionProblem>& problems) {
   // Mean and scale of all problems together; each problem's own differ slightly.
   const auto dim = static_cast<Eigen::Index>(panel_.cols());
   VectorD mean = VectorD::Zero(dim);
@@ -126,7 +126,7 @@ void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems
     scale += problem.part->scale;
   }
   const auto count = static_cast<double>(problems.size());
-  const WhiteningFactory factory(panel_, mean / count, scale / count, pool_);
+  const PreconditionerFactory factory(panel_, mean / count, scale / count, pool_);
   for (Fit& fit : fits_) {
     throw_if_stopped(stop_);
     const double share =
@@ -134,9 +134,9 @@ void BatchSolver::make_whitenings(const std::vector<RegressionProblem>& problems
     // Rounded to a power of two: folds of nearly equal size share one.
     const double strength =
         std::exp2(std::round(std::log2(kTypicalWeight * fit.problem->c * share)));
-    std::unique_ptr<Whitening>& whitening = whitenings_[strength];
-    if (whitening == nullptr) whitening = factory.make(strength, pool_);
-    fit.whitening = whitening.get();
+    std::unique_ptr<Preconditioner>& preconditioner = preconditioners_[strength];
+    if (preconditioner == nullptr) preconditioner = factory.make(strength, pool_);
+    fit.preconditioner = preconditioner.get();
   }
 }
 
@@ -196,7 +196,7 @@ void BatchSolver::find_directions(const std::vector<Fit*>& active) {
     fit.direction = fit.gradient;
     fit.memory.first_loop(fit.direction);
   });
-  whiten(active);
+  precondition(active);
   for_each(active, [&](Fit& fit) {
     fit.memory.second_loop(fit.direction);
     fit.direction *= -1.0;
@@ -213,29 +213,29 @@ void BatchSolver::find_directions(const std::vector<Fit*>& active) {
 
 /// Applies each fit's preconditioner to its direction; the intercepts' part of the Hessian is
 /// diagonal.
-void BatchSolver::whiten(const std::vector<Fit*>& active) {
+void BatchSolver::precondition(const std::vector<Fit*>& active) {
   const Eigen::Index dim = panel_.cols();
-  for (const auto& [strength, whitening] : whitenings_) {
+  for (const auto& [strength, preconditioner] : preconditioners_) {
     std::vector<Fit*> group;
     std::int64_t columns = 0;
     for (Fit* fit : active) {
-      if (fit->whitening != whitening.get()) continue;
+      if (fit->preconditioner != preconditioner.get()) continue;
       group.push_back(fit);
       columns += fit->num_scores();
     }
     if (group.empty()) continue;
-    whitening_in_.resize(columns, panel_.padded_cols());
+    precondition_in_.resize(columns, panel_.padded_cols());
     std::int64_t column = 0;
     for (Fit* fit : group) {
       for (int k = 0; k < fit->num_scores(); ++k) {
-        whitening_in_.array(column++).head(dim) = fit->direction.segment(k * dim, dim).array();
+        precondition_in_.array(column++).head(dim) = fit->direction.segment(k * dim, dim).array();
       }
     }
-    whitening->apply(whitening_in_, whitening_out_, pool_);
+    preconditioner->apply(precondition_in_, precondition_out_, pool_);
     column = 0;
     for (Fit* fit : group) {
       for (int k = 0; k < fit->num_scores(); ++k) {
-        fit->direction.segment(k * dim, dim) = whitening_out_.array(column++).head(dim).matrix();
+        fit->direction.segment(k * dim, dim) = precondition_out_.array(column++).head(dim).matrix();
       }
       fit->direction.tail(fit->num_scores()) /= kTypicalWeight * fit->scale();
     }

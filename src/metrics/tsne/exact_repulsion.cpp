@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/exact_repulsion.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "metrics/tsne/float_lanes.h"
-#include "metrics/tsne/repulsion.h"
 
 namespace lime::tsne_detail {
 namespace {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/tsne/repulsion.h"
 
+#include "metrics/tsne/barnes_hut_repulsion.h"
+#include "metrics/tsne/exact_repulsion.h"
+
 namespace lime::tsne_detail {
 namespace {
 

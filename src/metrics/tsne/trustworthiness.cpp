@@ -9,6 +9,7 @@
 #include "core/errors.h"
 #include "core/random.h"
 #include "metrics/neighbors/packed_points.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -151,10 +152,7 @@ std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
 double trustworthiness(const ConstMatrixRef& points, const MatrixD& embedding,
                        const TrustworthinessOptions& options, ThreadPool& pool,
                        const std::stop_token& stop) {
-  const std::vector<double> of_points =
-      trustworthiness_of_points(points, embedding, options, pool, stop);
-  return std::accumulate(of_points.begin(), of_points.end(), 0.0) /
-         static_cast<double>(of_points.size());
+  return mean_of(trustworthiness_of_points(points, embedding, options, pool, stop));
 }
 
 }  // namespace lime

@@ -8,6 +8,7 @@
 
 #include "core/errors.h"
 #include "core/threads/stop.h"
+#include "metrics/tsne/exact_repulsion.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/initialization.h"
 
@@ -48,12 +49,12 @@ void check_start(const MatrixD& start, Eigen::Index num_points) {
 }
 
 /// Checks a run every 50 iterations and decides when it ends.
-class Watch {
+class ConvergenceMonitor {
  public:
-  Watch(const TsneOptions& options, const TsneStepFn& on_step)
+  ConvergenceMonitor(const TsneOptions& options, const TsneStepFn& on_step)
       : options_(options), on_step_(on_step) {}
 
-  bool looks_at(std::int64_t iteration) const {
+  bool is_due(std::int64_t iteration) const {
     const bool is_time = iteration % kCheckInterval == 0 || iteration == options_.iterations;
     return is_time && (on_step_ || !is_exaggerated(iteration));
   }
@@ -93,8 +94,8 @@ tsne_detail::GradientDescent::Rates rates_at(std::int64_t iteration, const TsneO
 }
 
 /// Runs the iterations and records how they ended.
-void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, Watch& watch,
-             const std::stop_token& stop, TsneResult& result) {
+void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
+             ConvergenceMonitor& monitor, const std::stop_token& stop, TsneResult& result) {
   for (std::int64_t iteration = 1; iteration <= options.iterations; ++iteration) {
     throw_if_stopped(stop);
     const auto rates = rates_at(iteration, options, descent.embedding().rows());
@@ -106,10 +107,10 @@ void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options, 
           "tsne: the optimisation diverged at iteration {}; use a learning rate below {}",
           iteration, rates.learning_rate);
     }
-    if (!watch.looks_at(iteration)) continue;
+    if (!monitor.is_due(iteration)) continue;
     const std::optional<TsneEnd> end =
-        watch.end_after({iteration, options.iterations, descent.divergence(), result.grad_norm,
-                         descent.embedding()});
+        monitor.end_after({iteration, options.iterations, descent.divergence(), result.grad_norm,
+                           descent.embedding()});
     if (end) {
       result.end = *end;
       return;
@@ -129,8 +130,8 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   TsneResult result;
   result.repulsion = tsne_detail::chosen_repulsion(options, start.rows());
   tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
-  Watch watch(options, on_step);
-  iterate(descent, options, watch, stop, result);
+  ConvergenceMonitor monitor(options, on_step);
+  iterate(descent, options, monitor, stop, result);
   result.embedding = descent.embedding();
   const double normalization =
       result.embedding.rows() <= kMostPairsCounted

@@ -20,22 +20,22 @@ namespace probes {
 /// A Hessian is C Z^T D Z + I with weights p (1 - p) <= 1/4 in D, so strength = C / 10 is a good
 /// approximation unless probabilities are near 0 or 1. It need not be exact: it affects the number
 /// of iterations, not the result. All folds share one, since they share most of their rows.
-class Whitening {
+class Preconditioner {
  public:
-  virtual ~Whitening() = default;
+  virtual ~Preconditioner() = default;
   /// Computes out[k] = P^-1 in[k]. @param in  [count][padded_cols of the panel]
   virtual void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) = 0;
 };
 
 /// Creates preconditioners of several strengths for one set of rows.
-class WhiteningFactory {
+class PreconditionerFactory {
  public:
   /// Computes X^T X in float32 if there are more rows than half the columns, else Z Z^T in float64
   /// (Woodbury's identity).
   /// @param mean, scale  [cols] of the panel's values.
-  WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale, ThreadPool& pool);
+  PreconditionerFactory(const PanelMatrix& panel, VectorD mean, VectorD scale, ThreadPool& pool);
 
-  std::unique_ptr<Whitening> make(double strength, ThreadPool& pool) const;
+  std::unique_ptr<Preconditioner> make(double strength, ThreadPool& pool) const;
 
  private:
   const PanelMatrix& panel_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/probes/whitening.h"
+#include "metrics/probes/preconditioner.h"
 
 #include <algorithm>
 
@@ -22,9 +22,9 @@ void for_row_blocks(Eigen::Index num_rows, ThreadPool& pool, const F& f) {
 }
 
 /// Applies P^-1 in float32, with P first scaled to a unit diagonal.
-class DenseWhitening final : public Whitening {
+class DensePreconditioner final : public Preconditioner {
  public:
-  DenseWhitening(const MatrixF& gram, double strength, ThreadPool& pool)
+  DensePreconditioner(const MatrixF& gram, double strength, ThreadPool& pool)
       : unit_((strength * gram.diagonal().cast<double>().array() + 1.0).rsqrt()) {
     MatrixF inverse(gram.rows(), gram.cols());
     // Rounding can make the smallest eigenvalues negative; a ridge slightly above it prevents that.
@@ -68,10 +68,11 @@ class DenseWhitening final : public Whitening {
 };
 
 /// Applies P^-1 = I - Z^T (I / strength + Z Z^T)^-1 Z, in float64.
-class RowSpaceWhitening final : public Whitening {
+class RowSpacePreconditioner final : public Preconditioner {
  public:
-  RowSpaceWhitening(const PanelMatrix& panel, const VectorD& mean, const VectorD& inverse_scale,
-                    const MatrixD& row_gram, double strength, ThreadPool& pool)
+  RowSpacePreconditioner(const PanelMatrix& panel, const VectorD& mean,
+                         const VectorD& inverse_scale, const MatrixD& row_gram, double strength,
+                         ThreadPool& pool)
       : panel_(panel), mean_(mean), inverse_scale_(inverse_scale), core_(row_gram) {
     core_.diagonal().array() += 1.0 / strength;
     if (!invert_positive_definite(core_, pool)) {
@@ -125,8 +126,8 @@ VectorD column_sums(const PanelMatrix& panel, ThreadPool& pool) {
 
 }  // namespace
 
-WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, VectorD scale,
-                                   ThreadPool& pool)
+PreconditionerFactory::PreconditionerFactory(const PanelMatrix& panel, VectorD mean, VectorD scale,
+                                             ThreadPool& pool)
     : panel_(panel), mean_(std::move(mean)), inverse_scale_(scale.cwiseInverse()) {
   const Eigen::Index rows = panel.rows();
   const Eigen::Index dim = panel.cols();
@@ -171,10 +172,11 @@ WhiteningFactory::WhiteningFactory(const PanelMatrix& panel, VectorD mean, Vecto
   }
 }
 
-std::unique_ptr<Whitening> WhiteningFactory::make(double strength, ThreadPool& pool) const {
-  if (gram_.size() > 0) return std::make_unique<DenseWhitening>(gram_, strength, pool);
-  return std::make_unique<RowSpaceWhitening>(panel_, mean_, inverse_scale_, row_gram_, strength,
-                                             pool);
+std::unique_ptr<Preconditioner> PreconditionerFactory::make(double strength,
+                                                            ThreadPool& pool) const {
+  if (gram_.size() > 0) return std::make_unique<DensePreconditioner>(gram_, strength, pool);
+  return std::make_unique<RowSpacePreconditioner>(panel_, mean_, inverse_scale_, row_gram_,
+                                                  strength, pool);
 }
 
 }  // namespace lime::probes
