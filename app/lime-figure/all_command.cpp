@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/errors.h"
+#include "core/files/folder.h"
 #include "core/program/program.h"
 #include "figure_job.h"
 #include "store/file_names.h"
@@ -59,14 +59,6 @@ void check_names(const std::vector<SourceGroup>& groups) {
         "results: figures of '{}' and '{}' would have the same names; rename one of the files, or "
         "write each to its own folder with -o",
         found->second.string(), source.path.string());
-  }
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw IoError("output: cannot create folder '{}': {}", folder.string(), error.message());
   }
 }
 
@@ -147,7 +139,7 @@ int run_all(const AllCommand& command) {
   const std::vector<SourceGroup> groups = grouped(read_figure_sources(command.results));
   check_options(groups, command.figure);
   check_names(groups);
-  make_folder(command.output);
+  make_folder(command.output, Parents::kCreate);
   int drawn = 0;
   for (const SourceGroup& group : groups) drawn += draw_group(group, command);
   if (drawn == 0) {

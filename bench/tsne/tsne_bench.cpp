@@ -19,6 +19,7 @@
 #include "metrics/tsne/repulsion.h"
 #include "metrics/tsne/tsne.h"
 #include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 namespace {
@@ -98,7 +99,7 @@ double median_seconds(tsne_detail::Repulsion& repulsion, const MatrixD& embeddin
 }
 
 int time_repulsions(const RepulsionBenchOptions& options) {
-  SpinPool pool(options.threads);
+  ThreadPool pool(options.threads, ThreadPool::Wait::kSpin);
   fmt::print("milliseconds per evaluation, median of {}\n{:>8} {:>10} {:>10}\n", options.repeats,
              "points", "exact", "barnes-hut");
   for (const Eigen::Index count : {500, 1000, 2000, 4000, 6672, 10000, 20000, 60000}) {

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,6 +23,7 @@
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
+#include "core/memory.h"
 #include "model/decoders/decoder.h"
 #include "model/decoders/router_edit.h"
 #include "model/kernels/compute_type.h"
@@ -154,12 +154,6 @@ class CaptureRun {
   Progress progress_;
   CaptureResult result_;
 };
-
-std::int64_t peak_memory_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
 
 /// Locks of a capture in progress. Names with other extensions may share the shard folder.
 struct CaptureLocks {
@@ -294,7 +288,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   }
   if (!result.complete) interrupted(options, writer);
   result.complete = writer.finish();
-  result.peak_memory_bytes = peak_memory_bytes();
+  result.peak_memory_bytes = peak_resident_memory();
   return result;
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/options.h"
+#include "capture/capture_options.h"
 #include "capture/shard_plan.h"
 #include "core/program/progress.h"
 

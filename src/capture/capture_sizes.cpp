@@ -58,7 +58,7 @@ struct ResumedBatch {
 /// changed.
 std::optional<ResumedBatch> resumed_batch(const CaptureOptions& options) {
   if (!options.resumes()) return std::nullopt;
-  const std::optional<CaptureInfo> started = begun_capture(options.output);
+  const std::optional<CaptureInfo> started = unfinished_info(options.output);
   if (!started) return std::nullopt;
   const Json sequences = started->options.value("batch_size", Json());
   if (!sequences.is_number_integer() || sequences < 1) return std::nullopt;

@@ -18,21 +18,6 @@
 namespace lime {
 namespace {
 
-template <NamedEnum Enum>
-std::optional<Enum> find_enum(std::string_view name) {
-  for (const auto& [value, spelled] : EnumNames<Enum>::kNames) {
-    if (spelled == name) return value;
-  }
-  return std::nullopt;
-}
-
-template <NamedEnum Enum>
-std::string names_of() {
-  std::vector<std::string> names;
-  for (const auto& [value, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
-  return join_words(names);
-}
-
 /// Returns the routing that a `model_type` stands for, or none.
 DepthRouting routing_called(std::string_view name) {
   return find_enum<DepthRouting>(name).value_or(DepthRouting::kNone);
@@ -83,7 +68,7 @@ LimeConfig read_lime(const KeyReader& keys) {
     const auto router = find_enum<RouterKind>(*name);
     if (!router) {
       throw FormatError("{}: unknown router '{}' (supported: {})", keys.where(), printable(*name),
-                        names_of<RouterKind>());
+                        join_words(enum_names<RouterKind>()));
     }
     lime.router = *router;
   }

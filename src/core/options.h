@@ -21,7 +21,7 @@
 
 namespace lime {
 
-/// One field of an options struct, as the command line, a form and a results file see it.
+/// Describes a field of an options struct for the command line, forms and results files.
 struct OptionField {
   std::string name;      ///< snake_case as in the struct; `--max-per-class` on the command line
   std::string help;      ///< meaning, unit and range in one sentence
@@ -38,7 +38,7 @@ struct OptionField {
   std::function<Json()> value;                                  ///< the present value
 };
 
-/// Names of the enumerators of an option, to be specialised beside the enumeration:
+/// Names the enumerators of an option. Specialise it next to the enumeration:
 ///
 ///   template <> struct EnumNames<Rows> {
 ///     static constexpr std::array<std::pair<Rows, std::string_view>, 2> kNames = {{...}};
@@ -51,7 +51,7 @@ concept NamedEnum = std::is_enum_v<T> && requires {
   EnumNames<T>::kNames;
 };
 
-/// Name of an enumerator as the command line and the files spell it.
+/// Returns the name of an enumerator as the command line and the files spell it.
 template <NamedEnum Enum>
 std::string_view enum_name(Enum value) {
   for (const auto& [enumerator, name] : EnumNames<Enum>::kNames) {
@@ -60,18 +60,34 @@ std::string_view enum_name(Enum value) {
   return "unknown";
 }
 
-/// The enumerator called `name`. @throws InvalidArgument that lists the names; `what` says of what.
+/// Returns the names of all enumerators.
 template <NamedEnum Enum>
-Enum enum_value(std::string_view name, std::string_view what) {
-  std::string known;
-  for (const auto& [enumerator, spelled] : EnumNames<Enum>::kNames) {
-    if (spelled == name) return enumerator;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", spelled);
-  }
-  throw InvalidArgument("{}: expected one of {}, got '{}'", what, known, name);
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& [enumerator, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
+  return names;
 }
 
-/// How one type is read from text, written to JSON and called in help.
+/// Returns the enumerator called `name`, if there is one.
+template <NamedEnum Enum>
+std::optional<Enum> find_enum(std::string_view name) {
+  for (const auto& [enumerator, spelled] : EnumNames<Enum>::kNames) {
+    if (spelled == name) return enumerator;
+  }
+  return std::nullopt;
+}
+
+/// Returns the enumerator called `name`.
+/// @param what  names the value in the error.
+/// @throws InvalidArgument  that lists the names.
+template <NamedEnum Enum>
+Enum enum_value(std::string_view name, std::string_view what) {
+  if (const std::optional<Enum> found = find_enum<Enum>(name)) return *found;
+  throw InvalidArgument("{}: expected one of {}, got '{}'", what,
+                        fmt::join(enum_names<Enum>(), ", "), name);
+}
+
+/// Reads a type from text, writes it to JSON and names it in the help.
 template <typename T>
 struct OptionCodec;
 
@@ -124,13 +140,7 @@ struct OptionCodec<std::filesystem::path> {
 
 template <NamedEnum T>
 struct OptionCodec<T> {
-  static std::string type() {
-    std::string names;
-    for (const auto& [value, name] : EnumNames<T>::kNames) {
-      names += fmt::format("{}{}", names.empty() ? "" : "|", name);
-    }
-    return names;
-  }
+  static std::string type() { return fmt::format("{}", fmt::join(enum_names<T>(), "|")); }
   static T parse(const std::string& text, const std::string& name) {
     return enum_value<T>(text, name);
   }
@@ -155,7 +165,7 @@ struct OptionCodec<std::optional<T>> {
 /// and that one description serves the command line, forms and results files.
 class OptionList {
  public:
-  /// Puts the fields that follow below a heading of their own in the help, e.g. "Output".
+  /// Starts a group: the help lists the following fields under this heading, e.g. "Output".
   void group(std::string title) { group_ = std::move(title); }
 
   /// Adds one field and returns it, so that it can be refined:
@@ -167,7 +177,7 @@ class OptionList {
     field.type = OptionCodec<T>::type();
     field.is_flag = std::same_as<T, bool>;
     if constexpr (NamedEnum<T>) {
-      for (const auto& entry : EnumNames<T>::kNames) field.choices.emplace_back(entry.second);
+      field.choices = enum_names<T>();
     }
     field.assign = [&target, name](const std::vector<std::string>& texts) {
       target = OptionCodec<T>::parse(texts.empty() ? "true" : texts.back(), name);
@@ -214,7 +224,7 @@ concept DescribedOptions = requires(T options, OptionList list) {
   options.describe(list);
 };
 
-/// The fields of `options`; they refer to it and must not outlive it.
+/// Returns the fields of `options`; they refer to it and must not outlive it.
 template <DescribedOptions T>
 std::vector<OptionField> option_fields(T& options) {
   OptionList list;
@@ -222,7 +232,7 @@ std::vector<OptionField> option_fields(T& options) {
   return list.fields();
 }
 
-/// All fields as one JSON object, as results and captures store them.
+/// Returns all fields as one JSON object, as results and captures store them.
 template <DescribedOptions T>
 Json options_to_json(T options) {
   Json object = Json::object();

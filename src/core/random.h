@@ -22,18 +22,18 @@ class Random {
 
   explicit Random(std::uint64_t seed);
 
-  /// Next 64 random bits.
+  /// Returns the next 64 random bits.
   result_type operator()();
-  /// Uniform in [0, 1) with 53 bits.
+  /// Returns a number uniform in [0, 1) with 53 bits.
   double uniform();
-  /// Uniform in [low, high).
+  /// Returns a number uniform in [low, high).
   double uniform(double low, double high);
-  /// Uniform integer in [0, bound); bound > 0. Unbiased (Lemire 2019).
+  /// Returns a uniform integer in [0, bound); bound > 0. Unbiased (Lemire 2019).
   std::uint64_t below(std::uint64_t bound);
-  /// Standard normal variate (Marsaglia's polar method).
+  /// Returns a standard normal variate (Marsaglia's polar method).
   double normal();
-  /// An independent generator that depends on this seed and `stream` only, not on how many
-  /// numbers were drawn: the way to give the i-th work item its own stream.
+  /// Returns an independent generator that depends on this seed and `stream` only, not on how many
+  /// numbers were drawn. Gives the i-th work item its own stream.
   Random fork(std::uint64_t stream) const;
 
   /// Permutes `items` uniformly (Fisher-Yates from the back).
@@ -44,7 +44,7 @@ class Random {
     }
   }
 
-  /// The full state, for files that resume a run.
+  /// Stores the full state, for files that resume a run.
   struct State {
     std::uint64_t seed = 0;
     std::array<std::uint64_t, 4> words{};

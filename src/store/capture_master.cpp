@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "store/capture_tables.h"
 #include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 
@@ -138,7 +140,7 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
 void write_master(const std::filesystem::path& capture, const CaptureTables& tables) {
   const Lock lock;
   Hdf5Writer file(capture);
-  Hdf5Access::want_trailer(file);
+  Hdf5Access::append_trailer(file);
   for (const char* const column : {"rows/sequence", "rows/position", "rows/token"}) {
     write_virtual(file, column, H5T_STD_I32LE, 0, tables.shards);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/capture_layout.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 

@@ -10,6 +10,7 @@
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "store/capture_layout.h"
+#include "store/capture_tables.h"
 #include "store/data_files.h"
 #include "store/trailer.h"
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/capture_tables.h"
+
 #include <algorithm>
 #include <limits>
 #include <span>
 
 #include "core/errors.h"
 #include "store/capture_layout.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 namespace {

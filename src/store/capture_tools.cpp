@@ -15,10 +15,12 @@
 #include "core/threads/thread_pool.h"
 #include "store/capture_layout.h"
 #include "store/capture_reader.h"
+#include "store/capture_tables.h"
 #include "store/data_files.h"
 #include "store/hdf5/chunk_queue.h"
 #include "store/hdf5/chunk_writer.h"
 #include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "store/shard_folder.h"
 #include "store/trailer.h"
 
@@ -117,7 +119,7 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   check_output(path, tables.shards, out);
   tables.shards.clear();
   Hdf5Writer file(out);
-  Hdf5Access::want_trailer(file);
+  Hdf5Access::append_trailer(file);
   write_rows(file, reader.rows(), tables.info.class_names);
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);

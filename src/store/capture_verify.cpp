@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/capture_verify.h"
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -8,7 +10,7 @@
 #include "core/errors.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
-#include "store/capture_tools.h"
+#include "store/capture_tables.h"
 #include "store/data_files.h"
 #include "store/hdf5/chunk_reader.h"
 #include "store/trailer.h"

@@ -13,9 +13,10 @@
 #include "core/json_difference.h"
 #include "store/capture_layout.h"
 #include "store/capture_master.h"
+#include "store/capture_tables.h"
 #include "store/file_names.h"
 #include "store/shard_folder.h"
-#include "store/shard_writer_impl.h"
+#include "store/shard_writer.h"
 
 namespace lime {
 namespace {
@@ -302,7 +303,7 @@ std::string unfinished_run(const fs::path& path) {
                      folder.path().string(), finished, all);
 }
 
-std::optional<CaptureInfo> begun_capture(const fs::path& path) {
+std::optional<CaptureInfo> unfinished_info(const fs::path& path) {
   const std::optional<Json> manifest = ShardFolder(path).read_manifest();
   if (!manifest) return std::nullopt;
   return capture_info_from_json((*manifest)["info"], "store: '" + path.string() + "'");

@@ -130,8 +130,8 @@ class CaptureWriter {
 /// shards, or if `path` exists. @throws FormatError  if they cannot be read.
 std::string unfinished_run(const std::filesystem::path& path);
 
-/// Returns the metadata written by the run that started the shards of `path`; nothing without
+/// Returns the metadata of the unfinished run that wrote the shards of `path`; nothing without
 /// shards. @throws FormatError  if they cannot be read.
-std::optional<CaptureInfo> begun_capture(const std::filesystem::path& path);
+std::optional<CaptureInfo> unfinished_info(const std::filesystem::path& path);
 
 }  // namespace lime

@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "core/program/program.h"
 #include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "core/files/folder.h"
 #include "store/file_names.h"
 
 namespace lime {
@@ -86,22 +87,13 @@ std::optional<Json> ShardFolder::read_manifest() const {
   }
 }
 
-void ShardFolder::make_folder() const {
-  std::error_code error;
-  fs::create_directory(path_, error);
-  if (error) {
-    throw IoError("store: '{}': the folder cannot be created: {}", path_.string(),
-                  describe_errno(error.value()));
-  }
-}
-
 void ShardFolder::write_manifest(const Json& identity, const CaptureInfo& info) const {
-  make_folder();
+  make_folder(path_);
   write_file_atomically(path_ / kManifestFile, manifest_text(identity, info));
 }
 
 bool ShardFolder::write_new_manifest(const Json& identity, const CaptureInfo& info) const {
-  make_folder();
+  make_folder(path_);
   return write_new_file(path_ / kManifestFile, manifest_text(identity, info));
 }
 

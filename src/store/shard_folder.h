@@ -53,7 +53,6 @@ class ShardFolder {
 
  private:
   std::filesystem::path record_path(int shard) const;
-  void make_folder() const;
   /// Returns shards, records, the manifest and temporary files of killed processes.
   std::vector<std::filesystem::path> files_of_ours() const;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/shard_writer.h"
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "store/capture_tables.h"
 #include "store/hdf5/hdf5_api.h"
-#include "store/shard_writer_impl.h"
 
 namespace lime {
 
@@ -17,7 +19,7 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
       first_sequence(start.first_sequence),
       shard(start.shard) {
   file.emplace(folder.shard_path(shard));
-  Hdf5Access::want_trailer(*file);
+  Hdf5Access::append_trailer(*file);
   tables.info = capture_plan.info;
   file->set_attribute("format", kShardFormat);
   file->set_attribute("schema_version", kCaptureSchemaVersion);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "app/lime_metrics_fixture.h"
-#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 namespace {

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "reliability/programs.h"
-#include "store/capture_tools.h"
 #include "support/sanitizers.h"
 
 namespace lime {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "reliability/programs.h"
-#include "store/capture_tools.h"
+#include "store/capture_verify.h"
 
 namespace lime {
 namespace {

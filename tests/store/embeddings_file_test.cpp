@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/errors.h"
-#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

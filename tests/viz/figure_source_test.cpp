@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/errors.h"
-#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

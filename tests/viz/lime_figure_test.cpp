@@ -176,7 +176,8 @@ TEST_F(LimeFigureTest, RefusesUnknownLooksAsWrongUsage) {
 TEST_F(LimeFigureTest, SaysWhyAFileCannotBeWritten) {
   EXPECT_THAT(refusal("entropy.json -o no/such/folder/f.pdf", 1), HasSubstr("no/such/folder"));
   testing::write_text(folder_ / "file", "");
-  EXPECT_THAT(refusal("all entropy.json -o file/figures", 1), HasSubstr("cannot create folder"));
+  EXPECT_THAT(refusal("all entropy.json -o file/figures", 1),
+              HasSubstr("the folder cannot be created"));
 }
 
 TEST_F(LimeFigureTest, SaysSoWhereNoPermissionIsGiven) {

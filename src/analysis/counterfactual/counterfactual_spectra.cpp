@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "analysis/counterfactual/counterfactual_layer.h"
@@ -11,6 +10,7 @@
 #include "analysis/engine/value_blocks.h"
 #include "core/errors.h"
 #include "core/running_statistics.h"
+#include "core/threads/object_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/routed_spectrum.h"
 #include "metrics/router/value_moments.h"
@@ -38,26 +38,6 @@ struct Workspace {
   ValueRouter router;
   SpectrumCalculator spectrum;
   MatrixD features;
-};
-
-/// Lends workspaces to threads.
-class Workspaces {
- public:
-  std::unique_ptr<Workspace> take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<Workspace>();
-    std::unique_ptr<Workspace> workspace = std::move(free_.back());
-    free_.pop_back();
-    return workspace;
-  }
-  void give_back(std::unique_ptr<Workspace> workspace) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(workspace));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Workspace>> free_;
 };
 
 /// Counts the work of a unit: sequences read for moments and for spectra.
@@ -165,10 +145,10 @@ Spectra spectra_of_sequences(const SpectraRequest& request, const ValueBlocks& b
   Spectra spectra;
   spectra.tables.assign(routers.distinct.size(),
                         MatrixD::Constant(request.num_sequences, num_orders + 1, NAN));
-  Workspaces workspaces;
+  ObjectPool<Workspace> workspaces;
   const auto measure = [&](const ValueBlocks::Block& block, std::int64_t sequence,
                            std::size_t router) {
-    std::unique_ptr<Workspace> workspace = workspaces.take();
+    const auto workspace = workspaces.borrow();
     workspace->router.route(buffer, routers.distinct[router], blocks.tokens_of(block, sequence),
                             workspace->features);
     std::optional<Standardization> own;
@@ -186,7 +166,6 @@ Spectra spectra_of_sequences(const SpectraRequest& request, const ValueBlocks& b
     } catch (const InvalidArgument& error) {
       throw InvalidArgument("sequence {}: {}", sequence, error.what());
     }
-    workspaces.give_back(std::move(workspace));
   };
   for (const ValueBlocks::Block& block : blocks.blocks()) {
     if (block.first_sequence >= request.num_sequences) break;
@@ -200,11 +179,10 @@ Spectra spectra_of_sequences(const SpectraRequest& request, const ValueBlocks& b
                   static_cast<std::size_t>(item % num_routers));
         },
         context.stop);
-    std::unique_ptr<Workspace> workspace = workspaces.take();
+    const auto workspace = workspaces.borrow();
     const std::optional<double> deviation =
         deviation_of_block(request, routers, block, buffer, *workspace);
     if (deviation) spectra.deviation = std::max(spectra.deviation.value_or(0.0), *deviation);
-    workspaces.give_back(std::move(workspace));
     counter.add(count);
   }
   return spectra;

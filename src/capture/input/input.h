@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/options.h"
+#include "capture/capture_options.h"
 #include "checkpoint/tokenizer.h"
 #include "store/capture_info.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/options.h"
+#include "capture/capture_options.h"
 #include "checkpoint/tokenizer.h"
 
 namespace lime {

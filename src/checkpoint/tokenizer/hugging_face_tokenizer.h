@@ -18,8 +18,8 @@
 #include "checkpoint/tokenizer/models/word_piece_model.h"
 #include "checkpoint/tokenizer/normalizer.h"
 #include "checkpoint/tokenizer/pre_tokenizer.h"
-#include "checkpoint/tokenizer/scratch_pool.h"
 #include "checkpoint/tokenizer/token_decoder.h"
+#include "core/threads/object_pool.h"
 
 namespace lime {
 
@@ -91,7 +91,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   std::vector<bool> special_;
   bool split_special_tokens_ = false;
   std::string cut_before_;  // words may be cut before runs of this character; may be empty
-  mutable ScratchPool<Scratch> scratch_;
+  mutable ObjectPool<Scratch> scratch_;
 };
 
 }  // namespace lime

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files/folder.h"
 
-#include <cerrno>
 #include <system_error>
 
 #include "core/errors.h"
@@ -14,13 +13,16 @@ bool path_exists(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-void make_folder(const std::filesystem::path& folder) {
+void make_folder(const std::filesystem::path& folder, Parents parents) {
   std::error_code error;
-  if (std::filesystem::is_directory(folder, error)) return;
-  const bool made = std::filesystem::create_directory(folder, error);
-  if (made && !error) return;
+  if (parents == Parents::kCreate) {
+    std::filesystem::create_directories(folder, error);
+  } else {
+    std::filesystem::create_directory(folder, error);
+  }
+  if (!error) return;
   throw IoError("'{}': the folder cannot be created: {}", folder.string(),
-                describe_errno(error ? error.value() : EEXIST));
+                describe_errno(error.value()));
 }
 
 }  // namespace lime

@@ -8,7 +8,10 @@ namespace lime {
 /// Returns true if there is a file or folder at `path`; false if the system does not tell.
 bool path_exists(const std::filesystem::path& path);
 
-/// Creates the folder unless it exists; its parent must exist. @throws IoError
-void make_folder(const std::filesystem::path& folder);
+/// Whether make_folder() also creates the folders above.
+enum class Parents { kMustExist, kCreate };
+
+/// Creates the folder unless it exists. @throws IoError
+void make_folder(const std::filesystem::path& folder, Parents parents = Parents::kMustExist);
 
 }  // namespace lime

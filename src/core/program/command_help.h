@@ -27,6 +27,12 @@ struct CommandHelp {
   bool has_version = false;  ///< offers --version
 };
 
+/// Describes a program or command and its subcommands.
+struct CommandTree {
+  CommandHelp help;
+  std::vector<CommandTree> commands;
+};
+
 /// Returns the option's name: `--max-per-class` for the field max_per_class.
 std::string option_name(const OptionField& field);
 

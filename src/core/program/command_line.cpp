@@ -7,8 +7,9 @@
 #include <span>
 #include <utility>
 
-#include "core/program/command_docs.h"
 #include "core/program/command_help.h"
+#include "core/program/completion.h"
+#include "core/program/man_page.h"
 #include "core/program/program.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/program/completion.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "core/errors.h"
-#include "core/program/command_docs.h"
 #include "core/program/shell_word.h"
 
 namespace lime {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/program/man_page.h"
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
-
-#include "core/program/command_docs.h"
 
 namespace lime {
 namespace {

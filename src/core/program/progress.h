@@ -36,9 +36,9 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void update(const Progress& progress);
-  /// Ends the line on the terminal, so that what is printed next starts on a line of its own.
+  /// Ends the line on the terminal, so that further output starts on a new line.
   void finish();
-  /// A callback that refers to this object, for any number of threads.
+  /// Returns a callback that refers to this object, for any number of threads.
   ProgressFn callback();
 
  private:
@@ -51,11 +51,11 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_;
 };
 
-/// 1234567 -> "1.23 M"; for rates and counts in messages.
+/// Formats a count or rate for a message: 1234567 -> "1.23 M".
 std::string human_count(double value);
-/// 1536 -> "1.5 KiB".
+/// Formats a number of bytes: 1536 -> "1.5 KiB".
 std::string human_bytes(double bytes);
-/// 3725 -> "1 h 02 min", 42 -> "42 s".
+/// Formats a duration: 3725 -> "1 h 02 min", 42 -> "42 s".
 std::string human_duration(double seconds);
 
 }  // namespace lime

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "core/errors.h"
+#include "core/threads/object_pool.h"
 #include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {
@@ -25,36 +25,12 @@ struct Workspace {
   MatrixF rows;
 };
 
-/// Pool of workspaces; creates at most as many as items run at once.
-class WorkspaceShelf {
- public:
-  WorkspaceShelf(const EntropyOptions& options,
-                 const std::optional<Standardization>& standardization)
-      : options_(options), standardization_(standardization) {}
+using Workspaces = ObjectPool<Workspace>;
 
-  std::unique_ptr<Workspace> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<Workspace> workspace = std::move(free_.back());
-        free_.pop_back();
-        return workspace;
-      }
-    }
-    return std::make_unique<Workspace>(options_, standardization_);
-  }
-
-  void give_back(std::unique_ptr<Workspace> workspace) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(workspace));
-  }
-
- private:
-  const EntropyOptions& options_;
-  const std::optional<Standardization>& standardization_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Workspace>> free_;
-};
+Workspaces make_workspaces(const EntropyOptions& options,
+                           const std::optional<Standardization>& standardization) {
+  return Workspaces([&] { return std::make_unique<Workspace>(options, standardization); });
+}
 
 /// Result of one sequence.
 struct Outcome {
@@ -151,14 +127,14 @@ std::vector<SequenceGroup> make_groups(std::int64_t count) {
 
 /// Implements both public functions; `rows_of` is called on the pool's threads.
 std::vector<Outcome> measure_sequences(std::int64_t count, const RowsFn& rows_of,
-                                       WorkspaceShelf& shelf, ThreadPool& pool,
+                                       Workspaces& workspaces, ThreadPool& pool,
                                        const ProgressFn& on_progress, std::stop_token stop) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
   std::vector<SequenceGroup> groups = make_groups(count);
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<std::int64_t> done{0};
   const auto item = [&](std::int64_t index) {
-    std::unique_ptr<Workspace> workspace = shelf.take();
+    const Workspaces::Lease workspace = workspaces.borrow();
     SequenceGroup& group = groups[static_cast<std::size_t>(index / kGroupSize)];
     group.pending[static_cast<std::size_t>(index % kGroupSize)] =
         begin_sequence(workspace->calculator, rows_of(index, workspace->rows), index);
@@ -166,7 +142,6 @@ std::vector<Outcome> measure_sequences(std::int64_t count, const RowsFn& rows_of
       finish_group(workspace->calculator, std::move(group.pending), index / kGroupSize * kGroupSize,
                    outcomes);
     }
-    shelf.give_back(std::move(workspace));
     ++done;
     if (on_progress && std::this_thread::get_id() == caller) {
       on_progress({done.load(), count, ""});
@@ -194,14 +169,14 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress, std::stop_token stop) {
-  WorkspaceShelf shelf(options, standardization);
-  shelf.give_back(shelf.take());  // rejects invalid options before anything is read
+  Workspaces workspaces = make_workspaces(options, standardization);
+  workspaces.borrow();  // rejects invalid options before anything is read
   const auto rows_of = [&](std::int64_t index, MatrixF& rows) {
     sequences.read(index, rows);
     return ConstMatrixRef(rows);
   };
   return collect(
-      measure_sequences(sequences.count, rows_of, shelf, pool, on_progress, std::move(stop)),
+      measure_sequences(sequences.count, rows_of, workspaces, pool, on_progress, std::move(stop)),
       options);
 }
 
@@ -209,11 +184,11 @@ SequenceEntropies sequence_entropies(std::span<const ConstMatrixRef> sequences,
                                      const std::optional<Standardization>& standardization,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress, std::stop_token stop) {
-  WorkspaceShelf shelf(options, standardization);
+  Workspaces workspaces = make_workspaces(options, standardization);
   const auto rows_of = [&](std::int64_t index, MatrixF&) {
     return sequences[static_cast<std::size_t>(index)];
   };
-  return collect(measure_sequences(static_cast<std::int64_t>(sequences.size()), rows_of, shelf,
+  return collect(measure_sequences(static_cast<std::int64_t>(sequences.size()), rows_of, workspaces,
                                    pool, on_progress, std::move(stop)),
                  options);
 }

@@ -32,7 +32,7 @@ Attraction::Attraction(const Affinities& affinities, bool in_double)
   }
 }
 
-void Attraction::set_embedding(const MatrixD& embedding, SpinPool& pool) {
+void Attraction::set_embedding(const MatrixD& embedding, ThreadPool& pool) {
   embedding_ = &embedding;
   if (in_double_) return;
   const std::int64_t size = embedding.size();
@@ -79,7 +79,7 @@ PlaneVector Attraction::force_in_double(std::int64_t point) const {
 }
 
 double kl_divergence(const Affinities& affinities, const MatrixD& embedding, double normalization,
-                     SpinPool& pool) {
+                     ThreadPool& pool) {
   const std::int64_t count = affinities.num_points();
   const std::int64_t num_blocks = (count + kPointBlock - 1) / kPointBlock;
   Eigen::ArrayXd sums(num_blocks);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/threads/spin_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/tsne/affinities.h"
 
 namespace lime::tsne_detail {
@@ -26,7 +26,7 @@ class Attraction {
   Attraction(const Affinities& affinities, bool in_double);
 
   /// Sets the positions for force_of(). @param embedding  [num_points, 2].
-  void set_embedding(const MatrixD& embedding, SpinPool& pool);
+  void set_embedding(const MatrixD& embedding, ThreadPool& pool);
 
   /// Returns the force on one point. Thread-safe.
   PlaneVector force_of(std::int64_t point) const {
@@ -50,6 +50,6 @@ class Attraction {
 /// Computes the Kullback-Leibler divergence from P to Q, sum p_ij ln(p_ij / q_ij), with q_ij
 /// normalised by Z.
 double kl_divergence(const Affinities& affinities, const MatrixD& embedding, double normalization,
-                     SpinPool& pool);
+                     ThreadPool& pool);
 
 }  // namespace lime::tsne_detail

@@ -50,7 +50,7 @@ class Sums {
 
 class BarnesHutRepulsion : public Repulsion {
  public:
-  BarnesHutRepulsion(double theta, SpinPool& pool)
+  BarnesHutRepulsion(double theta, ThreadPool& pool)
       : theta_(static_cast<float>(theta)), pool_(pool), tree_(pool) {}
 
   double compute(const MatrixD& embedding, MatrixD& force) override {
@@ -118,14 +118,14 @@ class BarnesHutRepulsion : public Repulsion {
   }
 
   float theta_;
-  SpinPool& pool_;
+  ThreadPool& pool_;
   Quadtree tree_;
   Eigen::ArrayXd sums_;
 };
 
 }  // namespace
 
-std::unique_ptr<Repulsion> make_barnes_hut_repulsion(double theta, SpinPool& pool) {
+std::unique_ptr<Repulsion> make_barnes_hut_repulsion(double theta, ThreadPool& pool) {
   return std::make_unique<BarnesHutRepulsion>(theta, pool);
 }
 

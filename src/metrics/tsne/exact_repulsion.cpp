@@ -33,7 +33,7 @@ constexpr std::int64_t kSumBlock = 512;
 template <typename Scalar>
 class ExactRepulsion : public Repulsion {
  public:
-  explicit ExactRepulsion(SpinPool& pool) : pool_(pool) {}
+  explicit ExactRepulsion(ThreadPool& pool) : pool_(pool) {}
 
   double compute(const MatrixD& embedding, MatrixD& force) override {
     const std::int64_t count = embedding.rows();
@@ -108,7 +108,7 @@ class ExactRepulsion : public Repulsion {
     for (int lane = 0; lane < kLanes; ++lane) to[lane] += static_cast<double>(lanes[lane]);
   }
 
-  SpinPool& pool_;
+  ThreadPool& pool_;
   Eigen::Array<Scalar, Eigen::Dynamic, 1> x_;
   Eigen::Array<Scalar, Eigen::Dynamic, 1> y_;
   Eigen::ArrayXd sums_;
@@ -116,11 +116,11 @@ class ExactRepulsion : public Repulsion {
 
 }  // namespace
 
-std::unique_ptr<Repulsion> make_exact_repulsion(SpinPool& pool) {
+std::unique_ptr<Repulsion> make_exact_repulsion(ThreadPool& pool) {
   return std::make_unique<ExactRepulsion<float>>(pool);
 }
 
-std::unique_ptr<Repulsion> make_double_repulsion(SpinPool& pool) {
+std::unique_ptr<Repulsion> make_double_repulsion(ThreadPool& pool) {
   return std::make_unique<ExactRepulsion<double>>(pool);
 }
 

@@ -10,8 +10,8 @@
 namespace lime::tsne_detail {
 
 /// Creates exact sums over all pairs, in float32 with sums in double. Time n^2.
-std::unique_ptr<Repulsion> make_exact_repulsion(SpinPool& pool);
+std::unique_ptr<Repulsion> make_exact_repulsion(ThreadPool& pool);
 /// Creates exact sums over all pairs, in double.
-std::unique_ptr<Repulsion> make_double_repulsion(SpinPool& pool);
+std::unique_ptr<Repulsion> make_double_repulsion(ThreadPool& pool);
 
 }  // namespace lime::tsne_detail

@@ -17,7 +17,7 @@ constexpr double kNotFinite = std::numeric_limits<double>::infinity();
 }  // namespace
 
 GradientDescent::GradientDescent(const Affinities& affinities, MatrixD start,
-                                 const TsneOptions& options, SpinPool& pool)
+                                 const TsneOptions& options, ThreadPool& pool)
     : pool_(pool),
       affinities_(affinities),
       attraction_(affinities, options.theta == 0.0),

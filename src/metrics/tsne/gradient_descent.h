@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/matrix.h"
-#include "core/threads/spin_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/tsne/attraction.h"
 #include "metrics/tsne/repulsion.h"
 
@@ -27,7 +27,7 @@ class GradientDescent {
 
   /// `affinities` and `pool` must outlive this.
   GradientDescent(const Affinities& affinities, MatrixD start, const TsneOptions& options,
-                  SpinPool& pool);
+                  ThreadPool& pool);
 
   const MatrixD& embedding() const { return embedding_; }
   /// Returns the sum of q over all pairs at the last gradient.
@@ -50,7 +50,7 @@ class GradientDescent {
   void move(std::int64_t point, const PlaneVector& gradient, const Rates& rates);
   void move_coordinate(std::int64_t point, Eigen::Index axis, double gradient, const Rates& rates);
 
-  SpinPool& pool_;
+  ThreadPool& pool_;
   const Affinities& affinities_;
   Attraction attraction_;
   std::unique_ptr<Repulsion> repulsion_;

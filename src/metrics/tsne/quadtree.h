@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/threads/spin_pool.h"
+#include "core/threads/thread_pool.h"
 
 namespace lime::tsne_detail {
 
@@ -34,7 +34,7 @@ class Quadtree {
     bool is_leaf;
   };
 
-  explicit Quadtree(SpinPool& pool) : pool_(pool) {}
+  explicit Quadtree(ThreadPool& pool) : pool_(pool) {}
 
   /// Rebuilds the tree for new points, reusing memory. @param embedding  [num_points, 2], finite,
   /// not empty.
@@ -70,7 +70,7 @@ class Quadtree {
   void add_cell(std::int32_t begin, std::int32_t end, int level);
   Cell make_cell(std::int32_t begin, std::int32_t end, int level) const;
 
-  SpinPool& pool_;
+  ThreadPool& pool_;
   Eigen::RowVector2d corner_;  // lower corner of the square that contains all points
   double width_ = 0.0;         // of that square
   std::vector<Key> keys_;

@@ -20,7 +20,7 @@ TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_poin
 }
 
 std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
-                                          SpinPool& pool) {
+                                          ThreadPool& pool) {
   if (options.theta == 0.0) return make_double_repulsion(pool);
   return chosen_repulsion(options, num_points) == TsneRepulsion::kExact
              ? make_exact_repulsion(pool)

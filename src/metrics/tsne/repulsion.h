@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/matrix.h"
-#include "core/threads/spin_pool.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/tsne/tsne_options.h"
 
 namespace lime::tsne_detail {
@@ -29,6 +29,6 @@ class Repulsion {
 /// Returns the method that `options` select for this number of points; never kAuto.
 TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points);
 std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,
-                                          SpinPool& pool);
+                                          ThreadPool& pool);
 
 }  // namespace lime::tsne_detail

@@ -32,7 +32,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-double normalization_of(const MatrixD& embedding, bool in_double, SpinPool& pool) {
+double normalization_of(const MatrixD& embedding, bool in_double, ThreadPool& pool) {
   MatrixD force;
   const auto repulsion = in_double ? tsne_detail::make_double_repulsion(pool)
                                    : tsne_detail::make_exact_repulsion(pool);
@@ -126,7 +126,7 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   options.validate();
   check_start(start, affinities.num_points());
   Stopwatch stopwatch;
-  SpinPool spin_pool(pool.num_threads());
+  ThreadPool spin_pool(pool.num_threads(), ThreadPool::Wait::kSpin);
   TsneResult result;
   result.repulsion = tsne_detail::chosen_repulsion(options, start.rows());
   tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
@@ -181,13 +181,13 @@ MatrixD tsne_gradient(const Affinities& affinities, const MatrixD& embedding,
                       const TsneOptions& options, ThreadPool& pool) {
   options.validate();
   check_start(embedding, affinities.num_points());
-  SpinPool spin_pool(pool.num_threads());
+  ThreadPool spin_pool(pool.num_threads(), ThreadPool::Wait::kSpin);
   return tsne_detail::GradientDescent(affinities, embedding, options, spin_pool).gradient(1.0);
 }
 
 double tsne_divergence(const Affinities& affinities, const MatrixD& embedding, ThreadPool& pool) {
   check_start(embedding, affinities.num_points());
-  SpinPool spin_pool(pool.num_threads());
+  ThreadPool spin_pool(pool.num_threads(), ThreadPool::Wait::kSpin);
   return tsne_detail::kl_divergence(affinities, embedding,
                                     normalization_of(embedding, true, spin_pool), spin_pool);
 }

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include "core/threads/worker_threads.h"
+
 namespace lime {
 
 /// While it exists, the tiles of forward passes on the calling thread (parallel_tiles.h) run on
@@ -12,7 +14,7 @@ namespace lime {
 /// LibTorch uses OpenMP threads, which spin for milliseconds after every loop. This does not matter
 /// to a program that only computes, but capture writes files during the passes: the writer gets no
 /// CPU until the threads stop spinning, and then the passes wait for the threads that it displaced.
-/// These workers spin for microseconds only, and no thread waits for a worker that has not started.
+/// WorkerThreads spin for microseconds only, and no thread waits for one that has not started.
 ///
 /// Meanwhile LibTorch's own loops on the calling thread run on that thread alone, so that the
 /// OpenMP threads stay asleep. Only one thread of a process can have workers; an object on another
@@ -37,8 +39,7 @@ class PassThreads {
   void run(int num_threads, const std::function<void()>& work);
 
  private:
-  class Crew;
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<WorkerThreads> workers_;
 };
 
 /// Returns the number of threads for the loops of parallel_tiles.h on the calling thread.

@@ -53,7 +53,7 @@ void ChunkCache::drop(const IsMeant& is_meant) {
   });
 }
 
-void ChunkCache::forget(const void* owner) {
+void ChunkCache::erase(const void* owner) {
   drop([owner](const Entry& entry) { return entry.key.owner == owner; });
 }
 

@@ -33,7 +33,7 @@ class ChunkCache {
   /// @throws any exception of `load`, also in threads that wait for it; nothing is cached then.
   Chunk get(const Key& key, std::size_t size, const std::function<Chunk()>& load);
   /// Removes all chunks of an owner before its destruction.
-  void forget(const void* owner);
+  void erase(const void* owner);
 
  private:
   struct Entry {

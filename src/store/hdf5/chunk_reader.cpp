@@ -20,6 +20,7 @@
 #include "core/half.h"
 #include "store/capture_layout.h"
 #include "store/hdf5/fletcher32.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime {
 
@@ -104,7 +105,7 @@ ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset,
 }
 
 ChunkReader::~ChunkReader() {
-  if (cache_ != nullptr) cache_->forget(this);
+  if (cache_ != nullptr) cache_->erase(this);
 }
 
 /// Checks that the data is no larger than the file, times the maximum compression of deflate.

@@ -10,6 +10,7 @@
 #include "core/half.h"
 #include "store/capture_layout.h"
 #include "store/hdf5/chunk_filters.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 

@@ -12,7 +12,7 @@
 #include "store/capture_info.h"
 #include "store/hdf5/chunk_queue.h"
 #include "store/hdf5/hdf5_api.h"
-#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 

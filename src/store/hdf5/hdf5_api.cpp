@@ -13,6 +13,7 @@
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "store/hdf5/hdf5_file.h"
 
 namespace lime::hdf5 {
 namespace {

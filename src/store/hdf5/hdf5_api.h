@@ -14,6 +14,7 @@
 
 #include "core/errors.h"
 #include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "store/trailer.h"
 
 namespace lime::hdf5 {
@@ -109,7 +110,7 @@ class Hdf5Access {
   /// Returns the path for error messages: the final one.
   static const std::filesystem::path& path(const Hdf5Writer& file);
   /// Makes commit() append a trailer; see trailer.h.
-  static void want_trailer(Hdf5Writer& file);
+  static void append_trailer(Hdf5Writer& file);
   /// Registers bytes that have their own checksum.
   static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
 };

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/matrix.h"
@@ -72,60 +69,6 @@ class Hdf5File {
 
  private:
   friend class Hdf5Access;
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
-/// Writes a small HDF5 file atomically: the final path does not exist before commit(). Missing
-/// groups are created; numbers have Fletcher-32 checksums, which HDF5 does not support for text.
-/// Thread-safe like Hdf5File, but intended for one thread.
-class Hdf5Writer {
- public:
-  /// @throws IoError
-  explicit Hdf5Writer(const std::filesystem::path& path);
-  ~Hdf5Writer();
-  Hdf5Writer(Hdf5Writer&&) noexcept;
-  Hdf5Writer& operator=(Hdf5Writer&&) noexcept;
-
-  void make_group(const std::string& name);
-
-  /// @param values  row-major, as many as the product of `shape`.
-  /// T: float, double, or a signed or unsigned integer of 8 to 64 bits.
-  template <typename T>
-  void write(const std::string& dataset, std::span<const T> values,
-             const std::vector<std::int64_t>& shape);
-  /// Writes a one-dimensional dataset.
-  template <typename T>
-  void write_column(const std::string& dataset, const std::vector<T>& values) {
-    write<T>(dataset, values, {static_cast<std::int64_t>(values.size())});
-  }
-  void write_matrix(const std::string& dataset, const ConstMatrixRef& matrix);
-  void write_matrix(const std::string& dataset, const ConstMatrixRefD& matrix);
-  /// Writes variable-length UTF-8 texts, one dimension.
-  void write_strings(const std::string& dataset, std::span<const std::string> texts);
-
-  /// Sets an attribute of the existing group or dataset `object`.
-  void set_attribute(const std::string& name, std::string_view text,
-                     const std::string& object = "/");
-  void set_attribute(const std::string& name, std::span<const std::string> texts,
-                     const std::string& object = "/");
-  template <std::integral T>
-  void set_attribute(const std::string& name, T value, const std::string& object = "/") {
-    if constexpr (std::same_as<T, std::uint64_t>) {
-      set_uint_attribute(name, value, object);
-    } else {
-      set_int_attribute(name, static_cast<std::int64_t>(value), object);
-    }
-  }
-  void set_attribute(const std::string& name, double value, const std::string& object = "/");
-
-  /// Closes, syncs and renames the file to its final name. @throws IoError
-  void commit();
-
- private:
-  friend class Hdf5Access;
-  void set_uint_attribute(const std::string& name, std::uint64_t value, const std::string& object);
-  void set_int_attribute(const std::string& name, std::int64_t value, const std::string& object);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/hdf5/hdf5_writer.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "store/hdf5/hdf5_api.h"
-#include "store/hdf5/hdf5_file.h"
 #include "store/hdf5/hdf5_text.h"
 
 namespace lime {
@@ -23,7 +24,7 @@ using hdf5::Lock;
 struct Hdf5Writer::Impl {
   AtomicFile target;
   Id file;
-  bool wants_trailer = false;
+  bool has_trailer = false;
   std::vector<ChecksummedExtent> data;
   std::uint64_t given = 0;    // bytes of the file whose write-back was started
   std::uint64_t dropped = 0;  // bytes on disk and dropped from the page cache
@@ -126,7 +127,7 @@ const std::filesystem::path& Hdf5Access::path(const Hdf5Writer& file) {
   return file.impl_->target.path();
 }
 
-void Hdf5Access::want_trailer(Hdf5Writer& file) { file.impl_->wants_trailer = true; }
+void Hdf5Access::append_trailer(Hdf5Writer& file) { file.impl_->has_trailer = true; }
 void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
   Hdf5Writer::Impl& impl = *file.impl_;
   void* handle = nullptr;
@@ -274,7 +275,7 @@ void Hdf5Writer::commit() {
     hdf5::fail_writing(impl_->target.path(), "cannot be written");
   }
   if (!impl_->file.reset()) hdf5::fail_writing(impl_->target.path(), "cannot be closed");
-  if (impl_->wants_trailer) append_trailer(impl_->target.temporary(), impl_->data);
+  if (impl_->has_trailer) append_trailer(impl_->target.temporary(), impl_->data);
   impl_->target.commit();
 }
 

@@ -11,7 +11,7 @@
 #include "store/capture_layout.h"
 #include "store/capture_writer.h"
 #include "store/hdf5/chunk_writer.h"
-#include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "store/shard_folder.h"
 
 namespace lime {

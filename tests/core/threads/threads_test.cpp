@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "core/threads/spin_pool.h"
 #include "core/threads/thread_pool.h"
 #include "support/refusal.h"
 
@@ -22,9 +21,6 @@ TEST(ThreadsTest, NumbersBeyondTheLimitAreRefused) {
         fmt::format("threads: must be from 0 to 1024 (0 uses all CPUs), got {}", number);
     EXPECT_EQ(refusal_of<InvalidArgument>([&] { check_threads(number); }), expected);
     EXPECT_EQ(refusal_of<InvalidArgument>([&] { ThreadPool{number}; }), expected);
-    if (number > 0) {
-      EXPECT_EQ(refusal_of<InvalidArgument>([&] { SpinPool{number}; }), expected);
-    }
   }
   EXPECT_NO_THROW(check_threads(0));
   EXPECT_NO_THROW(check_threads(kMaxThreads));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/command_docs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "core/errors.h"
+#include "core/program/completion.h"
+#include "core/program/man_page.h"
 
 namespace lime {
 namespace {

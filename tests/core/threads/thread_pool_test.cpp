@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/errors.h"
@@ -23,6 +24,28 @@ TEST(ThreadPoolTest, RunsEveryItemOnceForAnyNumberOfThreads) {
     pool.parallel_for(1000, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
     for (const auto& count : runs) EXPECT_EQ(count, 1);
   }
+}
+
+TEST(ThreadPoolTest, SpinningThreadsRunEveryItemOnceLoopAfterLoop) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads, ThreadPool::Wait::kSpin);
+    EXPECT_EQ(pool.num_threads(), threads);
+    std::vector<int> runs(100, 0);
+    for (int loop = 0; loop < 500; ++loop) {
+      pool.parallel_for(100, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+    }
+    EXPECT_EQ(runs, std::vector<int>(100, 500));
+  }
+}
+
+TEST(ThreadPoolTest, WakesSpinningThreadsThatHaveGoneToSleep) {
+  ThreadPool pool(3, ThreadPool::Wait::kSpin);
+  std::vector<int> runs(8, 0);
+  for (int loop = 0; loop < 3; ++loop) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pool.parallel_for(8, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+  }
+  EXPECT_EQ(runs, std::vector<int>(8, 3));
 }
 
 TEST(ThreadPoolTest, DisjointWritesGiveTheSameBitsForAnyNumberOfThreads) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "store/hdf5/hdf5_writer.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/options.h"
+#include "capture/capture_options.h"
 
 #include <algorithm>
 #include <set>

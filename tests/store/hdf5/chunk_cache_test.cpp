@@ -52,7 +52,7 @@ TEST_F(ChunkCacheTest, KeepsNothingThatIsTooLarge) {
 TEST_F(ChunkCacheTest, ForgetsOwnersThatGoAway) {
   EXPECT_FALSE(has(&owner_, 0));
   EXPECT_FALSE(has(&other_, 0));
-  cache_.forget(&owner_);
+  cache_.erase(&owner_);
   EXPECT_FALSE(has(&owner_, 0));
   EXPECT_TRUE(has(&other_, 0));
 }
