@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "analysis/blimp/blimp_judgements.h"
+#include "analysis/blimp/blimp_probes.h"
 #include "analysis/blimp/blimp_report.h"
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_rows.h"
+#include "analysis/blimp/blimp_zero_shot.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 

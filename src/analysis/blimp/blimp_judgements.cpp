@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include "analysis/blimp/blimp_rows.h"
+#include "analysis/blimp/blimp_zero_shot.h"
 #include "core/errors.h"
 
 namespace lime {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_rows.h"
 #include "core/files/atomic_file.h"
 
 namespace lime {

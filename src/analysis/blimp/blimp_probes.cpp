@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/blimp/blimp_probes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_rows.h"
 #include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "analysis/blimp/blimp_rows.h"
+#include "analysis/blimp/blimp_zero_shot.h"
 #include "analysis/report/column_table.h"
 #include "analysis/report/latex_table.h"
 #include "analysis/report/text_table.h"

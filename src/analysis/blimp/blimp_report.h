@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_rows.h"
 
 namespace lime {
 

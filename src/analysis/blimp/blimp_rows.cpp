@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/blimp/blimp_rows.h"
+
 #include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "analysis/blimp/blimp_units.h"
 #include "analysis/engine/row_summaries.h"
 
 namespace lime {

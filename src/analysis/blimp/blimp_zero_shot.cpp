@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/blimp/blimp_zero_shot.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_rows.h"
 #include "core/errors.h"
 #include "core/utf8.h"
 

@@ -11,6 +11,8 @@
 #include "analysis/counterfactual/counterfactual_layer.h"
 #include "analysis/counterfactual/counterfactual_report.h"
 #include "analysis/counterfactual/counterfactual_rows.h"
+#include "analysis/counterfactual/counterfactual_separability.h"
+#include "analysis/counterfactual/counterfactual_spectra.h"
 #include "analysis/engine/token_sequences.h"
 #include "analysis/router/routers_of.h"
 #include "checkpoint/model_config.h"

@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/engine/analysis.h"
 #include "core/matrix.h"
 #include "metrics/router/counterfactual_router.h"
 #include "metrics/router/value_buffer.h"
-#include "store/capture_reader.h"
 
 namespace lime {
 
@@ -42,46 +40,5 @@ struct RoutedQuantity {
   double ceiling = 0.0;         ///< largest possible mean
   std::vector<double> values;   ///< [items]
 };
-
-/// Computes entropies and effective ranks of the routed values of each sequence.
-struct SpectraRequest {
-  const CaptureReader& capture;
-  std::string site;
-  std::int64_t num_sequences = 0;
-  bool standardize = true;
-  std::vector<double> orders;
-};
-
-struct SpectraResult {
-  std::vector<RoutedQuantity> quantities;
-  /// Largest difference of the trained router's routed values from those captured, over the largest
-  /// captured one; empty if the capture has no routed values of this layer.
-  std::optional<double> deviation;
-};
-
-/// @throws InvalidArgument  if values are not finite; names the sequence.
-SpectraResult measure_spectra(const SpectraRequest& request, const LayerRouters& routers,
-                              const UnitContext& context);
-/// Returns the bytes that it needs, in total and per thread.
-std::int64_t spectra_bytes(const SpectraRequest& request, std::int64_t layer,
-                           std::int64_t num_key_value_heads, std::int64_t num_routers);
-std::int64_t spectra_bytes_per_thread(const SpectraRequest& request, std::int64_t layer,
-                                      std::int64_t num_key_value_heads);
-
-/// Measures the accuracy of a linear probe on the classes of routed rows.
-struct SeparabilityRequest {
-  const CaptureReader& capture;
-  std::string site;
-  int folds = 5;
-  double c = 1.0;
-  std::uint64_t seed = 0;
-};
-
-/// Returns one quantity per router: the accuracy of each fold, with the same folds for all routers.
-/// @throws InvalidArgument  if a class has fewer rows than folds.
-std::vector<RoutedQuantity> measure_separability(const SeparabilityRequest& request,
-                                                 const LayerRouters& routers,
-                                                 const UnitContext& context);
-std::int64_t separability_bytes(const SeparabilityRequest& request, std::int64_t layer);
 
 }  // namespace lime

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/counterfactual/counterfactual_options.h"
+
 #include <algorithm>
 
-#include "analysis/counterfactual/counterfactual_analysis.h"
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/counterfactual/counterfactual_separability.h"
+
 #include <algorithm>
 #include <span>
 #include <utility>
 
-#include "analysis/counterfactual/counterfactual_layer.h"
 #include "analysis/engine/value_blocks.h"
 #include "core/errors.h"
 #include "metrics/probes/folds.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/counterfactual/counterfactual_spectra.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
 
-#include "analysis/counterfactual/counterfactual_layer.h"
 #include "analysis/engine/token_sequences.h"
 #include "analysis/engine/value_blocks.h"
 #include "core/errors.h"

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Interval between progress updates.
-constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::milliseconds kProgressInterval{50};
 
 std::int64_t total_size(std::span<const fs::path> files) {
   std::int64_t bytes = 0;
@@ -55,7 +55,7 @@ std::vector<std::string> hash_files(std::span<const fs::path> files, int num_thr
   };
   auto hashing = start_thread([&] { return std::async(std::launch::async, hash_all); });
   const std::int64_t total = total_size(files);
-  while (hashing.wait_for(kTick) != std::future_status::ready) {
+  while (hashing.wait_for(kProgressInterval) != std::future_status::ready) {
     if (on_progress) on_progress({bytes_read, total, ""});
   }
   hashing.get();

@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+std::string in_quotes(const fs::path& path) { return "'" + path.string() + "'"; }
 
 [[noreturn]] void fail(const fs::path& path, const char* what) {
-  throw IoError("{}: cannot be {}: {}", quoted(path), what, describe_errno(errno));
+  throw IoError("{}: cannot be {}: {}", in_quotes(path), what, describe_errno(errno));
 }
 
 /// Empty if the file no longer exists because another process has finished the results.
@@ -71,7 +71,7 @@ void check_header(const fs::path& path, Json before, const std::string& header, 
   throw InvalidArgument(
       "{}: was started with different options, {}; rerun with the original ones, or remove the "
       "file",
-      quoted(path), to_text(*difference));
+      in_quotes(path), to_text(*difference));
 }
 
 /// A finished unit: the text of its key, and its result. @throws FormatError
@@ -89,12 +89,12 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
 ///                      journal, whose lines may have another meaning.
 Json read_header(Json line, const fs::path& path) {
   const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
-  if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", quoted(path));
+  if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", in_quotes(path));
   if (schema == kJournalSchema) return line;
   throw InvalidArgument(
       "{}: is a journal of schema '{}', this build resumes '{}'; resume with the version that "
       "started it, or remove the file to start over",
-      quoted(path), printable(schema.get<std::string>()), kJournalSchema);
+      in_quotes(path), printable(schema.get<std::string>()), kJournalSchema);
 }
 
 void read_line(const std::string& text, const std::string& where, const fs::path& path,
@@ -117,7 +117,7 @@ JournalLines read_lines(const fs::path& path) {
   std::size_t number = 0;
   for (std::size_t end = 0; (end = text.find('\n', lines.end)) != std::string::npos;
        lines.end = end + 1) {
-    const std::string where = fmt::format("{}: line {}", quoted(path), ++number);
+    const std::string where = fmt::format("{}: line {}", in_quotes(path), ++number);
     try {
       read_line(text.substr(lines.end, end - lines.end), where, path, lines);
     } catch (const FormatError& error) {
@@ -206,7 +206,7 @@ Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
   throw InvalidArgument(
       "{}: contains the finished part of an interrupted run; resume it with --resume, or remove "
       "the file",
-      quoted(earlier.front()));
+      in_quotes(earlier.front()));
 }
 
 Journal::~Journal() { close(); }
@@ -305,7 +305,7 @@ void Journal::create() {
   if (file_ < 0) fail(path_, "written");
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
   const bool taken = errno == EWOULDBLOCK;
-  if (taken) throw InvalidArgument("{}: another process is writing this file", quoted(path_));
+  if (taken) throw InvalidArgument("{}: another process is writing this file", in_quotes(path_));
   // Some network file systems have no locks; then the user is trusted.
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/entropy/entropy_analysis_options.h"
+
 #include "core/errors.h"
 #include "metrics/device/gpu.h"
 

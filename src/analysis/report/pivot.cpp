@@ -9,7 +9,7 @@ namespace lime {
 namespace {
 
 /// Returns the text of a cell that names something, whether number or text.
-std::string name_of(const ResultRow& row, const Column& column) {
+std::string cell_text(const ResultRow& row, const Column& column) {
   if (!row.has(column)) throw InvalidArgument("table: a row has no column '{}'", column.name);
   return row.shown(column);
 }
@@ -17,7 +17,7 @@ std::string name_of(const ResultRow& row, const Column& column) {
 std::string block_name(const ResultRow& row, const TableLayout& layout) {
   std::string name;
   for (const Column& column : layout.block) {
-    name += (name.empty() ? "" : ", ") + name_of(row, column);
+    name += (name.empty() ? "" : ", ") + cell_text(row, column);
   }
   return name;
 }
@@ -35,7 +35,7 @@ std::vector<std::string> names_in(const std::vector<const ResultRow*>& rows, con
   std::vector<std::string> names;
   for (const ResultRow* row : rows) {
     const std::size_t known = names.size();
-    index_of(names, name_of(*row, column));
+    index_of(names, cell_text(*row, column));
     if (names.size() > known) first_rows.push_back(row);
   }
   const auto value = [&](const ResultRow* row) -> const Json& { return row->cell(column); };
@@ -48,7 +48,7 @@ std::vector<std::string> names_in(const std::vector<const ResultRow*>& rows, con
                      return value(a).get<double>() < value(b).get<double>();
                    });
   names.clear();
-  for (const ResultRow* row : first_rows) names.push_back(name_of(*row, column));
+  for (const ResultRow* row : first_rows) names.push_back(cell_text(*row, column));
   return names;
 }
 
@@ -69,8 +69,8 @@ Pivot pivot_results(const Results& results, const TableLayout& layout) {
     block.cells.assign(block.lines.size(),
                        std::vector<const ResultRow*>(pivot.series.size(), nullptr));
     for (const ResultRow* row : rows) {
-      const std::string line = name_of(*row, layout.line);
-      const std::string series = name_of(*row, layout.series);
+      const std::string line = cell_text(*row, layout.line);
+      const std::string series = cell_text(*row, layout.series);
       const ResultRow*& cell =
           block.cells[index_of(block.lines, line)][index_of(pivot.series, series)];
       if (cell != nullptr) {

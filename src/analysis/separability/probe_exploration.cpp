@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "analysis/blimp/blimp_units.h"
+#include "analysis/blimp/blimp_probes.h"
 #include "analysis/separability/separability_task.h"
 #include "core/program/option_text.h"
 #include "metrics/summary.h"

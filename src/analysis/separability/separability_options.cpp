@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analysis/separability/separability_options.h"
+
 #include <algorithm>
 
-#include "analysis/separability/separability_analysis.h"
 #include "core/errors.h"
 
 namespace lime {
