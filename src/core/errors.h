@@ -41,13 +41,13 @@ class IoError : public Error {
   using Error::Error;
 };
 
-/// A calculation left the finite numbers or did not converge.
+/// A result is not finite, or a calculation did not converge.
 class NumericalError : public Error {
  public:
   using Error::Error;
 };
 
-/// The user asked to stop; what is finished is kept. The programs exit with status 130.
+/// The user requested a stop; finished work is kept. The programs exit with status 130.
 class Interrupted : public Error {
  public:
   using Error::Error;

@@ -24,9 +24,9 @@ enum class KeyOrder { kIgnored, kCounts };
 std::optional<JsonDifference> first_difference(const Json& before, const Json& now,
                                                KeyOrder order = KeyOrder::kIgnored);
 
-/// "options.layers was 'all', now '0-3'", "options.quick is new, true" or
-/// "options.quick was true, now absent"; values longer than 60 bytes are cut where the cut ones
-/// still differ.
+/// Returns "options.layers was 'all', now '0-3'", "options.quick is new, true" or
+/// "options.quick was true, now absent". Values longer than 60 bytes are cut if the cut ones still
+/// differ.
 std::string to_text(const JsonDifference& difference);
 
 }  // namespace lime

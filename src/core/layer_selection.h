@@ -14,7 +14,7 @@ namespace lime {
 /// Layers count from 0.
 class LayerSelection {
  public:
-  /// All layers.
+  /// Selects all layers.
   LayerSelection() = default;
 
   /// @throws InvalidArgument  if `text` is not such a list; `where` names it in the message.
@@ -25,7 +25,7 @@ class LayerSelection {
 
   /// Returns the selected layers of `available` (ascending), in ascending order and without
   /// duplicates.
-  /// @throws InvalidArgument  if a chosen layer is not among them; says which and what there is.
+  /// @throws InvalidArgument  if a selected layer is not among them; names it and the others.
   std::vector<int> choose_from(const std::vector<int>& available, std::string_view where) const;
 
   /// Returns the text that parse() reads back, e.g. "0,3,8-15".

@@ -22,8 +22,8 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// `.NAME.part-HOST-PID` beside the final file; created empty by the constructor, which removes
-  /// those that killed processes left.
+  /// Returns `.NAME.part-HOST-PID` beside the final file. The constructor creates it empty, and
+  /// removes those of killed processes.
   const std::filesystem::path& temporary() const { return temporary_; }
   const std::filesystem::path& path() const { return final_path_; }
 

@@ -22,7 +22,7 @@ class Sha256 {
 
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text);
-  /// 64 lower-case hexadecimal digits; the object is spent afterwards.
+  /// Returns 64 lower-case hexadecimal digits. Call once.
   std::string hex_digest();
 
  private:

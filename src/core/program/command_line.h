@@ -22,13 +22,13 @@ namespace lime {
 ///   entropy.on_run([&] { ... });
 ///   return run_program(line, argc, argv);
 ///
-/// Options given must outlive run(). How values are written:
+/// Options must outlive run(). Syntax of values:
 /// - a list takes comma-separated values, kept with their spaces (`\,` is a comma), and may be
-///   given again; where the command has no positional arguments, or the field `takes_several`, it
-///   also takes the arguments that follow, as the shell's `*` makes them. A path that names an
+///   repeated. If the command has no positional arguments, or the field `takes_several`, it also
+///   accepts the arguments that follow, as the shell's `*` expands to. A path that names an
 ///   existing file is never cut;
 /// - `--name=value` and `--name value` are the same; `--` ends the options;
-/// - an option `site` is taken as `--sites` too, `layers` as `--layer`, and so on: programs differ.
+/// - an option `site` is also accepted as `--sites`, `layers` as `--layer`, and so on.
 ///
 /// `PROGRAM --help-man` prints the manual page, `PROGRAM --completion bash` (zsh, fish) the script
 /// that completes its command line: what an installation needs, at the end of the help.
@@ -75,8 +75,8 @@ class CommandLine {
   /// Sets the action that run() calls if this command was selected; it returns the exit status.
   void on_run(std::function<int()> action);
 
-  /// Parses, then calls the action of the chosen command.
-  /// Exit status 2 with one line on stderr where the usage is wrong, 0 after --help or --version.
+  /// Parses, then calls the action of the selected command.
+  /// Exit status 2 with one line on stderr for wrong usage, 0 after --help or --version.
   int run(int argc, const char* const* argv);
 
  private:

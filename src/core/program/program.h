@@ -27,7 +27,7 @@ void print_warnings(std::span<const std::string> texts);
 /// @throws IoError  if it cannot be written, as to a full disk.
 void flush_output();
 
-/// Requested when the user presses Ctrl-C or the batch system sends SIGTERM.
+/// Returns the token that Ctrl-C or SIGTERM of the batch system stops.
 std::stop_token interrupt_token();
 
 /// Returns e.g. "lime 0.1.0 (abc1234)", which is stored with every file that a program writes.

@@ -25,8 +25,8 @@ std::string escaped_lines(std::string_view text);
 /// readable.
 std::string message_line(std::string_view text);
 
-/// escaped_lines(text) where standard output is a terminal, else `text` as it is, for programs that
-/// read it.
+/// Returns escaped_lines(text) if standard output is a terminal, else `text` unchanged for the
+/// program that reads it.
 std::string for_standard_output(std::string text);
 
 /// Prints message_line() of the formatted text and a line break.

@@ -8,11 +8,11 @@
 
 namespace lime {
 
-/// Most threads that `--threads` may ask for: more than CPUs in one machine, and few enough that
+/// Maximum of `--threads`: more than CPUs in one machine, and few enough that
 /// their stacks fit into its memory.
 inline constexpr int kMaxThreads = 1024;
 
-/// Checks a number of threads as options have it.
+/// Checks the number of threads of an option.
 /// @throws InvalidArgument  if it is not in [0, kMaxThreads].
 void check_threads(int num_threads);
 
