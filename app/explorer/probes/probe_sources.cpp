@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where an input of results may lie: as it was given, or beside them.
+/// Returns the possible paths of an input of results: as given, or relative to the results.
 std::array<fs::path, 3> placesOf(const fs::path& path, const fs::path& results) {
   std::array<fs::path, 3> places = {path, results.parent_path() / path,
                                     results.parent_path() / path.filename()};

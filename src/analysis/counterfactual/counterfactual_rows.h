@@ -11,8 +11,8 @@
 
 namespace lime {
 
-/// Rows and samples of one layer: each router's summary and its paired difference to the trained
-/// one.
+/// Returns rows and samples of one layer: each router's summary and its paired difference to the
+/// trained one.
 /// @param identity  of the items of each quantity, as Samples::identity; sequences, then folds.
 UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                                  const SummaryOptions& summary, const std::string& identity);
@@ -26,8 +26,8 @@ struct CounterfactualComparison {
   SummaryOptions summary;
 };
 
-/// Rows for the mean over layers, per router and per part of the gap, and for the gap per layer.
-/// Means leave out layer 0, which has no router, and layers that lack the router.
+/// Returns rows for the mean over layers, per router and per part of the gap, and for the gap per
+/// layer. Means leave out layer 0, which has no router, and layers that lack the router.
 std::vector<ResultRow> counterfactual_more_rows(const CounterfactualComparison& comparison,
                                                 std::span<const UnitResult> units);
 

@@ -39,7 +39,7 @@ struct UnitResult {
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
   ProgressFn on_progress;  ///< counts up to the unit's `work`
-  std::stop_token stop;  ///< a unit that is asked to stop throws Interrupted; it is run again later
+  std::stop_token stop;    ///< if requested, the unit throws Interrupted; it is run again later
 };
 
 /// A piece of an analysis that is computed on its own: most often one layer of one site of one
@@ -49,17 +49,17 @@ struct Unit {
   /// its rows. No two units have the same.
   ResultRow key = {};
   std::string where;  ///< names it in errors: "'lime.h5': site 'values', layer 3"
-  /// What the items of its samples are, see Samples::identity: where it is known beforehand,
-  /// captures that cannot be compared are refused before anything is computed.
+  /// Identity of the items of its samples, see Samples::identity. If it is known in advance,
+  /// captures that cannot be compared are refused before the computation.
   std::string identity = {};
   std::int64_t work = 1;  ///< items that the progress counts, >= 1
-  /// Bytes that it needs at its peak: these, and for each thread of its pool those.
+  /// Peak memory in bytes, plus bytes_per_thread for each thread of its pool.
   std::int64_t bytes = 0;
   std::int64_t bytes_per_thread = 0;
   std::function<UnitResult(const UnitContext&)> measure;
 };
 
-/// Whether units run in parallel, one thread each, or in sequence with all threads inside.
+/// Selects whether units run in parallel, one thread each, or in sequence with all threads inside.
 enum class UnitThreads { kAcross, kInside };
 
 /// A measurement that is ready to run: what a metric's prepare function makes of its options, after
@@ -71,10 +71,10 @@ struct Analysis {
   std::vector<ResultsInput> hashed_inputs = {};  ///< hash_inputs() of them, if that was done before
   std::vector<Unit> units;
   UnitThreads threads = UnitThreads::kAcross;
-  std::string device = {};                 ///< for the provenance; empty: the processor
-  CompareOptions compare;                  ///< what is made of the units' samples
+  std::string device = {};                 ///< for the provenance; empty: the CPU
+  CompareOptions compare;                  ///< comparisons of the units' samples
   std::vector<std::string> warnings = {};  ///< about the inputs, for the user
-  /// Why the units will have no samples, and what to do, where that is known beforehand.
+  /// Why the units will have no samples, and the remedy; empty if they may have some.
   std::string lacks_items = {};
   /// Further rows, computed of all units together (means over tasks, differences of models); whole
   /// rows, with label, site and layer. May be empty. @param units  in the order of `units`
@@ -84,11 +84,12 @@ struct Analysis {
   std::function<void(Report& report, std::span<const UnitResult> units)> present = nullptr;
 };
 
-/// The unit of one layer of one site of a capture, with key and where; the rest is to be filled in.
+/// Returns the unit of one layer of one site of a capture with key and where; the caller sets the
+/// rest.
 Unit layer_unit(const ChosenCapture& capture, const std::string& site, int layer);
 
-/// Identity of the first `count` sequences of a capture: a hash of their tokens, so that two
-/// captures of the same text have the same.
+/// Returns the identity of the first `count` sequences of a capture: a hash of their tokens, so
+/// that two captures of the same text have the same.
 std::string sequences_identity(const CaptureReader& capture, std::int64_t count);
 
 /// Everything that `options` describe, the positional arguments included, as a result stores it and

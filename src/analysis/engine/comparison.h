@@ -67,16 +67,17 @@ struct LabelledSamples {
 void check_comparable(std::span<const ResultRow> keys, std::span<const std::string> identities,
                       const CompareOptions& options);
 
-/// Rows of kind "layer_mean": the mean over the layers of each capture, site and quantity, with its
-/// interval over the layers (ci_low, ci_high) and, where all layers have the same items, over the
-/// items (items_ci_low, items_ci_high). docs/results_format.md has the columns.
+/// Returns rows of kind "layer_mean": the mean over the layers of each capture, site and quantity,
+/// with its interval over the layers (ci_low, ci_high) and, where all layers have the same items,
+/// over the items (items_ci_low, items_ci_high). docs/results_format.md has the columns.
 std::vector<ResultRow> layer_mean_rows(std::span<const LabelledSamples> all,
                                        const CompareOptions& options, std::uint64_t seed);
 
-/// Rows of kind "comparison": the difference of two captures per site, layer and quantity, with a
-/// paired bootstrap interval, the p-value of the sign-flip test, and the same corrected after Holm
-/// over the layers (compare_paired(), holm_adjusted()). With the summary over layers also that of
-/// the layers' means, in rows without a layer. Rows are computed in parallel on `pool`.
+/// Returns rows of kind "comparison": the difference of two captures per site, layer and quantity,
+/// with a paired bootstrap interval, the p-value of the sign-flip test, and the same corrected
+/// after Holm over the layers (compare_paired(), holm_adjusted()). With the summary over layers
+/// also that of the layers' means, in rows without a layer. Rows are computed in parallel on
+/// `pool`.
 /// @throws InvalidArgument  if two captures' samples are not of the same items, if there are none,
 ///                          or no layer is in both.
 std::vector<ResultRow> comparison_rows(std::span<const LabelledSamples> all,

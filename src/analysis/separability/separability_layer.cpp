@@ -69,8 +69,8 @@ class LayerRows {
   UnitResult take() { return std::move(result_); }
 
  private:
-  /// What all rows begin with. The first row of a method is that of the words, which the others
-  /// are compared with.
+  /// Returns the first columns of a row. The first row of a method is that of the words, with which
+  /// the others are compared.
   ResultRow begin_row(const std::string& method, const std::string& labels,
                       const std::vector<double>& accuracies) {
     const Summary summary = summarize(accuracies, {.resamples = 0});

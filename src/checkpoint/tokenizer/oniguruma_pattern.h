@@ -19,7 +19,7 @@ namespace lime {
 /// `tokenizers` 0.23.
 std::string pcre2_from_oniguruma(std::string_view pattern);
 
-/// `text` as a pattern that matches it literally.
+/// Returns a pattern that matches `text` literally.
 std::string quote_pattern(std::string_view text);
 
 }  // namespace lime
