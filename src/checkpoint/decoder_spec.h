@@ -104,7 +104,7 @@ struct RopeSpec {
   double high_freq_factor = 4.0;
   double beta_fast = 32.0;  ///< yarn, as are the following two
   double beta_slow = 1.0;
-  bool truncate = true;              ///< round the ends of the ramp to whole dimensions
+  bool truncate = true;                   ///< round the ends of the ramp to whole dimensions
   std::vector<double> short_factor = {};  ///< longrope: [rotary_dim / 2], as is the following
   std::vector<double> long_factor = {};
   /// Pre-training context; dynamic, llama3, yarn, longrope.

@@ -110,7 +110,7 @@ TEST_F(CostCommandTest, CachesOfSlidingWindowsEndAtTheWindow) {
   config["torch_dtype"] = "float16";
   write_config("m.json", config);
   const Json row = rows("cost m.json").at(0);
-  EXPECT_EQ(row.at("decoder"), "llama");
+  EXPECT_EQ(row.at("decoder"), "mistral");
   EXPECT_EQ(row.at("dtype"), "float16");
   EXPECT_EQ(row.at("cache_bytes"), 2 * 16 * 8 * 64 * 1024 * 2);
 }

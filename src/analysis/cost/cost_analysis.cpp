@@ -162,6 +162,7 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
       for (const std::int64_t num_tokens : options.sequence_length) {
         ModelConfig config = decoder;
         config.num_key_value_heads = key_value_heads;
+        config.validate(fmt::format("'{}': cost", path));
         Unit unit;
         unit.key = {{col::kLabel, label},
                     {col::kDecoder, name},

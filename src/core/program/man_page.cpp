@@ -19,6 +19,8 @@ std::string plain(std::string_view text) {
       escaped += "\\e";
     } else if (letter == '-') {
       escaped += "\\-";
+    } else if (letter == '|') {
+      escaped += "|\\:";  // a long list of choices may break here
     } else {
       escaped += letter;
     }
