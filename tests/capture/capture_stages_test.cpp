@@ -50,12 +50,13 @@ void expect_equal_measurements(const CaptureReader& found, const CaptureReader& 
 
 class StagedCaptureTest : public CaptureTest {
  protected:
-  StagedCaptureTest() { use(testing::tiny_config()); }
+  StagedCaptureTest() { use(layered_config("llama")); }
 
-  void use(ModelConfig config) {
-    config.num_hidden_layers = 5;
-    std::vector<LayerSpec>& layers = config.spec.layers;
-    if (layers.size() > 1) layers.resize(5, LayerSpec(layers.front()));
+  static ModelConfig layered_config(const std::string& decoder) {
+    return testing::tiny_config(decoder, 5);
+  }
+
+  void use(const ModelConfig& config) {
     std::filesystem::remove_all(folder_ / "model");
     testing::write_tiny_checkpoint(folder_ / "model", config);
   }
@@ -86,7 +87,7 @@ class StagedCaptureTest : public CaptureTest {
 TEST_F(StagedCaptureTest, EveryDecoderIsCapturedTheSame) {
   for (const std::string& kind : decoder_names()) {
     SCOPED_TRACE(kind);
-    use(testing::tiny_config(kind));
+    use(layered_config(kind));
     expect_same_on_every_device();
   }
 }
@@ -99,7 +100,7 @@ TEST_F(StagedCaptureTest, EveryRouterIsCapturedTheSame) {
         LimeConfig{.router = RouterKind::kDilated, .j = 2}, LimeConfig{.per_dimension = true},
         LimeConfig{.dynamic = true}}) {
     SCOPED_TRACE(enum_name(router.router));
-    ModelConfig config = testing::tiny_config("lime");
+    ModelConfig config = layered_config("lime");
     config.lime = router;
     use(config);
     expect_same_on_every_device();

@@ -93,11 +93,11 @@ Json tokenizer_json() {
 
 }  // namespace
 
-ModelConfig tiny_config(const std::string& decoder) {
+ModelConfig tiny_config(const std::string& decoder, std::int64_t num_layers) {
   Json keys = {{"vocab_size", 280},
                {"hidden_size", 24},
                {"intermediate_size", 40},
-               {"num_hidden_layers", 3},
+               {"num_hidden_layers", num_layers},
                {"num_attention_heads", 4},
                {"num_key_value_heads", 2},
                {"head_dim", 6},

@@ -9,8 +9,9 @@
 
 namespace lime::testing {
 
-/// Returns 3 layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280 tokens.
-ModelConfig tiny_config(const std::string& decoder = "llama");
+/// Returns `num_layers` layers, hidden 24, 4 heads of 6 on 2 key-value heads, 64 positions, 280
+/// tokens.
+ModelConfig tiny_config(const std::string& decoder = "llama", std::int64_t num_layers = 3);
 
 /// Writes a checkpoint with random weights and a byte-level tokenizer.json into `folder`.
 ///
