@@ -18,6 +18,8 @@ from . import _lime_toolkit as _core
 _CHUNK_BYTES = 1 << 20
 _TEXT = h5py.string_dtype("utf-8")
 _DEFLATE_LEVEL = 1
+# Values from here on become infinity when rounded to float16.
+_HALF_OVERFLOW = 65520.0
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,14 @@ class _ChunkWriter:
         self.target = h5py.Dataset(h5py.h5d.create(group.id, name, kind, space, dcpl=creation))
 
     def _write(self, rows: np.ndarray) -> None:
+        if self.dtype == np.float16:
+            sizes = np.abs(rows)
+            largest = np.max(sizes, initial=0.0, where=np.isfinite(sizes))
+            if largest >= _HALF_OVERFLOW:
+                raise ValueError(
+                    f"record: {self.what.hook} must stay below {_HALF_OVERFLOW:g} to be stored as float16, got "
+                    f'{largest:g}; use storage="float32"'
+                )
         self.statistics.add(rows)
         if self.target is None:
             self._create()

@@ -98,6 +98,8 @@ class Activations:
 
     def __getitem__(self, key: Any) -> np.ndarray:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if rows is Ellipsis:
+            rows = slice(None)
         if isinstance(rows, (int, np.integer)):
             at = range(len(self))[rows]
             return self.capture._read(self, at, at + 1)[0][columns]
@@ -107,12 +109,15 @@ class Activations:
                 return self.capture._read(self, first, max(first, end))[:, columns]
             rows = np.arange(first, end, step)
         rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if rows.dtype == bool:
+            if rows.shape != (len(self),):
+                raise IndexError(f"rows: a mask must have the shape [{len(self)}], got {list(rows.shape)}")
+            rows = np.flatnonzero(rows)
         if not rows.size:
             return np.empty((0, self.shape[1]), np.float32)[:, columns]
         first, end = int(rows.min()), int(rows.max()) + 1
-        if first < 0:
-            raise IndexError(f"rows must be in [0, {len(self)}), got {first}")
+        if first < 0 or end > len(self):
+            raise IndexError(f"rows must be in [0, {len(self)}), got {first if first < 0 else end - 1}")
         return self.capture._read(self, first, end)[rows - first][:, columns]
 
 
@@ -140,23 +145,30 @@ class Capture:
             raise FileNotFoundError(_why_missing(self.path))
         _files.check_trailer(self.path)
         try:
-            self._file = h5py.File(self.path, "r")
+            self._opened = h5py.File(self.path, "r")
         except OSError as error:
             raise ValueError(f"store: '{self.path}' is not an HDF5 file, or damaged: {error}") from error
-        self._check_format()
-        self._shards = self._json("shards", [])
-        self._check_shards()
         self._parts: dict[int, Any] = {}
-        if self._shards:
-            counts = [shard["num_rows"] for shard in self._shards]
-        else:
-            counts = [len(self._file["rows/sequence"])]
-        self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        self._sites = self._list_activations()
+        try:
+            self._check_format()
+            self._shards = self._json("shards", [])
+            self._check_shards()
+            if self._shards:
+                counts = [shard["num_rows"] for shard in self._shards]
+            else:
+                counts = [len(self._file["rows/sequence"])]
+            self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            self._sites = self._list_activations()
+        except (KeyError, TypeError) as error:
+            self.close()
+            raise ValueError(f"store: '{self.path}' lacks what docs/capture_format.md requires: {error}") from error
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Closes the files."""
-        for file in [self._file, *self._parts.values()]:
+        for file in [self._opened, *self._parts.values()]:
             file.close()
         self._parts = {}
 
@@ -274,6 +286,8 @@ class Capture:
 
     def __getitem__(self, key: tuple[str, int]) -> Activations:
         """Returns the activations of (site, layer), read when they are indexed. Raises KeyError."""
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise NoSuchNameError(f"store: activations need a site and a layer, capture['hidden', 3], got {key!r}")
         site, layer = key
         layers = self.layers(site)
         if layer not in layers:
@@ -314,7 +328,10 @@ class Capture:
 
     def _json(self, name: str, default: Any) -> Any:
         text = self._file.attrs.get(name)
-        return default if text is None else json.loads(_plain(text))
+        try:
+            return default if text is None else json.loads(_plain(text))
+        except ValueError as error:
+            raise ValueError(f"store: '{self.path}': attribute '{name}' is not valid JSON: {error}") from error
 
     def _check_shards(self) -> None:
         folder = self.path.parent
@@ -352,9 +369,15 @@ class Capture:
                 layers[int(name)] = Activations(self, site, int(name), dataset.shape[1], hook)
         return sites
 
+    @property
+    def _file(self) -> Any:
+        if not self._opened:
+            raise ValueError(f"store: '{self.path}' was closed; open it again")
+        return self._opened
+
     def _part(self, index: int) -> Any:
         """The file with the data of one shard, or of the whole packed capture."""
-        if not self._shards:
+        if not self._file or not self._shards:
             return self._file
         if index not in self._parts:
             import h5py

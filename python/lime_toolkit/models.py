@@ -146,8 +146,8 @@ SITES: dict[str, dict[str, Site]] = {
 }
 
 
-def default_sites(config: Any) -> dict[str, Site]:
-    """Returns `hidden`, and `values` where there are any, of a known model_type.
+def known_sites(config: Any) -> dict[str, Site]:
+    """Returns all sites of a known model_type.
 
     Raises ValueError if the model_type is unknown.
     """
@@ -159,7 +159,15 @@ def default_sites(config: Any) -> dict[str, Site]:
             f"sites: model_type '{getattr(config, 'model_type', None)}' is unknown; name the modules, e.g. "
             "sites={'hidden': 'model.layers.*'}"
         )
-    return {name: site for name, site in known.items() if name in ("hidden", "values")}
+    return known
+
+
+def default_sites(config: Any) -> dict[str, Site]:
+    """Returns `hidden`, and `values` where there are any, of a known model_type.
+
+    Raises ValueError if the model_type is unknown.
+    """
+    return {name: site for name, site in known_sites(config).items() if name in ("hidden", "values")}
 
 
 def find_modules(model: Any, sites: Mapping[str, Site]) -> dict[str, list[tuple[int, str, Any]]]:

@@ -99,7 +99,10 @@ def probe(
     arXiv:1909.03368, for the controls.
     """
     matrix = to_matrix(rows)
-    classes, numbers = np.unique(to_array(labels), return_inverse=True)
+    labels = to_array(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"labels: must have one axis, got the shape {list(labels.shape)}")
+    classes, numbers = np.unique(labels, return_inverse=True)
     numbers = np.ascontiguousarray(numbers, dtype=np.int32)
     types = {"token": _whole(tokens, "tokens"), "sequence": _whole(sequences, "sequences")}
     check_lengths(len(matrix), labels=numbers, tokens=types["token"], sequences=types["sequence"])

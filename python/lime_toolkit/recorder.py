@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import math
 import queue
 import shlex
 import sys
@@ -49,7 +50,7 @@ class Recorder:
     model: any torch.nn.Module that is called with `input_ids` [batch, tokens] (or `inputs_embeds`),
         and with `attention_mask` if sequences are padded, on either side. Each row of a batch is a
         sequence; padding is not recorded. Passes of generate() extend the sequences of the batch;
-        beam search is not supported, because it reorders them.
+        do not record beam search, which reorders them.
     tokenizer: for the texts of the sequences and the names of the first tokens; may be None.
     sites: a pattern of module names per site, or a Site; default: `hidden` and `values` as
         models.SITES has them for the model_type, which also knows `keys` and `queries` (name them:
@@ -101,6 +102,10 @@ class Recorder:
         _check("compression", compression, _COMPRESSION)
         if shard_sequences < 1:
             raise ValueError(f"shard_sequences: must be >= 1, got {shard_sequences}")
+        if total is not None and total < 1:
+            raise ValueError(f"total: must be >= 1, got {total}")
+        if tokenizer is not None and not hasattr(tokenizer, "decode"):
+            raise ValueError(f"tokenizer: must be a tokenizer of transformers, got {type(tokenizer).__name__}")
         if not 0 <= process < num_processes:
             raise ValueError(f"process: must be in [0, {num_processes}), got {process}")
         if num_processes > 1 and (total is None or overwrite):
@@ -164,11 +169,21 @@ class Recorder:
         """Sets the metadata of the sequences of the next batch; by default texts are decoded tokens.
 
         labels: 1 good, 0 bad, -1 none; pairs: number of the minimal pair, -1 none.
+        Raises ValueError for texts that are not strings, and for other labels and pairs.
         """
         given = {"text": texts, "label": labels, "pair": pairs}
-        self._columns = {name: list(values) for name, values in given.items() if values is not None}
+        columns = {name: list(values) for name, values in given.items() if values is not None}
+        if isinstance(texts, str) or not all(isinstance(one, str) for one in columns.get("text", [])):
+            raise ValueError("describe: texts must be a list of strings, one per sequence")
+        if not all(one in (-1, 0, 1) for one in columns.get("label", [])):
+            raise ValueError(f"describe: labels must be 1, 0 or -1, got {columns['label']}")
+        if not all(-1 <= one < 1 << 31 for one in columns.get("pair", [])):
+            raise ValueError(f"describe: pairs must be in [-1, {1 << 31}), got {columns['pair']}")
+        self._columns = columns
 
     def __enter__(self) -> "Recorder":
+        if self._thread is not None:
+            raise ValueError(f"record: '{self.path}' was recorded with this Recorder; make another one")
         self._hooks.append(
             self.model.register_forward_pre_hook(self._before, with_kwargs=True, prepend=True)
         )
@@ -206,7 +221,7 @@ class Recorder:
             sites = models.default_sites(config)
         elif not isinstance(sites, Mapping):
             names = [sites] if isinstance(sites, str) else sites
-            known = models.SITES.get(getattr(config, "model_type", ""), {})
+            known = models.known_sites(config)
             for name in names:
                 _check(f"sites: model_type '{getattr(config, 'model_type', None)}'", name, tuple(known))
             sites = {name: known[name] for name in names}
@@ -224,6 +239,8 @@ class Recorder:
             for layer, hook, module in matches
             if layers is None or layer in layers
         ]
+        if not wanted:
+            raise ValueError("sites: must name at least one site")
         if not modules:
             raise ValueError(f"layers: the model has none of {list(layers or [])}")
         return modules
@@ -238,7 +255,7 @@ class Recorder:
             "tool": f"lime-toolkit {_version('lime-toolkit')} (Python)",
             "command": shlex.join(sys.argv),
             "created_utc": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "config": dict(config),
+            "config": _to_plain("config", config),
             "options": {
                 "recorder": type(self.model).__name__,
                 "sites": patterns,
@@ -258,7 +275,11 @@ class Recorder:
             "first_tokens": [],
             "class_names": [],
             "task_names": [],
-            "extra": {"torch": _version("torch"), "transformers": _version("transformers"), **dict(extra or {})},
+            "extra": {
+                "torch": _version("torch"),
+                "transformers": _version("transformers"),
+                **_to_plain("extra", extra or {}),
+            },
             "complete": True,
         }
 
@@ -312,6 +333,10 @@ class Recorder:
         source = ids if ids is not None else call.get("inputs_embeds")
         if source is None:
             raise ValueError("record: the model must be called with input_ids or inputs_embeds")
+        if source.ndim < 2:
+            raise ValueError(
+                f"record: the model must be called with a batch, [batch, tokens], got {list(source.shape)}"
+            )
         num_sequences, num_tokens = source.shape[:2]
         mask = call.get("attention_mask")
         if mask is not None and mask.ndim != 2:
@@ -362,6 +387,11 @@ class Recorder:
             )
         if site.part is not None:
             tensor = site.part(tensor, config)
+            if tensor.ndim != 3 or tuple(tensor.shape[:2]) != shape:
+                raise ValueError(
+                    f"record: the part of '{name}' has the shape {list(tensor.shape)}, not "
+                    f"[{shape[0]}, {shape[1]}, dim]"
+                )
         rows = tensor.reshape(-1, tensor.shape[-1]) if mask is None else tensor[mask.to(tensor.device)]
         if rows.device.type != "cpu":
             target = torch.empty(rows.shape, dtype=rows.dtype, pin_memory=rows.device.type == "cuda")
@@ -549,6 +579,27 @@ class Recorder:
 def _check(name: str, value: str, expected: Sequence[str]) -> None:
     if value not in expected:
         raise ValueError(f"{name}: expected one of {', '.join(expected)}, got '{value}'")
+
+
+def _to_plain(name: str, value: Any) -> dict[str, Any]:
+    """Returns a JSON object as it can be stored: NaN and infinity are texts, as in results files."""
+
+    def plain(one: Any) -> Any:
+        if isinstance(one, Mapping):
+            return {str(key): plain(member) for key, member in one.items()}
+        if isinstance(one, (list, tuple)):
+            return [plain(member) for member in one]
+        if isinstance(one, float) and not math.isfinite(one):
+            return str(float(one))
+        if one is None or isinstance(one, (bool, int, float, str)):
+            return one
+        if isinstance(one, (np.generic, np.ndarray)):
+            return plain(one.tolist())
+        raise ValueError(f"{name}: must be a JSON object, got {type(one).__name__} in it")
+
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: must be a JSON object, got {type(value).__name__}")
+    return plain(value)
 
 
 def _version(package: str) -> str:

@@ -35,6 +35,9 @@ class Results:
             raise ValueError(
                 f"results: '{path}' has the schema '{schema}', this version reads lime-results/1 and 2"
             )
+        for name in ("metric", "inputs", "options", "provenance", "rows"):
+            if name not in content:
+                raise ValueError(f"results: '{path}' has no '{name}'")
         self.schema: str = schema
         self.metric: str = content["metric"]
         self.inputs: list[dict[str, Any]] = content["inputs"]
@@ -122,8 +125,10 @@ class Embeddings:
     """
 
     def __init__(self, path: str | Path):
-        import h5py
-
+        try:
+            import h5py
+        except ImportError as error:
+            raise ImportError("lime_toolkit.Embeddings needs h5py; pip install lime-toolkit[read]") from error
         self.path = Path(path)
         if not self.path.is_file():
             raise FileNotFoundError(f"embeddings: '{path}' does not exist")
@@ -131,7 +136,11 @@ class Embeddings:
         self._divergences: dict[tuple[str, str, int], float] = {}
         self._rows: dict[str, dict[str, np.ndarray]] = {}
         self.class_names: dict[str, list[str]] = {}
-        with h5py.File(self.path, "r") as file:
+        try:
+            opened = h5py.File(self.path, "r")
+        except OSError as error:
+            raise ValueError(f"embeddings: '{path}' is not an HDF5 file, or damaged: {error}") from error
+        with opened as file:
             if file.attrs.get("format") not in ("lime-embeddings", b"lime-embeddings"):
                 raise ValueError(f"embeddings: '{path}' is not an embeddings file")
             if file.attrs["schema_version"] != 1:

@@ -64,6 +64,34 @@ def test_names_what_there_is(plain):
             capture["hidden", 0].sequence(12)
 
 
+def test_refuses_rows_that_it_does_not_have(plain):
+    with lt.Capture(plain) as capture:
+        x = capture["hidden", 0]
+        with pytest.raises(IndexError, match="rows must be in .0, 166., got 166"):
+            x[[3, 166]]
+        with pytest.raises(IndexError, match="a mask must have the shape .166., got .167."):
+            x[np.ones(167, bool)]
+        with pytest.raises(KeyError, match="need a site and a layer"):
+            capture["hidden"]
+        assert np.array_equal(x[...], x[:])
+    for use in (lambda: x[:], lambda: capture.attributes, lambda: capture.config):
+        with pytest.raises(ValueError, match="was closed; open it again"):
+            use()
+
+
+def test_refuses_captures_that_lack_something(plain):
+    with h5py.File(plain, "r+") as file:
+        file.attrs["config"] = "{"
+        del file["rows/sequence"]
+    with pytest.raises(ValueError, match="lacks what docs/capture_format.md requires"):
+        lt.Capture(plain)
+    with pytest.raises(ValueError, match="is not an embeddings file"):
+        lt.Embeddings(plain)
+    plain.write_text("no HDF5 here")
+    with pytest.raises(ValueError, match="is not an HDF5 file"):
+        lt.Embeddings(plain)
+
+
 def test_refuses_other_files(tmp_path, plain):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         lt.Capture(tmp_path / "none.h5")
@@ -123,3 +151,6 @@ def test_refuses_other_results(tmp_path):
         lt.Results(path)
     with pytest.raises(ValueError, match="has the schema 'lime-results/9', this version reads"):
         lt.Results(results_file(path, [], 9))
+    path.write_text('{"schema": "lime-results/2"}')
+    with pytest.raises(ValueError, match="has no 'metric'"):
+        lt.Results(path)

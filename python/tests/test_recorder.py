@@ -364,6 +364,38 @@ def test_options_and_misuse(tmp_path):
         lt.Recorder(tmp_path / "x.h5", model, sites={"hidden": "layers.*"}, layers=[9])
 
 
+def test_refuses_what_the_programs_would_refuse(tmp_path):
+    model, path = make_model("llama"), tmp_path / "run.h5"
+    recorder = lt.Recorder(path, model)
+    for described, message in ((dict(labels=[2]), "labels must be 1, 0 or -1"), (dict(pairs=[1 << 31]), "pairs must be"),
+                               (dict(texts="abc"), "texts must be a list"), (dict(texts=[None]), "texts must be a list")):
+        with pytest.raises(ValueError, match=message):
+            recorder.describe(**described)
+    for options, message in ((dict(total=0), "total: must be >= 1"), (dict(sites={}), "must name at least one site"),
+                             (dict(tokenizer="gpt2"), "must be a tokenizer"), (dict(extra={"a": model}), "extra: must be"),
+                             (dict(config=[1]), "config: must be a JSON object")):
+        with pytest.raises(ValueError, match=message):
+            lt.Recorder(path, model, **options)
+    with pytest.raises(ValueError, match=r"with a batch, .batch, tokens., got .9."), recorder:
+        model(torch.arange(9))
+    with pytest.raises(ValueError, match="make another one"), recorder:
+        pass
+    first = {"hidden": lt.Site("layers.*", part=lambda output, config: output[:, 0])}
+    with pytest.raises(ValueError, match="the part of 'model.layers.0' has the shape .3, 32., not .3, 9, dim."):
+        record(path, model, make_batch(), sites=first)
+    model.model.embed_tokens.weight.data *= 1e7
+    with pytest.raises(ValueError, match='must stay below 65520 to be stored as float16, got .*; use storage="float32"'):
+        record(path, model, make_batch(), storage="float16")
+
+
+def test_infinity_in_the_config_is_text(programs, tmp_path):
+    path = tmp_path / "run.h5"
+    record(path, make_model("llama"), make_batch(), config={"limit": [0.0, float("inf")]}, extra={"x": np.float32("nan")})
+    assert "is intact" in programs("lime-capture", "verify", path)
+    with lt.Capture(path) as capture:
+        assert capture.config == {"limit": [0.0, "inf"]} and json.loads(capture.attributes["extra"])["x"] == "nan"
+
+
 def test_training_goes_on_while_it_is_recorded(tmp_path):
     model, batch = make_model("llama"), make_batch()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
