@@ -134,6 +134,8 @@ TEST_F(RouterCommandTest, PlainTransformersReadThemselves) {
               row.at("layer") == row.at("source_layer") ? 1.0 : 0.0);
   }
   EXPECT_THAT(run("router llama").output,
+              HasSubstr("no routers in llama: 3 layers, 2 key-value heads, llama\n"));
+  EXPECT_THAT(run("router llama").output,
               HasSubstr("a plain transformer: every head reads the keys and values of its own "
                         "layer (identity routing)\n"));
 }
@@ -338,6 +340,13 @@ TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_EQ(refusal("router dynamic", 1),
             "lime-metrics: 'dynamic': its routers compute their weights from the token and have no "
             "fixed map\n");
+  for (const std::string name : {"denseformer", "hyper_connections", "resformer"}) {
+    write_model(name, random_model(small_config(name)));
+    EXPECT_EQ(refusal("router " + name, 1),
+              fmt::format("lime-metrics: '{0}': '{0}' has no routers: it mixes layers in another "
+                          "way, which router maps do not show; use the checkpoint of a LIMe\n",
+                          name));
+  }
 }
 
 }  // namespace

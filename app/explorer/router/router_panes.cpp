@@ -89,8 +89,11 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
       : subject_->routers->is_routed()
           ? QStringLiteral("Router weights per layer, averaged over heads")
           : QStringLiteral("A plain transformer: every layer reads itself"));
-  heads_->setCaption(QStringLiteral("Router weights of the heads of layer %1")
-                         .arg(*selection_.layer + display_.layer_base));
+  const QString heads_caption =
+      subject_->routers->is_routed()
+          ? QStringLiteral("Router weights of the heads of layer %1")
+          : QStringLiteral("Heads of layer %1: each reads itself, without a router");
+  heads_->setCaption(heads_caption.arg(*selection_.layer + display_.layer_base));
   std::vector<AxisLink> sources;
   if (!display_.is_sorted) sources.push_back({.quantity = kSourceQuantity});
   heads_->plot().linkAxes(workspace_, sources);

@@ -199,9 +199,9 @@ std::string router_latex(const Results& results, const std::vector<std::string>&
 }  // namespace
 
 void fill_router_report(Report& report, const RouterNotes& notes) {
-  report.notes.push_back(fmt::format("routers of {}: {} layers, {} key-value heads, {}",
-                                     notes.label, notes.num_layers, notes.num_heads,
-                                     notes.checkpoint));
+  report.notes.push_back(fmt::format(
+      "{}{}: {} layers, {} key-value heads, {}", notes.is_routed ? "routers of " : "no routers in ",
+      notes.label, notes.num_layers, notes.num_heads, notes.checkpoint));
   if (!notes.is_routed) {
     report.notes.push_back(
         "a plain transformer: every head reads the keys and values of its own layer (identity "

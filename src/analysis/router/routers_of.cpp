@@ -52,6 +52,12 @@ std::vector<LayerRouter> with_dimensions(const Routers& means, const ModelConfig
 
 Routers routers_of(const Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config();
+  if (config.routing != DepthRouting::kNone && config.routing != DepthRouting::kLime) {
+    throw InvalidArgument(
+        "'{}': '{}' has no routers: it mixes layers in another way, which router maps do not show; "
+        "use the checkpoint of a LIMe",
+        checkpoint.path().string(), config.name());
+  }
   Routers routers = Routers::identity(config.num_hidden_layers, config.num_key_value_heads);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     if (has_dynamic_router(config, layer)) {

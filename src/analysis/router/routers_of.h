@@ -15,7 +15,8 @@ class Checkpoint;
 
 /// Returns the routers of a checkpoint as full ones (read_full_router()); the identity for a plain
 /// transformer.
-/// @throws InvalidArgument  if they depend on the token.
+/// @throws InvalidArgument  if they depend on the token, or if the decoder mixes layers without
+///                          routers (DenseFormer, Hyper-Connections, ResFormer).
 /// @throws FormatError      as Checkpoint::read()
 Routers routers_of(const Checkpoint& checkpoint);
 
