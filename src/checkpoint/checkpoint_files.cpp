@@ -163,11 +163,20 @@ TokenizerFiles find_tokenizer(const fs::path& folder) {
 }
 
 std::string other_weights_hint(const fs::path& folder) {
-  if (has_weights(folder)) return "; put the config.json of the checkpoint next to the weights";
   const std::vector<std::string> names = names_in(folder);
   const auto hint = [](const std::string& name, const std::string& remedy) {
     return fmt::format("; it contains {}: {}", printable(name, 120), remedy);
   };
+  // A snapshot of Hugging Face's cache that was copied without the blobs.
+  for (const std::string& name : names) {
+    std::error_code ignored;
+    const bool is_part =
+        name == kConfigFile || name.ends_with(".safetensors") || name.ends_with(".bin");
+    if (is_part && fs::is_symlink(folder / name, ignored) && !path_exists(folder / name)) {
+      return hint(name, "it is a link to a file that does not exist; copy the blobs too");
+    }
+  }
+  if (has_weights(folder)) return "; put the config.json of the checkpoint next to the weights";
   for (const std::string& name : names) {
     if (name.starts_with("consolidated.")) {
       return hint(

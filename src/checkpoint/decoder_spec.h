@@ -155,6 +155,8 @@ struct TensorNames {
   std::string down = "mlp.down_proj";
   std::string final_norm = "norm";
   std::string output = "lm_head";
+  /// Another name of `output`: that of state_dict(), where save_pretrained() renames it; or empty.
+  std::string output_alias = {};
   /// Buffers of a layer that follow from the config and are not read: "attn.bias" of GPT-2.
   std::vector<std::string> ignored = {};
 

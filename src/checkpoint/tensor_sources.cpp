@@ -89,9 +89,13 @@ void Locator::add(TensorSource source) {
 }
 
 void Locator::collect(std::span<const TensorView> stored) {
+  const TensorNames& names = config_.spec.names;
   for (const TensorView& tensor : stored) {
     std::string name = canonical_tensor_name(tensor.name);
-    if (is_derived_buffer(name, config_.spec.names)) continue;
+    if (is_derived_buffer(name, names)) continue;
+    if (!names.output_alias.empty() && name == names.output_alias + ".weight") {
+      name = names.output + ".weight";
+    }
     add({.info = {.name = std::move(name),
                   .stored_name = tensor.name,
                   .dtype = tensor.dtype,
@@ -199,10 +203,10 @@ void Locator::resolve_tied_embeddings() {
   } else {
     config_.tie_word_embeddings = false;
     warnings_.push_back(fmt::format(
-        "'{}': lm_head.weight is used as stored, as transformers 5 does, although config.json ties "
-        "it to another embedding (transformers 4 uses the embedding); set tie_word_embeddings to "
-        "false, or remove lm_head.weight",
-        where_));
+        "'{}': {} is used as stored, as transformers 5 does, although config.json ties it to "
+        "another embedding (transformers 4 uses the embedding); set tie_word_embeddings to false, "
+        "or remove {}",
+        where_, b.info.stored_name, b.info.stored_name));
   }
 }
 

@@ -114,8 +114,9 @@ WeightFiles open_weight_files(const fs::path& folder) {
     weights.tensors = weights.files.emplace_back(open_file(folder / name)).tensors;
     return weights;
   }
-  throw IoError("'{}': the folder contains neither {} nor {}{}", folder.string(), kNames[0],
-                kNames[1], other_weights_hint(folder));
+  throw IoError("'{}': the folder contains no weights, expected {}, {}, {} or {}{}",
+                folder.string(), kNames[0], kNames[1], kNames[2], kNames[3],
+                other_weights_hint(folder));
 }
 
 }  // namespace lime

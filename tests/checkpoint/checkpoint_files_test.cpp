@@ -98,6 +98,13 @@ TEST_F(CheckpointFilesTest, ReadsTheSnapshotOfACache) {
   EXPECT_EQ(load_tokenizer(root)->bos_id(), 256);
 }
 
+TEST_F(CheckpointFilesTest, NamesLinksWithoutTargets) {
+  fs::create_symlink("../../blobs/gone", file("model.safetensors"));
+  EXPECT_EQ(error_of_folder<IoError>(),
+            "the folder contains no config.json, expected a Hugging Face checkpoint; it contains "
+            "model.safetensors: it is a link to a file that does not exist; copy the blobs too");
+}
+
 TEST_F(CheckpointFilesTest, RefusesAdapters) {
   write_text(file("adapter_config.json"), "{}");
   EXPECT_EQ(error_of_folder(),
@@ -129,7 +136,9 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
     write_text(file("config.json"), small_config("llama").dump());
     EXPECT_EQ(
         error_of_folder<IoError>(),
-        "the folder contains neither model.safetensors nor model.safetensors.index.json" + hint);
+        "the folder contains no weights, expected model.safetensors, model.safetensors.index.json, "
+        "pytorch_model.bin or pytorch_model.bin.index.json" +
+            hint);
     fs::remove(file(name));
     fs::remove(file("config.json"));
   }

@@ -208,7 +208,8 @@ TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
   EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
             "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
   EXPECT_EQ(error_of_folder<IoError>(),
-            "the folder contains neither model.safetensors nor model.safetensors.index.json");
+            "the folder contains no weights, expected model.safetensors, "
+            "model.safetensors.index.json, pytorch_model.bin or pytorch_model.bin.index.json");
 }
 
 TEST_F(CheckpointTest, HasTheDigestThatSha256sumPrints) {

@@ -19,6 +19,7 @@ TensorNames gpt_neox_names() {
   names.down = "mlp.dense_4h_to_h";
   names.final_norm = "final_layer_norm";
   names.output = "embed_out";
+  names.output_alias = "lm_head";  // of transformers 5 in memory; save_pretrained() renames it
   names.ignored = {"attention.bias", "attention.masked_bias"};
   return names;
 }
