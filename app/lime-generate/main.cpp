@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,15 +84,24 @@ void print_now(const std::string& text) {
   flush_output();
 }
 
-/// Warns about a text longer than max_position_embeddings, which degrades the output but is not an
-/// error.
+/// Returns the largest number of new tokens, at least 1. Only learned positions limit it; the last
+/// token needs no position, as it is not read.
+std::int64_t most_new_tokens(std::size_t prompt, const ModelConfig& config) {
+  if (!config.spec.learned_position_offset) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
+  return std::max<std::int64_t>(left, 0) + 1;
+}
+
+/// Warns about a text longer than max_position_embeddings. Beyond it the output degrades, or, with
+/// learned positions, ends.
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
   const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
   if (max_new_tokens <= left) return;
   const std::vector<std::string> warning = {fmt::format(
       "{} tokens of the prompt and up to {} new ones exceed the model's max_position_embeddings of "
-      "{}; use fewer --max-new-tokens",
-      prompt, max_new_tokens, config.max_position_embeddings)};
+      "{}{}; use fewer --max-new-tokens",
+      prompt, max_new_tokens, config.max_position_embeddings,
+      config.spec.learned_position_offset ? ", where generation stops" : "")};
   print_warnings(warning);
 }
 
@@ -173,9 +185,10 @@ int run_generate(GenerateCommand command) {
   StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
   // Runs after the forward pass over the prompt, so errors are reported first.
   bool has_started = false;
+  const std::int64_t requested = command.generation.max_new_tokens;
   const auto begin = [&] {
     if (std::exchange(has_started, true)) return;
-    warn_of_long_text(ids.size(), command.generation.max_new_tokens, checkpoint.config());
+    warn_of_long_text(ids.size(), requested, checkpoint.config());
     print_now(command.prompt);
   };
   const auto print_token = [&](std::int64_t id) {
@@ -183,6 +196,8 @@ int run_generate(GenerateCommand command) {
     // An embedding may have more rows than the tokenizer has tokens; those have no text.
     if (id < tokenizer->vocab_size()) print_now(text.push(static_cast<std::int32_t>(id)));
   };
+  command.generation.max_new_tokens =
+      std::min(requested, most_new_tokens(ids.size(), checkpoint.config()));
   generate(decoder, ids, command.generation, print_token, interrupt_token());
   begin();
   print_now(text.finish() + "\n");
