@@ -90,6 +90,12 @@ bool is_set(const Json& json, const char* key) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
+/// "2026-11-22T09:43:05Z by lime 0.1.0"; the part that is known, or empty.
+std::string origin_of(const CaptureInfo& info) {
+  if (info.tool.empty()) return info.created_utc;
+  return info.created_utc.empty() ? "by " + info.tool : info.created_utc + " by " + info.tool;
+}
+
 /// Throws the remedy if the capture was started but not finished: its file does not exist yet.
 void refuse_unfinished(const std::filesystem::path& capture) {
   const std::string unfinished = unfinished_run(capture);
@@ -127,7 +133,7 @@ int info(const FileCommand& command) {
   print_fact("checkpoint sha256", about.checkpoint_sha256);
   print_fact("tokenizer sha256", about.tokenizer_sha256);
   print_fact("input sha256", about.input_sha256);
-  print_fact("created", about.created_utc + " by " + about.tool);
+  print_fact("created", origin_of(about));
   print_fact("command", about.command);
   return kExitDone;
 }

@@ -51,7 +51,8 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
       return site.kind == entry->kind;
     });
     if (std::find(sites.begin(), sites.end(), *first) != sites.end()) {
-      throw InvalidArgument("sites: '{}' is given twice", first->name);
+      throw InvalidArgument("sites: '{}' is given twice{}", first->name,
+                            name == first->name ? "" : "; '" + name + "' is another name of it");
     }
     sites.push_back(*first);
   }

@@ -153,7 +153,7 @@ void ModelOptions::describe(OptionList& list) {
            "number of key and value heads; as many as query heads if not given");
   list.add("hidden_size", hidden_size, "width of the residual stream");
   list.add("intermediate_size", intermediate_size,
-           "width of the SwiGLU block; 4 * hidden size if not given");
+           "width of the MLP; 4 * hidden size if not given");
   list.add("max_position_embeddings", max_position_embeddings, "longest sequence, in tokens");
   list.add("untie_word_embeddings", untie_word_embeddings,
            "do not share the output projection weights with the embedding");

@@ -43,7 +43,9 @@ TEST(SitesTest, ListsWhatThereIsForAnUnknownName) {
       HasSubstr("sites: unknown site 'vals' (supported: values, routed_values, hidden, keys, "));
   EXPECT_THAT(sites_refusal({"attn.hook_attn_scores"}),
               HasSubstr("unknown site 'attn.hook_attn_scores'"));
-  EXPECT_EQ(sites_refusal({"values", "attn.hook_v"}), "sites: 'values' is given twice");
+  EXPECT_EQ(sites_refusal({"values", "values"}), "sites: 'values' is given twice");
+  EXPECT_EQ(sites_refusal({"values", "attn.hook_v"}),
+            "sites: 'values' is given twice; 'attn.hook_v' is another name of it");
 }
 
 TEST(SitesTest, PlansOneDatasetPerSiteAndLayer) {
