@@ -298,6 +298,12 @@ std::string unfinished_run(const fs::path& path) {
   if (!manifest) return "";
   const int all = planned_shards(*manifest);
   int finished = 0;
+  if (all == 0) {  // a recording of the Python package that does not know its length beforehand
+    while (folder.finished(finished)) ++finished;
+    return fmt::format(
+        "'{}' contains an unfinished run ({} shards); use the recorder's resume=True to continue",
+        folder.path().string(), finished);
+  }
   for (int shard = 0; shard < all; ++shard) finished += folder.finished(shard) ? 1 : 0;
   return fmt::format("'{}' contains an unfinished run ({} of {} shards); use --resume to continue",
                      folder.path().string(), finished, all);

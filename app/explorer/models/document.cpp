@@ -15,6 +15,7 @@
 #include "core/program/progress.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"
+#include "store/capture_writer.h"
 #include "store/file_names.h"
 #include "viz/figure_source.h"
 
@@ -177,6 +178,9 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   const fs::path whole = fs::absolute(path, error).lexically_normal();
   const fs::file_status status = fs::status(whole, error);
   if (!fs::exists(status)) {
+    if (const std::string unfinished = unfinished_run(whole); !unfinished.empty()) {
+      throw IoError("'{}': does not exist yet; {}", path.string(), unfinished);
+    }
     throw IoError("'{}': cannot be read: {}", path.string(),
                   error ? error.message() : std::string("No such file or directory"));
   }
