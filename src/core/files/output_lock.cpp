@@ -3,15 +3,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,39 +47,6 @@ void write_holder(int descriptor, const fs::path& user) {
   [[maybe_unused]] const ssize_t count = ::pwrite(descriptor, text.data(), text.size(), 0);
 }
 
-/// Open files that are locked. A forked child does not keep them: the lock of a process that is
-/// killed would live on in a child that outlives it.
-class LockedFiles {
- public:
-  static LockedFiles& all() {
-    static LockedFiles files;
-    return files;
-  }
-  void insert(int descriptor) {
-    const std::lock_guard guard(mutex_);
-    descriptors_.insert(descriptor);
-  }
-  void close(int descriptor) {
-    const std::lock_guard guard(mutex_);
-    descriptors_.erase(descriptor);
-    ::close(descriptor);
-  }
-
- private:
-  LockedFiles() {
-    ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
-                     [] { all().close_in_child(); });
-  }
-  void close_in_child() {
-    for (const int descriptor : descriptors_) ::close(descriptor);
-    descriptors_.clear();
-    mutex_.unlock();
-  }
-
-  std::mutex mutex_;
-  std::set<int> descriptors_;
-};
-
 /// Whether `text` is "I-of-N".
 bool is_share(std::string_view text) {
   constexpr std::string_view kOf = "-of-";
@@ -94,8 +58,9 @@ bool is_share(std::string_view text) {
          is_number(text.substr(at + kOf.size()));
 }
 
-/// Removes what killed processes that shared the work left; for whom nobody shares it with. Locks
-/// of outputs whose names only begin alike ("run-0" and "run-0.5") stay.
+/// Removes the locks that killed processes left when they shared the work. Only for a process that
+/// shares it with no other. Keeps those of outputs whose names only begin alike ("run-0" and
+/// "run-0.5").
 void remove_locks_of_shares(const fs::path& whole) {
   constexpr std::string_view kEnding = ".lock";
   const std::string prefix = whole.stem().string() + ".";
@@ -160,7 +125,6 @@ void OutputLock::take(File& file, bool is_shared) const {
         continue;
       }
       file.descriptor = descriptor;
-      LockedFiles::all().insert(descriptor);
       if (::ftruncate(descriptor, 0) == 0 && !is_shared) write_holder(descriptor, user_);
       return;
     }
@@ -183,7 +147,7 @@ void OutputLock::release(File& file) {
     remove_locks_of_shares(file.path);
     ::unlink(file.path.c_str());
   }
-  LockedFiles::all().close(file.descriptor);
+  ::close(file.descriptor);
   file.descriptor = -1;
 }
 

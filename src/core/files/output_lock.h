@@ -12,7 +12,7 @@ namespace lime {
 ///
 /// Acquires a lock (flock) on `.NAME.lock` next to the output, which names its holder, and removes
 /// that file in the end. The system releases the lock of a process that dies, so there are no stale
-/// locks; a lock file that was left behind is reused. A forked child does not hold the lock.
+/// locks; a lock file that was left behind is reused.
 /// Processes that share the work lock it together, each its own share. If the file system has no
 /// locks, or the folder is not writable, nothing is locked and the write itself reports the error.
 class OutputLock {
