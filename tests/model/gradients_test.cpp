@@ -90,9 +90,6 @@ TEST_P(GradientsTest, HaveTheSameBitsForAnyNumberOfThreads) {
   if (config.routing == DepthRouting::kHyperConnections) {
     GTEST_SKIP() << "the weights of streams get their gradients from LibTorch's sums";
   }
-  if (config.spec.norm.kind == NormKind::kLayerNorm) {
-    GTEST_SKIP() << "LibTorch sums the gradients of LayerNorm's weights per thread";
-  }
   const auto gradients = [&](int threads) {
     at::set_num_threads(threads);
     Decoder decoder = lively_decoder(GetParam().config);

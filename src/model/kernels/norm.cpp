@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 
+#include "model/kernels/differentiable.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -39,6 +40,10 @@ at::Tensor apply_weights(const at::Tensor& normalized, const NormWeights& weight
 
 at::Tensor apply_norm(const at::Tensor& x, const NormWeights& weights, const NormSpec& spec,
                       RmsNormCast cast, const at::Tensor& out) {
+  // LibTorch's layer_norm sums the gradients of its weights per thread.
+  if (is_layer_norm(spec) && uses_cpu_gradients(x)) {
+    return apply_weights(normalize(x, spec, cast), weights, spec, x.scalar_type());
+  }
   if (!weights.weight.defined() || is_layer_norm(spec)) {
     return at::layer_norm(x, {x.size(-1)}, optional_tensor(weights.weight),
                           optional_tensor(weights.bias),
