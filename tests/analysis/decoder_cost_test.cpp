@@ -7,9 +7,13 @@
 #include <string>
 
 #include "core/errors.h"
+#include "support/efficiency_table.h"
 
 namespace lime {
 namespace {
+
+using testing::kEfficiencyTable;
+using testing::PaperRow;
 
 /// Returns the base model of the paper's efficiency table.
 ModelConfig paper_config(const std::string& decoder, std::int64_t key_value_heads) {
@@ -24,25 +28,6 @@ ModelConfig paper_config(const std::string& decoder, std::int64_t key_value_head
                             {"tie_word_embeddings", true}},
                            "test");
 }
-
-struct PaperRow {
-  const char* decoder;
-  std::int64_t key_value_heads;
-  double billion_parameters;
-  double tera_operations;
-};
-
-// The efficiency table of "You Do Not Fully Utilize Transformer's Representation Capacity".
-constexpr PaperRow kEfficiencyTable[] = {
-    {"llama", 8, 1.07607, 2.7615},
-    {"llama", 32, 1.17674, 2.9679},
-    {"lime", 8, 1.07608, 2.7638},
-    {"lime", 32, 1.17687, 3.0041},
-    {"denseformer", 8, 1.07607, 2.7622},
-    {"denseformer", 32, 1.17674, 2.9685},
-    {"hyper_connections", 8, 1.07640, 2.7701},
-    {"hyper_connections", 32, 1.17706, 2.9764},
-};
 
 TEST(DecoderCostTest, ReproducesTheEfficiencyTableOfThePaper) {
   for (const PaperRow& row : kEfficiencyTable) {

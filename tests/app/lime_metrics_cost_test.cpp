@@ -9,14 +9,17 @@
 #include "app/lime_metrics_fixture.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/test_model.h"
+#include "support/efficiency_table.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::kEfficiencyTable;
 using testing::LimeMetricsTest;
 using testing::official_layout;
+using testing::PaperRow;
 using testing::ProgramRun;
 using testing::random_model;
 using testing::small_config;
@@ -25,7 +28,7 @@ using testing::write_text;
 class CostCommandTest : public LimeMetricsTest {
  protected:
   /// The base model of the paper's efficiency table.
-  static Json paper_config(const std::string& model_type, int key_value_heads) {
+  static Json paper_config(const std::string& model_type, std::int64_t key_value_heads) {
     return {{"model_type", model_type},
             {"vocab_size", 50257},
             {"hidden_size", 2048},
@@ -38,25 +41,6 @@ class CostCommandTest : public LimeMetricsTest {
   void write_config(const std::string& name, const Json& config) const {
     write_text(folder_ / name, config.dump(1));
   }
-};
-
-struct PaperRow {
-  const char* decoder;
-  int key_value_heads;
-  double billion_parameters;
-  double tera_operations;
-};
-
-// The efficiency table of "You Do Not Fully Utilize Transformer's Representation Capacity".
-constexpr PaperRow kEfficiencyTable[] = {
-    {"llama", 8, 1.07607, 2.7615},
-    {"llama", 32, 1.17674, 2.9679},
-    {"lime", 8, 1.07608, 2.7638},
-    {"lime", 32, 1.17687, 3.0041},
-    {"denseformer", 8, 1.07607, 2.7622},
-    {"denseformer", 32, 1.17674, 2.9685},
-    {"hyper_connections", 8, 1.07640, 2.7701},
-    {"hyper_connections", 32, 1.17706, 2.9764},
 };
 
 TEST_F(CostCommandTest, ReproducesTheEfficiencyTableFromOneConfigPerRow) {

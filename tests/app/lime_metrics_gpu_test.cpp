@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// End-to-end tests of lime-metrics entropy --device cuda; LibTorch's CPU stands in for the GPU.
+// End-to-end tests of lime-metrics entropy --device cuda on LibTorch's CPU instead of a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

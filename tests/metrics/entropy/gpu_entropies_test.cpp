@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares entropies of a GPU with the CPU's: in lime_gpu_tests, LibTorch's CPU stands in for the
-// GPU; in lime_cuda_tests it is a real one, and the tests are skipped where there is none.
+// Compares entropies of a GPU with the CPU's. lime_gpu_tests runs the GPU's source on LibTorch's
+// CPU; lime_cuda_tests needs a GPU and is skipped without one.
 
 #include "metrics/entropy/gpu_entropies.h"
 
@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "metrics/entropy/sequence_fixture.h"
 #include "metrics/random_matrix.h"
-#include "support/statistics.h"
 
 namespace lime {
 namespace {
 
+using lime::testing::source_of;
+using lime::testing::standardization_of;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
@@ -47,36 +49,19 @@ std::vector<MatrixF> sequences_of(const std::vector<Eigen::Index>& lengths, Eige
   return sequences;
 }
 
-Standardization standardization_of(const std::vector<MatrixF>& sequences) {
-  Eigen::Index rows = 0;
-  for (const MatrixF& sequence : sequences) rows += sequence.rows();
-  MatrixF all(rows, sequences.front().cols());
-  rows = 0;
-  for (const MatrixF& sequence : sequences) {
-    all.middleRows(rows, sequence.rows()) = sequence;
-    rows += sequence.rows();
-  }
-  return make_standardization(testing::statistics_of(all));
-}
-
-SequenceSource source_of(const std::vector<MatrixF>& sequences) {
-  return {static_cast<std::int64_t>(sequences.size()),
-          [&sequences](std::int64_t index, MatrixF& rows) {
-            rows = sequences[static_cast<std::size_t>(index)];
-          }};
-}
-
 class GpuEntropiesTest : public ::testing::Test {
  protected:
   void SetUp() override {
 #ifdef LIME_GPU_STAND_IN
     ::setenv("LIME_GPU_STAND_IN", LIME_GPU_STAND_IN, 1);
-#endif
+    gpu_ = std::make_unique<Gpu>(DeviceName{.is_gpu = true});
+#else
     try {
       gpu_ = std::make_unique<Gpu>(DeviceName{.is_gpu = true});
     } catch (const IoError& error) {
       GTEST_SKIP() << error.what();
     }
+#endif
   }
 
   /// Tests all presets, for several orders at once and for order 2, which needs no eigenvalues.

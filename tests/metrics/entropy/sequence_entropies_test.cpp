@@ -11,13 +11,15 @@
 
 #include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
+#include "metrics/entropy/sequence_fixture.h"
 #include "metrics/random_matrix.h"
-#include "support/statistics.h"
 
 namespace lime {
 namespace {
 
 using lime::testing::random_matrix;
+using lime::testing::source_of;
+using lime::testing::standardization_of;
 using ::testing::ElementsAre;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
@@ -30,24 +32,6 @@ std::vector<MatrixF> make_sequences(int count, Eigen::Index dim) {
         random_matrix(20 + 7 * i, dim, static_cast<std::uint64_t>(i), 0.5).cast<float>());
   }
   return sequences;
-}
-
-SequenceSource source_of(const std::vector<MatrixF>& sequences) {
-  return {static_cast<std::int64_t>(sequences.size()), [&](std::int64_t index, MatrixF& rows) {
-            rows = sequences[static_cast<std::size_t>(index)];
-          }};
-}
-
-Standardization standardization_of(const std::vector<MatrixF>& sequences) {
-  Eigen::Index rows = 0;
-  for (const MatrixF& sequence : sequences) rows += sequence.rows();
-  MatrixF all(rows, sequences.front().cols());
-  rows = 0;
-  for (const MatrixF& sequence : sequences) {
-    all.middleRows(rows, sequence.rows()) = sequence;
-    rows += sequence.rows();
-  }
-  return make_standardization(testing::statistics_of(all));
 }
 
 SequenceEntropies raw_entropies(const std::vector<MatrixF>& sequences) {
