@@ -17,6 +17,8 @@
 namespace lime::testing {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// A command with tiny inputs. `lists` are options that take several values, which no enumeration
 /// of choices can name and on which the path through the code may depend.
 struct Command {
@@ -55,12 +57,18 @@ const std::vector<Command>& commands() {
       {"lime-generate", "", "--checkpoint lime --prompt '1 + 2 =' --max-new-tokens 4",
        "--temperature 0.7 --top-k 5 --seed 3"},
       {"lime-train", "generate", "--task aet --operands 3 --count 20", "--seed 4"},
+      {"lime-train", "",
+       "--task aet --operands 2 --train-samples 20 --test-samples 4 --num-hidden-layers 2 "
+       "--hidden-size 16 --num-attention-heads 2 --intermediate-size 16 --steps 2 --batch-size 4",
+       "--decoder lime"},
+      {"lime-figure", "", "results.json", ""},
+      {"lime-figure", "", "router.json", "--kind router-heads"},
   };
   return all;
 }
 
 /// The bits of all rows of a capture.
-std::string values_of_capture(const std::filesystem::path& path) {
+std::string values_of_capture(const fs::path& path) {
   const CaptureReader capture(path);
   std::string bits;
   for (const std::string& site : capture.sites()) {
@@ -71,6 +79,15 @@ std::string values_of_capture(const std::filesystem::path& path) {
     }
   }
   return sha256_of(bits);
+}
+
+/// The options with which a command writes its results.
+std::string output_options(const Command& command) {
+  const std::string quiet = "--threads 1 --quiet -o ";
+  if (command.program == "lime-capture") return quiet + "out.h5";
+  if (command.program == "lime-metrics") return quiet + "out.json";
+  if (command.program == "lime-figure") return "-o out.png -o out.csv";
+  return command.program == "lime-train" && command.name.empty() ? quiet + "out" : "";
 }
 
 /// Each option of a command with each of its choices, from the completion that it prints itself.
@@ -113,7 +130,9 @@ class HeapContentsTest : public ReliabilityTest {
         "lime-capture --checkpoint lime --pairs pairs.jsonl --log-likelihood --rows mean --sites "
         "hidden -o pairs.h5 --quiet && "
         "lime-capture --checkpoint lime --lines lines.txt --max-sequences 6 --sites "
-        "attn.hook_pattern -o patterns.h5 --quiet";
+        "attn.hook_pattern -o patterns.h5 --quiet && "
+        "lime-metrics entropy llama.h5 lime.h5 --bootstrap 100 -o results.json --quiet && "
+        "lime-metrics router lime -o router.json --quiet";
     const std::string inputs = "ln -s '" + source_file("data/aet-llama").string() + "' llama && " +
                                "ln -s '" + source_file("data/aet-lime").string() + "' lime && ";
     const std::string pairs = "'" + source_file("scripts/arithmetic_pairs.sh").string() +
@@ -124,17 +143,16 @@ class HeapContentsTest : public ReliabilityTest {
 
   /// All that a command gives, with the heap full of `byte`.
   std::string outcome(const Command& command, const std::string& options, int byte) const {
-    const bool captures = command.program == "lime-capture";
-    const bool results = command.program == "lime-metrics";
-    const std::string file = captures ? "out.h5" : "out.json";
-    ProgramRun found =
-        run(fmt::format("rm -rf {0} {0}.part out.shards; MALLOC_PERTURB_={1} {2} {3} {4} {5} {6}",
-                        file, byte, command.program, command.name, command.base, options,
-                        captures || results ? "--threads 1 --quiet -o " + file : ""));
+    const ProgramRun found = run(fmt::format("rm -rf out out.*; MALLOC_PERTURB_={} {} {} {} {} {}",
+                                             byte, command.program, command.name, command.base,
+                                             options, output_options(command)));
     std::string text = fmt::format("status {}\n{}{}", found.status, found.output, found.errors);
     if (found.status != 0) return text;
-    if (results) text += without_provenance(folder_ / file);
-    if (captures) text += values_of_capture(folder_ / file);
+    if (fs::exists(folder_ / "out.json")) text += without_provenance(folder_ / "out.json");
+    if (fs::exists(folder_ / "out.h5")) text += values_of_capture(folder_ / "out.h5");
+    for (const char* const file : {"out.png", "out.csv", "out/model.safetensors"}) {
+      if (fs::exists(folder_ / file)) text += sha256_of(read_text(folder_ / file));
+    }
     return text;
   }
 };
