@@ -65,7 +65,7 @@ Json cell_of(const T& value) {
   } else {
     static_assert(std::is_arithmetic_v<T> && std::same_as<T, bool> == (kType == CellType::kBoolean),
                   "the value is not of the column's type");
-    static_assert(kType != CellType::kInteger || std::integral<T>, "the column holds integers");
+    static_assert(kType != CellType::kInteger || std::integral<T>, "the column contains integers");
     return value;
   }
 }
