@@ -10,7 +10,7 @@
 namespace lime {
 namespace {
 
-// Where the categories of libutf8proc 2.8 (Unicode 15) differ.
+// Code points whose category differs in libutf8proc 2.8 (Unicode 15).
 // clang-format off
 constexpr CodeRange kOtherMarks[] = {
     {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE},

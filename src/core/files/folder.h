@@ -8,7 +8,7 @@ namespace lime {
 /// Returns true if there is a file or folder at `path`; false if the system does not tell.
 bool path_exists(const std::filesystem::path& path);
 
-/// Whether make_folder() also creates the folders above.
+/// Selects if make_folder() also creates the parent folders.
 enum class Parents { kMustExist, kCreate };
 
 /// Creates the folder unless it exists. @throws IoError

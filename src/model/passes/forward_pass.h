@@ -32,7 +32,7 @@ class ForwardPass {
     const ModelConfig& config;
     const DecoderOptions& options;
     const DecoderWeights& weights;
-    /// Of DecoderSpec::ropes, for short sequences.
+    /// Frequencies of each of DecoderSpec::ropes for short sequences.
     const std::vector<std::vector<double>>& rotary_frequencies;
   };
 

@@ -11,7 +11,7 @@
 
 namespace lime {
 
-/// Whether a helper process first reads a file, so that a crash of HDF5 is harmless.
+/// Selects if a helper process reads a file first, so that a crash of HDF5 is harmless.
 enum class Hdf5Trial {
   kFirst,  ///< the file is untrusted
   kDone    ///< this process has written it, or has already opened it
