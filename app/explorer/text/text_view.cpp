@@ -5,11 +5,9 @@
 #include <QSlider>
 #include <cstdlib>
 
-#include "explorer/models/figures.h"
 #include "explorer/text/text_panes.h"
-#include "explorer/widgets/theme.h"
+#include "explorer/text/token_map.h"
 #include "store/capture_reader.h"
-#include "viz/figure_style.h"
 
 namespace lime::explorer {
 namespace {
@@ -20,13 +18,6 @@ const QString kNoText =
 const QString kNoPattern =
     u"This capture contains no attention patterns.\n\nCapture again with lime-capture --sites "
     u"values,hidden,attn.hook_pattern: a number per head and key for every token."_s;
-
-QColor groundOf(double value, const std::pair<double, double>& range, HeatmapPalette palette) {
-  const double width = range.second - range.first;
-  const double position = width > 0.0 ? (value - range.first) / width : 0.5;
-  const Colour colour = heatmap_colour(palette, position);
-  return {colour.red, colour.green, colour.blue};
-}
 
 }  // namespace
 
@@ -42,7 +33,7 @@ TextView::TextView(const ViewContext& context)
       problems_(makeNote(u"measurement problems"_s)),
       sequences_(new SequenceList),
       text_(new TokenText),
-      map_(new FigurePane(u"tokens in all layers"_s)),
+      map_(new TokenMap(measurements_, context.workspace, context.preferences)),
       attention_(new AttentionPanes(measurements_)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
@@ -183,14 +174,9 @@ void TextView::connectControls() {
 }
 
 void TextView::connectMap() {
-  map_->plot().setDescriber([this](const FigureHit& hit) { return describeCell(hit); });
-  connect(&map_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
-    if (!hit.cell) return;
-    const std::vector<int> all = layers();
-    Selection selection = selectionOf(hit.cell->col);
-    if (hit.cell->row < static_cast<int>(all.size())) {
-      selection.layer = all[static_cast<std::size_t>(hit.cell->row)];
-    }
+  connect(map_, &TokenMap::cellSelected, this, [this](int token, std::optional<int> layer) {
+    Selection selection = selectionOf(token);
+    if (layer) selection.layer = layer;
     changeSelection(u"Select a token and a layer"_s, selection);
   });
   connect(attention_, &AttentionPanes::tokenSelected, this, &TextView::selectToken);
@@ -337,70 +323,27 @@ void TextView::listProblems() {
 }
 
 void TextView::drawMap() {
-  std::vector<FigureSource> sources;
-  map_documents_.clear();
-  for (const int id : measurements_.documents()) {
-    const Answer<SequenceTokens>& answer = measurements_.tokens(id);
-    const Document* const document = workspace().find(id);
-    if (!answer.result || document == nullptr) continue;
-    FigureSource source{document->path, answer.result->results};
-    const std::string label = workspace().uniqueLabel(*document).toStdString();
-    for (ResultRow& row : source.results.rows) row.set(col::kLabel, label);
-    sources.push_back(std::move(source));
-    map_documents_.push_back(id);
-  }
-  FigureOptions options;
-  options.layer_base = preferences().layer_base;
-  options.mixed_texts = true;
-  options.measure = {measureName()};
-  FigureOrMessage made = figureOrMessage(sources, options);
-  map_->show(
-      std::move(made.figure), made.message.isEmpty() ? emptyMessage() : made.message,
-      u"%1 of each token in each layer, sequence %2"_s.arg(measure_->currentText()).arg(sequence_));
-  map_->plot().linkAllPanels(workspace(), u"token"_s);
-  markMap();
+  map_->draw({.site = site(),
+              .measure = measureName(),
+              .title = measure_->currentText(),
+              .sequence = sequence_,
+              .layers = layers()},
+             emptyMessage());
+  map_->mark(layer(), token());
 }
 
 void TextView::drawText() {
   std::vector<TokenText::Token> shown;
   const std::optional<int> now = layer();
   if (tokens() != nullptr && now) {
-    const std::vector<std::optional<double>> values = valuesOfLayer(*tokens(), measureName(), *now);
-    const Figure* const map = map_->plot().figure();
-    const std::pair<double, double> range =
-        map != nullptr ? colour_range_of(*map) : std::pair(0.0, 1.0);
-    const HeatmapPalette palette = usual_palette(
-        map != nullptr && std::get<HeatmapPanel>(map->panels.front().content).is_signed,
-        isDark(this->palette()));
+    const std::vector<QColor> grounds =
+        map_->coloursOf(valuesOfLayer(*tokens(), measureName(), *now));
     for (std::size_t i = 0; i < tokens()->texts.size(); ++i) {
-      QColor ground;
-      if (i < values.size() && values[i]) {
-        ground = groundOf(*values[i], range, palette);
-      }
-      shown.push_back({tokens()->texts[i], ground});
+      shown.push_back({tokens()->texts[i], i < grounds.size() ? grounds[i] : QColor()});
     }
   }
   text_->setTokens(std::move(shown));
   text_->setCurrent(token());
-}
-
-void TextView::markMap() {
-  const Figure* const map = map_->plot().figure();
-  std::vector<FigureMark> marks;
-  const std::vector<int> all = layers();
-  const std::optional<int> now = layer();
-  const auto row = now ? std::find(all.begin(), all.end(), *now) : all.end();
-  for (std::size_t p = 0; map != nullptr && p < map->panels.size() && row != all.end(); ++p) {
-    const auto at = static_cast<double>(row - all.begin());
-    const auto& cells = std::get<HeatmapPanel>(map->panels[p].content).values;
-    marks.push_back({.panel = p,
-                     .area = QRectF(-0.5, at - 0.5, static_cast<double>(cells.cols()), 1.0),
-                     .is_strong = false});
-    if (token() >= 0) {
-      marks.push_back({.panel = p, .area = QRectF(token() - 0.5, at - 0.5, 1.0, 1.0)});
-    }
-  }
-  map_->plot().setMarks(std::move(marks));
 }
 
 void TextView::drawAttention() {
@@ -490,23 +433,9 @@ int TextView::query() const {
   return answer.result ? static_cast<int>(answer.result->patterns.front().rows()) - 1 : 0;
 }
 
-QString TextView::describeCell(const FigureHit& hit) const {
-  const Figure* const figure = map_->plot().figure();
-  if (figure == nullptr || !hit.cell || hit.panel >= map_documents_.size()) return {};
-  const Document* const document = workspace().find(map_documents_[hit.panel]);
-  const std::vector<int> all = layers();
-  const auto row = static_cast<std::size_t>(hit.cell->row);
-  if (document == nullptr || tokens() == nullptr || row >= all.size()) return {};
-  const auto& map = std::get<HeatmapPanel>(figure->panels[hit.panel].content);
-  return u"%1: %2, layer %3: %4 %5"_s
-      .arg(document->label, tokenName(tokens()->texts, hit.cell->col))
-      .arg(all[row] + preferences().layer_base)
-      .arg(measure_->currentText().toLower())
-      .arg(map.values(hit.cell->row, hit.cell->col), 0, 'g', 4);
-}
-
 std::optional<Figure> TextView::figure() const {
-  for (FigurePane* const pane : {panes().active(), map_, &attention_->pattern()}) {
+  const FigurePane* const shown_panes[] = {panes().active(), map_, &attention_->pattern()};
+  for (const FigurePane* const pane : shown_panes) {
     const Figure* const shown = pane->plot().figure();
     if (shown != nullptr && pane->isVisibleTo(this)) return *shown;
   }
@@ -533,19 +462,7 @@ QStringList TextView::commandLines() const {
     if (measurements_.routed().result) command.query = query();
     return attentionCommandLines(command);
   }
-  QStringList measure{"lime-metrics", "tokens"}, labels;
-  for (const int id : map_documents_) {
-    const Document* const document = workspace().find(id);
-    if (document == nullptr) continue;
-    measure << toQString(document->path);
-    labels << workspace().uniqueLabel(*document);
-  }
-  measure << "--label" << labels << "--site" << toQString(site()) << "--sequence"
-          << QString::number(sequence_);
-  if (!checkpoint.isEmpty()) measure << "--checkpoint" << checkpoint;
-  return {shellLine(measure << QStringList{"-o", "tokens.json"}),
-          shellLine(QStringList{"lime-figure", "tokens.json", "--measure", toQString(measureName())}
-                    << layerBaseOption() << QStringList{"-o", "tokens.pdf"})};
+  return map_->commandLines(checkpoint, layerBaseOption());
 }
 
 Json TextView::state() const {

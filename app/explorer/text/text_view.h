@@ -10,6 +10,7 @@ namespace lime::explorer {
 
 class AttentionPanes;
 class SequenceList;
+class TokenMap;
 class TokenText;
 
 /// Shows one sequence token by token: coloured by a measure in one layer, in all layers as a
@@ -59,7 +60,6 @@ class TextView : public View {
   void drawMap();
   void drawText();
   void drawAttention();
-  void markMap();
   void listProblems();
   void selectSequence(int sequence);
   /// Returns the selection with a token of the sequence as the only one.
@@ -72,13 +72,11 @@ class TextView : public View {
   int token() const;  ///< the selected token of the sequence; -1: none, or several
   int query() const;  ///< the token whose attention is followed: the selected one, or the last
   QString emptyMessage() const;
-  QString describeCell(const FigureHit& hit) const;
 
   TextMeasurements measurements_;
   mutable CaptureRows rows_;
   int sequence_ = 0;
-  TokenSelection last_tokens_;      ///< selection that was last scrolled to
-  std::vector<int> map_documents_;  ///< of the panels of the map
+  TokenSelection last_tokens_;  ///< selection that was last scrolled to
 
   QComboBox* capture_;
   QComboBox* site_;
@@ -89,7 +87,7 @@ class TextView : public View {
   SequenceList* sequences_;
   TokenText* text_;
   QTabBar* lower_kind_;
-  FigurePane* map_;
+  TokenMap* map_;
   AttentionPanes* attention_;
 };
 

@@ -58,8 +58,7 @@ ProsQaEvaluation evaluate_prosqa(const ProsQaProblem& problem, std::string_view 
 /// follow from nothing and become further names. The question is about one of the first two names;
 /// the answer is among its most remote consequences that the other name lacks, 3 to 6 steps away;
 /// the other candidate is a consequence of the other name only. The numbers of concepts and of
-/// premises are fitted to the published validation and test files; prosqa_generator_test.cpp
-/// compares them.
+/// premises are fitted to the published validation and test files; prosqa_test.cpp compares them.
 ///
 /// Problem i depends only on seed and i. Thread-safe.
 class ProsQaGenerator {
