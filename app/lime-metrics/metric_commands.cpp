@@ -17,7 +17,6 @@
 #include "analysis/engine/journal.h"
 #include "analysis/engine/results_difference.h"
 #include "analysis/engine/run_analysis.h"
-#include "core/errors.h"
 #include "core/program/command_help.h"
 #include "core/program/launcher.h"
 #include "core/program/program.h"

@@ -11,7 +11,6 @@
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/weights/float_reader.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"

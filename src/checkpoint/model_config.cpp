@@ -5,8 +5,6 @@
 #include <limits>
 #include <tuple>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

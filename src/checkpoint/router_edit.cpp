@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {

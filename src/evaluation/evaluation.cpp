@@ -10,7 +10,6 @@
 #include <map>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/json.h"
 #include "core/threads/thread_pool.h"
 #include "evaluation/answers.h"

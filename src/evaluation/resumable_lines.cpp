@@ -5,8 +5,6 @@
 
 #include <string>
 
-#include "core/errors.h"
-
 namespace lime {
 
 namespace fs = std::filesystem;

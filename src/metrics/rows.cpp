@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

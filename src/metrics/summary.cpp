@@ -7,7 +7,6 @@
 #include <numbers>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/matrix.h"
 #include "core/random.h"
 #include "metrics/pairs/minimal_pairs.h"

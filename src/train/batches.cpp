@@ -8,7 +8,6 @@
 #include <numeric>
 #include <ostream>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/options.h"
 #include "core/random.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/program/program.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/errors.h"
 #include "viz/figure_layout.h"
 #include "viz/plots/plot_theme.h"
 #include "viz/plots/plottables.h"

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
 #include "store/file_names.h"

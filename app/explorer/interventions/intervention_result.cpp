@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/errors.h"
 #include "core/json.h"
 #include "store/capture_reader.h"
 #include "store/results_file.h"

@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/errors.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 

@@ -7,7 +7,6 @@
 #include <QTimer>
 #include <cmath>
 
-#include "core/errors.h"
 #include "viz/plots/plot_theme.h"
 
 namespace lime::explorer {

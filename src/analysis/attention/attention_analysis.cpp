@@ -9,7 +9,6 @@
 #include "analysis/attention/attention_results.h"
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/tokenizer.h"
-#include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
 
 namespace lime {

@@ -7,7 +7,6 @@
 #include "analysis/router/routers_of.h"
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "metrics/attention/attention_profile.h"

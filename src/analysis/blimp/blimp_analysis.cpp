@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analysis/blimp/blimp_probes.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 #include "metrics/probes/folds.h"

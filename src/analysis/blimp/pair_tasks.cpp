@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"

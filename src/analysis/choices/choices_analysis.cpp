@@ -10,7 +10,6 @@
 #include "analysis/choices/choices_report.h"
 #include "analysis/choices/scored_items.h"
 #include "analysis/engine/capture_set.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -15,7 +15,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/weight_files.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/program/progress.h"
 #include "core/program/suggest.h"

@@ -12,7 +12,6 @@
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers_of.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"
 

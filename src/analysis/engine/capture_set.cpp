@@ -9,7 +9,6 @@
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
 #include "store/capture_writer.h"

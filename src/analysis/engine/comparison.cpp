@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/threads/thread_pool.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"

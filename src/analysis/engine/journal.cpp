@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"

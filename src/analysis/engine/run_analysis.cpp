@@ -14,7 +14,6 @@
 #include "analysis/engine/comparison_report.h"
 #include "analysis/engine/inputs.h"
 #include "analysis/engine/unit_runner.h"
-#include "core/errors.h"
 #include "core/json.h"
 #include "core/program/program.h"
 #include "core/utf8.h"

@@ -6,7 +6,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/entropy/entropy_results.h"
-#include "core/errors.h"
 #include "core/program/launcher.h"
 #include "metrics/device/gpu.h"
 #include "metrics/entropy/sequence_entropies.h"

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "metrics/summary.h"
 
 namespace lime {

@@ -10,7 +10,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_results.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {

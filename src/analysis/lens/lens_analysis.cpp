@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 
 namespace lime {

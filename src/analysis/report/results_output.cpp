@@ -6,7 +6,6 @@
 #include <fstream>
 #include <set>
 
-#include "core/errors.h"
 #include "core/program/terminal.h"
 #include "store/file_names.h"
 

@@ -8,7 +8,6 @@
 
 #include "analysis/router/routers_of.h"
 #include "checkpoint/checkpoint.h"
-#include "core/errors.h"
 
 namespace lime {
 

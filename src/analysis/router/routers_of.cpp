@@ -8,7 +8,6 @@
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 #include "metrics/summary.h"

@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "core/errors.h"
 #include "metrics/geometry/similarity.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/summary.h"

@@ -8,7 +8,6 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/report/tables.h"
 #include "checkpoint/tokenizer.h"
-#include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/token_contributions.h"

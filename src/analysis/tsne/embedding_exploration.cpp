@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/errors.h"
-
 namespace lime {
 
 std::span<const Family* const> all_families() {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/errors.h"
 #include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {

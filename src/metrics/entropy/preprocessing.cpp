@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

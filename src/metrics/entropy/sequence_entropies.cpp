@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/threads/object_pool.h"
 #include "metrics/entropy/entropy_calculator.h"
 

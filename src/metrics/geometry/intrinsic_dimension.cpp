@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/errors.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/rows.h"
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/errors.h"
 #include "metrics/entropy/preprocessing.h"
 
 namespace lime {

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-#include "core/errors.h"
 #include "metrics/rows.h"
 
 namespace lime {

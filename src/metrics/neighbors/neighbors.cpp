@@ -10,7 +10,6 @@
 #include <memory>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"
 #include "metrics/rows.h"

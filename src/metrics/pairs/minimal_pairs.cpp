@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <numbers>
 
-#include "core/errors.h"
-
 namespace lime {
 
 std::vector<PairOutcome> compare_pairs(std::span<const double> good, std::span<const double> bad) {

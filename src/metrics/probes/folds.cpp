@@ -5,8 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 
-#include "core/errors.h"
 #include "metrics/probes/regression_batch.h"
 #include "metrics/probes/softmax_loss.h"
 #include "metrics/rows.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/threads/thread_pool.h"
 

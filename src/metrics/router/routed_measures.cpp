@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 
 namespace lime {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/rows.h"
 

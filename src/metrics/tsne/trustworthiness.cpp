@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"
 #include "metrics/rows.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/errors.h"
 #include "core/threads/threads.h"
 #include "metrics/rows.h"
 #include "metrics/tsne/gradient_descent.h"

@@ -10,7 +10,6 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_edit.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
 #include "model/passes/output_head.h"

@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "checkpoint/parameters.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {

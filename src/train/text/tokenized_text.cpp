@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"

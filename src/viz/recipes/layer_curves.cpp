@@ -6,8 +6,6 @@
 #include <limits>
 #include <map>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

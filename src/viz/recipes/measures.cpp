@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "viz/recipes/layer_curves.h"
 
 namespace lime {
